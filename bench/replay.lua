@@ -1,4 +1,4 @@
--- Sends the requests from a file, in order and in a loop. All requests are prepared in advance and cost wrk the same.
+-- Sends the requests in a file in a loop. They are prepared in advance, so that every request costs wrk the same.
 local requests, count, next = {}, 0, 0
 
 init = function(args)

@@ -32,7 +32,7 @@ const FIRST_READ_EVERY_MS = 20;
 /**
  * Waits until the stores can be read. In the meantime, other replicas receive the requests that this one could not
  * answer.
- * @param needs the parts that must be available after `FIRST_READ_MS`
+ * @param needs the parts that must be available before the service may listen
  * @throws OperatorError if one of these parts is unavailable
  */
 const firstRead = async (app: App, needs: NonNullable<Assignment['needs']>): Promise<void> => {

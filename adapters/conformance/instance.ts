@@ -33,7 +33,7 @@ export interface Opened {
   readonly adapter: StorageAdapter;
   /** The arguments of all calls to `problem()`. */
   readonly problems: readonly (string | undefined)[];
-  /** The version that `snapshot()` returned at each call to `changed()`, or undefined if it threw. */
+  /** For each call to `changed()`, the version that `snapshot()` returned, or undefined if `snapshot()` threw. */
   readonly changes: readonly (string | undefined)[];
 }
 
@@ -69,8 +69,8 @@ export const followMs = ({ capabilities: { follows } }: AdapterUnderTest): numbe
   typeof follows === 'object' ? follows.withinMs : 5000;
 
 /**
- * Waits for `changed()`, and asserts that it was called exactly once for each version, when `snapshot()` already
- * returned that version.
+ * Waits for `changed()`, and asserts that it was called exactly once for each version, at a time when `snapshot()`
+ * already returned that version.
  * @param before number of earlier calls to `changed()`
  */
 export const changedTo = async (
@@ -249,7 +249,7 @@ export const about = ({ version, publishedAt, manifest }: Snapshot) => ({ versio
 export const hasVersion = ({ adapter }: Pick<Instance, 'adapter'>, version: string): void =>
   sameValue(versionOf(adapter), version, 'the version of snapshot()');
 
-/** Asserts that each method of a snapshot reads the items of one version. */
+/** Asserts that every method of a snapshot reads the expected items. */
 export const readsItems = async (snapshot: Snapshot, expected: readonly Document[]): Promise<void> => {
   sameItems(await find(snapshot, items), expected);
   for (const id of ['i01', 'i02', 'i99']) {

@@ -1,4 +1,4 @@
-/** Tests that a failed, aborted or closed publication leaves nothing behind, and that the next one succeeds. */
+/** Tests that nothing is left behind by a publication that fails, is aborted or is cut short by `close()`. */
 import assert from 'node:assert/strict';
 import { type Dataset, type Document, StorageError } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';

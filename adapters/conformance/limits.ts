@@ -1,4 +1,4 @@
-/** Tests that values that some stores cannot represent are either stored unchanged or rejected. */
+/** Tests values that some stores cannot represent. They must be stored unchanged or rejected. */
 import type { Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList, sameValue } from './expect.js';
@@ -21,7 +21,7 @@ const rowsOf = (bytes: number): readonly Document[] =>
     return { ...row, text: 'é'.repeat((bytes - JSON.stringify(row).length) / 2) };
   });
 
-/** Documents with field names that contain NUL or end in it. */
+/** Documents whose field names contain or end in NUL. */
 const NUL_NAMES = [
   { word: 'a', units: 1, 'x\0y': 1, x: 2, 'x\0': 3, object: { 'x\0y': 4, x: 5 } },
   { word: 'b', units: 1, '\0': 1 },

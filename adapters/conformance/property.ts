@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type * as FastCheck from 'fast-check';
 import { slowness } from './expect.js';
 
-/** Time limit for one property on an idle machine, in milliseconds. Slow adapters run fewer examples. */
+/** Time limit for one property on an idle machine, in milliseconds. With slow adapters, fewer examples run. */
 const LIMIT_MS = 4000;
 /** Fixed, so that every run uses the same examples and failures are reproducible. */
 const SEED = 24;

@@ -175,8 +175,8 @@ export class Connection {
   }
 
   /**
-   * Must be called before the first operation, and after each failure until it succeeds. After that, the client
-   * reconnects on its own.
+   * Must be called before the first operation. If it fails, it must be called again until it succeeds. After that, the
+   * client reconnects on its own.
    */
   async connect(signal?: AbortSignal): Promise<void> {
     await bounded('connect', this.#operationMs, signal, async () => {

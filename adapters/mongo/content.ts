@@ -235,7 +235,7 @@ export const readStored = async (
 };
 
 /**
- * Matches the JSON of rows that MongoDB may be unable to store. The values of matching rows are then checked one by
+ * Matches the JSON of rows that MongoDB might be unable to store. The values of matching rows are then checked one by
  * one.
  */
 const SUSPICIOUS = /\\u|"_bsontype"|"\$ref"/i;

@@ -89,7 +89,7 @@ describe('network faults between three replicas and', () => {
     for (const row of rows) console.log(`      | ${row.join(' | ')} |`);
   });
 
-  /** Sends requests directly to each replica, because a proxy would hide the failure of one. */
+  /** Sends requests directly to each replica, because a proxy would hide the failure of a single replica. */
   const startLoad = () => {
     const clients: LoadClient[] = [];
     const running = loads.flatMap((load) =>

@@ -13,7 +13,7 @@ import { startTestApp } from '../support/test-app.js';
 
 const run = promisify(execFile);
 
-/** Asserts that a response, with its headers, is an error in the format of the service. */
+/** Asserts that a response, with its headers, is an error in the service's format. */
 const expectJsonError = (response: string, status: number, code: string): void => {
   expect(response).to.match(new RegExp(`^HTTP/1\\.1 ${status} `));
   expect(response).to.match(/^content-type: application\/json; charset=utf-8\r$/im);

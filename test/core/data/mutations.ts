@@ -180,8 +180,8 @@ const damage = async (path: string, random: Random): Promise<string[]> => {
 };
 
 /**
- * Damages a directory and checks it: either it is still valid and is served exactly as written, or each error names the
- * file that contains it.
+ * Damages a directory and checks the result: either the directory is still valid and is served exactly as written, or
+ * each error names the file that contains the error.
  * @returns whether the directory is valid
  */
 const check = async (path: string, seed: string): Promise<boolean> => {

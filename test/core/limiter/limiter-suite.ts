@@ -14,7 +14,6 @@ export interface LimiterHarness {
   wait(ms: number): Promise<void>;
   /** Maximum delay, in milliseconds, with which a permit may become available again under this limit. */
   lateMs(limit: number): number;
-  /** Number of random schedules to run. */
   readonly runs: number;
   /** Whether `wait` takes real time. If so, schedules run concurrently. */
   readonly isRealTime: boolean;
