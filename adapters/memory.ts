@@ -43,7 +43,7 @@ class MemoryAdapter implements StorageAdapter {
   #publishing = false;
   /** Stored datasets by version, oldest first. */
   readonly #stored = new Map<string, Stored>();
-  /** Every change of the current version, oldest first. */
+  /** Oldest first. The last one belongs to the current version. */
   readonly #activations: Activation[] = [];
 
   constructor({ path }: MemoryOptions, context: AdapterContext) {

@@ -138,7 +138,7 @@ const check = async (
 };
 
 /**
- * Checks a contender's responses, and then writes its requests, which contain the contender's own ETags.
+ * Checks a contender's responses, and then writes lists of requests that contain the contender's ETags.
  * @returns one request list per scenario
  */
 export const prepare = async (

@@ -13,10 +13,10 @@ export interface AdapterUnderTest {
    */
   create(dataset: Dataset, context: AdapterContext): Promise<StorageAdapter>;
   /**
-   * Returns an adapter that has not been opened yet. It uses the store in the folder of `context.resolvePath`. The store
-   * is empty or was created by another adapter with the same folder. The suite also calls this function in a second
-   * process, which imports the test file again. Without this function, the suite skips tests of empty stores and of
-   * adapters that share a store.
+   * Returns an adapter that has not been opened yet. It uses the store in the folder of `context.resolvePath`. This
+   * store is empty or was created by another adapter with the same folder. The suite also calls this function in a
+   * second process, which imports the test file again. Without this function, the suite skips tests of empty stores and
+   * of adapters that share a store.
    */
   createEmpty?(context: AdapterContext): StorageAdapter | Promise<StorageAdapter>;
   /**

@@ -47,7 +47,7 @@ export class Run {
     }));
   }
 
-  /** Runs a step, then compares everything that the adapters return with the model. */
+  /** Runs a step, then checks everything that the adapters return against the model. */
   async take({ kind, by, which }: Step): Promise<void> {
     const actor = this.#actors[by % this.#actors.length]!;
     const name = NAMES[which % NAMES.length]!;

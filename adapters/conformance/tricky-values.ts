@@ -15,7 +15,7 @@ export const words: readonly string[] = [
   '',
   // Some stores trim or truncate these, or treat them as empty.
   ' ', '  ', '\t', '\n', '\r\n', '\0', 'A\0', 'A\0B', 'A', 'A ', ' A', 'AB', '\ufeffA', 'a\u200bb',
-  // Some stores convert these to numbers, which makes some of them equal.
+  // Some stores convert these to numbers, some of which are then equal.
   '-1', '0', '00', '01001', '1', '1.0', '1001', '10', '9', '1e3', '1000', '0x10', 'Infinity', 'NaN', 'null', 'true',
   '2024-01-31', '2024-01-31T00:00:00Z',
   // Operators, patterns, paths and quotes.
@@ -37,7 +37,7 @@ export const absentWords: readonly string[] = [
   'a\u0308', 'ss', 'fi', 'ab', 'Ａ ', 'A\u030a', '\ud83d\ude01', `${PREFIX}c`, PREFIX.slice(1),
 ];
 
-/** Numbers across the whole range of a double, sorted. Many of them become equal to a neighbour in a narrower type. */
+/** Numbers across the whole range of a double, sorted. Many become equal to a neighbour in a narrower type. */
 // biome-ignore format: in rows
 export const numbers: readonly number[] = [
   -Number.MAX_VALUE, -1e21, Number.MIN_SAFE_INTEGER, -(2 ** 53) + 2, -(2 ** 32) - 1, -(2 ** 31) - 1, -(2 ** 31),

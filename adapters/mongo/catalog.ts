@@ -23,7 +23,7 @@ export interface CatalogDocument {
   readonly current: Publication | null;
   /** The readable versions, oldest publication first. All others are deleted unless a replica has locked them. */
   readonly versions: readonly Publication[];
-  /** Every change of `current`, oldest first. */
+  /** Every value that `current` has had, oldest first. */
   readonly moves: readonly Publication[];
 }
 

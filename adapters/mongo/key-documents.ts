@@ -22,8 +22,8 @@ const time = (value: string | Date | null | undefined): string | null =>
   value instanceof Date ? value.toISOString() : (value ?? null);
 
 /**
- * Converts a document to a record. Documents edited by hand may contain dates instead of strings, and may lack fields,
- * which become null.
+ * Converts a document to a record. Documents edited by hand may contain dates instead of strings. Missing fields become
+ * null.
  */
 export const toRecord = (document: KeyDocument): KeyRecord => ({
   id: document._id,
@@ -85,7 +85,7 @@ export class KeyTable {
 export const prepareKeys = (keys: MongoCollection<KeyDocument>): Promise<unknown> =>
   keys.createIndexes([{ key: { hash: 1 }, unique: true }, { key: { changed_at: 1 } }]);
 
-/** Replaces all keys, and deletes the records of when they were last used. */
+/** Replaces all keys, and deletes all last-use times. */
 export const replaceKeys = async (
   connection: Connection,
   name: string,

@@ -24,7 +24,7 @@ export interface TrialRequest extends TestRequest {
 export interface Trial {
   /** Adds the package to an application. `log` receives its log lines. */
   readonly add: (app: Koa, log: string[], upstream: string) => void;
-  /** Returns what the package adds to the context, which the test also compares. */
+  /** Returns what the package adds to the context. The test compares this as well. */
   readonly sees?: (ctx: Context) => unknown;
   readonly requests?: readonly TrialRequest[];
   /** Response headers with random values or times. Only their presence is compared. */

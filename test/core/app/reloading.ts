@@ -99,7 +99,7 @@ export class ReloadedService {
     return { code, text: output.stdout + output.stderr };
   }
 
-  /** Whether the service is ready on the given port, which defaults to its first one. */
+  /** Whether the service is ready on the given port. Default: the service's first port. */
   async isReady(port = this.port): Promise<boolean> {
     const response = await request(`http://127.0.0.1:${port}/api/v1/ready`).catch(() => undefined);
     return response?.status === 200;
