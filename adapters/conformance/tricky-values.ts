@@ -37,7 +37,7 @@ export const absentWords: readonly string[] = [
   'a\u0308', 'ss', 'fi', 'ab', 'Ａ ', 'A\u030a', '\ud83d\ude01', `${PREFIX}c`, PREFIX.slice(1),
 ];
 
-/** Numbers across the whole range of a double, sorted. Many become equal to a neighbour in a narrower type. */
+/** Numbers across the whole range of a double, sorted. In a narrower type, many are equal to a neighbour. */
 // biome-ignore format: in rows
 export const numbers: readonly number[] = [
   -Number.MAX_VALUE, -1e21, Number.MIN_SAFE_INTEGER, -(2 ** 53) + 2, -(2 ** 32) - 1, -(2 ** 31) - 1, -(2 ** 31),

@@ -12,7 +12,7 @@ export interface LimiterHarness {
   /** Current time of the limiter's clock, in milliseconds. */
   now(): Promise<number>;
   wait(ms: number): Promise<void>;
-  /** Maximum delay, in milliseconds, with which a permit may become available again under this limit. */
+  /** How many milliseconds late a permit may become available again under this limit. */
   lateMs(limit: number): number;
   readonly runs: number;
   /** Whether `wait` takes real time. If so, schedules run concurrently. */

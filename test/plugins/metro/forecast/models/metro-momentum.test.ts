@@ -127,7 +127,7 @@ const byDefinition = (panel: Panel) => {
   };
 };
 
-/** Returns the half-widths of the intervals, computed directly from the formula and all point forecasts in logs. */
+/** Computes the half-widths of the intervals directly from the formula and from all point forecasts, in logs. */
 const halfWidths = (panel: Panel, forecasts: readonly (readonly (number | undefined)[] | undefined)[], t: number) => {
   const all = [...panel.markets.keys()];
   const L = panel.quarters.map((quarter) => [...quarter].map((level) => 100 * Math.log(level)));
