@@ -47,7 +47,7 @@ export const holds = async <T>(
   });
   // Each failing example is smaller than the previous one. Examples that pass may follow the smallest failing one.
   const smallest = failure;
-  // The time limit does not stop the last example, so wait for it. Otherwise the example would write to a deleted folder.
+  // The time limit does not stop the last example, so wait for it. Otherwise it could write to a deleted folder.
   await running?.catch(() => undefined);
   // Without a counterexample, the time limit interrupted the first example.
   if (!result.failed || !result.counterexample) return;

@@ -135,7 +135,7 @@ const publishLocked = async (
   if (same && !isSame) throw versionTaken(version, same.publishedAt);
   await confirm();
   assertNotAborted(options.signal);
-  // Up to here, a power failure may lose the latest transactions. The commit must reach the disk before it takes effect.
+  // Up to here, a power failure may lose recent transactions. The commit must reach the disk before it takes effect.
   await connection.exec('PRAGMA synchronous = FULL');
   await commit(connection, { id, version, collections }, { dataset, damaged: same, clock: context.clock });
   if (same) options.onRepair?.(`version ${version}: ${errors.join('; ')}`);
