@@ -1,4 +1,4 @@
-/** Implements the whole storage contract in about 200 lines. Copy it to start an adapter of your own. */
+/** Implements the whole storage contract in about 200 lines. Copy it as a starting point for your own adapter. */
 import {
   type AdapterContext,
   type AdapterModule,
@@ -24,7 +24,7 @@ interface MemoryOptions {
   readonly path?: string;
 }
 
-/** A published dataset and the number of snapshots in use. */
+/** A published dataset. `holds` is the number of its snapshots that are in use. */
 interface Stored extends IndexedDataset {
   holds: number;
 }
@@ -43,7 +43,7 @@ class MemoryAdapter implements StorageAdapter {
   #publishing = false;
   /** Stored datasets by version, oldest first. */
   readonly #stored = new Map<string, Stored>();
-  /** Every change of the current version, oldest first. */
+  /** Oldest first. The last one belongs to the current version. */
   readonly #activations: Activation[] = [];
 
   constructor({ path }: MemoryOptions, context: AdapterContext) {

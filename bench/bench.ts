@@ -19,7 +19,7 @@ export interface Settings {
 
 export const FULL: Settings = { mode: 'full', rounds: 9, seconds: 2 };
 
-/** A quick run only shows that everything works. It measures too little for its figures to be quoted. */
+/** A quick run only shows that everything works. It is too short to produce figures worth quoting. */
 export const QUICK: Settings = { mode: 'quick', rounds: 1, seconds: 1 };
 
 /** Default limit of a key, in requests per minute. */
@@ -31,7 +31,7 @@ export const catalogue = { cbsas: marketCodes(), series: seriesIds() };
 
 export interface Bench {
   readonly settings: Settings;
-  /** The folder of another checkout, which must be installed and built. */
+  /** The folder of another checkout to compare with. Its dependencies must be installed, and it must be built. */
   readonly against: string | undefined;
   readonly folder: string;
   readonly dataset: string;

@@ -37,7 +37,7 @@ export interface ChartOptions {
   readonly note: string;
   /** Tables with the same names in their first column. The second column contains the values. */
   readonly panels: readonly Table[];
-  /** The name whose bars have a different colour. */
+  /** The bars with this name have a different colour. */
   readonly highlight: string;
 }
 

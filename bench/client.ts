@@ -40,7 +40,7 @@ export const send = async (port: number, { path, ...options }: Message): Promise
 export const exchange = (port: number, bytes: string, { reads = true, ms = 5000 } = {}): Promise<readonly number[]> =>
   new Promise((resolve) => {
     const statuses: number[] = [];
-    // A status line may be split between two chunks.
+    // A status line may be split across two chunks.
     let rest = '';
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes, 'latin1'));
     const receive = (chunk: Buffer): void => {

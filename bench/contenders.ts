@@ -22,8 +22,8 @@ const PROGRAMS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the path of a file with the service's responses by path. The contenders serve these responses, and their
- * responses are checked against the file.
+ * Returns the name of the JSON file in which the service's responses are recorded. The contenders serve the recorded
+ * responses, and what they return is checked against this file.
  */
 export const answersFile = ({ folder }: Bench): string => join(folder, 'answers.json');
 

@@ -41,7 +41,7 @@ const withEntrants = async <T>(
   }
 };
 
-/** Fetches every path of the day from the service and stores the responses, once per run. */
+/** Fetches every path that the contenders will serve, and records the service's responses. Done once per run. */
 const writeAnswers = (bench: Bench): Promise<void> =>
   withEntrants(bench, [SERVICE], async ([entrant]) => {
     const ask = async (path: string) => {
@@ -99,7 +99,7 @@ const CHECKS = 8;
 /**
  * Fetches each representation once, compares it with the service's representation, and revalidates its ETag.
  * @returns the ETags
- * @throws if a status or body differs, or if an ETag does not get a 304
+ * @throws if a status or body differs, or if revalidating an ETag does not return a 304
  */
 const check = async (
   { name, server }: Entrant,
@@ -138,7 +138,7 @@ const check = async (
 };
 
 /**
- * Checks a contender's responses, and then writes its requests, which contain the contender's own ETags.
+ * Checks a contender's responses, and then writes lists of requests that contain the contender's ETags.
  * @returns one request list per scenario
  */
 export const prepare = async (

@@ -76,8 +76,8 @@ export const cpuSeconds = (pid: number): number =>
 
 /** Returns the CPU time of all child processes that have exited, in seconds. */
 export const exitedCpuSeconds = (): number => {
-  // The program name may contain spaces, so the fields are counted from the end of the name. Fields 14 and 15 are clock
-  // ticks.
+  // The program name may contain spaces, so fields are counted from its end. The 14th and 15th, `cutime` and `cstime`,
+  // are in clock ticks.
   const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]!.split(' ');
   return (Number(fields[13]) + Number(fields[14])) / 100;
 };

@@ -15,7 +15,7 @@ export interface PlannedRequest {
 }
 
 export interface RequestList {
-  /** The path of the file, which contains the request heads one after another. */
+  /** The path of a file that contains the request heads one after another. */
   readonly file: string;
   /** Returns how many of the first `count` requests are expected to fail. The list repeats as often as necessary. */
   errorsAmong(count: number): number;

@@ -66,7 +66,7 @@ const peer = async (bench: Bench, dataset: string): Promise<Contender> => {
   return { name: PEER, command, filled: exitedCpuSeconds() - before };
 };
 
-/** @param mongo the MongoDB server, or undefined to omit the adapters that are not designed for so many rows */
+/** @param mongo the MongoDB server, or undefined to omit the adapters that are not designed for that many rows */
 export const fillStores = async (
   bench: Bench,
   dataset: string,

@@ -26,7 +26,7 @@ type Sample = Omit<Outcome, 'spread'>;
 
 /**
  * Duration of the load before each measurement, in seconds. During this time, V8 finishes compiling and collects the
- * garbage of the previous turn. Each key also sends its first request of the minute, which is the most expensive one.
+ * garbage of the previous turn. Each key is also used for the first time in the current minute, which costs the most.
  */
 export const LEAD_SECONDS = 2;
 

@@ -35,7 +35,7 @@ export const runWrk = async ({ origin, list, connections, seconds }: WrkOptions)
   if (socketErrors && !/^connect 0, read 0, write 0, timeout 0/.test(socketErrors)) {
     throw new Error(`wrk had socket errors at ${origin}: ${socketErrors}`);
   }
-  // Connections may finish their requests in a different order, so the count can be off by one per connection.
+  // Requests on different connections can finish out of order, so the count can be off by one per connection.
   const surplus = errors - list.errorsAmong(requests);
   if (Math.abs(surplus) > connections) {
     throw new Error(`${errors} of ${requests} responses from ${origin} were errors, ${surplus} more than expected.`);

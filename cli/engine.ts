@@ -11,15 +11,14 @@ import { nodeEventLoop } from '../core/util/event-loop.js';
 /**
  * Tunes V8's garbage collection. Must be called before the first request.
  *
- * - Pretenuring is turned off. If objects created by a line of code have survived a collection, V8 allocates all later
- *   ones in the old generation. Requests that wait while the service warms up would trigger this, and later responses
- *   would then fill the old generation.
+ * - Pretenuring is turned off. Once objects created at some place in the code have survived a collection, V8 allocates
+ *   all later objects from that place in the old generation. Requests that wait while the service warms up would
+ *   trigger this, and later responses would then fill the old generation.
  * - A full collection starts when the heap has grown to four times its size, instead of one and a half times. This
- *   reduces full collections from two per publication to one per three publications. Each delays requests by 5 to
- *   10 ms. The process uses 17 to 33% more memory.
+ *   reduces full collections from two per publication to one per three publications. Each full
+ *   collection delays requests by 5 to 10 ms. In return, the process uses 17 to 33% more memory.
  * - A single thread collects the young generation. Only a few dozen kilobytes in it are alive, so waking a second
- * thread
- *   would take longer than the collection.
+ *   thread would take longer than the collection.
  */
 export const collectGently = (): void => {
   setFlagsFromString('--no-parallel-scavenge');

@@ -64,7 +64,7 @@ export interface KeyRules {
   /** The configured tiers. The first one is the default. */
   readonly tiers: readonly string[];
   readonly peppers: Peppers;
-  /** How long services may take to notice a new key, in milliseconds. */
+  /** Maximum time until services notice a new key, in milliseconds. */
   readonly visibleAfterMs: number;
 }
 
@@ -256,7 +256,7 @@ export const verifyAudit = (store: KeyStore, expected: string | undefined): Prom
   return store.verifyAudit(expected);
 };
 
-/** Returns the changes of all keys, or of one key, which may have been deleted. Oldest first. */
+/** Returns the changes to all keys, or to one key, oldest first. The key may have been deleted. */
 export const auditOf = async (store: KeyStore, id: string | undefined): Promise<readonly KeyAuditEntry[]> => {
   if (!store.audit) throw new OperatorError(NO_AUDIT);
   const entries = await store.audit();

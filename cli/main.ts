@@ -126,7 +126,10 @@ export const createProgram = async (names: readonly CommandName[] = NAMES, json 
   return program;
 };
 
-/** A full disk or a closed terminal does not stop a command. It finishes its work, and fails if its output was lost. */
+/**
+ * A full disk or a closed terminal does not stop a command. The command finishes its work, and then fails if its output
+ * was lost.
+ */
 const onResultsLost = (error: NodeJS.ErrnoException): void => {
   // The reader of a pipe may close it early, as "| head" does.
   if (error.code === 'EPIPE') return;

@@ -32,7 +32,7 @@ export interface CommonOptions {
 const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 /**
- * Returns a command for the operator to copy. It uses the same configuration.
+ * Returns a command that uses the same configuration, for the operator to copy.
  * @param config the value of `--config`
  * @param words the arguments; words in capitals, such as FILE, are placeholders
  */

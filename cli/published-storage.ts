@@ -46,7 +46,7 @@ export const withPublishedStorage = async <C extends keyof Able, T>(
   }
 };
 
-/** Returns a sentence about when running services serve a new current version. */
+/** Returns a sentence that says when running services start to serve a new current version. */
 export const whatServicesDo = ({ module }: OpenedStorage): string =>
   module.capabilities.follows === false
     ? 'Restart running services to serve it.'

@@ -30,9 +30,9 @@ const FIRST_READ_MS = 5000;
 const FIRST_READ_EVERY_MS = 20;
 
 /**
- * Waits until the stores can be read, so that until then other replicas receive the requests that this one cannot
+ * Waits until the stores can be read. In the meantime, other replicas receive the requests that this one could not
  * answer.
- * @param needs the parts that must be available by then
+ * @param needs the parts that must be available before the service may listen
  * @throws OperatorError if one of these parts is unavailable
  */
 const firstRead = async (app: App, needs: NonNullable<Assignment['needs']>): Promise<void> => {

@@ -62,7 +62,7 @@ const versionWith = (version: string, others: Snapshot | undefined): string => {
   return `${version.slice(0, 10)}-${digest.slice(0, 12)}`;
 };
 
-/** Publishes the table in a dataset directory, and writes its declaration next to the database. */
+/** Publishes the table from a dataset directory, and writes its declaration next to the database. */
 const publishTable = async (
   database: string,
   directory: string,

@@ -13,19 +13,19 @@ export interface AdapterUnderTest {
    */
   create(dataset: Dataset, context: AdapterContext): Promise<StorageAdapter>;
   /**
-   * Returns an adapter that has not been opened yet and uses the store in the folder of `context.resolvePath`. The
-   * store is empty, or was created by another adapter with the same folder. The suite also calls this in a second
-   * process, which imports the test file again. If it is missing, the suite skips tests of empty stores and of adapters
-   * that share a store.
+   * Returns an adapter that has not been opened yet. It uses the store in the folder of `context.resolvePath`. This
+   * store is empty or was created by another adapter with the same folder. The suite also calls this function in a
+   * second process, which imports the test file again. Without this function, the suite skips tests of empty stores and
+   * of adapters that share a store.
    */
   createEmpty?(context: AdapterContext): StorageAdapter | Promise<StorageAdapter>;
   /**
-   * Replaces the dataset in the store. Needed for adapters that follow a dataset but cannot publish. Without `publish`
-   * and `replace`, tests of changes are skipped.
+   * Replaces the dataset in the store. Needed for adapters that follow a dataset but cannot publish. Tests of changes
+   * are skipped if there is neither `publish` nor `replace`.
    */
   replace?(adapter: StorageAdapter, dataset: Dataset): Promise<void>;
   /**
-   * Makes the backend unreachable until `repairBackend` is called. Without both functions, tests of outages are
+   * Makes the backend unreachable until `repairBackend` is called. If either function is missing, tests of outages are
    * skipped.
    */
   breakBackend?(adapter: StorageAdapter): Promise<void>;

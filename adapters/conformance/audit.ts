@@ -25,7 +25,7 @@ export const describeAudit = (target: AdapterUnderTest): void => {
   const testSeveral = testsOver(target, obstacle || isExclusive(target));
 
   const entriesOf = ({ adapter }: Pick<Instance, 'adapter'>) => adapter.audit!.list();
-  /** Returns the entries after the first `before` entries, without time, user and host. */
+  /** Returns all but the first `before` entries, without the time, user and host. */
   const since = async (instance: Instance, before: number) =>
     (await entriesOf(instance)).slice(before).map(({ action, version, replaces }) => ({ action, version, replaces }));
   const isWhole = async (instance: Instance): Promise<void> => {
@@ -35,7 +35,7 @@ export const describeAudit = (target: AdapterUnderTest): void => {
     const wrong = entries.filter(({ action, replaces }) => (action === 'prune') !== (replaces === undefined));
     sameList(wrong, [], 'each entry to have `replaces` unless it is a deletion');
     sameValue(chained >= entries.length, true, 'verify() to count all entries');
-    // An entry of a change that was never made is chained, but not listed.
+    // An entry for a change that was never made is part of the chain but is not listed.
     if (chained > entries.length) return;
     sameList(
       entries.map(({ previous = null }) => previous),

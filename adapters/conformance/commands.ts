@@ -10,9 +10,9 @@ export interface Commands {
   activate(version: string): Promise<void>;
   prune(keep: number): Promise<readonly string[]>;
   list(): Promise<readonly { version: string; current: boolean }[]>;
-  /** Describes the version that was current at `time`, or resolves with undefined. */
+  /** Describes the version that was current at `time`. Resolves with undefined if there was none. */
   asOf(time: number): Promise<object | undefined>;
-  /** Describes the dataset being served, or resolves with undefined. */
+  /** Describes the dataset being served. Resolves with undefined if there is none. */
   read(): Promise<object | undefined>;
   close(): Promise<void>;
   /** Closes the adapter. Resolves with the resources that still keep the process running. */

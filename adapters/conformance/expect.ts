@@ -1,6 +1,6 @@
 /**
  * Assertions for the tests. Only tests of values compare whole documents. All other tests compare keys, so that one
- * error fails one test.
+ * error does not fail unrelated tests.
  *
  * `assert.deepEqual` is not used for lists. Since Node 22, its message for two long lists needs memory proportional to
  * the product of their lengths: tens of gigabytes if an adapter loses rows.
@@ -24,7 +24,7 @@ const VALUE_CHARACTERS = 1000;
 const oneLine = (value: unknown): string =>
   inspect(value, { depth: null, compact: true, breakLength: Infinity, maxArrayLength: 100 });
 
-/** Returns the first `length` characters of the text. If `position` is further on, returns the characters around it. */
+/** Returns the first `length` characters of the text, or the characters around `position` if it is beyond them. */
 const excerpt = (text: string, length: number, position = 0): string => {
   const start = position < length ? 0 : position - Math.floor(length / 2);
   const end = start + length;
@@ -125,7 +125,7 @@ export const sameSet = (
 
 const labels = (items: readonly Document[]) => items.map(({ id, label }) => ({ id, label }));
 
-/** Asserts that two lists have the same items with the same labels, which contain the version. */
+/** Asserts that two lists of items have the same ids and labels. The labels contain the version. */
 export const sameItems = (found: readonly Document[], expected: readonly Document[]): void =>
   sameList(labels(found), labels(expected), 'the items of one version, with its labels');
 

@@ -11,7 +11,7 @@ export const BY_GRADE = items.orders![1]!;
 export const BY_NAME = spots.orders![0]!;
 export const BY_SIZE = spots.orders![1]!;
 
-/** Small enough to run hundreds of queries on each. */
+/** Collections that are small enough to run hundreds of queries on each of them. */
 export const small = [items, readings, twins, numbers, words, pairs, spots];
 
 export const PAGE = 4;

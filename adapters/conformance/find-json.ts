@@ -24,7 +24,7 @@ function* queries(): Generator<[Collection, Partial<Query>]> {
   yield [crowd, { range: { field: 'seat', to: 400 } }];
 }
 
-/** Proves that the stored text of each row is equal to the row returned by `find`. */
+/** Proves that the stored JSON of each row parses to the row returned by `find`. */
 export const describeFindJson = (target: AdapterUnderTest): void => {
   const obstacle = without(target, 'json');
 

@@ -73,7 +73,7 @@ export const pairs: Collection = {
   schema: object({ left: string, right: string, label: string }),
 };
 
-/** A collection with orders on strings and numbers of every kind, outside the key. Some values are not unique. */
+/** A collection with orders on non-key fields. They contain strings and numbers of every kind, some repeatedly. */
 export const spots: Collection = {
   name: 'spots',
   key: ['id'],

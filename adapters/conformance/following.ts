@@ -104,7 +104,7 @@ export const describeFollowing = (target: AdapterUnderTest): void => {
       let activation: Promise<unknown> | undefined;
       const activate = async () => {
         activation ??= instance.adapter.versions!.activate(FIRST).catch(() => 'rejected');
-        // A store with a single writer activates the version after the publication.
+        // In a store with a single writer, the activation waits until the publication has ended.
         await Promise.race([activation, delay(200)]);
       };
       const broken = brokenDataset(new Error('the file ends too early'), 'own-1', activate);
@@ -178,7 +178,7 @@ export const describeFollowing = (target: AdapterUnderTest): void => {
   });
 };
 
-/** Tests when an adapter calls `changed()` for its own changes. */
+/** Tests that an adapter calls `changed()` for its own changes, and at the right time. */
 export const describeChanged = (target: AdapterUnderTest): void => {
   const test = (obstacle: Obstacle, title: string, body: (instance: Instance) => Promise<void>) =>
     testsOver(target, obstacle)(title, body);

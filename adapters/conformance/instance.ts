@@ -33,7 +33,7 @@ export interface Opened {
   readonly adapter: StorageAdapter;
   /** The arguments of all calls to `problem()`. */
   readonly problems: readonly (string | undefined)[];
-  /** The version that `snapshot()` returned at each call to `changed()`, or undefined if it threw. */
+  /** For each call to `changed()`, the version that `snapshot()` returned, or undefined if `snapshot()` threw. */
   readonly changes: readonly (string | undefined)[];
 }
 
@@ -69,8 +69,8 @@ export const followMs = ({ capabilities: { follows } }: AdapterUnderTest): numbe
   typeof follows === 'object' ? follows.withinMs : 5000;
 
 /**
- * Waits for `changed()`, and asserts that it was called exactly once for each version, when `snapshot()` already
- * returned that version.
+ * Waits for `changed()`, and asserts that it was called exactly once for each version, at a time when `snapshot()`
+ * already returned that version.
  * @param before number of earlier calls to `changed()`
  */
 export const changedTo = async (
@@ -157,14 +157,14 @@ const start = async (target: AdapterUnderTest, collections: Collections, make: M
   }
 };
 
-/** Starts an adapter with the given dataset. The caller must stop it. */
+/** Creates an adapter with the given dataset. The caller must stop the instance. */
 export const startInstance = (
   target: AdapterUnderTest,
   dataset: Dataset = datasetOf(),
   of: Collections = collections,
 ): Promise<Instance> => start(target, of, (context) => target.create(dataset, context));
 
-/** Starts an adapter that is not open and whose store is empty. The caller must stop it. */
+/** Creates an unopened adapter over an empty store. The caller must stop the instance. */
 export const startEmpty = (target: AdapterUnderTest, of: Collections = collections): Promise<Instance> =>
   start(target, of, (context) => target.createEmpty!(context));
 
@@ -193,7 +193,7 @@ export const testsOver =
       over(() => startInstance(target, dataset()), test),
     );
 
-/** Like `testsOver`, but each test gets an adapter that is not open and whose store is empty. */
+/** Like `testsOver`, but each test gets an unopened adapter over an empty store. */
 export const testsOfEmpty =
   (target: AdapterUnderTest, obstacle: Obstacle = false) =>
   (title: string, test: Test): void =>
@@ -205,8 +205,8 @@ export const testsOfEmpty =
 
 /**
  * Like `testsOver`, but for tests of several adapters that use the same store. If the adapter does not declare
- * `durable` and its folder is empty, the test is skipped after it has started, because a second adapter may not use the
- * same store.
+ * `durable` and leaves its folder empty, the test is skipped once it has started, because a second adapter might not
+ * use the same store.
  */
 export const testsOverStore =
   (target: AdapterUnderTest) =>
@@ -249,7 +249,7 @@ export const about = ({ version, publishedAt, manifest }: Snapshot) => ({ versio
 export const hasVersion = ({ adapter }: Pick<Instance, 'adapter'>, version: string): void =>
   sameValue(versionOf(adapter), version, 'the version of snapshot()');
 
-/** Asserts that each method of a snapshot reads the items of one version. */
+/** Asserts that every method of a snapshot reads the expected items. */
 export const readsItems = async (snapshot: Snapshot, expected: readonly Document[]): Promise<void> => {
   sameItems(await find(snapshot, items), expected);
   for (const id of ['i01', 'i02', 'i99']) {

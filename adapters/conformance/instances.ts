@@ -68,7 +68,7 @@ export const describeInstances = (target: AdapterUnderTest): void => {
       async (instance) => {
         const second = await instance.make();
         const [settled] = await Promise.allSettled([second.adapter.open()]);
-        // Adapters in one process may share a store that is exclusive to the process.
+        // The store may be exclusive to a process rather than to an adapter. The second adapter can then open it.
         if (settled?.status === 'rejected') {
           await failsWith(['unavailable', 'conflict'], () => Promise.reject(settled.reason));
         }

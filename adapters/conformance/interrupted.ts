@@ -1,4 +1,4 @@
-/** Tests that a failed, aborted or closed publication leaves nothing behind, and that the next one succeeds. */
+/** Tests that nothing is left behind by a publication that fails, is aborted or is cut short by `close()`. */
 import assert from 'node:assert/strict';
 import { type Dataset, type Document, StorageError } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
@@ -45,7 +45,7 @@ const hasNext = (instance: Pick<Instance, 'adapter'>): Promise<void> =>
     }
   });
 
-/** Returns a dataset that calls `act` after the rows of each collection, and tracks the open iterators. */
+/** Returns a dataset that calls `act` after yielding the rows of each collection, and tracks the open iterators. */
 const watched = (act: (collection: string) => unknown, content = ABANDONED) => {
   const whole = datasetOf(SECOND, SECOND_CREATED, content, 3);
   const open = new Set<string>();
@@ -68,7 +68,7 @@ const watched = (act: (collection: string) => unknown, content = ABANDONED) => {
 
 interface Interruption {
   readonly closes?: boolean;
-  /** Publishes `ABANDONED`, and interrupts the publication after the rows of the collection `at`. */
+  /** Publishes `ABANDONED`, and interrupts the publication once it has read the collection `at`. */
   begin(instance: Pick<Instance, 'adapter'>, at: string): { publication: Promise<void>; open: ReadonlySet<string> };
 }
 

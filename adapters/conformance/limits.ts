@@ -1,4 +1,4 @@
-/** Tests that values that some stores cannot represent are either stored unchanged or rejected. */
+/** Tests values that some stores cannot represent. They must be stored unchanged or rejected. */
 import type { Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList, sameValue } from './expect.js';
@@ -10,18 +10,18 @@ import { itUnless, without } from './obstacles.js';
 const KEY_BYTES = 20_000;
 const ROW_BYTES = 4 * 2 ** 20;
 
-/** Documents whose keys have this length and differ only in the last byte. */
+/** Returns documents whose keys are `bytes` bytes long and differ only in the last byte. */
 const keysOf = (bytes: number): readonly Document[] =>
   ['a', 'b'].map((end) => ({ word: `${'k'.repeat(bytes - 1)}${end}`, units: bytes }));
 
-/** Documents with this length as JSON, in bytes. */
+/** Returns documents whose JSON is `bytes` bytes long. */
 const rowsOf = (bytes: number): readonly Document[] =>
   ['a', 'b'].map((word) => {
     const row = { word, units: 1, text: '' };
     return { ...row, text: 'é'.repeat((bytes - JSON.stringify(row).length) / 2) };
   });
 
-/** Documents with field names that contain NUL or end in it. */
+/** Documents whose field names contain or end in NUL. */
 const NUL_NAMES = [
   { word: 'a', units: 1, 'x\0y': 1, x: 2, 'x\0': 3, object: { 'x\0y': 4, x: 5 } },
   { word: 'b', units: 1, '\0': 1 },
@@ -30,7 +30,7 @@ const NUL_NAMES = [
 export const describeLimits = (target: AdapterUnderTest): void => {
   const named = new Map([[words.name, words]]);
 
-  /** Publishes documents. If this succeeds, they must be found; otherwise nothing must have changed. */
+  /** Publishes documents. Asserts that all of them are found, or that the publication failed and changed nothing. */
   const isWholeOrRejected = async (instance: Instance, documents: readonly Document[]): Promise<void> => {
     const content: Rows = { words: documents };
     const publish = () => instance.adapter.publish!(datasetOf(SECOND, SECOND_CREATED, content));

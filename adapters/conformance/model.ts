@@ -1,7 +1,6 @@
 /**
- * Compares adapters over one store with a model of the contract, in generated sequences of steps: successful and failed
- * publications, activations, deletions, snapshots, closing, reopening, the passing of time, and a second process that
- * is killed.
+ * Compares adapters over one store with a model of the contract. Generated sequences of steps publish (successfully or
+ * not), activate, delete, take snapshots, close, reopen, advance the clock, and kill a second process.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -48,7 +47,7 @@ export class Run {
     }));
   }
 
-  /** Runs a step, then compares everything that the adapters return with the model. */
+  /** Runs a step, then checks everything that the adapters return against the model. */
   async take({ kind, by, which }: Step): Promise<void> {
     const actor = this.#actors[by % this.#actors.length]!;
     const name = NAMES[which % NAMES.length]!;
@@ -98,7 +97,7 @@ export class Run {
     }
   }
 
-  /** Returns a creation time later than all previous times, or much older than they are. */
+  /** Returns a creation time later than all previous ones, or one far in the past. */
   #created(isOlder: boolean): string {
     if (isOlder) return '2001-01-01T00:00:00.000Z';
     return new Date((this.#current?.since ?? Date.parse('2024-01-01T00:00:00Z')) + 1000).toISOString();
@@ -117,7 +116,7 @@ export class Run {
     this.#versions.push(this.#current!.version);
   }
 
-  /** Adds a move to the model at the time that the adapter reports, if that time is possible. */
+  /** Adds a move to the model, with the time that the adapter reports. Fails if that time is not possible. */
   #moved(actor: Actor, { name, label }: Pick<Version, 'name' | 'label'>, expected?: number, stored?: Version): void {
     const snapshot = actor.opened.adapter.snapshot();
     snapshot.release();
@@ -159,7 +158,7 @@ export class Run {
     const older = this.#versions.slice(0, Math.max(0, this.#versions.length - keep)).filter((each) => !kept.has(each));
     const due = older.filter((each) => !mayBeKept.has(each)).map(({ name }) => name);
     const deleted: string[] = [];
-    // An adapter may keep a version for a moment after another adapter has released it.
+    // An adapter may keep a version briefly after another adapter has released it.
     const isDone = async () => {
       deleted.push(...(await actor.opened.adapter.versions!.prune(keep)));
       return due.every((name) => deleted.includes(name));

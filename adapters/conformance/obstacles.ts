@@ -27,7 +27,7 @@ export const cannotChange = ({ capabilities, replace }: AdapterUnderTest): Obsta
 export const standsAlone = (target: AdapterUnderTest): Obstacle =>
   (target.capabilities.durable === false && 'the adapter declares that it is not durable') || withoutEmpty(target);
 
-/** Returns an obstacle if two open adapters cannot use the same store. */
+/** Returns an obstacle if two adapters cannot have the same store open at the same time. */
 export const isExclusive = (target: AdapterUnderTest): Obstacle =>
   standsAlone(target) ||
   ((target.capabilities.exclusive ?? false) && 'the adapter declares that its store is exclusive');

@@ -99,7 +99,7 @@ const commands: Commands = {
 };
 
 const target = targetOf();
-// Handled here so that the rejection does not crash the process. Each command reports it.
+// Handled here so that the rejection does not crash the process. Each command reports the error.
 target.catch(() => {});
 
 process.on('message', async ({ id, command, given }: Request) => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type * as FastCheck from 'fast-check';
 import { slowness } from './expect.js';
 
-/** Time limit for one property on an idle machine, in milliseconds. Slow adapters run fewer examples. */
+/** Time limit for one property on an idle machine, in milliseconds. With slow adapters, fewer examples run. */
 const LIMIT_MS = 4000;
 /** Fixed, so that every run uses the same examples and failures are reproducible. */
 const SEED = 24;
@@ -47,7 +47,7 @@ export const holds = async <T>(
   });
   // Each failing example is smaller than the previous one. Examples that pass may follow the smallest failing one.
   const smallest = failure;
-  // The time limit does not stop the last example, so wait for it. Otherwise it would write to a deleted folder.
+  // The time limit does not stop the last example, so wait for it. Otherwise it could write to a deleted folder.
   await running?.catch(() => undefined);
   // Without a counterexample, the time limit interrupted the first example.
   if (!result.failed || !result.counterexample) return;

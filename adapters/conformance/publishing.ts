@@ -50,7 +50,7 @@ const brokenDataset = (cause: Error, at = LAST): Dataset => {
   };
 };
 
-/** Returns a dataset that calls `pause` after the rows of each collection. */
+/** Returns a dataset that calls `pause` after yielding the rows of each collection. */
 const observedDataset = (pause: () => Promise<void> | void, whole = anotherDataset()): Dataset => ({
   ...whole,
   async *read(collection) {

@@ -1,4 +1,4 @@
-/** Tests of two publications at the same time, and of other calls during a publication. */
+/** Tests concurrent publications, and other calls during a publication. */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Dataset, type Document, type StorageAdapter, StorageError } from 'metro-forecast-api/adapter';
@@ -42,7 +42,7 @@ const LEFT: Rows = { ...rows, items: itemsOf('left'), readings: rows['readings']
 const RIGHT: Rows = { ...rows, items: itemsOf('right'), nothing: [{ id: 'right' }], items_twins: [] };
 
 /**
- * Returns a dataset whose first two collections wait until the other publication has started or `MEET_MS` have passed.
+ * Returns a dataset whose first two collections wait until the other publication has started or `MEET_MS` has passed.
  * `end` is called in the last collection.
  */
 const meeting = (

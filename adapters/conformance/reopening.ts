@@ -38,7 +38,8 @@ export const describeReopening = (target: AdapterUnderTest): void => {
   const test = testsOverStore(target);
 
   /**
-   * Defines a test of a store with three versions whose second version is active and whose adapters were all closed.
+   * Defines a test that reopens a store after all its adapters have been closed. The store has three versions, the
+   * second of which is current.
    */
   const testReopened = (
     title: string,

@@ -27,8 +27,8 @@ const names = [
 const sizes = [
   -(2 ** 31) - 1, -16_777_217, -16_777_216, -10, -9, -0.5, 0, 0.1 + 0.2, 0.3, 9, 10, 16_777_217, 16_777_216,
 ];
-// Each name is used in four consecutive rows. The size advances by 5 of 13 places every two rows, so that each name has
-// several sizes and each size has several names.
+// Each name is used in four consecutive rows. Every two rows, the size moves five places forward in the list of 13, so
+// that each name has several sizes and each size has several names.
 export const spotRows = Array.from({ length: names.length * 4 }, (_, i) => ({
   id: [Number.MAX_SAFE_INTEGER, 2 ** 32 + 1, -(2 ** 31) - 5][i] ?? ((i * 29) % (names.length * 4)) - 20,
   name: names[Math.floor(i / 4)],
@@ -38,7 +38,7 @@ export const spotRows = Array.from({ length: names.length * 4 }, (_, i) => ({
 export const CROWD_BLOCKS = 50;
 export const CROWD_SEATS = 1000;
 
-/** The first three blocks are one, so that equality on a field matches more documents than fit into a batch. */
+/** The first three blocks are merged, so that equality on a field matches more documents than fit into a batch. */
 export const crowdRows = (): Document[] =>
   Array.from({ length: CROWD_BLOCKS * CROWD_SEATS }, (_, i) => ({
     block: Math.max(-3, Math.floor(i / CROWD_SEATS) - 5),

@@ -1,4 +1,4 @@
-/** Tests that a caller that modifies a returned document does not affect other callers. */
+/** Tests that modifying a returned document does not affect other callers. */
 import type { Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { sameList, sameValue } from './expect.js';

@@ -9,7 +9,7 @@ export const KINDS = [
   ...(['hold', 'hold as of', 'release', 'close', 'wait', 'in another process', 'kill'] as const),
 ];
 
-/** The numbers select an adapter and a name or snapshot, modulo the number of choices. */
+/** `by` selects an adapter, and `which` a name or snapshot, both modulo the number of choices. */
 export interface Step {
   readonly kind: (typeof KINDS)[number];
   readonly by: number;

@@ -27,7 +27,7 @@ import { versionTests } from './versions.js';
 
 const DAY_MS = 86_400_000;
 
-/** Names that differ only in their last character, in case, or in punctuation. Some are equal as numbers. */
+/** Names that differ only in their last character, in case, or in punctuation. Some are numerically equal. */
 const NAMES = [
   ...['a', 'b'].map((end) => `${'n'.repeat(29)}${end}`),
   ...['a', 'b'].map((end) => `${'n'.repeat(30)}-${end}`),
@@ -41,7 +41,7 @@ export const describeTimes = (target: AdapterUnderTest): void => {
     withSnapshot(instance, async (snapshot) => snapshot.publishedAt.getTime());
   const now = ({ clock }: Instance) => clock.now();
 
-  /** Asserts that the current version became current during `act`, by the context's clock. */
+  /** Asserts that the current version became current during `act`, according to the context's clock. */
   const isNow = async (instance: Instance, act: () => Promise<void>): Promise<number> => {
     const start = now(instance);
     await act();

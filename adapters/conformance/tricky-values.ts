@@ -15,7 +15,7 @@ export const words: readonly string[] = [
   '',
   // Some stores trim or truncate these, or treat them as empty.
   ' ', '  ', '\t', '\n', '\r\n', '\0', 'A\0', 'A\0B', 'A', 'A ', ' A', 'AB', '\ufeffA', 'a\u200bb',
-  // Some stores convert these to numbers, which makes some of them equal.
+  // Some stores convert these to numbers, some of which are then equal.
   '-1', '0', '00', '01001', '1', '1.0', '1001', '10', '9', '1e3', '1000', '0x10', 'Infinity', 'NaN', 'null', 'true',
   '2024-01-31', '2024-01-31T00:00:00Z',
   // Operators, patterns, paths and quotes.
@@ -37,7 +37,7 @@ export const absentWords: readonly string[] = [
   'a\u0308', 'ss', 'fi', 'ab', 'Ａ ', 'A\u030a', '\ud83d\ude01', `${PREFIX}c`, PREFIX.slice(1),
 ];
 
-/** Numbers across the whole range of a double, sorted. Many of them become equal to a neighbour in a narrower type. */
+/** Numbers across the whole range of a double, sorted. In a narrower type, many are equal to a neighbour. */
 // biome-ignore format: in rows
 export const numbers: readonly number[] = [
   -Number.MAX_VALUE, -1e21, Number.MIN_SAFE_INTEGER, -(2 ** 53) + 2, -(2 ** 32) - 1, -(2 ** 31) - 1, -(2 ** 31),
@@ -59,7 +59,7 @@ const SEPARATORS = [
   '\x1f', '\x7f', '\t', '\0', ',', '|', ' ', '","', "','", '\r\n', '\n', '\ufeff', '\uffff', '\u{10ffff}', 'undefined',
 ];
 
-/** Two-part keys. For each separator, two of them become equal if an adapter joins the parts with it. */
+/** Two-part keys. For each separator, two keys collide if an adapter joins their parts with that separator. */
 export const joinable: readonly (readonly [string, string])[] = [
   ...SEPARATORS.flatMap((separator) => [[`p${separator}q`, 'r'] as const, ['p', `q${separator}r`] as const]),
   ...['a', 'b'].map((end) => [LONGEST.slice(0, 950), `${LONGEST.slice(0, 949)}${end}`] as const),

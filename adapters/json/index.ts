@@ -73,12 +73,12 @@ class JsonAdapter implements StorageAdapter {
   #current: Current | undefined;
   /** The `content` of recently served versions, keyed by version. */
   readonly #digests = new Map<string, string>();
-  /** The files of the last load. `#stamp` is their state at that time. */
+  /** The files read by the last load. `#stamp` is their state at that time. */
   #files: readonly string[] = [];
   #stamp: string | undefined;
   /** The `content` of the last dataset that this adapter published. */
   #checkedContent: string | undefined;
-  /** The last poll, which may have finished. */
+  /** The most recent poll, which may already have finished. */
   #polling: Promise<void> = Promise.resolve();
   #isPolling = false;
   /** The reason why the content of the directory is not being served. */
@@ -244,8 +244,8 @@ class JsonAdapter implements StorageAdapter {
 }
 
 /**
- * Whether the directory is missing or empty. Unrelated files make it non-empty, because the path is then probably
- * wrong.
+ * Whether the directory is missing or empty. A directory with unrelated files does not count as empty, because the path
+ * is then probably wrong.
  */
 const isEmpty = async (path: string): Promise<boolean> =>
   readdir(path).then(

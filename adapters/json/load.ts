@@ -46,8 +46,8 @@ export interface LoadOptions {
 }
 
 /**
- * Loads a dataset directory. The promise never rejects. If another dataset is being served, the load pauses after each
- * step of less than a millisecond so that it does not delay requests.
+ * Loads a dataset directory. The promise never rejects. If another dataset is being served, the load runs in steps of
+ * less than a millisecond with pauses in between, so that it does not delay requests.
  */
 export const load = async (path: string, options: LoadOptions): Promise<LoadResult> => {
   const manifestStamp = await stampOf(path, []);

@@ -8,7 +8,7 @@ import { type Collection, type DirectoryDataset, resources, StorageError } from 
 
 export interface DatasetSize {
   readonly bytes: number;
-  /** Number of index positions: the sum over all collections of rows times orders. */
+  /** Number of index positions: rows x orders, summed over all collections. */
   readonly positions: number;
 }
 
@@ -32,7 +32,7 @@ export const sizeOf = async (
 };
 
 const MIB = 2 ** 20;
-/** Bytes of memory per byte of the files, measured and rounded up. */
+/** Bytes of memory per byte of file size, measured and rounded up. */
 const PER_BYTE = 1.2;
 /** Bytes of memory per index position while a dataset is being sorted. */
 const PER_SORTED_POSITION = 24;
@@ -53,7 +53,7 @@ const memoryOf = ({ bytes, positions }: DatasetSize, perPosition: number): numbe
 /**
  * Checks that there is enough memory to load a dataset.
  * @param served the dataset that stays in memory during the load
- * @param limit the memory limit for all processes of the service together, in bytes
+ * @param limit the memory limit that all of the service's processes share, in bytes
  * @throws StorageError `invalid_dataset` if the processes need more memory than the limit
  */
 export const assertFits = (

@@ -37,7 +37,7 @@ interface Source {
   assertValid(): void;
 }
 
-/** Returns the rows of a directory that has already been checked. `read` rejects if a file has changed since then. */
+/** Returns the rows of a directory that has already been checked. Reading fails if a file has changed since then. */
 const checkedBefore = (dataset: Dataset, collections: ReadonlyMap<string, Collection>): Source => ({
   batches: Object.fromEntries([...collections.keys()].map((name) => [name, readable(dataset.read(name))])),
   assertValid: () => {},

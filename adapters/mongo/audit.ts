@@ -141,7 +141,7 @@ export class MongoAudit<E extends AuditEntry> {
       const after = await this.#connection.run('read the audit', (db) => this.#head(db));
       // An entry was appended between the reads, so the entries and the head do not match. Read both again.
       if (after?.number !== head?.number || after?.hash !== head?.hash) continue;
-      // If its writer was stopped, the newest entry exists only in the head.
+      // If the writer of the newest entry was stopped, that entry exists only in the head.
       const place = `entry ${head?.number}`;
       if (head?.entry && placed.at(-1)?.place !== place) placed.push({ entry: head.entry, place });
       return { placed, head };

@@ -23,7 +23,7 @@ export interface CatalogDocument {
   readonly current: Publication | null;
   /** The readable versions, oldest publication first. All others are deleted unless a replica has locked them. */
   readonly versions: readonly Publication[];
-  /** Every change of `current`, oldest first. */
+  /** Every value that `current` has had, oldest first. */
   readonly moves: readonly Publication[];
 }
 
@@ -56,7 +56,7 @@ export class Catalog {
     return (await this.#run('read the catalog', (catalog) => catalog.findOne({ _id: 'catalog' }))) ?? EMPTY;
   }
 
-  /** Opens a change stream of the catalog. @param waitMs how long a `getMore` waits for a change, in milliseconds */
+  /** Opens a change stream on the catalog. @param waitMs how long a `getMore` waits for a change, in milliseconds */
   watch(waitMs: number): Promise<ChangeStream> {
     return this.#connection.watch('catalog', waitMs);
   }
@@ -78,7 +78,7 @@ export class Catalog {
     );
     const free = { $or: [{ lock: null }, { $expr: { $lte: ['$lock.expires', '$$NOW'] } }] };
     const id = { $add: ['$sequence', 1] };
-    // If a field was damaged by hand, an empty list replaces it, so that publishing repairs the catalog.
+    // A list that was damaged by hand is replaced with an empty one, so that publishing repairs the catalog.
     const [versions, moves] = ['$versions', '$moves'].map((list) => ({ $cond: [{ $isArray: list }, list, []] }));
     const take = [{ $set: { sequence: id, lock: { owner, id, expires: fromNow(ms) }, versions, moves } }];
     const taken = await this.#run('lock the catalog', (catalog) =>
@@ -105,7 +105,7 @@ export class Catalog {
     );
   }
 
-  /** Like `commit`, but also replaces a damaged publication with the same rows in `versions` and `moves`. */
+  /** Like `commit`, but replaces a damaged publication of the same rows, in both `versions` and `moves`. */
   replace(
     owner: string,
     publication: Publication,

@@ -99,7 +99,7 @@ export const checkConnection = ({ uri }: Pick<ConnectionOptions, 'uri'>): Readon
     return {};
   } catch (error) {
     const { message } = error as Error;
-    // If there is an unencoded @ after a question mark, the parameters may be part of the password.
+    // If there is an unencoded @ after a question mark, what looks like parameters may be part of the password.
     if (ABOUT_PARAMETERS.test(message) && !/\?.*@/.test(uri)) {
       return { uri: `has an invalid parameter after the question mark: ${message}` };
     }
@@ -175,8 +175,8 @@ export class Connection {
   }
 
   /**
-   * Must be called before the first operation, and after each failure until it succeeds. After that, the client
-   * reconnects on its own.
+   * Must be called before the first operation. If it fails, it must be called again until it succeeds. After that, the
+   * client reconnects on its own.
    */
   async connect(signal?: AbortSignal): Promise<void> {
     await bounded('connect', this.#operationMs, signal, async () => {

@@ -89,7 +89,7 @@ async function* steps({ collection, batchSize }: ContentTarget, batches: AsyncIt
 
 /**
  * Builds the indexes of a collection one after another, once all its rows are written. The server takes ten times as
- * long to insert rows into a collection that already has indexes: more than 240 instead of 24 seconds for a million
+ * long to insert rows into a collection that already has indexes: more than 240 seconds instead of 24 for a million
  * rows and six indexes.
  *
  * If a build times out, it continues on the server, and the next call waits for it. There is no limit on this wait, but
@@ -157,7 +157,7 @@ export const writeContent = async (
 
 /**
  * Reads all rows of a collection in key order and computes their digest. If a row's text differs from its fields, the
- * digest also includes the fields, so that it does not match.
+ * fields are included as well, so that the digest does not match.
  */
 const readContent = async ({ connection, id, collection, batchSize, assertGoingOn }: ReadTarget): Promise<Content> => {
   const cursor = connection.db
@@ -235,7 +235,7 @@ export const readStored = async (
 };
 
 /**
- * Matches the JSON of rows that MongoDB may be unable to store. The values of matching rows are then checked one by
+ * Matches the JSON of rows that MongoDB might be unable to store. The values of matching rows are then checked one by
  * one.
  */
 const SUSPICIOUS = /\\u|"_bsontype"|"\$ref"/i;

@@ -17,7 +17,7 @@ const UNSUITABLE = 'A new version was published for another configuration and is
 export interface Served {
   readonly locked: LockedVersion;
   readonly publication: Publication;
-  /** Every change of the current version up to and including this publication, oldest first. */
+  /** All moves up to and including this publication, oldest first. */
   readonly moves: readonly Publication[];
 }
 

@@ -14,7 +14,7 @@ export interface KeyDocument {
   readonly expires_at?: string | Date | null;
   readonly revoked_at?: string | Date | null;
   readonly shares_limit_of?: string | null;
-  /** When the key was last changed, by the server's clock. Polls use it to find changed keys. */
+  /** When the key was last changed, according to the server's clock. Polls use it to find changed keys. */
   readonly changed_at?: Date;
 }
 
@@ -22,8 +22,8 @@ const time = (value: string | Date | null | undefined): string | null =>
   value instanceof Date ? value.toISOString() : (value ?? null);
 
 /**
- * Converts a document to a record. Documents edited by hand may contain dates instead of strings, and may lack fields,
- * which become null.
+ * Converts a document to a record. Documents edited by hand may contain dates instead of strings. Missing fields become
+ * null.
  */
 export const toRecord = (document: KeyDocument): KeyRecord => ({
   id: document._id,
@@ -85,7 +85,7 @@ export class KeyTable {
 export const prepareKeys = (keys: MongoCollection<KeyDocument>): Promise<unknown> =>
   keys.createIndexes([{ key: { hash: 1 }, unique: true }, { key: { changed_at: 1 } }]);
 
-/** Replaces all keys, and deletes the times of their last use. */
+/** Replaces all keys, and deletes all last-use times. */
 export const replaceKeys = async (
   connection: Connection,
   name: string,
@@ -103,8 +103,8 @@ export const replaceKeys = async (
 };
 
 /**
- * The last use of each key is stored in a separate collection that replicas do not watch. If it were part of the key
- * documents, every update would make all replicas read the key again.
+ * The time of each key's last use is stored in a separate collection that replicas do not watch. If it were part of the
+ * key document, every update would make all replicas read the key again.
  */
 const USE_COLLECTION = 'api_key_use';
 const BATCH = 1000;
@@ -114,7 +114,9 @@ interface UseDocument {
   readonly last_used_at: Date;
 }
 
-/** Stores the last use of keys, as milliseconds since 1970 by key id. A stored time is only replaced by a later one. */
+/**
+ * Stores when keys were last used, in milliseconds since 1970 by key id. A stored time is only replaced by a later one.
+ */
 export const writeUse = async (connection: Connection, times: ReadonlyMap<string, number>): Promise<void> => {
   const updates = [...times].map(([id, time]) => ({
     updateOne: { filter: { _id: id }, update: { $max: { last_used_at: new Date(time) } }, upsert: true },
@@ -126,7 +128,7 @@ export const writeUse = async (connection: Connection, times: ReadonlyMap<string
   }
 };
 
-/** Returns the last use of each key, as milliseconds since 1970 by key id. */
+/** Returns when each key was last used, in milliseconds since 1970 by key id. */
 export const readUse = async (connection: Connection): Promise<ReadonlyMap<string, number>> => {
   const cursor = connection.db.collection<UseDocument>(USE_COLLECTION).find({});
   const times = new Map<string, number>();

@@ -51,7 +51,7 @@ class MongoKeyStore implements KeyStore {
   readonly #listeners: (() => void)[] = [];
   #watch: ChangeWatch | undefined;
   #table = new KeyTable();
-  /** The server time since when there may be unread changes. */
+  /** Server time. All changes made before it have been read. */
   #since = new Date(0);
   /** Whether the next poll reads all keys. Otherwise it reads `#dirty` and the changes since `#since`. */
   #all = true;
@@ -242,7 +242,7 @@ class MongoKeyStore implements KeyStore {
     const { logger } = this.#context;
     const all = this.#all;
     const dirty = this.#dirty;
-    // Changes reported from now on belong to the next poll.
+    // Changes reported from now on are left to the next poll.
     this.#all = false;
     this.#dirty = new Set();
     try {

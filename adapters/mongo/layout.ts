@@ -9,7 +9,7 @@
  *   the row as JSON text. Indexes and filters use `d`; clients receive `j` unchanged. If the collection declares a
  *   search, `w` contains the words of the searched fields.
  *
- * Each version has its own MongoDB collections, so deleting a version drops them. This frees the space and takes the
+ * Each version has its own MongoDB collections, so it is deleted by dropping them. This frees the space and takes the
  * same time regardless of size. Indexes need no version field and match the orders that the publisher declared. Because
  * rows are stored in the field `d`, their fields can have any name, including `_id` and names with dots and dollar
  * signs.

@@ -169,8 +169,8 @@ const writeVersion = async (
 };
 
 /**
- * Publishes a dataset. A stored version with the same name is replaced if its rows are the same, but it is damaged or
- * was published for a different configuration.
+ * Publishes a dataset. A stored version with the same name is replaced if it has the same rows but is damaged or was
+ * published for a different configuration.
  *
  * Rejects with `conflict` if another publication is running or the version already exists, or with `invalid_dataset`,
  * `aborted` or `unavailable`. After a rejection, the rows written so far are removed immediately or by the next

@@ -54,7 +54,6 @@ export const expireReplicas = (connection: Connection): Promise<unknown> =>
     db.collection(COLLECTION).createIndex({ expires: 1 }, { expireAfterSeconds: 0 }),
   );
 
-/** The locks of this replica. */
 export class VersionLocks {
   readonly #connection: Connection;
   readonly #clock: Clock;
@@ -69,7 +68,7 @@ export class VersionLocks {
     this.#holdMs = holdMs;
   }
 
-  /** Whether the last written locks have not expired yet. */
+  /** Whether the locks that were written last are still valid. */
   get areValid(): boolean {
     return this.#clock.monotonic() - this.#writtenAt < this.#holdMs;
   }

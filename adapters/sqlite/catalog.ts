@@ -3,7 +3,8 @@
  *
  * - `version`: one row per version with its manifest and collections. `published_at` is null until the version has
  *   been published.
- * - `move`: the activations, which are all changes of the current version, oldest first. The last row identifies the current version.
+ * - `move`: the activations, oldest first. An activation makes a version current, so the last row identifies the
+ *   current version.
  * - `data_audit`: the audit entries. `audit_head` contains the hash of the newest one.
  * - `api_key`, `api_key_audit`, `api_key_use`: the tables of the key store.
  * - `rows_<version>_<number>`: the rows of one collection in one version, in key order. The column `json` contains the

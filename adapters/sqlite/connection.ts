@@ -25,7 +25,7 @@ interface ThreadedStatement extends Pick<Statement, 'run'> {
   all(...values: Value[]): Promise<readonly Row[]>;
 }
 
-/** Methods of threaded connections that the driver's types lack. */
+/** Methods of threaded connections that are missing from the driver's types. */
 export interface Threaded {
   readonly inTransaction: boolean;
   exec(sql: string): Promise<void>;
@@ -70,7 +70,7 @@ const MAPPED_BYTES = 0x7fff0000;
 const READ_CACHE_KIB = 16 * 1024;
 
 export const PRAGMAS = `PRAGMA query_only = 1; PRAGMA mmap_size = ${MAPPED_BYTES}; PRAGMA cache_size = -${READ_CACHE_KIB}`;
-/** How to open a database for reading, from the most to the fewest permissions. */
+/** Ways to open a database for reading, tried in order. Each needs fewer permissions than the one before. */
 const URI_PARAMETERS = ['mode=rw', 'mode=ro', 'immutable=1'];
 
 export class ReadConnection {
@@ -123,7 +123,7 @@ export class ReadConnection {
     }
   }
 
-  /** Starts a read transaction. The connection then sees the database as it is now until `pin` or `unpin` is called. */
+  /** Starts a read transaction. Until the next `pin` or `unpin`, the connection sees the database as it is now. */
   pin(): void {
     try {
       this.unpin();

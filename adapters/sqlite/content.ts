@@ -9,7 +9,7 @@ const { inKeyOrder, invalidCollection, keyText, ordersOf, wordsToIndex } = publi
 
 /** Rows per transaction. Inserting them blocks the event loop for a few milliseconds. */
 const STEP = 500;
-/** Rows per statement. Inserting several at once is faster, because one driver call costs as much as four values. */
+/** Rows per statement. Inserting several at once is faster, because a driver call costs as much as four values. */
 const ROWS = 20;
 /** Bytes of JSON to write before the pages of the log are moved into the database. */
 const CHECKPOINT_BYTES = 32 * 1024 * 1024;

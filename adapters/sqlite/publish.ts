@@ -135,7 +135,7 @@ const publishLocked = async (
   if (same && !isSame) throw versionTaken(version, same.publishedAt);
   await confirm();
   assertNotAborted(options.signal);
-  // Until here, a power failure may lose the last transactions. The commit must reach the disk before it takes effect.
+  // Up to here, a power failure may lose recent transactions. The commit must reach the disk before it takes effect.
   await connection.exec('PRAGMA synchronous = FULL');
   await commit(connection, { id, version, collections }, { dataset, damaged: same, clock: context.clock });
   if (same) options.onRepair?.(`version ${version}: ${errors.join('; ')}`);
@@ -161,8 +161,8 @@ const inFolder = async (path: string): Promise<void> => {
 };
 
 /**
- * Publishes a dataset. A stored version with the same name is replaced if its rows are the same, but it is damaged or
- * was published for a different configuration.
+ * Publishes a dataset. A stored version with the same name is replaced if it has the same rows but is damaged or was
+ * published for a different configuration.
  *
  * Rejects with `conflict` if another publication is running or the version already exists, or with `invalid_dataset`,
  * `aborted` or `unavailable`. After a rejection, the rows written so far are removed immediately or by the next

@@ -40,7 +40,7 @@ export const helmetOptions = {
   ...Object.fromEntries(UNUSED.map((header) => [header, false])),
 };
 
-/** Responses smaller than this are not compressed, as in the service. In bytes. */
+/** Minimum size of a compressed response, in bytes. The service has the same minimum. */
 export const COMPRESSION_THRESHOLD = 1024;
 
 const duration = new prometheus.Histogram({

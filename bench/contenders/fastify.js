@@ -1,4 +1,4 @@
-/** Fastify with its plugins. It has all features of the service, including schemas for input and output. */
+/** Fastify with its plugins. It has all of the service's features, including schemas for input and output. */
 import compress from '@fastify/compress';
 import cors from '@fastify/cors';
 import etag from '@fastify/etag';

@@ -1,4 +1,4 @@
-/** Koa with the usual packages. It has all features of the service except schema validation. */
+/** Koa with the usual packages. It has all of the service's features except schema validation. */
 import cors from '@koa/cors';
 import Router from '@koa/router';
 import { Redis } from 'ioredis';

@@ -89,7 +89,7 @@ function* csv() {
 
 const ORDERS = { id: 'id', kind: 'kind, price, id', city: 'city, sold_on, id', sold_on: 'sold_on, id' };
 
-/** Quotes each word, so that FTS5 does not interpret any as operators. */
+/** Quotes each word, so that FTS5 does not interpret any of them as an operator. */
 const quoted = (q) =>
   q
     .split(' ')

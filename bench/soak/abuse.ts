@@ -1,7 +1,7 @@
 /**
  * `npm run abuse` measures a caller that stays within its limit while others attack the service. The dataset is the
- * size of FHFA's. The run fails if the caller gets any status other than 200, if its 99th percentile exceeds both 15 ms
- * and three times the percentile without attacks, or if the server's memory grows by more than 64 MiB.
+ * size of FHFA's. The run fails if the caller gets any status other than 200, if its 99th percentile latency exceeds
+ * both 15 ms and three times the value without attacks, or if the server's memory grows by more than 64 MiB.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

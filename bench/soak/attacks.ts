@@ -76,8 +76,8 @@ const STATES = [...new Set([...metroAreas.values()].flatMap(({ states }) => stat
 const states = (i: number): string => Array.from({ length: 2600 }, (_, j) => STATES[(i * j) % STATES.length]).join();
 
 /**
- * Returns attacks by callers that use up their limit of 600 requests per minute. Each sends one kind of expensive
- * request, and never requests the same response twice.
+ * Returns attacks from callers that use up their limit of 600 requests per minute. Each caller sends one kind of
+ * expensive request, and never requests the same response twice.
  */
 const expensive = (): readonly Attack[] => {
   const get = (path: string, key: string) =>
@@ -99,7 +99,7 @@ const expensive = (): readonly Attack[] => {
 const BURST = 40;
 
 /**
- * Returns attacks by callers that pipeline 40 lists on one connection, as often as their limit of 600 requests per
+ * Returns attacks from callers that pipeline 40 lists on one connection, as often as their limit of 600 requests per
  * minute allows.
  */
 const bursts = (): readonly Attack[] => {

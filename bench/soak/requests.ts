@@ -40,8 +40,8 @@ const ENCODINGS = ['gzip', 'br', 'br;q=0.5, gzip', 'identity'];
 type Headers = Readonly<Record<string, string>>;
 
 /**
- * Returns a function that yields an endless sequence of requests. The sequence is the same in every run, except for
- * generated keys.
+ * Returns a function that returns the next request each time it is called. The sequence of requests is endless, and the
+ * same in every run except for generated keys.
  */
 export const requestMix = (options: MixOptions): (() => SoakRequest) => {
   const { key, limitedKey, versions, etags, series } = options;
@@ -65,7 +65,7 @@ export const requestMix = (options: MixOptions): (() => SoakRequest) => {
     const { path } = data();
     return { path, expected: [200, 304], headers: { ...own, 'If-None-Match': etags.get(path) ?? '"none"' } };
   };
-  /** Requests observations since a random day, so that responses are rarely requested twice. */
+  /** Requests observations since a random day, so that the same response is rarely requested twice. */
   const unique = (): Draft => {
     const since = new Date(Date.UTC(1990, 0, number(13_000))).toISOString().slice(0, 10);
     return { path: `${BASE}/observations?series_id=${pick(series)}&since=${since}`, expected: [200] };

@@ -1,4 +1,4 @@
-/** Runs the service with a probe in its process, which reports memory, descriptors and listeners. */
+/** Runs the service with a probe in its process. The probe reports memory, descriptors and listeners. */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -32,7 +32,7 @@ export interface Backup {
   readonly program: string;
   /** Versions in the backup, oldest first. Version n is in `snapshots/n`, counting from 1. */
   readonly versions: readonly { readonly version: string; readonly published_at: string }[];
-  /** Every change of the current version, oldest first. `version` is null if it is not in the backup. */
+  /** One entry per change of the current version, oldest first. `version` is null if it is not in the backup. */
   readonly moves: readonly { readonly version: string | null; readonly published_at: string }[];
   /** SHA-256 of each file except this one and the row files, whose SHA-256 is in their manifests. */
   readonly files: Readonly<Record<string, string>>;

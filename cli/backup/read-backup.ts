@@ -91,7 +91,7 @@ const contentOf = async ({ storage, keyStore }: Targets): Promise<readonly strin
 };
 
 /**
- * Appends an entry for each version that is in the audit log but not in the target, for example because the source
+ * Appends a deletion for each version that is in the audit log but not in the target, for example because the source
  * stored only its current version.
  */
 const withDeletions = (entries: readonly DataAuditEntry[], stored: ReadonlySet<string>): readonly DataAuditEntry[] => {
@@ -141,7 +141,7 @@ const publishVersion = async (
   }
 };
 
-/** Without a history, the adapter chooses new times. */
+/** If the adapter does not support `history`, it chooses new times. */
 const finish = async (adapter: StorageAdapter, backup: Backup, audit: readonly DataAuditEntry[]): Promise<boolean> => {
   const moves = backup.moves.map(({ version, published_at }) => ({ version, publishedAt: new Date(published_at) }));
   const current = moves.findLastIndex(({ version }) => version !== null);
@@ -199,7 +199,7 @@ const restoreKeys = async (
   if (used.size > 0) await keyStore.noteUse?.(used);
 };
 
-/** @throws OperatorError if the stores are not empty, or one of them cannot be written */
+/** @throws OperatorError if the stores are not empty, or if one of them cannot be written to */
 const assertRestorable = async (targets: Targets, keys: number, { replace }: RestoreOptions): Promise<void> => {
   const { storage, keyStore } = targets;
   const { adapter, module } = storage;

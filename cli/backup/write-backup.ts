@@ -33,7 +33,7 @@ export interface ExportOptions {
 
 type Listed = Move & { readonly version: string; readonly current: boolean };
 
-/** How often to retry until the data and its audit log are read without a change in between. */
+/** Maximum number of attempts to read the data and its audit log without a change in between. */
 const ATTEMPTS = 5;
 
 /** Reads until two consecutive reads return the same state. */

@@ -48,7 +48,7 @@ export const commandNodes = (program: Command): CommandNode[] => {
   return walk(program, '');
 };
 
-/** Returns the options of all commands that take a value. Completion must not mistake such a value for a command. */
+/** Returns every option that takes a value, of any command. Completion must not mistake the value for a command. */
 const valuedOptions = (nodes: readonly CommandNode[]): ValuedOption[] => {
   const byWord = new Map<string, ValuedOption>();
   for (const { word, choices } of nodes.flatMap(({ valued }) => valued)) {

@@ -31,7 +31,7 @@ const showConfig = async (_: unknown, command: Command): Promise<void> => {
   printJson(shown);
 };
 
-/** Returns one line per environment variable and setting that it changes. */
+/** Describes all environment variables, with one line for each setting that a variable changes. */
 const variables = (): string => {
   const settings = new Map<string, string[]>();
   const add = (variable: string, text: string) => settings.set(variable, [...(settings.get(variable) ?? []), text]);

@@ -30,11 +30,12 @@ import { EXIT_CODES } from '../report.js';
 
 /** Assumed poll interval of stores without the option `pollMs`. */
 const POLL_MS = 1000;
-/** How long a service may take to read the keys, in milliseconds. */
+/** Time allowed for a service to read the keys, in milliseconds. */
 const READ_MS = 100;
 
 /**
- * Returns how long running services may take to accept a new key, in milliseconds. @param keys with defaults filled in
+ * Returns the maximum time until running services accept a new key, in milliseconds.
+ * @param keys with defaults filled in
  */
 const visibleAfter = ({ options }: Config['auth']['keys']): number => Number(options['pollMs'] ?? POLL_MS) + READ_MS;
 
@@ -244,7 +245,7 @@ const addAudit = (keys: Command): void => {
 };
 
 export const register = (keys: Command): void => {
-  // A key file may contain 100,000 keys. With this flag, they need a fifth less heap.
+  // A key file can contain 100,000 keys. With this flag, they need a fifth less heap.
   setFlagsFromString('--optimize-for-size');
   keys.addHelpText('after', help('metro-forecast -c my.json keys list'));
   for (const add of [addCreate, addList, addRotate, addRevoke, addLimit, addTier, addUsage, addAudit]) add(keys);

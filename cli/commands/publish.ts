@@ -15,7 +15,7 @@ import { interruption, refuseSample, whatServicesDo, withPublishedStorage } from
 
 const MAX_ERRORS = 20;
 
-/** Formats a command for the operator. It uses the same configuration. */
+/** Formats a command that uses the same configuration, for the operator to run. */
 type FormatCommand = (...words: readonly string[]) => string;
 
 const openSource = async (directory: string, command: FormatCommand): Promise<OpenedDirectory> => {

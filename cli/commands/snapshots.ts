@@ -20,7 +20,10 @@ const withVersions = <T>(
   return withPublishedStorage(options.config, 'versions', (versions, storage) => task(versions, options, storage));
 };
 
-/** Returns when each version was written to the store. `publishedAt` is usually the creation time in its manifest. */
+/**
+ * Returns when each version was written to the store. `publishedAt` does not show this, because it is usually the
+ * creation time from the manifest.
+ */
 const writtenTimes = async ({ adapter }: OpenedStorage): Promise<ReadonlyMap<string, string>> => {
   const entries = (await adapter.audit?.list()) ?? [];
   return new Map(entries.filter(({ action }) => action === 'publish').map(({ version, time }) => [version, time]));

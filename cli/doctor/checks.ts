@@ -21,7 +21,7 @@ export const checkNode = (version: string): Finding => {
   return supported ? ok('node', message) : failed('node', message, 'Install a current LTS release of Node.js.');
 };
 
-/** Checks that other users cannot change files that a service trusts or read its secrets. */
+/** Checks that other users can neither change files that a service trusts nor read its secrets. */
 const checkPermissions = async ({ loaded, modules }: CheckContext, env: Environment): Promise<Finding> => {
   const sentences = await permissionWarnings(loaded, modules, env);
   if (sentences.length === 0)

@@ -18,7 +18,7 @@ export interface CheckContext {
   readonly loaded: LoadedConfig;
   readonly modules: Modules;
   readonly container: DependencyContainer;
-  /** Formats a command for the operator. It uses the same configuration. */
+  /** Formats a command that uses the same configuration, for the operator to run. */
   command(...words: readonly string[]): string;
 }
 

@@ -35,7 +35,7 @@ const checkOne = async ({ check, host, port, isOurs }: Port, { loaded }: CheckCo
 };
 
 /**
- * Any service may respond to `/health`, so this service is recognised by the title and endpoints in its OpenAPI
+ * Other services may also respond to `/health`, so this service is recognised by the title and endpoints in its OpenAPI
  * document.
  */
 const apiPort = ({ loaded, modules }: CheckContext): Port => {

@@ -96,7 +96,7 @@ export const checkStorage = async (service: CheckContext): Promise<StorageFindin
 };
 
 /**
- * Checks the adapter's files if the adapter supports it.
+ * Checks the adapter's files, if the adapter supports such a check.
  * @param full whether to compare indexes with rows
  */
 export async function* checkIntegrity(

@@ -89,7 +89,7 @@ describe('json.open()', () => {
       .with.property('code', 'unavailable');
     const ping = await instance.adapter.ping().catch((reason) => reason);
     expect(ping).to.have.property('code', 'unavailable');
-    // Ten polls.
+    // Long enough for ten polls.
     await delay(100);
     expect(instance.problems).to.deep.equal(['There is no dataset yet.']);
     expect(instance.log.map(({ msg }) => msg)).to.deep.equal([WAITING]);

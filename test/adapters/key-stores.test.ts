@@ -16,7 +16,7 @@ describeKeyStore({
   create: (context) => sqliteKeyStore.create({ path: 'keys.db', pollMs: 50 }, context),
 });
 
-/** Stores with one error each, and the start of the title of the rule that must detect it. */
+/** Stores with one bug each. `rule` is the start of the title of the rule that must detect the bug. */
 const BROKEN: readonly (readonly [what: string, rule: string, Store: new () => KeyStore])[] = [
   [
     'drops unknown fields',

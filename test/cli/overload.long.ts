@@ -28,7 +28,7 @@ const mixed = (basePath: string, codes: readonly string[]): (() => string) => {
 };
 
 const SECONDS = 30;
-/** Duration of each baseline measurement: of the capacity, and of response times without overload. */
+/** Duration of each baseline measurement: the capacity, and the response times without overload. */
 const MEASURING_SECONDS = 2;
 
 const start = async (): Promise<{ child: ChildProcess; key: string; url: string }> => {

@@ -1,5 +1,5 @@
 /**
- * Limits how many files of core a cached GET executes, because a developer who traces one request has to read them all.
+ * Limits how many core files a cached GET executes, because a developer who traces one request has to read them all.
  */
 import { Agent } from 'node:http';
 import { Session } from 'node:inspector/promises';

@@ -18,7 +18,7 @@ const FAULT_MS: Readonly<Record<Store, number>> = { redis: 800, mongo: 1800 };
  * machine. These delays show up as slow responses to requests without a valid key.
  */
 const BOUND_MS: Readonly<Record<Store, number>> = { redis: 2000, mongo: 6000 };
-/** If the machine stalls for this long, reads may fail even without a fault. */
+/** If the machine stalls for this long, reads can fail even without a fault. */
 const STALLED_MS = 1000;
 const SEVERITY = 0.75;
 const LIMIT = 60;
@@ -89,7 +89,7 @@ describe('network faults between three replicas and', () => {
     for (const row of rows) console.log(`      | ${row.join(' | ')} |`);
   });
 
-  /** Sends requests directly to each replica, because a proxy would hide the failure of one. */
+  /** Sends requests directly to each replica, because a proxy would hide the failure of a single replica. */
   const startLoad = () => {
     const clients: LoadClient[] = [];
     const running = loads.flatMap((load) =>

@@ -1,4 +1,4 @@
-/** Injects random faults in both stores, under load and during publications. No response may ever be wrong. */
+/** Injects random faults into both stores, under load and during publications. No response may ever be wrong. */
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ const LIMITED_PER_SECOND = [2, 6, 12];
 const BOUND_MS = 6000;
 /** How long reads may keep failing after a MongoDB fault. On an idle machine, they fail for 3 seconds. */
 const RECOVERY_MS = 10_000;
-/** If the machine stalls for this long, reads may fail even without a fault. */
+/** If the machine stalls for this long, reads can fail even without a fault. */
 const STALLED_MS = 1000;
 
 /**

@@ -28,7 +28,7 @@ class RedisWindow {
     return [...this.buckets.values()].reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** The highest number of permits in any 60 seconds of Redis's clock. */
+  /** The highest number of permits in any 60 seconds on Redis's clock. */
   get mostInWindow(): number {
     const buckets = [...this.buckets.values()].sort((a, b) => a.end - b.end);
     let [most, inside, oldest] = [0, 0, 0];

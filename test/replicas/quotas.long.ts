@@ -12,7 +12,7 @@ import { assertAllowedOrRejected, PATHS } from './limited-replicas.js';
 const QUOTA = 4000;
 const PER_SECOND = 100;
 const DAY_MS = 86_400_000;
-/** Longer than the load in any test. */
+/** Longer than any test sends requests. */
 const TEST_MS = 90_000;
 const OUTAGE_MS = 4000;
 /** Unused permits are returned within three seconds. The fourth second allows for a slow machine. */

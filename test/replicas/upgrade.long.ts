@@ -140,7 +140,7 @@ describe('an upgrade from the previous version', function () {
       }
     };
     const requests = new Map<Version, number>();
-    /** Sends requests with the counted key, and expects the replicas together to have counted every one. */
+    /** Sends requests with the counted key, and expects that the replicas together have counted all of them. */
     const expectUsage = async (version: Version) => {
       const counter = isRelease ? current : version;
       for (const replica of [...replicas, ...replicas]) {

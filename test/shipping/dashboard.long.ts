@@ -69,7 +69,7 @@ describe('the dashboard with a real Prometheus and a live service', function () 
     return (json as Parsed).data;
   };
 
-  /** Returns a query's current numeric values. Leaves out NaN, the quantile of an empty set of observations. */
+  /** Returns a query's current numeric values. Leaves out NaN, which is the quantile of an empty set. */
   const valuesOf = async (expr: string): Promise<readonly number[]> => {
     const written = expr.replaceAll('$job', JOB).replaceAll('$__rate_interval', RATE_INTERVAL);
     const { result } = await get(`query?query=${encodeURIComponent(written)}`);

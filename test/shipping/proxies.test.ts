@@ -13,7 +13,7 @@ import { startTestApp } from '../support/test-app.js';
 
 const run = promisify(execFile);
 
-/** Asserts that a response, with its headers, is an error in the format of the service. */
+/** Asserts that a response, with its headers, is an error in the service's format. */
 const expectJsonError = (response: string, status: number, code: string): void => {
   expect(response).to.match(new RegExp(`^HTTP/1\\.1 ${status} `));
   expect(response).to.match(/^content-type: application\/json; charset=utf-8\r$/im);
@@ -30,7 +30,7 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
   });
   after(() => rm(folder, { recursive: true }));
 
-  /** Completes a shipped file into a working nginx configuration with a self-signed certificate. */
+  /** Turns a shipped file into a complete nginx configuration with a self-signed certificate. */
   const withCertificate = async (name: string, at: string): Promise<string> => {
     const [key, certificate] = ['key.pem', 'certificate.pem'].map((file) => join(folder, file));
     const subject = ['-subj', '/CN=api.example.com', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
@@ -58,7 +58,7 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
     return stdout;
   };
 
-  /** Starts nginx with a shipped file, in which addresses of the service are replaced. */
+  /** Starts nginx with a shipped file whose addresses have been replaced. */
   const startNginx = async (name: string, addresses: Readonly<Record<string, string>>): Promise<Server> => {
     let whole = await withCertificate(name, folder);
     for (const [from, to] of Object.entries(addresses)) whole = whole.replaceAll(from, to);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Imports every file in a directory without options, and compares each value with what pandas reads.
+"""Imports every file in a directory, without options, and compares each value with what pandas reads.
 
 Usage: python3 test/support/compare-with-pandas.py DIRECTORY [--jobs N] [--timeout SECONDS]
 Requires a build of the project and the packages pandas, pyarrow and openpyxl.

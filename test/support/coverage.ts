@@ -29,7 +29,7 @@ const scriptsOf = (text: string): readonly Script[] => {
   }
 };
 
-/** Marks every character of a script that ran. Ranges are nested, and the innermost range decides. */
+/** Marks all characters in a script that were executed. Ranges are nested, and the innermost one applies. */
 const mark = (ran: Uint8Array, { functions }: Script): void => {
   const inOneProcess = new Uint8Array(ran.length);
   const ranges = functions.flatMap((each) => each.ranges);

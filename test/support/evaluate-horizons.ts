@@ -91,7 +91,7 @@ function* tableOf(panel: Panel, isChosen: (cbsa: string) => boolean): Generator<
   }
 }
 
-/** @param nationAndStates if it has no markets, its tables are left out */
+/** @param nationAndStates if this panel has no markets, its tables are left out */
 export function* horizonTables(panel: Panel, nationAndStates: Panel): Generator<string> {
   yield '\n## Horizons, metros\n';
   yield* tableOf(panel, () => true);

@@ -26,7 +26,7 @@ const INDEX = /^hpi_at_metro.*\.csv$/;
 const WIDE = /STHPI.*\.csv$/;
 
 /**
- * Imports files and makes forecasts. The dataset's time is the release of the newest quarter. The real clock is used,
+ * Imports files and makes forecasts. The dataset is dated to the release of its newest quarter. The real clock is used,
  * because the basis of the newest run depends on it.
  */
 const forecastFiles = async (sources: readonly string[], to: string): Promise<void> => {

@@ -1,4 +1,4 @@
-/** Koa packages with requests. A service and a plain Koa application must respond identically to each request. */
+/** Koa packages, each with requests to which a service and a plain Koa application must respond identically. */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -9,7 +9,7 @@ import type { TestRequest } from './http-client.js';
 
 const require = createRequire(import.meta.url);
 
-/** An expected difference between the service and plain Koa. The test fails if there is none. */
+/** An expected difference between the service and plain Koa. The test fails if the two do not differ. */
 interface Difference {
   readonly because: string;
   /** Headers that differ. By default, everything except the status may differ. */
@@ -24,7 +24,7 @@ export interface TrialRequest extends TestRequest {
 export interface Trial {
   /** Adds the package to an application. `log` receives its log lines. */
   readonly add: (app: Koa, log: string[], upstream: string) => void;
-  /** Returns what the package adds to the context, which the test also compares. */
+  /** Returns what the package adds to the context. The test compares this as well. */
   readonly sees?: (ctx: Context) => unknown;
   readonly requests?: readonly TrialRequest[];
   /** Response headers with random values or times. Only their presence is compared. */

@@ -1,4 +1,4 @@
-/** Imports the browser modules of pages in Node. They must not need a document while loading. */
+/** Imports browser modules of pages into Node. The modules must not access `document` while they load. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { packageRoot } from '../../core/util/package.js';

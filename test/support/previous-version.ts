@@ -38,7 +38,7 @@ const build = async (commit: string, folder: string): Promise<void> => {
   await run('npm', ['run', 'build'], { cwd: folder, env });
 };
 
-/** Resolves with the folder of the built version, which later runs reuse, or with the reason why there is none. */
+/** Resolves with the folder of the built version, or with the reason why there is none. Later runs reuse the folder. */
 export const previousVersion = async (): Promise<PreviousVersion | { readonly missing: string }> => {
   let commit: string;
   let isRelease: boolean;

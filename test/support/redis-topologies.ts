@@ -56,7 +56,7 @@ export const startCluster = async (): Promise<{ nodes: readonly ClusterNode[]; s
   };
 };
 
-/** Starts moving a hash slot. From now on, the source replies with ASK for keys that it no longer has. */
+/** Starts moving a hash slot. From then on, the source replies with ASK for keys that it no longer has. */
 export const startMigration = async (slot: number, from: ClusterNode, to: ClusterNode): Promise<void> => {
   await to.admin.cluster('SETSLOT', slot, 'IMPORTING', from.id);
   await from.admin.cluster('SETSLOT', slot, 'MIGRATING', to.id);

@@ -21,8 +21,8 @@ const replaceWrite = (stream: NodeJS.WriteStream, write: (text: string) => void)
 };
 
 /**
- * @param register the register function of the command that `args` names, after `--config` if it comes first
- * @param env replaces all variables with the product's prefix, and all well-known variables
+ * @param register registers the command named in `args`, whose name is first or follows `--config FILE`
+ * @param env the only environment variables that can configure the command; existing ones are removed
  */
 export const runCommand = async (
   register: (command: Command) => void,

@@ -27,8 +27,8 @@ export const mostInWindow = (answers: readonly Answer[]): number => {
 
 /**
  * Returns the rejections that came too soon: fewer requests than the limit preceded them in the window, even if every
- * request that may have been allowed is counted. Each one proves that the limit was not used up.
- * @param lateMs how late a permit may become available again
+ * request that might have been allowed is counted. Each one proves that the limit was not used up.
+ * @param lateMs how many milliseconds late a permit may become available again
  */
 export const rejectedTooSoon = (answers: readonly Answer[], limit: number, lateMs = 0): Answer[] => {
   const passed = answers.filter(isAllowed);

@@ -1,4 +1,4 @@
-/** Packages written by `metro-forecast new` must need no package other than this one, installed from its tarball. */
+/** Tests packages written by `metro-forecast new`, with this package installed from its tarball. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';

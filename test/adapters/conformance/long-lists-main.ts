@@ -2,8 +2,8 @@
  * Runs the conformance suite on two adapters that return long lists with wrong contents. Prints the failed tests with
  * their messages, and the peak memory, as JSON.
  *
- * It runs as a separate process. A worker thread kills the process with SIGKILL once memory use exceeds the limit in
- * its argument, in MB. The thread keeps running even while a comparison blocks the main thread.
+ * It runs as a separate process. A worker thread kills the process with SIGKILL once it uses more memory than the
+ * limit given as an argument, in MB. The thread keeps running even while a comparison blocks the main thread.
  */
 import { Worker } from 'node:worker_threads';
 import { targetOf } from './breakable.js';

@@ -1,4 +1,4 @@
-/** Tests that the JSON adapter conforms when another program writes its directory. */
+/** Tests that the JSON adapter conforms when another program writes to its directory. */
 
 import { describeAdapter } from '../../../adapters/conformance/index.js';
 import json from '../../../adapters/json/index.js';

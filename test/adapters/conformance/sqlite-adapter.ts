@@ -57,7 +57,7 @@ export interface Dialect {
   document(text: string): Document;
   /** Changes the catalog before it is saved. */
   catalog(catalog: Catalog): Catalog;
-  /** How often the catalog is polled, in milliseconds. If undefined, it is not polled. */
+  /** Interval between polls of the catalog, in milliseconds. Undefined turns polling off. */
   pollMs: number | undefined;
   /** Releases one hold on a snapshot. */
   release(held: { holds: number }, released: boolean): void;

@@ -99,7 +99,7 @@ export class ReloadedService {
     return { code, text: output.stdout + output.stderr };
   }
 
-  /** Whether the service is ready on the given port, by default its first one. */
+  /** Whether the service is ready on the given port. Default: the service's first port. */
   async isReady(port = this.port): Promise<boolean> {
     const response = await request(`http://127.0.0.1:${port}/api/v1/ready`).catch(() => undefined);
     return response?.status === 200;
@@ -112,7 +112,7 @@ export class ReloadedService {
     return Number(/q=(\d+)/.exec(String(headers['ratelimit-policy']))?.[1]);
   }
 
-  /** Sends SIGTERM. Resolves with how the process exited. */
+  /** Sends SIGTERM. Resolves with the exit code and the signal. */
   async stop(): ReturnType<() => Service['exited']> {
     const [service] = this.#running;
     service!.process.kill('SIGTERM');

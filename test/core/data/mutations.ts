@@ -101,8 +101,8 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
     const place = places.length > 0 ? pick(random, places) : 0;
     list.splice(at, 1, list[at]!.slice(0, place), list[at]!.slice(place + below(random, 2)));
   }),
-  // Splits a line at a comma, and moves the rest and a comma to the start of the next line. If all lines were joined
-  // with commas, the result would still be valid JSON.
+  // Splits a line at a comma, and moves the rest, followed by a comma, to the start of the next line. If all lines were
+  // joined with commas, the result would still be valid JSON.
   'break a line and join the rest': onLines((list, random) => {
     const at = below(random, list.length);
     const line = list[at]!;
@@ -180,8 +180,8 @@ const damage = async (path: string, random: Random): Promise<string[]> => {
 };
 
 /**
- * Damages a directory and checks it: either it is still valid and is served exactly as written, or each error names the
- * file that contains it.
+ * Damages a directory and checks the result: either the directory is still valid and is served exactly as written, or
+ * each error names the file that contains the error.
  * @returns whether the directory is valid
  */
 const check = async (path: string, seed: string): Promise<boolean> => {

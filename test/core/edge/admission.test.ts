@@ -27,7 +27,7 @@ const controlled = (options: { maxInFlight?: number; maxEventLoopDelayMs?: numbe
     },
   });
   /**
-   * Simulates one turn of the event loop that handles requests one after another.
+   * Simulates one turn of the event loop, in which requests are handled one after another.
    * @returns the number of admitted requests
    */
   const turn = (requests: number, msEach: number, { stolenShare = 0 } = {}) => {

@@ -222,8 +222,8 @@ export const fuzz = async (ports: readonly number[], count: number, seed: number
 };
 
 /**
- * Counts the sockets on this port that are held by processes, except listening ones. Reads the kernel's tables (Linux
- * only).
+ * Counts the sockets on this port that processes hold, not including listening sockets. Reads the kernel's tables
+ * (Linux only).
  */
 export const socketsOf = (port: number): number => {
   const local = port.toString(16).toUpperCase().padStart(4, '0');

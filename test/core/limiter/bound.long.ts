@@ -17,7 +17,7 @@ const REPLICAS = 3;
 /** Long enough for an outage and the recovery from it. */
 const WINDOW_MS = 6000;
 const CALLER = 'key:k1';
-/** A data loss counts towards every window it may have affected, so windows are extended by this margin. */
+/** Data loss counts towards every window that it may have affected, so windows are extended by this margin. */
 const MARGIN_MS = 200;
 
 interface Allowed {
@@ -25,7 +25,7 @@ interface Allowed {
   readonly received: number;
 }
 
-/** For each request, counts the requests that were certainly allowed in the window starting with it. */
+/** For each request, counts the requests that were certainly allowed in the window that starts with this request. */
 const windowsOf = (allowed: readonly Allowed[]): { since: number; count: number }[] => {
   const sorted = allowed.toSorted((a, b) => a.sent - b.sent);
   return sorted.map(({ sent: since }, i) => ({

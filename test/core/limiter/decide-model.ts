@@ -73,7 +73,7 @@ export class ModelRedis {
     return Math.ceil(moment / this.bucket) * this.bucket;
   }
 
-  /** Returns the end of the bucket that counts a request at `moment`. The request leaves the window with this bucket. */
+  /** Returns the end of the bucket that counts a request at `moment`. The bucket and the request expire together. */
   #leavingEnd(moment: number): number {
     const isEarly = this.options.bug === 'drops a bucket when its start has left the window';
     return isEarly ? this.#bucketEnd(moment) - this.bucket : this.#bucketEnd(moment);

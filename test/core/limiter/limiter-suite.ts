@@ -12,9 +12,8 @@ export interface LimiterHarness {
   /** Current time of the limiter's clock, in milliseconds. */
   now(): Promise<number>;
   wait(ms: number): Promise<void>;
-  /** How late a permit may become available again under this limit, in milliseconds. */
+  /** How many milliseconds late a permit may become available again under this limit. */
   lateMs(limit: number): number;
-  /** Number of random schedules to run. */
   readonly runs: number;
   /** Whether `wait` takes real time. If so, schedules run concurrently. */
   readonly isRealTime: boolean;

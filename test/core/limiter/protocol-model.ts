@@ -268,7 +268,7 @@ class History {
   /** Timed-out calls. They may arrive at any time within a window, even twice. */
   readonly lost: { readonly id: number; readonly sent: Sent }[] = [];
   #redis: ModelRedis;
-  /** Snapshots of Redis's state, one before each applied call. */
+  /** Snapshots of Redis's state, one taken before each applied call. */
   #earlier: ModelRedis[] = [];
   readonly #replicas: Replica[];
   #hasLostData = false;
@@ -356,7 +356,7 @@ class History {
         this.#pass(BUCKET_MS / 2);
         return true;
       case 'half window':
-        // Replicas poll frequently. One poll halfway represents them all.
+        // Replicas poll frequently. One poll by each replica, halfway, represents all its polls.
         this.#pass(HALF_WINDOW_MS / 2);
         for (const each of this.#replicas) if (each.poll()) this.#deliver(each);
         this.#pass(HALF_WINDOW_MS / 2);

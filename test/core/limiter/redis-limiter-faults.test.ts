@@ -234,7 +234,7 @@ describe('RedisLimiter and an outage', () => {
     assert.equal(countAllowed(await take(stalled, 10, 20)), 10);
     for (let stalls = 0; stalls < 3; stalls++) {
       const decision = stalled.take(CALLER, 20);
-      // Waits until the call is sent.
+      // Waits until the call has been sent.
       await new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)));
       for (const until = performance.now() + 1500; performance.now() < until; );
       assert.isTrue((await decision).allowed);

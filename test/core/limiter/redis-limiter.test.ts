@@ -141,7 +141,7 @@ describe('RedisLimiter', () => {
 
   it('60,000 addresses: Redis keeps the last 10,000 to 20,000 of them', async () => {
     await admin.flushall();
-    // Enough memory for 20,000 addresses. With more, writes would fail.
+    // Enough memory for 20,000 addresses. With more addresses, writes would fail.
     await admin.config('SET', 'maxmemory', '24mb');
     const connection = await connect(server.url, 'flood:');
     const limiter = create(connection);

@@ -71,7 +71,7 @@ type Step = typeof step extends fc.Arbitrary<infer Each> ? Each : never;
 
 const ordinary = { replica: 1, number: 1, previous: 0 } as const;
 const asking = { caller: 'key:a', limit: 60, resync: undefined, returned: undefined, usage: undefined } as const;
-/** Returns permits of an expired bucket when the replica has a newer bucket with the same number. */
+/** Steps that return permits of an expired bucket when the replica has a newer bucket with the same number. */
 const oldPermits: readonly Step[] = [
   { ...ordinary, micros: 256_000_000, asks: [{ ...asking, permits: 3 }] },
   { ...ordinary, micros: 0, asks: [{ ...asking, permits: 0, returned: [{ bucketEnd: START, count: 2 }] }] },

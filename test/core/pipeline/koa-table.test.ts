@@ -68,7 +68,7 @@ const add = (app: Koa, { add, sees }: Trial, log: string[], upstream: string): v
   });
 };
 
-/** If a trial and the common requests have the same method and path, the request of the trial is used. */
+/** A trial's request replaces the common request with the same method and path. */
 const requestsOf = ({ requests = [] }: Trial): readonly TrialRequest[] => {
   const isOwn = ({ path, method }: TrialRequest) => requests.some((own) => own.path === path && own.method === method);
   return [...REQUESTS.filter((each) => !isOwn(each)), ...requests];

@@ -249,7 +249,7 @@ describe('large bodies', () => {
     expect(rest).to.equal('');
   };
 
-  /** Sends requests for bodies of these lengths without reading the responses, until the server waits for the client. */
+  /** Requests bodies of these lengths without reading the responses, until the server waits for the client. */
   const askUnread = async (...lengths: readonly number[]): Promise<Socket> => {
     const client = connect(port, '127.0.0.1').pause();
     clients.push(client);

@@ -19,7 +19,7 @@ const things = collection({ name: 'things', key: ['id'], schema: ROW });
 const ROWS = 20_000;
 const rows = Array.from({ length: ROWS }, (_, id) => ({ id, text: `row ${id} ${'x'.repeat(100)}` }));
 
-/** Numbers of batches read, and of lists whose reading has ended. */
+/** Number of batches read, and number of lists that are no longer being read. */
 const seen = { batches: 0, ended: 0 };
 
 async function* watched(batches: AsyncIterable<readonly object[]>, end?: () => Promise<void>) {

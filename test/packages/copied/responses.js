@@ -1,5 +1,5 @@
-// Prints a service's responses: `node responses.js CONFIG`. Requests each route without parameters and with each
-// parameter's example value, and each mount.
+// Prints a service's responses: `node responses.js CONFIG`. Requests each mount, and each route both without
+// parameters and with each parameter's example value.
 import { createApp } from 'metro-forecast-api';
 
 const app = await createApp(process.argv[2]);

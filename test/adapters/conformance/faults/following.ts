@@ -1,4 +1,4 @@
-/** Bugs in noticing changes, in calling `changed()`, and in finding the data again after all adapters were closed. */
+/** Bugs in noticing changes, in calling `changed()`, and in finding the data again after all adapters have closed. */
 import { existsSync, readFileSync } from 'node:fs';
 import { type Catalog, conflict, FolderAdapter } from '../folder-adapter.js';
 import type { BrokenAdapter } from './breaking.js';

@@ -8,7 +8,7 @@ const OTHER = 'another adapter over the same store';
 const CLOSED = 'after every adapter was closed';
 const PROCESS = 'an adapter in another process, over the same store';
 
-/** Creates a bug that resolves paths relative to the subfolder returned by `name`. */
+/** Creates a bug that resolves paths relative to the subfolder returned by `folder`. */
 const within =
   (folder: () => string) =>
   (context: AdapterContext): AdapterContext => {

@@ -224,7 +224,7 @@ export const momentBugs: readonly BrokenAdapter[] = [
   },
 ];
 
-/** Rejects a version if `change` makes its name equal to the name of a stored version. */
+/** Rejects a version whose name becomes equal to that of a stored version when `change` is applied to both. */
 const named = (change: (version: string) => string) =>
   class extends FolderAdapter {
     override isTaken(version: string) {

@@ -39,7 +39,7 @@ const totalsOf = async (snapshot: Snapshot, name: string, query: TotalsQuery, si
   return collector.groups().slice(0, query.limit);
 };
 
-/** A memory adapter with totals and searches, whose queries and groups a bug can change. */
+/** A memory adapter with totals and searches. Bugs change the queries that it receives or the groups it returns. */
 const totalling = (
   changed: (query: TotalsQuery) => TotalsQuery,
   change: (groups: readonly Group[]) => readonly Group[] = (groups) => groups,

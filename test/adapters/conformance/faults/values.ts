@@ -335,7 +335,7 @@ export const descriptionBugs: readonly BrokenAdapter[] = [
   },
 ];
 
-/** Folder of the first adapter that has this bug. The adapter resolves every path relative to it. */
+/** For the last bug below: the folder of the first adapter, which every adapter with this bug uses. */
 let firstFolder: string | undefined;
 
 export const resourceBugs: readonly BrokenAdapter[] = [

@@ -34,8 +34,8 @@ json.dump(answers, sys.stdout)
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the kind that pandas should infer for a column. In pandas, integers and booleans cannot be missing, and a
- * column without any value is not text.
+ * Returns the kind that pandas should infer for a column. In pandas, columns of integers or booleans cannot have
+ * missing values, and a column without any values is not text.
  */
 const expectedKind = (values: readonly unknown[]): string | undefined => {
   const present = values.filter((value) => value !== null && value !== undefined);

@@ -93,7 +93,7 @@ const READ: typeof LISTS = {
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Converts JSON rows to the way Parquet stores them: every row has every column, and times are in milliseconds. */
+/** Converts JSON rows to the form that Parquet stores: every row has every column, and times are in milliseconds. */
 const expectedRows = (rows: readonly Row[], columns: readonly string[]): Row[] =>
   rows.map((row) =>
     Object.fromEntries(

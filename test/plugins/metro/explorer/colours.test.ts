@@ -42,7 +42,7 @@ const linear = (hex: string): Color =>
     .map((at) => Number.parseInt(hex.slice(at, at + 2), 16) / 255)
     .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)) as unknown as Color;
 
-/** Converts to OKLab, where equal distances look about equally different. */
+/** Converts to OKLab, where colours at equal distances look about equally different. */
 const oklab = (color: Color): Color => {
   const cones = times(
     [

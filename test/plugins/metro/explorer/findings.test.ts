@@ -1,4 +1,4 @@
-/** Tests the titles of the view of all markets. */
+/** Tests the titles that the view of all markets can have. */
 import { expect } from 'chai';
 import { pageModules } from '../../../support/page-modules.js';
 

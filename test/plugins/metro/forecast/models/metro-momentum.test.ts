@@ -25,7 +25,7 @@ const solved = (matrix: number[][], right: readonly number[]): number[] => {
   return system.map((line, i) => at(line, right.length) / at(line, i));
 };
 
-/** Computes the point forecasts in logs at every quarter directly from the formula, with plain arrays. */
+/** Computes the point forecasts, in logs, at every quarter. Follows the formula directly and uses plain arrays. */
 const byDefinition = (panel: Panel) => {
   const all = [...panel.markets.keys()];
   const L = panel.quarters.map((quarter) => [...quarter].map((level) => 100 * Math.log(level)));
@@ -127,7 +127,7 @@ const byDefinition = (panel: Panel) => {
   };
 };
 
-/** Returns the half-widths of the intervals, computed directly from the formula and all point forecasts in logs. */
+/** Computes the half-widths of the intervals directly from the formula and from all point forecasts, in logs. */
 const halfWidths = (panel: Panel, forecasts: readonly (readonly (number | undefined)[] | undefined)[], t: number) => {
   const all = [...panel.markets.keys()];
   const L = panel.quarters.map((quarter) => [...quarter].map((level) => 100 * Math.log(level)));
