@@ -172,7 +172,7 @@ const errorsOf = (document, operations) => {
 };
 
 /**
- * Returns the headers that all endpoints share, and those of individual endpoints.
+ * Returns the headers that all endpoints share, and the headers of individual endpoints.
  * @param {Any} document @returns {Header[]}
  */
 const headersOf = (document) => {
