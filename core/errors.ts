@@ -111,7 +111,7 @@ export interface ErrorDetail {
 
 /**
  * The base class for errors thrown by plugins and adapters. `instanceof` compares class names, because an external
- * package may load its own copy of this file.
+ * package might load its own copy of this file.
  */
 class BoundaryError extends Error {
   static override [Symbol.hasInstance](value: unknown): boolean {
@@ -161,7 +161,7 @@ export const invalidParameter = (place: 'path' | 'query', name: string, issue: s
   });
 
 export type StorageErrorCode =
-  /** The backend is unreachable or did not respond in time. It may recover without intervention. */
+  /** The backend is unreachable or did not respond in time. It might recover without intervention. */
   | 'unavailable'
   /** The caller's signal was aborted. */
   | 'aborted'

@@ -67,7 +67,10 @@ export interface App {
 
 type ConfigInput = GivenConfig | LoadedConfig | string;
 
-/** Binds the functions that start an application to a product's modules and configuration names. */
+/**
+ * Returns the functions that load a configuration and start an application, with a product's modules and configuration
+ * names.
+ */
 export const createFramework = (product: Product) => {
   const load = configLoader(product.configuration);
 

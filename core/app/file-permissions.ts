@@ -22,7 +22,9 @@ const hasSecret = (loaded: LoadedConfig, modules: Modules): boolean =>
     .map((place) => formatPath(place))
     .some((path) => !loaded.overrides.some((override) => path.startsWith(override.path)));
 
-/** @returns one message for each file that other users can read or change, including the command that fixes it */
+/**
+ * @returns warnings about files that other users can read or change, each with the command that fixes the permissions
+ */
 export const permissionWarnings = async (
   loaded: LoadedConfig,
   modules: Modules,
@@ -32,7 +34,7 @@ export const permissionWarnings = async (
   const files: [path: string, isSecret: boolean][] = [];
   if (!embedded) files.push([path, hasSecret(loaded, modules)]);
   for (const { variable } of overrides) {
-    // Option names can also end in `_FILE`, but such a variable does not hold the path of a mounted secret.
+    // Names of module options can also end in `_FILE`, but such variables do not name a mounted secret.
     const file = variable.endsWith('_FILE') && !variable.includes('__OPTIONS__') ? env[variable] : undefined;
     if (file) files.push([file, true]);
   }
@@ -45,7 +47,7 @@ export const permissionWarnings = async (
 const GROUP_OR_OTHERS_WRITE = 0o022;
 const OTHERS_READ = 0o004;
 const OTHERS_WRITE = 0o002;
-/** In a folder with this mode bit, only the owner of a file can replace it. */
+/** If a folder has this mode bit, a file in it can be replaced only by the file's owner. */
 const STICKY = 0o1000;
 
 const octal = (mode: number): string => `mode ${(mode & 0o7777).toString(8).padStart(4, '0')}`;

@@ -34,7 +34,7 @@ export interface Modules {
   readonly registry: Registry;
 }
 
-/** The sections of a configuration that name modules. Other sections may be invalid. */
+/** The sections of a configuration that name modules. Other sections can be invalid. */
 interface ModuleNames {
   readonly draft: Draft;
   readonly folder: string;
@@ -170,7 +170,7 @@ interface HasOptions {
   check?(options: never): Readonly<Record<string, string>>;
 }
 
-/** Skips entries that are not valid module entries, because the configuration schema reports them. */
+/** Skips invalid module entries, because the configuration schema reports them. */
 const moduleLoader =
   (folder: string, overrides: readonly Override[], errors: string[]) =>
   async <T extends HasOptions>(

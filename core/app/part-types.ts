@@ -46,14 +46,14 @@ export interface Parts {
   readonly keyStore: KeyStore;
   readonly redis: RedisConnection | null;
   readonly limiter: Limiter;
-  /** Cache for responses that all replicas share, such as `/status`. */
+  /** Cache shared by all replicas, for responses such as `/status`. */
   readonly cache: SharedCache;
   /** The current snapshot and its cached representations. */
   readonly snapshots: CurrentSnapshot;
   /** Earlier snapshots, for requests with `as_of`. */
   readonly vintages: Vintages;
   readonly authenticator: OpenAuthenticator;
-  /** Accepts credentials that plugins define. Null if no plugin does. */
+  /** Accepts credentials defined by plugins. Null if no plugin defines any. */
   readonly identities: IdentityChain | null;
   /** The state shown by the service's own routes. */
   readonly state: RunningState;
@@ -62,7 +62,7 @@ export interface Parts {
   readonly metrics: Metrics | null;
   readonly observers: RequestObservers | null;
   readonly headers: CommonHeaders;
-  /** Queues uncached requests, and takes turns between callers. */
+  /** Queues requests that miss the cache, and takes turns between callers. */
   readonly work: WorkQueues;
   readonly routes: RouteTable;
   readonly koa: ApiKoa;

@@ -42,7 +42,7 @@ export type ToWorker =
 export interface Stop {
   /** Time in milliseconds before the worker stops listening. */
   readonly delayMs: number;
-  /** Set if other workers have taken over the port. Time in milliseconds for which idle connections stay open. */
+  /** How long idle connections stay open, in milliseconds. Set only if other workers have taken over the port. */
   readonly idleMs?: number;
 }
 
@@ -53,8 +53,8 @@ export interface Listening {
 
 export type ToPrimary =
   /**
-   * Asks for the assignment. The primary process must not send it earlier, because a worker misses messages sent before
-   * it listens for them.
+   * Asks for the assignment. The primary process waits for this message, because anything sent before the worker
+   * listens would be lost.
    */
   | { readonly kind: 'ready' }
   | { readonly kind: 'listening'; readonly listening: Listening }
@@ -68,7 +68,7 @@ interface PrimaryLink {
   readonly assignment: Promise<Assignment>;
   /**
    * Registers a listener for `stop` messages. If the service shuts down during a reload, the worker receives a second
-   * `stop` message, and its `idleMs` applies.
+   * `stop` message, whose `idleMs` replaces the first one's.
    */
   onStop(listener: (stop: Stop) => void): void;
   /** Registers the function that renders the worker's metrics for each scrape. */

@@ -18,8 +18,8 @@ import { withTimeout } from '../util/with-timeout.js';
 import { type Assignment, asShare, type Listening, onPort, type ToPrimary, type ToWorker } from './worker-link.js';
 
 /**
- * If a worker exits sooner than this, the delay before the next start doubles, because the replacement may fail for the
- * same reason.
+ * If a worker exits sooner than this, the delay before the next start doubles, because the replacement might fail for
+ * the same reason.
  */
 const STEADY_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
@@ -31,8 +31,8 @@ const SCRAPE_MS = 2000;
 /** Maximum time for new workers to start listening during a reload. */
 const READY_MS = 120_000;
 /**
- * Maximum time that old workers keep idle connections open after a reload. Closing one just as its client sends a
- * request makes that request fail.
+ * Maximum time that old workers keep idle connections open after a reload. Closing a connection just as the client
+ * sends a request makes that request fail.
  */
 const IDLE_MS = 10_000;
 
@@ -85,7 +85,8 @@ export class Workers {
     // because of `server.maxConnections` would be handed from worker to worker for as long as it is open.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({
-      // Workers keep running the same version as this process, even if a symbolic link later points to another version.
+      // Workers keep running the same version as this process, even if the symbolic link to it later points to another
+      // version.
       exec: realpathSync(process.argv[1]!),
       // Workers must not share standard output: a worker that exits resets O_NONBLOCK, and a full pipe would then block
       // this process.

@@ -12,7 +12,7 @@ import { chain, endOf, type Placed, verifyChain } from './chain.js';
 
 /** The maximum size of a log: enough for about a million entries. */
 const MAX_BYTES = 384 * 2 ** 20;
-/** How much to read from the end of a log to find the newest entry. This is usually enough. */
+/** Number of bytes at the end of a log to search first for the newest entry. They usually contain it. */
 const TAIL_BYTES = 16 * 1024;
 const NEWLINE = 0x0a;
 const APPEND = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
@@ -121,7 +121,7 @@ export class AuditFile<E extends AuditEntry> {
     return { placed, unreadable };
   }
 
-  /** Returns the newest entries, at least as far back as the newest one with a hash. */
+  /** Returns the entries at the end of the log, going back at least to the newest entry that has a hash. */
   async #newest(): Promise<readonly E[]> {
     const size = await this.size();
     for (let bytes = TAIL_BYTES; ; bytes *= 16) {

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import type { AuditEntry, AuditVerification } from '../contracts/audit.js';
 
-/** The name of the current user. In a container, the user may not have one. */
+/** Returns the current user's name, or the uid if the user has no name, as in some containers. */
 const userName = (): string => {
   try {
     return userInfo().username;
@@ -26,13 +26,13 @@ export const actor = (): { readonly by: string; readonly host: string } => {
   };
 };
 
-/** An entry and its location for messages, such as `line 7`. */
+/** An entry, and its location for use in messages, such as `line 7`. */
 export interface Placed<E extends AuditEntry> {
   readonly entry: E;
   readonly place: string;
 }
 
-/** Sorts property names, because a store may return fields in a different order. */
+/** Sorts property names, because a store might return fields in a different order. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)
@@ -63,7 +63,7 @@ const findError = <E extends AuditEntry>({ entry, place }: Placed<E>, previous: 
  * Verifies every entry and the order of the chain.
  * @param placed all entries, oldest first
  * @param head the hash of the newest entry, as stored separately; undefined if it is missing
- * @param expected the hash of an entry that must be present, usually printed by an earlier verification
+ * @param expected the hash of an entry that must be present, usually one printed by an earlier verification
  */
 export const verifyChain = <E extends AuditEntry>(
   placed: readonly Placed<E>[],
@@ -97,8 +97,8 @@ interface AuditLog<E extends AuditEntry> {
 }
 
 /**
- * Verifies a log and compares its entries with the store. If an entry is added in between, the store may not match the
- * entries, so everything is read again.
+ * Verifies a log and compares its entries with the store. If an entry is added in the meantime, the two might not
+ * match, so everything is read again.
  * @param compare reads the store, and returns a function that adds the differences to the result
  */
 export const verifyStore = async <E extends AuditEntry>(

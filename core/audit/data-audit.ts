@@ -17,7 +17,7 @@ export const isDataAuditEntry = compileSchema<DataAuditEntry>({
   },
 });
 
-/** Returns the SHA-256 of each collection's rows, from a version's description. Missing ones become empty strings. */
+/** Takes the SHA-256 of each collection's rows from a version's description. A missing hash becomes an empty string. */
 export const sumsOf = ({
   collections,
 }: {
@@ -27,7 +27,7 @@ export const sumsOf = ({
 
 /**
  * Returns one digest for all rows of a version.
- * @param sums the SHA-256 of each collection's rows, with the collection's name
+ * @param sums each collection's name and the SHA-256 of its rows
  */
 export const contentOf = (sums: Iterable<readonly [string, string]>): string => {
   const lines = [...sums].map(([name, sha256]) => `${name} ${sha256}\n`).sort();
@@ -43,17 +43,20 @@ export const dataAuditEntry = (
   now: number,
 ): DataAuditEntry => ({ time: new Date(now).toISOString(), ...change, ...actor() });
 
-/** The current version in a store and, if it keeps several, all versions, oldest first. */
+/** The current version in a store and, if the store keeps several, all versions, oldest first. */
 export interface PublishedNow {
   readonly current: string | null;
   readonly versions?: readonly string[];
 }
 
-/** Returns the entries that change the current version, including those whose change never took effect. */
+/** Returns the entries for publications and activations, including those that never took effect. */
 const movesOf = (entries: readonly DataAuditEntry[]): readonly DataAuditEntry[] =>
   entries.filter(({ action }) => action !== 'prune');
 
-/** Whether a change took effect. @param next the version that the next change replaces, or else the current version */
+/**
+ * Whether a change took effect. @param next the version that the next change replaced; for the newest change, the
+ * current version
+ */
 const wasMade = (entry: DataAuditEntry, next: string | null | undefined): boolean => next === entry.version;
 
 const madeOf = (moves: readonly DataAuditEntry[], current: string | null): readonly DataAuditEntry[] =>

@@ -69,7 +69,7 @@ const manifestIn = async (directory: string): Promise<DirectoryManifest | null |
   }
 };
 
-/** Files written by a command have the first 12 hex digits of their SHA-256 in their name. */
+/** Names of files written by a command include the first 12 hex digits of the file's SHA-256. */
 const SUM_IN_NAME = /\.([0-9a-f]{12})\.ndjson$/;
 
 /**

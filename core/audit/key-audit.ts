@@ -21,7 +21,7 @@ export const isKeyAuditEntry = compileSchema<KeyAuditEntry>({
   },
 });
 
-/** Returns a digest of the key's hash. It shows whether the hash has changed, without revealing it. */
+/** Returns a digest of the key's hash, which shows whether the hash has changed without revealing it. */
 const fingerprintOf = ({ hash }: KeyRecord): string =>
   createHash('sha256').update(`fingerprint:${hash}`).digest('hex').slice(0, 32);
 
@@ -100,12 +100,12 @@ const compare = (records: readonly KeyRecord[], entries: readonly KeyAuditEntry[
   return [...found, ...[...keys.keys()].map((key) => ({ action: 'remove' as const, key, changes: {} }))];
 };
 
-/** The audited fields of a record. Each field has a bit, so that one number can say which fields differ. */
+/** The audited fields of a record. Each field has a bit, so that a single number can record which fields differ. */
 const FIELDS = 'pepper name tier limit_per_minute created_at expires_at revoked_at shares_limit_of'.split(' ');
 /** The bit for the hash and all fields that are not in FIELDS. */
 const OTHER = 1 << FIELDS.length;
 
-/** The newest entries may be undone, so several are remembered. */
+/** A later entry can undo the newest one, so several of the newest entries are kept. */
 const MAX_NEWEST = 100;
 
 type AnyRecord = Readonly<Record<string, unknown>>;
@@ -115,7 +115,7 @@ const bitOf = (name: string): number => {
   return at === -1 ? OTHER : 1 << at;
 };
 
-/** Returns the bits of the fields that differ if the audit has no entry for the record. */
+/** Returns the bits of the fields that differ before any entry for the record has been applied. */
 const unaudited = (record: AnyRecord): number =>
   FIELDS.reduce((bits, name, at) => ((record[name] ?? null) === null ? bits : bits | (1 << at)), OTHER);
 
@@ -133,7 +133,7 @@ const follow = (record: KeyRecord, differing: number, { action, changes, fingerp
 };
 
 /**
- * Finds keys whose records may differ from the audit. Returns their records and entries, plus the entries of the most
+ * Finds keys whose records might differ from the audit. Returns their records and entries, plus the entries of the most
  * recently changed key. To save memory, it discards the entries of all other keys.
  * @param read reads the audit; called once or twice
  */

@@ -1,5 +1,5 @@
 -- Reads a shared cache entry. If the value is not fresh, acquires or renews the build lock. See redis-cache.ts.
--- KEYS: the entry. ARGV: the process's token; time to live of the value, of the lock and of the entry, in milliseconds.
+-- KEYS: the entry. ARGV: the process's token; time to live of the value, the lock and the entry, in milliseconds.
 -- Reply: 1 if the process holds the lock, otherwise 0; the value or false; and its age in milliseconds.
 local entry = KEYS[1]
 local token, ttl, lockMs, expireMs = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -9,7 +9,7 @@ local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local value, builtAt, holder, heldUntil = unpack(redis.call('HMGET', entry, 'value', 'built_at', 'holder', 'held_until'))
 builtAt, heldUntil = tonumber(builtAt or 0), tonumber(heldUntil or 0)
 
--- A time in the future dates from before the clock was set back, and counts as expired.
+-- If the clock was set back, stored times can be in the future. They count as expired.
 local isFresh = value and builtAt <= now and now - builtAt < ttl
 local isLocked = heldUntil > now and heldUntil <= now + lockMs and holder ~= token
 local mine = not isFresh and not isLocked

@@ -58,15 +58,15 @@ export class BuildLock {
   }
 }
 
-/** Interval at which a replica without a value checks whether another replica has built it. */
+/** Interval at which a replica without a value checks whether another replica has built one. */
 const POLL_MS = 50;
 /** After waiting this long, a replica builds the value itself. */
 const WAIT_MS = 5000;
 const BUILD_TIMEOUT_MS = 10_000;
 
 /**
- * Each replica keeps a copy of the value, so a hit needs no call. The replica that holds the lock builds a new value.
- * It renews the lock during the build, so the lock of a crashed replica expires within 2 seconds. While Redis is
+ * Each replica keeps a copy of the value, so a hit needs no call to Redis. The replica that holds the lock builds a new
+ * value. It renews the lock during the build, so the lock of a crashed replica expires within 2 seconds. While Redis is
  * unreachable, each replica builds its own values.
  */
 export class RedisCache implements SharedCache {

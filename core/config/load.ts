@@ -36,7 +36,7 @@ export interface LoadedConfig {
   readonly config: Config;
   /** The absolute path of the file, or a description for messages if the configuration comes from code. */
   readonly path: string;
-  /** The folder that relative paths in the configuration start from. */
+  /** Base folder for relative paths in the configuration. */
   readonly folder: string;
   readonly embedded: boolean;
   readonly overrides: readonly Override[];
@@ -141,7 +141,7 @@ export const configLoader =
 
     const validate = compileSchema<Config>(configSchema, { useDefaults: true });
     expandModules(draft);
-    // This first run fills in defaults, because variables may override values inside them.
+    // This first run fills in defaults, because variables can override values inside them.
     validate(draft);
     const { overrides, errors } = applyEnvironment(draft, await withFiles(env, prefix, variables), prefix, variables);
     errors.push(...strayVariables(env, prefix));

@@ -8,7 +8,7 @@ import { nearest } from '../validation/nearest.js';
 import { formatPath, type Path, valueAt } from '../validation/path.js';
 import { configSchema } from './schema.js';
 
-/** A setting. Its schema is undefined inside a module's options. */
+/** A setting. `schema` is undefined inside a module's options. */
 interface Setting {
   readonly path: Path;
   readonly schema: JsonSchema | undefined;
@@ -51,7 +51,7 @@ const property = (segment: string, { path, schema }: Setting, current: unknown, 
   const names = Object.keys(properties ?? current ?? {});
   const name = names.find((each) => plain(each) === plain(segment));
   if (name !== undefined) return { path: [...path, name], schema: properties?.[name] };
-  // Only the module knows the names inside `options`, and checks them later.
+  // Only the module knows which names are allowed inside `options`, and it checks them later.
   const open = properties === undefined && typesOf(schema).every((type) => type === 'object' || type === 'array');
   const schemaOfAny = schema?.['additionalProperties'] as JsonSchema | undefined;
   if (open) return { path: [...path, camelCase(segment)], schema: schemaOfAny };
@@ -66,7 +66,8 @@ const property = (segment: string, { path, schema }: Setting, current: unknown, 
 
 /**
  * Finds the setting that a variable refers to.
- * @param root the configuration, needed for paths into lists and options that the schema does not describe
+ * @param root the configuration, needed to resolve paths into lists and into options, which the schema does not
+ *   describe
  * @returns the setting, or an error message about the variable's name
  */
 const findSetting = (variable: string, prefix: string, root: unknown): Setting | string => {
@@ -137,12 +138,12 @@ export const expandModules = (root: Draft): void => {
   if (isObject(auth) && typeof auth['keys'] === 'string') auth['keys'] = expand(auth['keys']);
 };
 
-/** For each variable set through a file: the content of the file, or the reason why it could not be read. */
+/** By variable name: the content of the variable's file, or the reason why the file could not be read. */
 type ValueFiles = ReadonlyMap<string, { readonly content?: string; readonly error?: string }>;
 
 /**
  * Reads values from files: `<variable>_FILE` names a file that contains the value of `<variable>`, such as a mounted
- * secret. This does not apply inside `options`, because option names may themselves end in `_FILE`.
+ * secret. This does not apply inside `options`, because option names can themselves end in `_FILE`.
  */
 export const withFiles = async (
   env: Environment,

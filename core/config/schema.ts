@@ -29,7 +29,7 @@ export type GivenConfig = Given<Config>;
 export interface AuthConfig {
   /** Default: the title of the service. */
   readonly realm?: string;
-  /** A list of names, or limits by name. */
+  /** A list of tier names, or an object with the limits of each tier. */
   readonly tiers: readonly string[] | Readonly<Record<string, TierConfig>>;
   readonly anonymous: string | null;
   readonly peppers: Readonly<Record<string, string>>;
@@ -74,7 +74,7 @@ const module = (description: string, more: JsonSchema = {}): JsonSchema => ({
 
 const url = (description: string): JsonSchema => ({ type: 'string', description, pattern: '^https?://[^\\s]+$' });
 
-/** Has no defaults, because these settings override the values declared by plugins. */
+/** This schema has no defaults, because these settings override the values declared by plugins. */
 export const serviceSchema = {
   type: 'object',
   description:
@@ -420,7 +420,7 @@ export const configSchema = {
 
 type Sections = WithDefaults<typeof configSchema>;
 
-/** Written by hand because the inferred type of `origin` lacks the string. */
+/** Written by hand because the inferred type of `origin` lacks `string`. */
 interface CorsConfig {
   readonly origin: string | readonly string[];
   readonly maxAgeSeconds: number;

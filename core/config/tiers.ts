@@ -13,7 +13,7 @@ export interface Tier {
   /** Requests per minute for callers without a limit of their own. */
   readonly limit: number;
   readonly quotas: Quotas | undefined;
-  /** Plugin names and route or mount paths that the tier includes. Null means all of them. */
+  /** Names of plugins and paths of endpoints that the tier includes. Null if it includes every endpoint. */
   readonly endpoints: ReadonlySet<string> | null;
 }
 
@@ -24,14 +24,14 @@ const isList = (tiers: AuthConfig['tiers']): tiers is readonly string[] => Array
 const tiersByName = ({ tiers }: Pick<AuthConfig, 'tiers'>): ReadonlyMap<string, TierConfig> =>
   new Map(isList(tiers) ? tiers.map((name) => [name, NO_LIMITS]) : Object.entries(tiers));
 
-/** Returns the tier names. New keys get the first one. @param auth may be invalid */
+/** Returns the tier names. New keys get the first tier. @param auth may be invalid */
 export const tierNames = (auth: unknown): readonly string[] => {
   const tiers = isObject(auth) ? auth['tiers'] : undefined;
   if (Array.isArray(tiers)) return tiers.filter((name) => typeof name === 'string');
   return isObject(tiers) ? Object.keys(tiers) : [];
 };
 
-/** Usage is counted if tiers are given with limits. @param auth may be invalid */
+/** Usage is counted if `auth.tiers` is an object rather than a list of names. @param auth may be invalid */
 export const countsUsage = (auth: unknown): boolean =>
   isObject(auth) && isObject(auth['tiers']) && !Array.isArray(auth['tiers']);
 
@@ -79,7 +79,7 @@ export const volatileQuotas = (auth: AuthConfig, redis: object | null): string |
     : undefined;
 
 /**
- * Finds endpoints listed in tiers that do not exist.
+ * Returns an error for each entry of a tier's `endpoints` that matches no endpoint.
  * @param auth may be invalid
  * @param names all endpoints that need a key
  * @param isComplete false if a plugin failed to load; only likely misspellings are then reported

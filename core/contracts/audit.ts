@@ -5,7 +5,7 @@ export interface AuditEntry {
   readonly time: string;
   /** The operating system user that ran the process. */
   readonly by: string;
-  /** The machine that ran the process, and the address that its user logged in from. */
+  /** The machine that ran the process, and the address that the user logged in from. */
   readonly host?: string;
   /**
    * The hash of the previous entry, or null for the first one. The store sets this and `hash` when it writes the entry.
@@ -34,7 +34,10 @@ export interface DataAuditEntry extends AuditEntry {
   /** `prune` deletes a version. */
   readonly action: 'publish' | 'activate' | 'prune';
   readonly version: string;
-  /** The previously current version, or null if there was none. Absent for `prune`, which does not change it. */
+  /**
+   * The version that was current before, or null if there was none. Absent for `prune`, because deletions leave the
+   * current version unchanged.
+   */
   readonly replaces?: string | null;
   /** For `publish`: SHA-256, as hex, of the rows of all collections. Absent if the store does not record it. */
   readonly content?: string;
@@ -42,8 +45,8 @@ export interface DataAuditEntry extends AuditEntry {
 
 export interface DataAudit {
   /**
-   * Resolves with all publications, activations and deletions, oldest first. Each entry is written before its change so
-   * that every change has one. If the store fails in between, the entry describes a change that was never made.
+   * Resolves with all publications, activations and deletions, oldest first. An entry is written before its change, so
+   * that no change can lack an entry. If the store fails in between, the entry describes a change that was never made.
    */
   list(): Promise<readonly DataAuditEntry[]>;
   /**

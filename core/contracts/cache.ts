@@ -1,4 +1,4 @@
-/** A cache shared by all replicas: one of them builds a value, and all of them use it. */
+/** A cache shared by all replicas: one replica builds a value, and all of them use it. */
 import type { Health } from './runtime.js';
 
 export interface Cached {
@@ -8,12 +8,14 @@ export interface Cached {
 
 export interface SharedCache {
   /**
-   * Returns the cached value, or builds a new one if it is more than `ttlSeconds` old. Only one replica builds at a
-   * time. Meanwhile, the others get the previous value, or wait if there is none. If `build` fails, the previous value
-   * is returned regardless of age. If there is none, the call rejects.
+   * Returns the cached value if it is at most `ttlSeconds` old. Otherwise builds a new one. Only one replica builds at
+   * a time; meanwhile, the others get the previous value, or wait if there is none. If `build` fails, returns the
+   * previous value regardless of its age, or rejects if there is none.
    */
   getOrBuild(name: string, ttlSeconds: number, build: () => Promise<string>): Promise<Cached>;
-  /** Writes and deletes a test entry the way requests do. Rejects with the store's error. */
+  /**
+   * Tests the store by writing and deleting an entry with the calls that requests use. Rejects with the store's error.
+   */
   check?(): Promise<void>;
   health(): Health;
   close(): Promise<void>;

@@ -12,7 +12,7 @@ export interface Collection<T extends object = any> {
   readonly key: readonly (keyof T & string)[];
   /** Additional sort orders for queries. Each must contain all key fields, so that no two documents tie. */
   readonly orders?: readonly (readonly (keyof T & string)[])[];
-  /** The text fields that searches cover. Stores may keep a word index for them. */
+  /** The text fields that word searches cover. Stores can keep a word index for them. */
   readonly search?: readonly (keyof T & string)[];
   /** Foreign keys: fields whose values must equal the key of a document in another collection. */
   readonly references?: readonly { readonly fields: readonly (keyof T & string)[]; readonly to: string }[];
@@ -30,7 +30,7 @@ export const CADENCES = [
 ] as const;
 export type Cadence = (typeof CADENCES)[number];
 
-/** Where part of the dataset comes from, and when it should next be updated. */
+/** A source of the data, and the ages at which it counts as late and as stale. */
 export interface Source {
   readonly id: string;
   readonly title: string;
@@ -38,7 +38,7 @@ export interface Source {
   /** The first day of the most recent period that has a value. */
   readonly latest_period: string | null;
   readonly last_loaded_at: string | null;
-  /** How old the source must be to count as late or stale, measured from the end of `latest_period`. */
+  /** The age at which the source counts as late or stale, measured from the end of `latest_period`. */
   readonly late_after_seconds: number;
   readonly stale_after_seconds: number;
   /** The attribution that the publisher requires. */

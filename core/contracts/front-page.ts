@@ -1,4 +1,6 @@
-/** What a page contributes to the front page, which is built once per snapshot and is the same for all readers. */
+/**
+ * A page's contribution to the front page. The front page is built once per snapshot and is the same for all readers.
+ */
 import type { Document } from './dataset.js';
 
 /** A shape in a drawing. Colours are names of design tokens, such as `rise-3` for `--rise-3`. */
@@ -72,8 +74,9 @@ export interface FrontPageContent {
 
 export interface FrontPageContext {
   /**
-   * Requests an endpoint without a key. Resolves with the JSON body of a 200, or with undefined if the endpoint is not
-   * available without a key. Rejects on other errors; the front page then temporarily omits this content.
+   * Requests an endpoint without a key. Resolves with the JSON body of a 200 response, or with undefined if the
+   * endpoint is not available without a key. Rejects on other errors; the front page then temporarily omits this
+   * content.
    * @param target path and query relative to the base path, such as `/movers?limit=5`
    */
   // biome-ignore lint/suspicious/noExplicitAny: the schema of the endpoint defines the body

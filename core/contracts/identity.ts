@@ -19,14 +19,14 @@ export interface IdentifiedCaller {
   readonly limit?: number;
   /**
    * When the credentials expire, in milliseconds since 1970. The result is cached until then, but for at most a minute.
-   * Default: it is cached for 5 seconds.
+   * If absent, the result is cached for 5 seconds.
    */
   readonly expiresAt?: number;
 }
 
 /**
  * Identifies callers. If a request has no valid API key of the service, plugins are tried in configuration order.
- * Results are cached, even if no caller was found.
+ * Results are cached, including misses.
  */
 export interface Identity {
   /** The request headers that the result depends on, in lower case. Default: `authorization` */
@@ -39,7 +39,7 @@ export interface Identity {
   /**
    * Returns the caller, or undefined to try the next plugin. An error with status 401 means that the credentials are
    * invalid and stops the search. After any other error, endpoints that need a key respond with that error. If there is
-   * no result within 5 seconds, they respond with a 503.
+   * no result within 5 seconds, those endpoints respond with a 503.
    */
   identify(request: IdentityRequest): IdentifiedCaller | undefined | Promise<IdentifiedCaller | undefined>;
 }

@@ -19,8 +19,8 @@ export interface KeyRecord {
   readonly expires_at: string | null;
   readonly revoked_at: string | null;
   /**
-   * The id of the key whose limit this key shares, which is its predecessor after a rotation. Absent if the key has its
-   * own limit.
+   * The id of the key that this key shares a limit with: its predecessor in a rotation. Absent if this key has its own
+   * limit.
    */
   readonly shares_limit_of?: string;
 }
@@ -31,8 +31,8 @@ export type KeyChange = Partial<Pick<KeyRecord, 'name' | 'tier' | 'limit_per_min
 export interface KeyAuditEntry extends AuditEntry {
   /**
    * `rotate` creates a key that succeeds another one. `change` covers several fields at once, and fields without an
-   * action of their own. `edit` and `remove` were made directly in the store; for these, `by` and `host` identify the
-   * process that noticed them.
+   * action of their own. `edit` and `remove` are changes made directly in the store; for these, `by` and `host`
+   * identify the process that noticed the change.
    */
   readonly action: 'create' | 'rotate' | 'revoke' | 'limit' | 'tier' | 'expire' | 'change' | 'edit' | 'remove';
   readonly key: string;
@@ -56,8 +56,8 @@ export interface KeyStore {
   /** Resolves with the updated record. Rejects with a `KeyStoreError` if no key has this id. */
   update(id: string, change: KeyChange): Promise<KeyRecord>;
   /**
-   * Resolves with all changes made by `insert` and `update`, oldest first. Each entry is written before its change so
-   * that every change has one. If the store fails in between, the entry describes a change that was never made.
+   * Resolves with all changes made by `insert` and `update`, oldest first. An entry is written before its change, so
+   * that no change can lack an entry. If the store fails in between, the entry describes a change that was never made.
    */
   audit?(): Promise<readonly KeyAuditEntry[]>;
   /**
@@ -66,12 +66,14 @@ export interface KeyStore {
    */
   verifyAudit?(expected?: string): Promise<AuditVerification>;
   /**
-   * Stores when keys were last used, in milliseconds since 1970 by key id. If the store already has a later time, it
-   * keeps that one. Every replica calls this every few minutes. It does not trigger `onChange` listeners. It may reject
-   * if the store is read-only.
+   * Stores when keys were last used, in milliseconds since 1970 by key id. A later time that is already stored is kept.
+   * Every replica calls this every few minutes. It does not trigger `onChange` listeners. It can reject if the store is
+   * read-only.
    */
   noteUse?(times: ReadonlyMap<string, number>): Promise<void>;
-  /** Resolves with when each key was last used, in milliseconds since 1970 by key id. Unused keys are absent. */
+  /**
+   * Resolves with the time when each key was last used, in milliseconds since 1970 by key id. Unused keys are absent.
+   */
   lastUsed?(): Promise<ReadonlyMap<string, number>>;
   /** Resolves with everything that a backup of the store needs. */
   exportAll?(): Promise<StoredKeys>;

@@ -25,7 +25,7 @@ export interface DayUsage {
   readonly date: string;
   /** The number of allowed requests, regardless of response status. */
   readonly requests: number;
-  /** The number of requests rejected by the limit or a quota. They do not count towards either. */
+  /** The number of requests rejected by the limit or a quota. Rejected requests count towards neither. */
   readonly refused: number;
 }
 
@@ -53,7 +53,7 @@ export interface Limiter {
   take(caller: string, limit: number, quotas?: Quotas): Decision | Promise<Decision>;
   /**
    * Resolves with a caller's usage this month and last month: one entry for each day with requests, oldest first.
-   * Absent if the limiter does not record usage.
+   * Limiters that do not record usage lack this method.
    */
   usage?(caller: string): Promise<readonly DayUsage[]>;
   /** Makes a decision for a fictitious caller to test the store. Rejects with the store's error. */

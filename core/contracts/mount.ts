@@ -14,8 +14,8 @@ export interface InnerResponse {
 }
 
 /**
- * The second argument of a mount's handler. It is also callable, so that Koa middleware can serve as a handler and use
- * it as `next`. Calling it does nothing, so a request that no handler answers gets a 404.
+ * The second argument of a mount's handler. It is also callable, so that Koa middleware can serve as a handler and
+ * receive it as `next`. Calling it does nothing, so requests that the middleware passes on get a 404.
  */
 export interface MountContext {
   (): Promise<void>;
@@ -42,8 +42,8 @@ export interface MountContext {
    */
   request(target: string): Promise<InnerResponse>;
   /**
-   * Like `request`, but as a caller without a key, which can access only the endpoints in the tier `auth.anonymous`.
-   * Use it for responses that all callers share.
+   * Like `request`, but as a caller without a key, who can access only the endpoints in the tier `auth.anonymous`. Use
+   * it for responses that all callers share.
    */
   requestWithoutKey(target: string): Promise<InnerResponse>;
 }

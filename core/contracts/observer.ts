@@ -12,7 +12,7 @@ export interface TraceParent {
   readonly sampled: boolean;
 }
 
-/** A completed request. It contains no query and no API key, because both may be private. */
+/** A completed request, without its query and API key, because both can be private. */
 export interface FinishedRequest {
   /** The value of `X-Request-Id`. */
   readonly id: string;

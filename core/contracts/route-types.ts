@@ -18,7 +18,7 @@ type InputOfParts<Path, Query> = { readonly [K in keyof Path | Given<Query>]: Va
   readonly [K in Exclude<keyof Query, Given<Query>>]?: ValueOf<Query[K]>;
 };
 type Part<P, K extends string> = P extends { readonly [_ in K]: infer V } ? V : Empty;
-/** The parameter values that a handler receives, typed by the parameters' schemas. */
+/** The parameter values that a handler receives, typed according to the parameters' schemas. */
 export type InputOf<P> =
   InputOfParts<Part<P, 'path'>, Part<P, 'query'>> extends infer I ? { readonly [K in keyof I]: I[K] } : never;
 

@@ -32,10 +32,10 @@ export interface Parameters {
   readonly path?: Readonly<Record<string, Parameter>>;
   readonly query?: Readonly<Record<string, Parameter>>;
   /**
-   * The columns that requests can filter by, with a schema for the values of each: usually the `filterColumns` of a
-   * collection. `price[gte]=6` becomes the input property `price[gte]`, and `conditionsOf` reads all such properties.
-   * `price=6` is short for `price[eq]=6`, `price_from` for `price[gte]` and `price_to` for `price[lte]`, unless another
-   * parameter or column already has that name.
+   * The columns that requests can filter by, with a schema for the values of each: usually `filterColumns(collection)`.
+   * `price[gte]=6` becomes the input property `price[gte]`, and `conditionsOf` reads all such properties. `price=6` is
+   * short for `price[eq]=6`, `price_from` for `price[gte]` and `price_to` for `price[lte]`, unless another parameter or
+   * column already has that name.
    */
   readonly filters?: Readonly<Record<string, JsonSchema>>;
 }
@@ -51,13 +51,13 @@ interface RouteBase<Input> {
   readonly parameters?: Parameters;
   /** The 200 response, with its JSON Schema and a matching example. */
   readonly response: { readonly description: string; readonly schema: JsonSchema; readonly example: unknown };
-  /** The errors that the handler may throw. The OpenAPI document lists them after the framework's own errors. */
+  /** The errors that the handler can throw. The OpenAPI document lists them after the framework's own errors. */
   readonly errors?: readonly ErrorKind[];
   /** Validates combinations of parameters. Throws an `ApiError` if a combination is invalid. */
   readonly check?: (input: Input) => void;
 }
 
-/** A list sent in batches because it may be large: `{ data: snapshot.stream(rows) }`. */
+/** A list sent in batches because it can be large: `{ data: snapshot.stream(rows) }`. */
 export interface StreamedList<Row = object> {
   readonly data: AsyncIterable<readonly Row[]>;
 }
@@ -102,7 +102,7 @@ export interface DataRoute<Input = Record<string, never>> extends RouteBase<Inpu
   readonly vintages?: boolean;
   /**
    * Resolves with a value that matches the response schema. If `data` is the only property in that schema, the value
-   * may be a `StreamedList` instead. The response is then byte-for-byte the same.
+   * can also be a `StreamedList`. The response is byte-for-byte the same either way.
    */
   handler(input: Input, context: DataContext): Promise<unknown>;
 }
@@ -136,7 +136,7 @@ export interface ServiceRequest {
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
-/** A route whose response depends on the service state and, unless all callers share it, on the request. */
+/** A route whose response depends on the service state and, unless all callers share the response, on the request. */
 export interface ServiceRoute<Input = Record<string, never>> extends RouteBase<Input> {
   readonly kind: 'service';
   /**

@@ -3,20 +3,20 @@ import type { Collection, Manifest } from './dataset.js';
 import type { DeclareSchemaAsConst } from './json-schema.js';
 import type { Condition, Group, Scalar, TotalsQuery } from './storage.js';
 
-/** The fields that queries can name: those with required strings or numbers. */
+/** Fields that queries can name: required strings and numbers. */
 export type ScalarField<T> = {
   [K in keyof T & string]-?: T[K] extends Scalar | DeclareSchemaAsConst ? K : never;
 }[keyof T & string];
 
-/** The fields whose values have a type or are null. All fields, if their names are not known. */
+/** Fields whose values are of type `Value` or null. Any field if the field names are unknown. */
 type FieldOf<T, Value> = string extends keyof T
   ? string
   : { [K in keyof T & string]-?: NonNullable<T[K]> extends Value | DeclareSchemaAsConst ? K : never }[keyof T & string];
 
-/** The fields that conditions and groups can name: those with strings, numbers, booleans or null. */
+/** Fields that conditions and groups can name: strings, numbers and booleans, including nullable ones. */
 export type ConditionField<T> = FieldOf<T, Scalar | boolean>;
 
-/** The fields that totals can name: those with numbers or null. */
+/** Fields that totals can be computed for: numbers, including nullable ones. */
 export type NumberField<T> = FieldOf<T, number>;
 
 /** A `TotalsQuery` with field names typed for one collection. */
@@ -49,7 +49,7 @@ export interface QueryOf<T> {
   readonly words?: readonly string[];
 }
 
-/** A snapshot that validates queries and types documents by collection. */
+/** A snapshot that validates queries and returns typed documents. */
 export interface SnapshotReader {
   readonly version: string;
   readonly publishedAt: Date;
@@ -79,8 +79,8 @@ export interface PublishedVersion {
   readonly publishedAt: Date;
   readonly current: boolean;
   /**
-   * Calls `work` with this version. Long reads run one after another. Resolves with undefined if the version was
-   * deleted.
+   * Calls `work` with a reader for this version. Long reads run one after another. Resolves with undefined if the
+   * version was deleted.
    */
   read<Result>(work: (snapshot: SnapshotReader) => Promise<Result>): Promise<Result | undefined>;
 }

@@ -11,8 +11,8 @@ export interface ServiceState {
   /** The current snapshot, or undefined if there is none. */
   readonly snapshot: SnapshotReader | undefined;
   /**
-   * Resolves with the versions in the store, newest first. Without the capability `versions`, a store has only the
-   * current one. Rejects with a `StorageError`.
+   * Resolves with the versions in the store, newest first. Stores without the capability `versions` have only the
+   * current version. Rejects with a `StorageError`.
    */
   versions(): Promise<readonly PublishedVersion[]>;
   /**

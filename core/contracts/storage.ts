@@ -26,8 +26,8 @@ export interface Query {
   readonly descending?: boolean;
   /**
    * A position to continue from: one value for each field of `order` that `equal` does not name, in the same order.
-   * Only documents after this position are returned, given `order` and `descending`. No document need exist at the
-   * position itself.
+   * Only documents that follow this position in the direction of the query are returned. The position need not be that
+   * of an existing document.
    */
   readonly after?: readonly Scalar[];
   /** The maximum total number of documents across all batches. 0 returns none. */
@@ -43,7 +43,7 @@ export interface Query {
  * - `eq`: equals the value
  * - `not`: differs from the value; null differs from every value
  * - `in`: equals one of several values
- * - `gt`, `gte`, `lt`, `lte`: compares in `Scalar` order; null never matches
+ * - `gt`, `gte`, `lt`, `lte`: compare in `Scalar` order; null never matches
  * - `null`: with `true`, matches null and missing values; with `false`, matches everything else
  */
 export type Operator = 'eq' | 'not' | 'in' | 'gt' | 'gte' | 'lt' | 'lte' | 'null';
@@ -105,8 +105,8 @@ export interface JsonRows {
 export interface Snapshot {
   readonly version: string;
   /**
-   * When the version became current, with millisecond precision: its publication or most recent activation. For a
-   * snapshot from `asOf`, this is the last such time before the requested one.
+   * When the version was published or most recently activated, with millisecond precision. For a snapshot from `asOf`,
+   * this is the most recent such time before the requested one.
    */
   readonly publishedAt: Date;
   /** The manifest exactly as published. For example, the text of `created` is unchanged. */
@@ -243,7 +243,7 @@ export interface Versions {
   prune(keep: number): Promise<readonly string[]>;
   /**
    * Resolves with the snapshot that was current at `time`, locked until `release()`. Resolves with undefined if `time`
-   * is before the first publication, or if that version has been deleted.
+   * is before the first publication, or if the version that was current then has been deleted.
    */
   asOf(time: Date): Promise<Snapshot | undefined>;
 }

@@ -80,8 +80,8 @@ async function* stream<T extends object>(reads: Reads, target: Collection<T>, qu
 }
 
 /**
- * Runs a read that may have to wait for other reads. Waiting does not count towards the timeout, because it says
- * nothing about this read. The timeout restarts when the wait is over.
+ * Runs a read that may have to wait for other reads. Time spent waiting does not count towards the timeout, which
+ * restarts when the wait is over.
  * @throws ApiError `service_unavailable` if the read exceeds the timeout
  */
 const withWaits = async <Result>(
@@ -173,8 +173,8 @@ export type TimedRead = <Result>(work: (reader: CheckedReader) => Promise<Result
 
 /**
  * Returns a reader whose reads must all complete within `ms` milliseconds from now. Adapters have a timeout per
- * operation, but one response may need many operations, which add up if the store is slow. Reads after the deadline
- * reject with `unavailable`.
+ * operation, but one response can need many operations, whose durations add up if the store is slow. Reads after the
+ * deadline reject with `unavailable`.
  * @param pauses awaited after each batch, so that other requests can run
  */
 export const timedReader = (

@@ -9,7 +9,9 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** In collections with more columns than this, only key and order columns have filters. */
 const MOST_COLUMNS = 200;
 
-/** Returns the schema of a column without null, or undefined if it has several types or contains lists or objects. */
+/**
+ * Returns a column's schema without null, or undefined if the column has several types or contains lists or objects.
+ */
 const valueSchema = (column: JsonSchema): JsonSchema | undefined => {
   const { title, description, default: _, example, examples, ...schema } = column;
   const [type, ...others] = [schema['type']].flat().filter((each) => each !== 'null');
@@ -38,7 +40,7 @@ export const textFields = ({ schema }: Pick<Collection, 'schema'>): readonly str
     return value?.['type'] === 'string' && value['format'] === undefined ? [name] : [];
   });
 
-/** Returns the schema of each operator's value. @param value schema of the column's values */
+/** Returns a schema for the values that each operator accepts. @param value schema of the column's values */
 export const operatorSchemas = (value: JsonSchema): Partial<Readonly<Record<Operator, JsonSchema>>> => {
   // Bounds and items of `in` need not be valid values of the column. For example, `day[gte]=2024` is allowed for dates.
   const limit = { type: value['type'] };
@@ -73,7 +75,7 @@ export const conditionsOf = <Field extends string = string>(
     return filter ? [{ ...filter, value } as Condition<Field>] : [];
   });
 
-/** Pass null for missing values. */
+/** Returns a function that tests a value. Missing values are passed as null. */
 const testOf = ({ operator, value }: Condition): ((found: unknown) => boolean) => {
   const compared = (isFit: (order: number) => boolean) => (found: unknown) =>
     found !== null && isFit(compareScalars(found as Scalar, value as Scalar));

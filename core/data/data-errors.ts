@@ -22,7 +22,7 @@ export const formatDataError = ({ file, row, field, rule }: DataError): string =
 /** Checks stop after this many errors. A file with more is probably the wrong kind of file. */
 const MAX_COUNTED = 1000;
 
-/** Keeps the first errors, and counts at most MAX_COUNTED. */
+/** Keeps the first `most` errors, and counts up to MAX_COUNTED. */
 export class ErrorList {
   readonly kept: DataError[] = [];
   total = 0;

@@ -73,7 +73,7 @@ export class IndexedCollection {
     return this.#documents.length;
   }
 
-  /** Appends copies of the documents. They must be valid and continue the key order. */
+  /** Appends copies of the documents, which must be valid and continue the key order. */
   add(rows: JsonRows): void {
     this.#documents.add(rows);
     if (this.#columns.size === 0) return;
@@ -126,8 +126,8 @@ export class IndexedCollection {
   }
 
   /**
-   * Yields the totals that follow from a sort order alone: the number of matching documents, or that number for each
-   * value of the first field that no condition fixes. Returns undefined for all other totals.
+   * Computes the totals that a sort order provides without reading every document: the number of matching documents,
+   * overall or for each value of the first field that has no `eq` condition. Returns undefined for all other totals.
    */
   totals({ where, words, by, of }: TotalsQuery): Iterable<Group> | undefined {
     const [field, ...others] = by;
@@ -212,14 +212,14 @@ export class IndexedCollection {
     const fields = this.#fieldsOf(names);
     const start = from ? this.#first(positions, span, fields, from) : span.start;
     if (!to) return { start, end: span.end };
-    // The end is usually near the start, so doubling steps find it faster than a binary search of the whole rest.
+    // The end is usually near the start, so doubling steps find it faster than a binary search of the rest of the span.
     let step = 1;
     while (start + step <= span.end && this.#compare(positions, start + step - 1, fields, to) <= 0) step *= 2;
     const rest = { start: start + (step >> 1), end: Math.min(span.end, start + step) };
     return { start, end: this.#first(positions, rest, fields, to, 1) };
   }
 
-  /** Narrows a span to the documents that follow these values in reading direction. */
+  /** Narrows a span to the documents that come after these values in the direction of the query. */
   #after(positions: Uint32Array | undefined, span: Span, names: readonly string[], { after, descending }: After): Span {
     const fields = this.#fieldsOf(names);
     return descending

@@ -11,8 +11,8 @@ export interface IndexedDataset {
 }
 
 /**
- * Defined at the top level rather than in each snapshot, because every generator function gives its generators a hidden
- * class of their own. V8 would have to recompile the code that reads them for each new version.
+ * Defined at the top level rather than in each snapshot, because generators from different function objects have
+ * different hidden classes. V8 would have to recompile the code that consumes them for each new version of the dataset.
  */
 async function* eachBatch<Batch>(
   readable: () => IndexedCollection,

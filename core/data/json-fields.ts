@@ -54,7 +54,7 @@ const isEqual = (json: Buffer, at: number, name: Buffer): boolean => {
 interface Member {
   /** Includes the quotes. */
   readonly name: Buffer;
-  /** The index of the field with this name, or -1 if it is not searched for. */
+  /** The index of the field with this name, or -1 if this name is not searched for. */
   readonly field: number;
 }
 

@@ -6,7 +6,7 @@ const TEXT = Symbol('text');
 
 const isIndex = (property: string | symbol): boolean => typeof property === 'string' && /^\d/.test(property);
 
-/** Parses the text on first access and then drops it, because the caller may modify the parsed rows. */
+/** Parses the text on first access and then drops it, because the caller might modify the parsed rows. */
 class ParsedWhenRead implements ProxyHandler<Document[]> {
   #text: readonly JsonRows[] | undefined;
 
@@ -18,7 +18,7 @@ class ParsedWhenRead implements ProxyHandler<Document[]> {
     if (property === TEXT) return this.#text;
     if (property === 'length' && this.#text) return countOf(this.#text);
     if (isIndex(property)) return Reflect.get(this.read(rows), property);
-    // Reading `then`, which `await` does, or `Symbol.asyncIterator` must not parse the rows.
+    // Reading `then` (as `await` does) or `Symbol.asyncIterator` must not parse the rows.
     const value: unknown = Reflect.get(rows, property);
     // Bind methods to the parsed array, so that they do not go through this handler for each row.
     return typeof value === 'function' && property !== 'constructor' ? value.bind(this.read(rows)) : value;
@@ -62,7 +62,7 @@ export const lazyRows = (...text: readonly JsonRows[]): readonly Document[] =>
 export const textOf = (rows: readonly object[]): readonly JsonRows[] | undefined =>
   (rows as { readonly [TEXT]?: readonly JsonRows[] })[TEXT];
 
-/** Joins lists of rows. The result stays text if none of them has been parsed. */
+/** Joins lists of rows. The result stays text if none of the lists has been parsed. */
 export const joinRows = <T extends object>(lists: readonly (readonly T[])[]): T[] => {
   const texts = lists.map(textOf);
   return texts.every((text) => text !== undefined)

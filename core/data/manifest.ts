@@ -144,7 +144,7 @@ export const readManifest = async (directory: string): Promise<DirectoryManifest
   );
 };
 
-/** Whether `readManifest` rejected because the file's content is not a valid manifest, so that replacing it loses nothing. */
+/** Whether `readManifest` rejected because the file is not a valid manifest. Replacing such a file loses nothing. */
 export const isDamagedManifest = (error: unknown): boolean =>
   error instanceof StorageError && error.code === 'invalid_dataset' && error.cause === undefined;
 

@@ -20,7 +20,7 @@ const OPENING = 0x5b;
 const CLOSING = 0x5d;
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Limits on the size of a line, so that it does not block the event loop for long. */
+/** Limits on the size of a line, so that parsing it does not block the event loop for long. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 export const MAX_NAMES = 20_000;
 const MAX_VALUES = 100_000;
@@ -31,8 +31,8 @@ export interface Rows {
   readonly firstRow: number;
   readonly count: number;
   /**
-   * The parsed rows. Unreadable rows are undefined, and their errors are reported. When reading from a file, rows are
-   * parsed when this property is first accessed, which must happen before the next batch is requested.
+   * The parsed rows. Unreadable rows are undefined, and their errors are reported. Rows from a file are parsed when
+   * this property is first accessed, which must be before the next batch is requested.
    */
   readonly documents: readonly (Document | undefined)[];
   /** The lines of the file before any checks. The buffer is overwritten when the next batch is requested. */
@@ -40,8 +40,8 @@ export interface Rows {
 }
 
 /**
- * Consecutive lines after one spare byte. Replacing the line ends and outer bytes turns them into a JSON array in
- * place.
+ * One spare byte, followed by complete lines. Replacing the line ends with commas, and the first and last byte with
+ * brackets, turns the bytes into a JSON array in place.
  */
 interface JsonLines {
   readonly bytes: Buffer;
@@ -59,9 +59,9 @@ interface ReadRowsOptions {
 }
 
 /**
- * Yields the rows of a file in batches. Lines end in LF or CRLF. The final line break is optional, and the file may
- * start with a byte order mark.
- * @throws StorageError with the code `unavailable` after a read error that may be temporary
+ * Yields the rows of a file in batches. Lines end in LF or CRLF. The final line break and a leading byte order mark are
+ * optional.
+ * @throws StorageError with the code `unavailable` after a read error that might be temporary
  */
 export async function* readRows(path: string, options: ReadRowsOptions): AsyncGenerator<Rows> {
   let file: FileHandle | undefined;

@@ -21,8 +21,8 @@ interface Page {
 }
 
 /**
- * The size of a page. Its offsets fit into 16 bits. A batch that is larger than this gets a page of its own. The unused
- * part of the last page is never written to, so the system does not allocate memory for it.
+ * The size of a page, chosen so that offsets fit into 16 bits. A larger batch gets a page of its own. The unused part
+ * of the last page is never written to, so the operating system does not allocate memory for it.
  */
 const PAGE_BYTES = 64 * 1024;
 const COMMA = 0x2c;

@@ -24,8 +24,8 @@ export const invalidCollection = ({ name }: Collection, error: string, cause?: u
 export const keyText = ({ key }: Collection, row: Document): string => JSON.stringify(key.map((field) => row[field]));
 
 /**
- * Like `readable`, and checks the order. @throws StorageError with the code `invalid_dataset` if rows are not in key
- * order
+ * Like `readable`, but also checks the order. @throws StorageError with the code `invalid_dataset` if rows are not in
+ * key order
  */
 export async function* inKeyOrder(
   collection: Collection,
@@ -77,7 +77,7 @@ type Indexed = Readonly<
   Record<string, { readonly orders: readonly (readonly string[])[]; readonly search?: readonly string[] }>
 >;
 
-/** Returns the declared collections and indexes that a version lacks. It can be served only if none are missing. */
+/** Returns the declared collections and indexes that a version lacks. A version can be served only if it lacks none. */
 export const missingIn = (stored: Indexed, declared: ReadonlyMap<string, Collection>): readonly string[] =>
   [...declared.values()].flatMap((collection) => {
     const found = stored[collection.name];

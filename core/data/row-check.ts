@@ -32,7 +32,7 @@ interface Check {
 
 export interface RowCheck extends Check {
   /**
-   * Checks rows without parsing them. If it returns false, a row may have an error, and `add` must be called for each
+   * Checks rows without parsing them. If it returns false, a row might have an error, and `add` must be called for each
    * row.
    */
   addText(rows: JsonRows): boolean;
@@ -43,7 +43,10 @@ export interface RowCheck extends Check {
 const referenceCheck = (fields: readonly string[], to: string, target: Target, onError: OnError): Check => {
   /** The last value that was found. Consecutive rows often have the same reference. */
   let last: string | undefined;
-  /** References to rows that may still follow, either in the same collection or in one that references it back. */
+  /**
+   * References whose target has not been found yet. The target can still follow in the same collection, or in a
+   * collection that references this one.
+   */
   const waiting: { readonly row: number; readonly value: string }[] = [];
   const report = (row: number, value: string): void =>
     onError(row, fields.join('+'), `refers to ${value}, which is not in "${to}"`);

@@ -30,7 +30,7 @@ const FIELD_KEYWORDS: ReadonlySet<string> = new Set(
 const SIMPLE_PATTERN = /^\^(?:(?:[\w :,/-]|\\[.dw]|\[(?:\w-\w|[\w-])+\])(?:\{\d+(?:,\d*)?\}|[+*?])?)*\$$/;
 
 const MAX_FIELDS = 500;
-/** Longer text is skipped, because the regular expression needs memory for each character of a string. */
+/** Longer text is left to the parser, because the regular expression needs memory for each character of a string. */
 const MAX_BYTES = 256 * 1024;
 
 const hasOnly = (schema: object, keywords: ReadonlySet<string>): boolean =>
@@ -85,8 +85,8 @@ const sourceOf = (schema: JsonSchema): string | undefined => {
 };
 
 /**
- * Returns a predicate that is true only if all rows are known to be valid. It recognizes rows with all fields of the
- * schema, in the same order and without spaces, as written by the commands.
+ * Returns a predicate that is true only if all rows are known to be valid. It recognizes rows that have all fields of
+ * the schema, in the schema's order and without spaces, as the commands write them.
  * @returns undefined if the schema has rules that a pattern cannot check
  */
 export const rowPattern = (schema: JsonSchema): ((rows: JsonRows) => boolean) | undefined => {

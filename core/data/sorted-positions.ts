@@ -6,7 +6,7 @@ const STEP = 20_000;
 /** Ranges of up to this size are sorted by comparison. */
 const FEW = 256;
 
-/** Positions whose values are equal in all earlier columns and in the first `depth` bytes of this one. */
+/** Positions whose values are equal in all columns before `column` and in the first `depth` bytes of that column. */
 interface Range {
   readonly start: number;
   readonly end: number;
@@ -27,7 +27,7 @@ export const fieldsToSortBy = (order: readonly string[], key: readonly string[])
   return order;
 };
 
-/** Positions with sort keys, which contain the current bytes of their values. */
+/** Positions and their sort keys. A key contains the bytes of the value that are currently being compared. */
 class Keyed {
   readonly keys: Float64Array;
   readonly positions: Uint32Array;
@@ -61,7 +61,7 @@ export class PositionSorter {
    *
    * This is a radix sort. It sorts all positions by the first bytes of the first column, then positions with equal
    * bytes by the next bytes, and finally positions with equal values by the next column.
-   * @yields after each fraction of a millisecond, so that the caller can do other work
+   * @yields at intervals of less than a millisecond, so that the caller can do other work
    */
   *sort(columns: readonly ValueColumn[]): Generator<void, Uint32Array> {
     const positions = new Uint32Array(this.#length);

@@ -11,9 +11,9 @@ import { type RowCheck, rowCheck, type Target } from './row-check.js';
 interface CheckOptions {
   readonly maxErrors?: number;
   readonly onProgress?: (progress: { collection: string; rows: number; total: number | undefined }) => void;
-  /** Called with each batch in key order, as long as there are no errors. */
+  /** Called with each batch, in key order, until an error is found. */
   readonly onRows?: (collection: Collection, rows: Rows) => void;
-  /** If the same rows were checked before, only their JSON syntax is checked. Default: false. */
+  /** Whether the same rows were checked before. If so, only their JSON syntax is checked. Default: false. */
   readonly checked?: boolean;
   /** Awaited after each batch, so that other work can run. */
   readonly pause?: () => Promise<unknown>;
@@ -22,8 +22,8 @@ interface CheckOptions {
 /**
  * Reads all declared collections once. Stops when the error list is full. A directory without errors is marked as
  * valid.
- * @throws StorageError with the code `unavailable` after a read error that may be temporary, and any error that
- * `dataset.read` throws
+ * @throws StorageError with the code `unavailable` after a read error that might be temporary, and any error that
+ *   `dataset.read` throws
  */
 export const checkDataset = async (
   dataset: Dataset,

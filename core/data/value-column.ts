@@ -1,4 +1,4 @@
-/** Stores the values of one field for all documents, as bytes that sort like the values. */
+/** Stores the values of one field for all documents, as bytes that sort in the same order as the values. */
 import { hasEscape, isString, scalarIn } from './json-fields.js';
 
 /**
@@ -28,8 +28,8 @@ const MAX_DIGITS = 15;
 const POWERS = Array.from({ length: MAX_DIGITS + 1 }, (_, exponent) => 10 ** exponent);
 
 /**
- * Parses a JSON number. With at most 15 characters and no exponent, it is a quotient of two exact doubles, so the
- * result is rounded correctly. `Number` would take several times as long.
+ * Parses a JSON number. A number of at most 15 characters without an exponent is computed as the quotient of two exact
+ * doubles, so the result is rounded correctly. `Number` would take several times as long.
  */
 const numberIn = (json: Buffer, start: number, end: number): number => {
   const isNegative = json[start] === MINUS;
@@ -64,7 +64,7 @@ export class ValueColumn {
     for (let from = start; from < end; from++) chunk[at++] = bytes[from]!;
   }
 
-  /** Sets the sign bit of positive numbers and inverts negative ones, so that the bytes sort like the numbers. */
+  /** Sets the sign bit of positive numbers and inverts negative ones, so that the bytes sort in numerical order. */
   #addNumber(value: number): void {
     // Treat -0 as 0.
     DOUBLE.setFloat64(0, value === 0 ? 0 : value);
@@ -98,7 +98,7 @@ export class ValueColumn {
     this.#chunks.push({ bytes: Buffer.allocUnsafeSlow(Math.ceil(1.1 * size)), ends: new Uint32Array(CHUNK) });
   }
 
-  /** Returns up to KEY_BYTES bytes of a value, starting at `depth`, as a number that sorts like them. */
+  /** Packs up to KEY_BYTES bytes of a value, starting at `depth`, into a number. These numbers sort in byte order. */
   key(value: number, depth: number): number {
     const { bytes, ends } = this.#chunks[value >>> CHUNK_BITS]!;
     const index = value & (CHUNK - 1);

@@ -31,7 +31,7 @@ export const wordMatcher = (fields: readonly string[], words: readonly string[])
   return (document) => {
     const texts = fields.map((field) => document[field]).filter((value) => typeof value === 'string');
     const text = plain(texts.join('\n'));
-    // Splitting text into words takes longer than checking that it does not contain one of them.
+    // Search for substrings first, because splitting text into words takes longer.
     if (!parts.every((part) => text.includes(part))) return false;
     const found = new Set(wordsOf(text));
     return (

@@ -43,7 +43,7 @@ export interface ManifestChange {
   readonly next: DirectoryManifest;
 }
 
-/** Matches files that this module writes. It removes no other files. */
+/** Matches the names of files that this module writes. No other files are ever removed. */
 const FILE = /^[a-z][a-z0-9_]*\.[0-9a-f]{12}\.ndjson$/;
 const TEMPORARY = /\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
 const COLLECTION = /^[a-z][a-z0-9_]*$/;
@@ -53,14 +53,14 @@ const STALE_MS = 60_000;
 /**
  * Writes each collection to a file named after its content, and then the manifest, which makes the new files current.
  *
- * Other collections in the directory are kept. So are the files of the previous version, because readers may have just
- * opened it. Older files are removed. If anything fails, the new files are removed and nothing else changes.
+ * Other collections in the directory are kept. So are the files of the previous version, because readers might have
+ * just opened it. Older files are removed. If anything fails, the new files are removed and nothing else changes.
  * @param path the directory, created if it does not exist
  * @param manifest if the version is missing, it is derived from the files of all collections
  * @throws OperatorError if a file or the directory cannot be written
  * @throws StorageError with one of these codes: `conflict` if another process is writing, or if this version exists
- * with different content; `invalid_dataset` if the manifest or a row is invalid, or if the existing manifest is damaged
- * and `repair` is false; `aborted` if the signal was aborted
+ *   with different content; `invalid_dataset` if the manifest or a row is invalid, or if the existing manifest is
+ *   damaged and `repair` is false; `aborted` if the signal was aborted
  */
 export const writeDirectory = async (
   path: string,
@@ -157,7 +157,7 @@ const replace = async (
     }
     throw error;
   }
-  // The files that a damaged manifest listed are unknown, so leave them to the next writer to remove.
+  // The files listed by a damaged manifest are unknown, so leave their removal to the next writer.
   if (!isDamaged) await removeUnused(path, previous ? [previous, next] : [next]);
   return next;
 };
@@ -258,7 +258,7 @@ interface WrittenFile extends Required<CollectionFile> {
   readonly isNew: boolean;
 }
 
-/** @param onWritten called with the number of rows written so far; throwing stops the write */
+/** @param onWritten called with the number of rows written so far; if it throws, the write stops */
 const writeRows = async (
   directory: string,
   collection: string,

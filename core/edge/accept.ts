@@ -88,7 +88,7 @@ const MISSING = hostHeaderError('must be present');
 const REPEATED = hostHeaderError('must be sent once');
 const MALFORMED = hostHeaderError('must be a host name or address, optionally followed by a port');
 
-/** The last valid Host header. Most requests repeat it, and then need no further check. */
+/** The last valid Host header. Most requests repeat it and need no further check. */
 let lastValid = '';
 
 /** Checks the Host header (RFC 9112, 3.2). Node uses the first of several Host headers and accepts any value. */

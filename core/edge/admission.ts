@@ -5,8 +5,8 @@
  * The second is that event loop turns keep getting longer. One long turn may be just a burst. If an even longer turn
  * follows it, requests are arriving faster than the service can handle them. From then on, each turn admits requests
  * for only a few milliseconds and rejects the rest, until the event loop has idle time again. The algorithm is based on
- * CoDel (RFC 8289). Turns are measured in CPU time of this process as well, because other processes can also make them
- * longer.
+ * CoDel (RFC 8289). Turns are also measured in CPU time of this process, because other processes can make a turn take
+ * longer, too.
  *
  * Requests in a work queue do not count as in flight. They wait for other requests from the same caller, or for a
  * client to read a list, and the queues have their own limits.
@@ -145,8 +145,8 @@ export class Admission {
   #onTurnEnd(): void {
     const now = this.#options.clock.monotonic();
     const length = now - (this.#turnSince ?? now);
-    // After the last request of a turn has arrived, the turn still reads responses from stores. This can make it too
-    // long.
+    // After the last request of a turn has arrived, the turn still reads responses from stores, which can make the turn
+    // too long.
     if (!this.#spare) this.#isTooLate(now, length);
     const long = length > SHORT_TURN_MS && this.#areMany();
     this.#previousTurn = long ? { length, worked: this.#eventLoop.worked() } : undefined;

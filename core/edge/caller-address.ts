@@ -1,4 +1,4 @@
-/** Finds the address of a client that may be behind trusted proxies. */
+/** Finds the address of a client, which can be behind trusted proxies. */
 import type { IncomingMessage } from 'node:http';
 import { isIPv4, type Socket } from 'node:net';
 import { groupsOf, inNetworks, plainAddress } from '../validation/network.js';
@@ -74,11 +74,12 @@ export const trustedSocket = (trust: TrustProxy): ((socket: Socket) => boolean) 
 };
 
 /**
- * Returns a function that reads the client's address from `X-Forwarded-For`, or returns undefined if there is none.
+ * Returns a function that reads the client's address from `X-Forwarded-For`. The function returns undefined if there is
+ * none.
  *
  * If `trust` is a number, the address is the entry at that position from the right. If `trust` is a list of networks
  * and the connection comes from one of them, the address is the rightmost entry outside those networks, or the leftmost
- * entry if all are inside. Clients can forge the entries further to the left, so they are ignored.
+ * entry if all are inside. Entries further to the left are ignored, because clients can forge them.
  */
 export const forwardedCaller = (trust: TrustProxy): ((request: IncomingMessage) => string | undefined) => {
   if (typeof trust === 'number') {

@@ -3,7 +3,8 @@
  * reading.
  *
  * When Node hands a socket over (`connect`, `upgrade`), it removes its own listeners and no longer tracks the socket.
- * Without a listener, an `error` event would then crash the process, so every socket gets one as soon as it connects.
+ * Without a listener, an `error` event would then crash the process, so an `error` listener is added to every socket as
+ * soon as it connects.
  */
 import { once } from 'node:events';
 import type { Server } from 'node:http';
@@ -78,7 +79,7 @@ export const limitConnections = (
  * are not affected.
  *
  * This relies on socket timeouts: at each timeout, Node checks whether the number of unsent bytes has changed since the
- * previous one. Any byte from the client would reset the timeout, so a socket with unread data is paused.
+ * previous one. Any byte from the client would reset the timeout, so a socket is paused while it has unsent bytes.
  * @param stallMs maximum time without progress, in milliseconds
  * @param observe called for each connection closed by this check
  */

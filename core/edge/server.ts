@@ -163,7 +163,7 @@ export class HttpServer {
     this.isDraining = true;
     await this.#opening;
     if (!this.#server.listening) return;
-    // The `close` method of `http.Server` would close idle connections immediately, although a request may already be
+    // The `close` method of `http.Server` would close idle connections immediately, although a request might already be
     // on the wire.
     const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
     let elapsedMs = 0;
@@ -177,7 +177,7 @@ export class HttpServer {
     await closed;
     clearInterval(sweep);
     clearTimeout(deadline);
-    // Also runs the rest of that method, which stops the timer that checks for slow connections.
+    // Also runs the rest of `http.Server.close`, which stops the timer that checks for slow connections.
     this.#server.close();
   }
 }
@@ -211,6 +211,7 @@ const rejectSocket = (socket: Socket, rejection: Rejection): void => {
   before.shouldKeepAlive = false;
   if (before.writableFinished) socket.destroySoon();
   else before.once('finish', () => socket.destroySoon());
-  // The invalid bytes belong to the body of the earlier request, whose handler may be waiting for the rest of the body.
+  // The invalid bytes belong to the body of the earlier request, whose handler might be waiting for the rest of the
+  // body.
   if (!before.req.complete) failBody(before.req, new ApiError(errors.invalid_parameter, MALFORMED_BODY));
 };

@@ -69,7 +69,7 @@ const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
  * key takes as long as any other. Only headers with a valid key are cached.
  */
 export class Authenticator {
-  /** Keys by normalized header, so that each key has at most one entry. */
+  /** Identities by normalized header, so that each key has at most one entry. */
   readonly #cached = new Map<string, KeyIdentity>();
   readonly #tiers: ReadonlySet<string>;
   readonly #clock: Pick<Clock, 'now'>;

@@ -1,6 +1,6 @@
 /**
  * Stores keys in a JSON file. Several processes can write to it, and every process reloads it when it changes. Files
- * next to it contain the audit (`<file>.audit.ndjson` and its `.head`) and when each key was last used
+ * next to it contain the audit (`<file>.audit.ndjson` and its `.head`) and the time when each key was last used
  * (`<file>.used.json`).
  */
 
@@ -201,7 +201,7 @@ export class FileKeyStore implements KeyStore {
     try {
       // Get the stamp before the content, so that the next poll notices a change made during the read.
       const stamp = await stampOf(this.#path);
-      // Removing the file does not revoke its keys, because it may have been removed by mistake.
+      // Removing the file does not revoke its keys, because the file might have been removed by mistake.
       if (stamp === undefined && this.#stamp !== undefined) throw this.#unavailable('read', 'it has disappeared');
       if (stamp === this.#stamp && earlier?.code !== 'unavailable') {
         if (earlier) throw earlier;

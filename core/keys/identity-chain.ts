@@ -23,12 +23,12 @@ interface Entry {
   readonly until: number;
 }
 
-/** Default lifetime of a result. Revoked credentials are rejected after this time, as with revoked keys. */
+/** Default lifetime of a cached result. Revoked credentials are rejected within this time, like revoked keys. */
 const CACHED_MS = 5000;
 const LONGEST_CACHED_MS = 60_000;
 const CACHED = 10_000;
 const TIMEOUT_MS = 5000;
-/** Maximum number of pending results, in total and per address. Requests beyond them get a 503. */
+/** Maximum number of pending results, in total and per address. Requests beyond these limits get a 503. */
 const MOST_WAITING = 200;
 const MOST_WAITING_OF_ADDRESS = 20;
 const LONGEST_ID = 256;

@@ -49,13 +49,13 @@ const validate = compileSchema<KeyFile>({
   },
 });
 
-/** The maximum size of either file: enough for about a million keys. */
+/** Maximum size of the key file and of the file with last-used times: enough for about a million keys. */
 export const MAX_KEY_FILE_BYTES = 384 * 2 ** 20;
 
 const MAX_SHOWN = 20;
 
 const reject = (path: string, errors: readonly string[]): never => {
-  // The file may contain a key by mistake, and error messages must not reveal it.
+  // The file might contain a key by mistake, and error messages must not reveal it.
   const lines = firstLines(errors, MAX_SHOWN).map((error) => `\n  - ${maskKeys(error)}`);
   throw new KeyStoreError('invalid_file', `The key file ${path} is not valid:${lines.join('')}`);
 };
@@ -70,7 +70,7 @@ const repetitions = (keys: readonly KeyRecord[], field: 'id' | 'hash'): string[]
   });
 };
 
-/** @throws KeyStoreError with the code `invalid_file` and all errors. Its message reveals no hashes or keys */
+/** @throws KeyStoreError with the code `invalid_file` that lists all errors without revealing hashes or keys */
 export const parseKeyFile = (path: string, content: string): readonly KeyRecord[] => {
   let value: unknown;
   try {

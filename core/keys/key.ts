@@ -5,8 +5,8 @@ import type { KeyRecord } from '../contracts/keys.js';
 import { defaultService } from '../contracts/service.js';
 
 /**
- * Matches 33 or more characters of the part after the prefix. Shorter text is not masked, because it may be a name or a
- * trace id. Even 32 characters of a key leave at least 11 random ones (65 bits) to guess.
+ * Matches 33 or more characters of the part after the prefix. Shorter text is not masked, because it might be a name or
+ * a trace id. Even 32 characters of a key leave at least 11 random ones (65 bits) to guess.
  */
 const SECRETS = /[0-9A-Za-z]{33,}/g;
 
@@ -24,7 +24,7 @@ export const excerpt = (text: string, maxLength = MAX_SHOWN_LENGTH): string => {
 };
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** Holds more than 256 random bits: 62^43 > 2^256. */
+/** Enough for 256 random bits: 62^43 > 2^256. */
 const SECRET_LENGTH = 43;
 /** Enough for a CRC-32: 62^6 > 2^32. */
 const CHECKSUM_LENGTH = 6;
@@ -44,8 +44,8 @@ const base62 = (value: number, length: number): string => {
 };
 
 /**
- * The CRC-32 of the preceding text. It detects typos (any within four adjacent characters), incomplete pastes, and text
- * that a secret scanner mistakes for a key. It does not prevent forgery; the 256 random bits do.
+ * The CRC-32 of the preceding text. It detects typos (all of those within four adjacent characters) and incomplete
+ * pastes, and spares secret scanners false positives. It does not prevent forgery; the 256 random bits do.
  */
 const checksum = (text: string): string => base62(crc32(text), CHECKSUM_LENGTH);
 
@@ -72,11 +72,11 @@ export const createKey = (
   return { key, ...(peppers?.digest(key) ?? { hash: hashKey(key) }), id: `key_${randomDigits(ID_LENGTH)}` };
 };
 
-/** Whether text looks like a key but has a wrong checksum. Some stores have keys in a different format. */
+/** Whether text looks like a key but has a wrong checksum. False for keys in other formats, which some stores have. */
 export const isMistyped = (text: string): boolean =>
   SHAPE.test(text) && !text.endsWith(checksum(text.slice(0, -CHECKSUM_LENGTH)));
 
-/** The id of the first key in a chain of rotations. All keys in the chain share their limit and usage. */
+/** The id of the first key in a chain of rotations. All keys in the chain share a limit and a usage count. */
 export const familyOf = ({ id, shares_limit_of }: Pick<KeyRecord, 'id' | 'shares_limit_of'>): string =>
   shares_limit_of ?? id;
 
@@ -132,7 +132,7 @@ export class Peppers {
     return { hash: hashKey(key) };
   }
 
-  /** Yields every digest that a key may be stored under, computed one at a time. The plain SHA-256 is last. */
+  /** Yields every digest that a key could be stored under, computed one at a time. The plain SHA-256 is last. */
   *digests(key: string): Generator<string> {
     for (const secret of this.#secrets.values()) yield hashKey(key, secret);
     yield hashKey(key);

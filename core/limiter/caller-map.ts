@@ -1,8 +1,8 @@
 import { LruMap } from '../util/lru-map.js';
 
 /**
- * Minimum number of addresses that each process, and also Redis, remembers. To make them forget its address, a client
- * would need this many other addresses, which costs more than a fresh limit is worth.
+ * Minimum number of addresses that each process, and also Redis, remembers. A client that wants its own address to be
+ * forgotten would need this many other addresses, which cost more than a fresh limit is worth.
  */
 export const MOST_ADDRESSES = 10_000;
 

@@ -14,11 +14,12 @@ export interface PrefetchedPermits {
   readonly expiresAt: number;
 }
 
-/** Shared by all callers without permits to return, which saves allocating an array for each. */
+/** Shared by all callers without permits to return, to avoid allocating an array for each. */
 export const NOTHING_RETURNED: readonly Returned[] = [];
 
 /**
- * A replica's state for one caller. It is a single object because, with many callers, each object costs a cache miss.
+ * A replica's state for one caller. It is a single object because, with many callers, each additional object costs a
+ * CPU cache miss.
  */
 export class CallerState {
   limit = 0;
@@ -48,7 +49,7 @@ export class CallerState {
   ) {}
 }
 
-/** A caller in a batch, with its limit and quotas when the batch was sent. */
+/** A caller in a batch, with the limit and quotas that applied when the batch was sent. */
 export interface Entry {
   readonly caller: CallerState;
   readonly limit: number;

@@ -16,7 +16,7 @@ export interface UsageReport {
   /** An integer below 2^32. */
   readonly counterId: number;
   readonly quotas: Quotas;
-  /** Replace the counter's values in Redis. `requests` is undefined if Redis already has the correct number. */
+  /** New values for the counter in Redis. `requests` is undefined if Redis already has the correct number. */
   readonly days: readonly { readonly day: number; readonly requests: number | undefined; readonly refused: number }[];
 }
 
@@ -89,7 +89,7 @@ const encode = (replica: number, { number, previous, asks }: Call): string => {
   let usageDays: (UsageReport['days'] | false)[] | undefined;
   for (let i = 0; i < asks.length; i++) {
     const { caller, limit, permits: asked, resync, returned, usage } = asks[i] as Ask;
-    // The id of a key may contain a lone surrogate, which would make the whole call fail.
+    // The id of a key can contain a lone surrogate, which would make the whole call fail.
     fields.push(caller.toWellFormed());
     limits.push(limit);
     permits.push(asked);
@@ -138,7 +138,7 @@ const decode = (reply: Buffer, { asks }: Call, bucketMicros: number): Reply => {
 
 /**
  * Returns the hashes that a call needs. Most calls need only one, which matters because a cluster rejects multi-key
- * calls while it moves their keys.
+ * calls while their keys are being migrated.
  */
 const hashesFor = (key: string, asks: readonly Ask[]): readonly string[] =>
   asks.some(({ caller }) => isAddress(caller)) ? hashesOf(key) : [key];

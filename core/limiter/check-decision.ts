@@ -66,7 +66,7 @@ export const checkedTake = (limiter: Limiter): Take => {
   };
   return (...args) => {
     const decision = take(...args);
-    // Recognises promises by `then`, because they may come from another realm or library.
+    // Recognises promises by `then`, because they might come from another realm or library.
     const isPromise = typeof (decision as Partial<Promise<Decision>> | undefined)?.then === 'function';
     return isPromise ? Promise.resolve(decision).then(check) : check(decision as Decision);
   };

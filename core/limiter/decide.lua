@@ -78,8 +78,8 @@ if recent then
   end
 end
 
--- No valid bucket ends later than this, because prefetched permits are used within one bucket length. Later ends date
--- from before the clock was set back.
+-- No valid bucket ends later than this, because prefetched permits are used within one bucket length. Buckets that end
+-- later were written before the clock was set back.
 local latestEnd = thisEnd + BUCKET
 local asked, resyncs, returns, usageDays = call.permits, call.resyncs, call.returns, call.usageDays
 local reply, size = { now }, 1
@@ -102,7 +102,7 @@ for i = 1, callers do
     usage = openUsage(values[usageAt[i]], counters[i], usageDays and usageDays[i], returned)
   end
 
-  -- Comparisons are faster than calls of min and max.
+  -- Comparisons are faster than calls to min and max.
   local total = window.total
   local free = limit - total
   if usage and usage.left < free then
@@ -138,7 +138,7 @@ for i = 1, callers do
   end
 end
 
--- Deletes some of the fields that are no longer used, once per bucket. A full pass over all fields takes half a window.
+-- Once per bucket, deletes some of the fields that are no longer used. A full pass over all fields takes half a window.
 local swept = values[sweepAt]
 local isSweepDue = not swept or math.abs(now - unpackAt('>I7', swept)) >= BUCKET
 if isSweepDue then

@@ -26,8 +26,8 @@ export class Decisions {
   ) {}
 
   /**
-   * Returns the time on Redis's clock, in milliseconds since 1970. It determines when a day starts. The local clock is
-   * used until the first reply.
+   * Returns the time on Redis's clock, in milliseconds since 1970. Redis's clock determines when a day starts. Until
+   * the first reply, the local clock is used instead.
    */
   redisTime(now: number): number {
     return this.#clockOffset === undefined ? this.clock.now() : now + this.#clockOffset;
@@ -148,13 +148,13 @@ const FEWEST = 2;
  */
 const MOST_OF_REMAINING = 1 / 64;
 
-/** Whether permits are prefetched for callers with this limit. If so, other replicas may return permits at any time. */
+/** Whether permits are prefetched for callers with this limit. If so, other replicas can return permits at any time. */
 const mayPrefetch = (limit: number): boolean => limit * MOST_OF_REMAINING >= FEWEST;
 
 /**
  * Returns the number of permits to prefetch with a call for `waiting` requests. The expected demand is the number of
  * requests in the previous bucket. If only one request is waiting, the current bucket counts too. Several requests at
- * once may be a burst that is already over, so the current bucket would then overestimate the demand.
+ * once might be a burst that is already over, so the current bucket would then overestimate the demand.
  */
 export const prefetchCount = (
   { window, remaining }: CallerState,

@@ -30,7 +30,7 @@ interface LocalLimitsOptions {
 interface Share {
   /** The full local share. */
   readonly whole: number;
-  /** The part of the share that is available at present. */
+  /** The part of the share that is currently available. */
   readonly permits: number;
   /** Milliseconds until the share grows by another permit. 0 if it is complete. */
   readonly growsInMs: number;
@@ -66,7 +66,7 @@ export class LocalLimits {
     const share = this.#share(limit, now);
     const hasQuota = !usage || !quotas || usage.hasLocalShare(quotas, today, replicas);
     const { allowed, remaining, resetMs } = window.take(now, share.permits, hasQuota);
-    // Clients see the share as their limit, because this replica rejects requests within the full limit.
+    // Report the share as the limit, because this replica also rejects requests that the full limit would allow.
     if (allowed) return { allowed, limit: share.whole, remaining, resetMs };
     return { allowed, limit: share.whole, remaining: 0, resetMs: Math.max(resetMs, share.growsInMs) };
   }

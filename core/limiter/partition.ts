@@ -35,8 +35,8 @@ const SPLIT_FROM = 20;
 const NONE: Settle[] = [];
 
 /**
- * A replica's side of one partition. Collects the callers that need permits during an event loop turn, and requests
- * their permits from Redis in one call.
+ * A replica's side of one partition. During each event loop turn, collects the callers that need permits, and then
+ * requests the permits from Redis in one call.
  */
 export class Partition {
   readonly #options: PartitionOptions;
@@ -47,7 +47,7 @@ export class Partition {
   readonly decisions: Decisions;
   #queue: CallerState[] = [];
   #isScheduled = false;
-  /** Callers that may have expired permits or unreported rejections. The timer reports them. */
+  /** Callers that might have expired permits or unreported rejections, which the timer reports. */
   readonly #unreported = new Set<CallerState>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -156,7 +156,7 @@ export class Partition {
       const batch: Entry[] = [];
       for (const caller of this.#queue.splice(0, most)) {
         const entry = this.#dequeue(caller, now);
-        // Prefetched permits may have served all of the caller's requests in the meantime.
+        // Prefetched permits might have served all of the caller's requests in the meantime.
         if (entry.waiting.length > 0 || this.sync.needsCall(caller)) batch.push(entry);
       }
       if (this.#options.isUnreachable()) this.#settleAllLocally(batch);

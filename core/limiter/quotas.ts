@@ -8,7 +8,7 @@ export const KEPT_DAYS = 62;
 /** Returns the number of UTC days since 1970-01-01. @param ms milliseconds since 1970 */
 export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
 
-/** Returns the UTC day of a bucket, which includes its end. @param end microseconds since 1970 */
+/** Returns the UTC day of a bucket. Buckets include their end. @param end microseconds since 1970 */
 export const dayOfBucket = (end: number): number => Math.floor((end - 1) / (DAY_MS * 1000));
 
 /** Returns the first day of a day's month. @param later number of months to add */

@@ -30,9 +30,10 @@ interface RedisLimiterOptions {
 }
 
 /**
- * After a resync with a Redis server that may have lost data, the replica keeps deciding locally for this long. In this
- * time, the other replicas reconnect (`core/redis/connection.ts`), close their circuit breakers or notice the loss, and
- * also resync. Otherwise the first replica to ask could get permits that other replicas have already used.
+ * After a resync with a Redis server that might have lost data, the replica keeps deciding locally for this long. In
+ * the meantime, the other replicas reconnect (`core/redis/connection.ts`), close their circuit breakers or notice the
+ * loss, and then resync as well. Otherwise the first replica to ask could get permits that other replicas have already
+ * used.
  */
 const REJOIN_MS = 500;
 /**
@@ -40,7 +41,7 @@ const REJOIN_MS = 500;
  * while no request needs a call.
  */
 const CHECK_MS = 5000;
-/** Interval at which a replica checks whether Redis has lost counts that it still needs. */
+/** Interval at which a replica checks whether Redis has lost counts that the replica still needs. */
 const POLL_MS = REJOIN_MS / 2;
 
 /** Timeout for reading usage, and for the check at startup. */
@@ -128,7 +129,7 @@ export class RedisLimiter implements Limiter {
     for (const partition of this.#partitions) partition.checkForDataLoss(now, POLL_MS);
     if (now < this.#nextCheck) return;
     this.#nextCheck = now + CHECK_MS;
-    // Timeouts can be ignored here, because the calls for requests detect them.
+    // Timeouts can be ignored here, because the calls made for requests detect them.
     this.#failed.check().catch((error: unknown) => {
       if (isReply(error)) this.#breaker.open(error);
     });
@@ -191,7 +192,7 @@ export class RedisLimiter implements Limiter {
     clearInterval(this.#polling);
     const until = this.#clock.monotonic() + CLOSE_MS;
     while (this.#clock.monotonic() < until) {
-      // Replies that arrived in the meantime may have added prefetched permits.
+      // Replies that arrived in the meantime might have added prefetched permits.
       for (const partition of this.#partitions) partition.returnAll();
       if (!this.#hasUnreported()) break;
       this.#reportAll();

@@ -27,7 +27,7 @@ export class PartitionSync {
   #applied = 0;
   #inFlight = 0;
   #needsResync = false;
-  /** Increases each time Redis may have lost data. Callers from an earlier epoch need a resync. */
+  /** Increases each time Redis might have lost data. Callers from an earlier epoch need a resync. */
   #epoch = 0;
 
   /** @param countedMs time in milliseconds for which the counts in Redis are needed */
@@ -43,7 +43,8 @@ export class PartitionSync {
   }
 
   /**
-   * False while a resync must wait for the calls in flight, because it would not include the permits that they bring.
+   * False while a resync must wait for the calls in flight, because the resync would not include the permits that those
+   * calls bring.
    */
   get canSend(): boolean {
     return this.#inFlight === 0 || !this.#needsResync;
@@ -57,14 +58,14 @@ export class PartitionSync {
     return caller.returned.length > 0 || !this.isSynced(caller) || caller.usage?.hasRejections === true;
   }
 
-  /** Must be called if Redis and this replica may have different counts for this caller. */
+  /** Call this if Redis and this replica might have different counts for this caller. */
   requireResync(caller: CallerState): void {
     caller.epoch = UNSYNCED;
     caller.prefetched = undefined;
     this.#needsResync = true;
   }
 
-  /** Must be called if Redis may have lost data. */
+  /** Call this if Redis might have lost data. */
   requireResyncOfAll(): void {
     this.#epoch++;
     this.#needsResync = true;
@@ -80,7 +81,7 @@ export class PartitionSync {
 
   nextCall(batch: readonly Entry[], now: number): Call {
     // Prefetched permits from the last call can be used for one more bucket. After that, there is no data left to lose,
-    // and Redis may have deleted its record of the call. Without that record, Redis could apply a late call. The
+    // and Redis might have deleted its record of the call. Without that record, Redis could apply a late call. The
     // resyncs undo its effect.
     const isIdle = now - this.#sentAt >= this.countedMs;
     if (isIdle && this.#sent > 0) this.#epoch++;

@@ -22,7 +22,7 @@ export class DecideScript extends RedisScript {
 
 interface ScriptOptions {
   readonly windowMs: number;
-  /** Minimum number of addresses that each partition keeps. It keeps at most twice that number plus one batch. */
+  /** Minimum number of addresses that each partition keeps. The maximum is twice that number plus one batch. */
   readonly mostAddresses: number;
   readonly countsUsage: boolean;
 }

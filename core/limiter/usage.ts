@@ -74,7 +74,7 @@ export class UsageCounter {
     this.#local = { day, onDay: 0, total: 0 };
   }
 
-  /** Returns the usage on a day and in its month, as far as this replica knows it. */
+  /** Returns the usage on a day and in its month, as far as known to this replica. */
   used(day: number): Used {
     const known = carryOver(this.#used, this.#readOn, day);
     return { day: known.day + this.#localOn(day), month: known.month + this.#local.total };
@@ -96,7 +96,7 @@ export class UsageCounter {
   }
 }
 
-/** The layout of stored usage, which quotas.lua describes and writes. */
+/** The layout of stored usage, as described and written by quotas.lua. */
 const HEAD_BYTES = 11;
 const DAY_BYTES = 14;
 const COUNTER_BYTES = 18;

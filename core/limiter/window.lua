@@ -54,8 +54,8 @@ local function readWindow(stored)
   window.newest, window.oldest, window.total, window.bytes, window.length = newest, oldest, total, stored, length
 end
 
--- If `admitted` is given, replaces the replica's buckets with it. It is a list of { age, count }, oldest first. Buckets
--- that end after `latest` are moved to `latest`.
+-- Replaces the replica's buckets with `admitted`, if given: a list of { age, count }, oldest first. Buckets that end
+-- after `latest` are moved to `latest`.
 local function rewriteWindow(replica, admitted, latest)
   local list = {}
   for _, each in ipairs(admitted or {}) do
@@ -82,7 +82,7 @@ local function rewriteWindow(replica, admitted, latest)
   window.total, window.bytes, window.length = total, table.concat(packed), #list * BUCKET_BYTES
 end
 
--- Returns the buckets with a new number of permits in the bucket at offset `at`.
+-- Returns a copy of the buckets in which the bucket at offset `at` has a new number of permits.
 local function withPermits(at, permits)
   return sub(window.bytes, 1, at + 4) .. pack('>I4', permits) .. sub(window.bytes, at + BUCKET_BYTES, window.length)
 end

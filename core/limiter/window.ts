@@ -92,8 +92,8 @@ export class SlidingWindow {
   }
 
   /**
-   * Returns the entry that must leave the window before a request is allowed. After a limit is lowered, this is not the
-   * oldest entry.
+   * Returns the entry that must leave the window before a request is allowed. After a limit is lowered, this might not
+   * be the oldest entry.
    */
   #blocking(limit: number): number {
     let i = 0;

@@ -38,14 +38,14 @@ interface Waiting {
   readonly settle: ((decision: Decision | Promise<never>) => void)[];
 }
 
-/** Much longer than the deciding process can be busy, and much shorter than clients are willing to wait. */
+/** Much longer than the deciding process ever stays busy, and much shorter than clients are willing to wait. */
 const TIMEOUT_MS = 1000;
 const LATE = 'The process that manages rate limits does not respond: requests that count towards a limit are rejected.';
 
 /**
- * Only one batch is in flight at a time. Requests wait for the next one, so batches grow with the load. While a reply
- * is overdue, requests are rejected immediately. The requests in an overdue batch are rejected but still counted, so a
- * caller may get less than its limit, but never more.
+ * Only one batch is in flight at a time. Further requests wait for the next batch, so batches grow with the load. While
+ * a reply is overdue, requests are rejected immediately. The requests in an overdue batch are rejected but still
+ * counted, so a caller can get less than its limit, but never more.
  */
 export class WorkerLimiter implements Limiter {
   readonly #ask: (asks: readonly WorkerAsk[]) => Promise<readonly WorkerGrant[]>;

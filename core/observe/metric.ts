@@ -101,8 +101,8 @@ const numbered = (line: string, worker: number): string => {
 };
 
 /**
- * Merges the pages of several workers, and adds the worker's number as a label. A replacement gets the number of the
- * worker that it replaces, so Prometheus sees its counters reset.
+ * Merges the pages of several workers, and adds each worker's number as a label. A replacement gets the number of the
+ * worker that it replaces, so Prometheus sees a counter reset.
  * @param pages the page of each worker, by worker number
  */
 export const mergePages = (pages: ReadonlyMap<number, string>): string => {

@@ -72,7 +72,7 @@ interface ServiceMetricsOptions {
   readonly work: WorkQueues;
 }
 
-/** Used without admission control, because queries that sum over all series need them to exist. */
+/** Used if admission control is disabled, because queries that add up several series need all of them to exist. */
 const NONE_REFUSED: Admission['refused'] = { in_flight: 0, event_loop_delay: 0 };
 
 const gauge = (name: string, help: string, read: Reader['read']) => new Reader('gauge', name, help, read);

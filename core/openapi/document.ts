@@ -198,7 +198,7 @@ const successHeaders = (route: Route): HeaderName[] => [
 
 /** Keywords whose values are data. A "title" in them is not a schema title. */
 const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example', 'examples']);
-/** Keywords whose values map names to schemas. A name may be the same as a keyword. */
+/** Keywords whose values map names to schemas. A name can be the same as a keyword. */
 const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs']);
 
 /**
@@ -240,8 +240,8 @@ class ComponentSchemas {
 }
 
 /**
- * Links (OpenAPI 3.1, section 4.8.20) a route's response to all routes whose required parameters it contains. Keyed by
- * operationId.
+ * Returns the links (OpenAPI 3.1, section 4.8.20) from a route's response to all routes whose required parameters the
+ * response contains, by operationId.
  */
 const linksFrom = (source: Route, routes: readonly Route[]): Record<string, object> =>
   Object.fromEntries(
@@ -254,8 +254,8 @@ const linksFrom = (source: Route, routes: readonly Route[]): Record<string, obje
   );
 
 /**
- * Returns runtime expressions by parameter name. Undefined if there are none, or if one is missing for a required
- * parameter.
+ * Returns runtime expressions by parameter name. Returns undefined if there are none, or if a required parameter has
+ * none.
  */
 const foundParameters = ({ operationId }: Route, { parameters }: Route): Record<string, string> | undefined => {
   const found: Record<string, string> = {};

@@ -64,8 +64,9 @@ const OPERATORS: Readonly<Record<Operator, string>> = {
 };
 
 /**
- * Patterns for a value in the list of the operator `in`, by type. The list is described as text, because OpenAPI has no
- * style for lists within `deepObject`. The number of digits is limited, because larger numbers may overflow.
+ * Patterns for one item in the list that the operator `in` takes, by type. The list is described as text, because
+ * OpenAPI has no style for lists within `deepObject`. The number of digits is limited, because larger numbers might
+ * overflow.
  */
 const LISTED: Readonly<Record<string, string>> = {
   integer: '-?(0|[1-9]\\d{0,14})',

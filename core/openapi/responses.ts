@@ -90,7 +90,7 @@ export const errorResponses = (tiers?: Tiers) => {
       for (const kind of kindsOf(route, tiers)) {
         byStatus.set(kind.status, [...(byStatus.get(kind.status) ?? []), kind]);
       }
-      // Requests with an error count against the limit on every route.
+      // On every route, requests with an error count against the limit.
       const limited = (status: number) => status !== 431 && !isShared(route) && (isLimited(route) || status < 500);
       return Object.fromEntries(
         [...byStatus]

@@ -21,7 +21,7 @@ export class RequestState {
   /** For an inner request: the connection of the outer request, which a mount is handling. */
   connection: Socket | undefined;
 
-  // Set by `findEndpoint`. Undefined if service middleware responds before it runs.
+  // Set by `findEndpoint`. Undefined if service middleware responds first.
   match: Match | undefined;
   /** The response format. Undefined for a mount, or if the client accepts none of the available formats. */
   format: Format | undefined;
@@ -37,7 +37,7 @@ export class RequestState {
   // Set by `limit`, except for inner requests and endpoints without a limit.
   decision: Decision | undefined;
 
-  // Set by `handleRoute`. Mounts have neither.
+  // Set by `handleRoute`, and therefore not for mounts.
   cacheHit = false;
   snapshotVersion: string | undefined;
 
@@ -124,7 +124,7 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
     this.#logger = logger;
     this.#order = order;
     acceptPrepared(this.response);
-    // Koa calls this if writing a body fails or the connection closes early. Its own handler would write plain text.
+    // Koa calls this if writing a body fails or the connection closes early. Koa's own handler would write plain text.
     this.context.onerror = function (this: ApiContext, error: unknown): void {
       if (error !== null && error !== undefined) failResponse(this, error, logger, headers);
     };
@@ -186,7 +186,7 @@ const HARMLESS = /^[A-Za-z0-9._-]{1,64}$/;
 /** Returns the request's `X-Request-Id` if it is safe to log, otherwise a new id. */
 export const requestId = ({ headers }: IncomingMessage): string => {
   const sent = headers['x-request-id'];
-  // A client may send an API key in this header by mistake, and keys must not appear in the log.
+  // A client might send an API key in this header by mistake, and keys must not appear in the log.
   const harmless = typeof sent === 'string' && HARMLESS.test(sent) && !holdsKey(sent);
   return harmless ? sent : newRequestId();
 };

@@ -21,7 +21,7 @@ export const catchErrors =
     }
   };
 
-/** True also for Koa's default 404, if no middleware has responded. */
+/** Also returns true for Koa's default 404, when no middleware has responded. */
 const lacksErrorBody = ({ res, response, respond }: ApiContext): boolean => {
   if (res.statusCode < 400 || isPrepared(response)) return false;
   const isExplicitNull = (response as { readonly _explicitNullBody?: boolean })._explicitNullBody === true;

@@ -47,7 +47,7 @@ export const handle: ApiMiddleware = (ctx, next) => ctx.requestState.match!.endp
 const BODY_REFUSED = 'This API does not accept request bodies: send the request without one.';
 const BODY_DETAILS = { details: [{ in: 'body', name: '', issue: 'must be absent' }] } as const;
 
-/** Returns the first error in a request. It does not depend on the caller. */
+/** Returns the first error in a request, regardless of the caller. */
 const requestError = (
   req: IncomingMessage,
   { endpoint, error }: Match,

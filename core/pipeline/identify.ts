@@ -66,7 +66,7 @@ export const identify = ({ keys, identities, addressOf, settings }: IdentifyOpti
 
 const NO_ENDPOINTS: ReadonlySet<string> = new Set();
 
-/** Returns a caller for inner requests that may use only the endpoints available without a key. */
+/** Returns the caller for inner requests that are restricted to the endpoints available without a key. */
 export const callerWithoutKey = (tiers: Tiers): Caller => {
   const { limit } = tiers;
   const tier = tiers.anonymous ?? { name: 'none', limit, quotas: undefined, endpoints: NO_ENDPOINTS };
@@ -92,7 +92,7 @@ export const localCaller = (
 };
 
 /**
- * Treats repeated Authorization headers as invalid, because Node uses the first one but a proxy may have checked
+ * Treats repeated Authorization headers as invalid, because Node uses the first one but a proxy might have checked
  * another.
  */
 const credentialsOf = ({ headers, rawHeaders }: IncomingMessage): string | undefined => {

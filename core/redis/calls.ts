@@ -52,8 +52,8 @@ interface BreakerOptions {
 }
 
 /**
- * Opens after one failed call, and closes when a probe succeeds in time. While it is open, its owner must not call
- * Redis, so that no request waits for a timeout.
+ * Opens after one failed call, and closes when a probe succeeds in time. While the breaker is open, its owner must not
+ * call Redis, so that no request waits for a timeout.
  */
 export class CircuitBreaker {
   readonly #options: BreakerOptions;

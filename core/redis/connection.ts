@@ -12,8 +12,8 @@ export interface RedisConnection {
   readonly keyPrefix: string;
   readonly timeoutMs: number;
   /**
-   * Resolves when connected, after the first failure, or after `connectTimeoutMs`. Never rejects, because a service
-   * also starts without Redis.
+   * Resolves when connected, after the first failure, or after `connectTimeoutMs`. Never rejects, because the service
+   * starts even without Redis.
    */
   readonly opened: Promise<void>;
   /** Returns the cause of a failed call: the error itself if Redis sent it, otherwise the last connection error. */
@@ -41,8 +41,8 @@ const DEAD_AFTER_CHECKS = 5;
 const CHECK_MS = 200;
 
 /**
- * Closes dead connections, so that ioredis reconnects. Counts checks instead of measuring time: when a process was busy
- * for seconds, it has not read the received data yet, but only one check has run.
+ * Closes dead connections, so that ioredis reconnects. Counts checks instead of measuring time: after a process has
+ * been busy for seconds, it has not yet read the received data, but only one check has run.
  */
 const closeDeadConnections = (redis: Redis): void => {
   let checking: NodeJS.Timeout | undefined;

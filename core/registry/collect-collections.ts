@@ -40,14 +40,14 @@ export const collectCollections = (
   const byName = new Map([...owners].map(([name, { collection }]) => [name, collection]));
   const areValid = registration.errors.length === before;
   for (const { collection, owner } of areValid ? owners.values() : []) {
-    // The referenced collection may belong to a plugin that failed to load.
+    // The referenced collection might belong to a plugin that failed to load.
     if (missing.length > 0 && collection.references?.some(({ to }) => !byName.has(to))) continue;
     registration.report(owner, referenceErrors(collection, byName), `collection "${collection.name}" `);
   }
   return { own, byName };
 };
 
-/** Whether two declarations are equal. They may be different objects, because packages may each have their own copy. */
+/** Whether two declarations are equal. They can be different objects, because each package can have its own copy. */
 const isSameDeclaration = (a: Collection, b: Collection): boolean =>
   a === b || JSON.stringify(declarationOf(a)) === JSON.stringify(declarationOf(b));
 

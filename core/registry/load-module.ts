@@ -51,7 +51,7 @@ export type Builtins<T> = Readonly<Record<string, () => Promise<{ default: T }>>
 /**
  * Loads a module and returns its default export.
  * @param use a built-in name, a path starting with `./` or `../`, an absolute path, or a package name
- * @param folder where relative paths and packages are resolved from
+ * @param folder base folder for relative paths and packages
  * @throws Error that names the module and describes the problem
  */
 export const loadModule = async <T>(

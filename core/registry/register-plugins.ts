@@ -65,7 +65,7 @@ interface Registered {
   readonly registry: Registry;
   /** One message per error. Each names the plugins involved. */
   readonly errors: readonly string[];
-  /** False if errors in plugins may have kept endpoints out of the registry. */
+  /** False if errors in plugins might have kept endpoints out of the registry. */
   readonly isComplete: boolean;
 }
 

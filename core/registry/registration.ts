@@ -7,7 +7,7 @@ export interface LoadedPlugin {
   readonly plugin: Plugin;
   readonly options: unknown;
   readonly at: string;
-  /** Whether mounts of other plugins replace mounts of this plugin at the same path. */
+  /** Whether other plugins' mounts replace this plugin's mounts at the same paths. */
   readonly isDefault?: boolean;
 }
 
@@ -15,7 +15,7 @@ export const label = (plugin: Plugin): string => `plugin "${plugin.name}" ${plug
 
 export class Registration {
   readonly errors: string[] = [];
-  /** False if errors in plugins may have kept endpoints out of the registry. */
+  /** False if errors in plugins might have kept endpoints out of the registry. */
   isComplete: boolean;
   readonly #owners = new Map<string, Plugin>();
 
@@ -34,7 +34,7 @@ export class Registration {
   }
 
   /**
-   * Makes sure that only one plugin declares something. Reports an error if a different one already has.
+   * Claims a declaration that must be unique. Reports an error if a plugin has already claimed it.
    * @param what identifies the declaration
    */
   claim(plugin: Plugin, what: string, described = what): void {

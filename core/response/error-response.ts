@@ -16,12 +16,12 @@ interface ErrorContext {
   body: unknown;
 }
 
-/** Sent while a store is unavailable, which usually lasts at most two seconds. */
+/** Sent while a store is unavailable. Such an outage usually lasts at most two seconds. */
 const RETRY_AFTER_SECONDS = '2';
 
 /**
  * The error to use for each status. If several errors share a status, a generic one is used. `not_in_tier` is excluded
- * because its message is too specific for any other 403, which becomes `forbidden`.
+ * because its message is too specific for other 403 responses, which get the code `forbidden`.
  */
 const KINDS_BY_STATUS: ReadonlyMap<number, ErrorKind> = new Map(
   [...Object.values(errors).toReversed(), errors.invalid_parameter, errors.invalid_api_key, errors.route_not_found]
@@ -84,7 +84,7 @@ const errorBody = (error: ApiError): Buffer => {
     code: error.kind.code,
     ...(error.kind.status === 400 && error.options.details ? { details: error.options.details } : {}),
   });
-  // The message may quote a key that was sent in the wrong place, and users paste error messages into tickets.
+  // The message might quote a key that was sent in the wrong place, and users paste error messages into tickets.
   return Buffer.from(maskKeys(text));
 };
 
@@ -108,7 +108,7 @@ export const errorResponse = (thrown: unknown, logger: Logger, requestId: string
   try {
     return new Prepared(status, errorHead(body, more), payloadOf(body));
   } catch (invalidHeader) {
-    // An error thrown by a plugin may have invalid headers.
+    // An error thrown by a plugin might have invalid headers.
     return errorResponse(invalidHeader, logger, requestId);
   }
 };

@@ -3,7 +3,7 @@ import { packageVersion } from '../util/package.js';
 import { csvFormat, jsonFormat, ndjsonFormat } from './formats.js';
 import { parquetFormat } from './parquet-format.js';
 
-/** @param csvFormulaGuard whether to protect CSV cells that a spreadsheet would run as a formula */
+/** @param csvFormulaGuard whether to escape CSV cells that a spreadsheet would run as a formula */
 export const formatPlugin = (csvFormulaGuard: boolean): Plugin =>
   definePlugin({
     name: 'formats',

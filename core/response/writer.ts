@@ -60,7 +60,7 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     return this.#sent;
   }
 
-  /** Value of `Content-Length`, also after a fast write. Undefined if there is no such header. */
+  /** Value of `Content-Length`, even after a fast write. Undefined if there is no such header. */
   get contentLength(): string | undefined {
     if (this.#sent === 'no') return this.getHeader('content-length')?.toString();
     return /^Content-Length: (\d+)/m.exec(this.#head)?.[1];
@@ -165,7 +165,7 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
   }
 
   /**
-   * Called when middleware sends the headers. The length and ETag of the prepared body may not match the bytes that
+   * Called when middleware sends the headers. The length and ETag of the prepared body might not match the bytes that
    * follow.
    */
   #removeLinesOfBody(): void {

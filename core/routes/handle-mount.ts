@@ -27,7 +27,7 @@ interface MountDependencies {
  */
 export const handleMount = (mount: Mount, dependencies: MountDependencies): readonly ApiMiddleware[] => [
   (ctx, next) => {
-    // Mounts may read a body. Node does not send `100 Continue` on its own, because the server listens for
+    // Mounts can read a body. Node does not send `100 Continue` on its own, because the server listens for
     // `checkContinue`.
     if (ctx.req.headers.expect?.toLowerCase() === '100-continue') ctx.res.writeContinue();
     if (mount.contentSecurityPolicy) ctx.set('Content-Security-Policy', mount.contentSecurityPolicy);

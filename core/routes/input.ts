@@ -64,7 +64,7 @@ export const parseTarget = (url: string): Target => {
 
 export type Input = Readonly<Record<string, ParameterValue>>;
 
-/** Returns the cache key. Requests to a route with the same cache key get the same response in a given format. */
+/** Returns the cache key. Requests with the same cache key get the same response in a given format. */
 export const cacheKeyOf = ({ operationId }: Route, input: Input): string =>
   `${operationId} ${JSON.stringify(Object.entries(input).sort())}`;
 
@@ -109,7 +109,7 @@ class QueryParameters {
     const { field, operator } = splitFilter(name) ?? {};
     if (field === undefined || operator === undefined || !Object.hasOwn(this.#filters, field)) return undefined;
     const schemas: Readonly<Record<string, JsonSchema>> = operatorSchemas(this.#filters[field]!);
-    // The operator may be "constructor".
+    // The operator could be "constructor".
     if (!Object.hasOwn(schemas, operator)) return undefined;
     // Filters are compiled on first use, because a table can have thousands of them.
     const compiled = compileOne('query', name, { description: '', schema: schemas[operator]! });
@@ -141,7 +141,7 @@ const compileOne = (place: 'path' | 'query', name: string, parameter: Parameter)
 const compileAll = (place: 'path' | 'query', parameters: Readonly<Record<string, Parameter>> = {}) =>
   new Map(Object.entries(parameters).map(([name, parameter]) => [name, compileOne(place, name, parameter)]));
 
-/** Maximum number of details in a response, so that its size does not grow with the request. */
+/** Maximum number of details in a response, so that the response does not grow with the request. */
 const MOST_DETAILS = 20;
 
 /** Maximum number of issues reported per parameter. A list can have thousands of invalid values. */
@@ -179,7 +179,7 @@ export const compileInput = (route: Route, unknownParameters: 'reject' | 'ignore
         problems.push(invalidParameter('query', sent, `must be given only once${advice}`));
       } else given.set(name, { sent, value });
     }
-    // The object has no prototype, because a parameter may be named "constructor".
+    // The object has no prototype, because a parameter could be named "constructor".
     const input: Record<string, ParameterValue> = Object.create(null);
     const framework: Record<string, ParameterValue> = {};
     for (const compiled of inPath.values()) read(compiled, path.get(compiled.name), input, problems);

@@ -76,7 +76,7 @@ export class ListResponse {
   }
 
   /**
-   * Reads a small list completely, and only the first chunks of a large one. Errors up to this point become an error
+   * Reads a small list completely, and only the first chunks of a large one. Errors that occur here become an error
    * response. A large list is released automatically when its body is closed. For a small list, call `release`.
    */
   async open(pauses: Pauses, accepted: Encoding, logger: Logger): Promise<Representation | OpenList> {

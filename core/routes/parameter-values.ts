@@ -9,7 +9,7 @@ import { nearest } from '../validation/nearest.js';
 const QUOTED = /\s*"((?:[^"]|"")*)"\s*(?:,|$)/y;
 
 /**
- * Splits a list at its commas. Removes duplicates and surrounding spaces. A value in double quotes may contain commas,
+ * Splits a list at its commas. Removes duplicates and surrounding spaces. A value in double quotes can contain commas,
  * and `""` in it represents a double quote. Returns undefined if the quotes are malformed.
  */
 const splitList = (raw: string): string[] | undefined => {

@@ -36,9 +36,9 @@ export const ENTRY_OVERHEAD = 2048;
 
 /** Maximum share of the budget for a single body. A larger one would evict many others. */
 const LARGEST_SHARE = 1 / 8;
-/** Maximum number of large lists collected for the cache at the same time. Limits their memory. */
+/** Maximum number of large lists collected for the cache at the same time, to limit the memory that they take up. */
 const COLLECTED = 2;
-/** Number of lists that are remembered as large. */
+/** Number of lists that are remembered as being large. */
 const KNOWN_LARGE = 1000;
 
 const bytesOf = (cacheKey: string, { size }: Representation): number => size + cacheKey.length + ENTRY_OVERHEAD;
@@ -84,7 +84,10 @@ export class ResponseCache {
     return this.#large.get(cacheKey) !== undefined;
   }
 
-  /** Whether another large list may be collected for this cache. If true, the caller must call `endCollecting` afterwards. */
+  /**
+   * Returns whether another large list may be collected for this cache. If so, the caller must call `endCollecting`
+   * afterwards.
+   */
   startCollecting(): boolean {
     if (this.#collected === COLLECTED) return false;
     this.#collected++;
@@ -141,7 +144,7 @@ export class ResponseCache {
   #sweep(): void {
     for (const [cacheKey, entry] of this.#entries) {
       if (this.#bytes <= this.#budget) return;
-      // The representation may have been compressed since the last sweep.
+      // The representation might have been compressed since the last sweep.
       const bytes = bytesOf(cacheKey, entry.representation);
       this.#bytes += bytes - entry.bytes;
       entry.bytes = bytes;

@@ -25,8 +25,8 @@ export const normalizedIn = async (request: DataRequest, snapshot: SnapshotReade
 const headOf = memoize((version) => linesOf({ 'Cache-Control': 'private, no-cache', 'Snapshot-Version': version }));
 
 /**
- * Returns the query with some parameters changed. It always includes the format, because the client may have chosen the
- * format with `Accept`.
+ * Returns the query with some parameters changed. It always includes the format, because the client might have chosen
+ * the format with `Accept`.
  */
 const referenceOf = ({ route, input, format, asOf }: DataRequest, changes: Input): string => {
   const inPath = Object.keys(route.parameters?.path ?? {});
@@ -55,7 +55,8 @@ interface Response {
   /** Header lines for every encoding and for a 304. */
   readonly head: string;
   /**
-   * Yields the body in pieces, each of which is written only when it is read. Undefined if the response is not a list.
+   * Yields the body in pieces, each of which is generated only when it is read. Undefined if the response is not a
+   * list.
    */
   readonly pieces: ((pauses: Pauses) => AsyncGenerator<Buffer>) | undefined;
   /** Whether rows are read from the store while the list is being written. */

@@ -15,7 +15,7 @@ import { documentPlaces, linkNextPage, type OrderTerm, type PageInput, PageSorte
 const MOST_READ = 50_000;
 const MOST_GROUPS = 10_000;
 
-/** Thrown by `selectTotals` and `countMatching`. Routes that call them must declare it in `errors`. */
+/** Thrown by `selectTotals` and `countMatching`. Routes that call these must declare this error in `errors`. */
 export const tooManyRows = defineError({
   code: 'too_many_rows',
   status: 400,
@@ -129,7 +129,7 @@ const sieve = async <T extends object>(
 export const searchedFields = (collection: Collection): readonly string[] =>
   collection.search ?? textFields(collection);
 
-/** Splits up the conditions: `words` are searched for by the store, and `matches` tests each document for the rest. */
+/** Splits up the conditions: the store searches for `words`, and `matches` tests each document against the rest. */
 const filtersOf = <T extends object>(
   { snapshot }: DataContext,
   collection: Collection<T>,
@@ -162,7 +162,7 @@ const select = async <T extends object>(
 };
 
 /**
- * Selects the matching documents: one page, or all of them if there is no `limit`. A page may have fewer documents than
+ * Selects the matching documents: one page, or all of them if there is no `limit`. A page can have fewer documents than
  * `limit` and still link to a next page. This happens if few documents match conditions that no order of the collection
  * supports.
  * @throws ApiError with status 400 if `after` is invalid or belongs to a different order
@@ -209,7 +209,7 @@ interface Grouping<T = any> extends Matching<T> {
 const INCLUSIVE: Partial<Readonly<Record<Operator, Operator>>> = { gt: 'gte', lt: 'lte' };
 
 /**
- * Returns the conditions that a plan's queries already ensure. Query ranges include their bounds, so `gt` becomes
+ * Returns the conditions that a plan's queries already guarantee. Query ranges include their bounds, so `gt` becomes
  * `gte`.
  */
 const coveredBy = ({ rest, range }: ReadPlan, where: readonly Condition[]): readonly Condition[] =>
@@ -223,7 +223,7 @@ const coveredBy = ({ rest, range }: ReadPlan, where: readonly Condition[]): read
 async function* readMatching(context: DataContext, collection: Collection, given: Matching): Batches<Document> {
   const plan = planRead(collection, given.where);
   const { words, matches } = filtersOf(context, collection, plan, given);
-  // Some stores can count the documents. The request is then rejected before any document is read.
+  // Some stores can count the documents. If there are too many, reject the request before any document is read.
   const covered = { where: coveredBy(plan, given.where), by: [], limit: 1, ...(words && { words }) };
   const counted = await context.snapshot.totals(collection, covered);
   if (counted && counted[0]!.count > MOST_READ) throw new ApiError(tooManyRows);

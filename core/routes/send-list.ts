@@ -43,7 +43,7 @@ export const listSender = (lists: WorkQueue, logger: Logger) => {
         return prepared;
       }
       // A list must not take up a turn while it waits for an earlier response on its connection, because that response
-      // may itself be waiting for a turn.
+      // might itself be waiting for a turn.
       await firstOnConnection(ctx.res, client.connection);
       return await inTurn(ctx, list, encoding, client);
     } catch (error) {

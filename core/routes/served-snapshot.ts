@@ -198,7 +198,7 @@ export class CurrentSnapshot {
           logger.warn({ err: error }, 'warming the new snapshot was interrupted');
           return;
         }
-        // A document may be missing from the new snapshot. Requests for it will then get a 404.
+        // A document might be missing from the new snapshot. Requests for it will then get a 404.
         if (!(error instanceof ApiError))
           logger.warn({ err: error }, 'a response could not be built for the new snapshot');
       }

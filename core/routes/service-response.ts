@@ -23,7 +23,7 @@ const OWN_HEAD = linesOf({ 'Cache-Control': 'private, no-cache' });
 export const serviceResponses = ({ publicUrlOf, cache, clock, state }: ServiceDependencies) => {
   // Some handlers always return the same object, such as a document that is built only once.
   const known = new WeakMap<object, Representation>();
-  /** For each route, the ETag of its last response, and when it last changed (for `Last-Modified`). */
+  /** For each route, the ETag of its last response, and when the ETag last changed (for `Last-Modified`). */
   const last = new WeakMap<ServiceRoute, { readonly etag: string; readonly since: Date }>();
 
   /** Returns a response for this caller only. */

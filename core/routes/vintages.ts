@@ -14,7 +14,8 @@ interface VintagesOptions {
   readonly adapter: StorageAdapter;
   readonly collections: ReadonlyMap<string, Collection>;
   /**
-   * Cache budget for the current snapshot, in bytes. Earlier snapshots share another budget, an eighth of this size.
+   * Cache budget for the current snapshot, in bytes. Earlier snapshots share a separate budget of an eighth of this
+   * size.
    */
   readonly cacheBytes: number;
   /** Timeout for all reads of one representation, in milliseconds. */
@@ -51,7 +52,7 @@ export const createVintages = ({ adapter, collections, cacheBytes, answerMs }: V
         const normalized = await read((reader) => normalizedIn(request, reader));
         // Links in headers contain the requested date.
         const named = request.route.response.headers ? `${date} ` : '';
-        // The same version may have been current twice, with different publication times.
+        // The same version might have been current twice, with different publication times.
         const cacheKey = `${named}${snapshotVersion} ${publishedAt.getTime()} ${normalized.cacheKey}`;
         const cached = responses.get(cacheKey);
         if (cached) return { representation: cached, isCached: true, snapshotVersion };

@@ -35,7 +35,7 @@ export const fileErrorReason = (error: unknown): string => {
   return (code && reasons[code]) ?? code ?? message;
 };
 
-/** Codes of errors that may not recur, even if the file has not changed. */
+/** Codes of errors that might not recur, even if the file has not changed. */
 const transient: ReadonlySet<string | undefined> = new Set([
   'EMFILE',
   'ENFILE',

@@ -117,7 +117,7 @@ const PAUSE_MS = 10;
 const HALVED_AFTER_MS = 10_000;
 /** The loop counts as idle if it was idle for more than this share of a pause. */
 const IDLE_SHARE = 0.9;
-/** How long work continues without pauses once the loop is found idle. */
+/** How long work continues without pauses once the loop has been found to be idle. */
 const UNDISTURBED_MS = 30;
 
 /**

@@ -53,11 +53,12 @@ const create = async (path: string, content: string): Promise<boolean> => {
 };
 
 /**
- * A process writes its id right after it creates the lock, so if the lock is still empty after this time, it has died.
+ * A process writes its id right after it creates the lock, so if the lock is still empty after this time, the process
+ * has died.
  */
 const EMPTY_MS = 1000;
 
-/** Whether the holder is known to have exited. This cannot be determined if it runs on another machine. */
+/** Whether the holder is known to have exited. This cannot be determined if the holder runs on another machine. */
 const holderEnded = async (lock: string, content: string): Promise<boolean> => {
   if (content === '') {
     const modified = (await stat(lock).catch(unlessMissing))?.mtimeMs;
@@ -74,8 +75,8 @@ const holderEnded = async (lock: string, content: string): Promise<boolean> => {
 };
 
 /**
- * Removes a stale lock. If two processes find the same stale lock, the slower one must not remove the new lock of the
- * faster one. A second lock file makes sure that only one process at a time checks again and removes the lock.
+ * Removes a stale lock. If two processes find the same stale lock, the slower one must not remove the faster one's new
+ * lock. A second lock file makes sure that only one process at a time checks again and removes the lock.
  */
 const removeStale = async (lock: string, content: string, staleMs: number): Promise<void> => {
   const guard = `${lock}.break`;

@@ -17,7 +17,7 @@ const read = (path: string): string => {
   }
 };
 
-/** A group and its ancestors. In a container, the host's path may not exist, but the root group does. */
+/** A group and its ancestors. In a container, the host's path might not exist, but the root group does. */
 const withParents = (path: string): string[] =>
   path === '/' || path === '.' ? ['/'] : [path, ...withParents(dirname(path))];
 
@@ -31,9 +31,9 @@ const groupLimits = (root: string): number[] =>
       const groups = withParents(rest.join(':'));
       return places.flatMap(([folder, file]) => groups.map((group) => read(join(root, folder, group, file)).trim()));
     })
-    // A group without a limit contains "max" or, in version 1, a number that exceeds any real memory size.
+    // The file of a group without a limit contains "max" or, in version 1, a number that exceeds any real memory size.
     .filter((text) => /^\d+$/.test(text))
     .map(Number);
 
-/** Returns the memory limit of this process in bytes. The limit of a group also applies to its subgroups. */
+/** Returns the memory limit of this process in bytes. A group's limit also applies to its subgroups. */
 export const memoryLimit = (root = '/'): number => Math.min(totalmem(), ...groupLimits(root));

@@ -32,7 +32,7 @@ const manifest = readManifest();
 export const packageName = manifest.name;
 export const packageVersion = manifest.version;
 
-/** Reads the version again, because an upgrade may have changed it since this process started. */
+/** Reads the version again, because an upgrade might have changed it since this process started. */
 export const installedVersion = (): string => readManifest().version;
 
 export const { engines, peerDependencies } = manifest;

@@ -1,5 +1,5 @@
 /**
- * Makes text safe to print on a terminal. File names, key names and error messages may contain control characters that
+ * Makes text safe to print on a terminal. File names, key names and error messages can contain control characters that
  * clear the screen, fake output or change the text direction.
  */
 const UNSAFE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;

@@ -41,7 +41,7 @@ export const openRegular = async (path: string, flags = O_RDONLY, mode?: number)
   if (found) assertRegular(path, found);
   const file = await open(path, flags | O_NONBLOCK | O_NOCTTY, mode);
   try {
-    // The file may have been replaced since that check.
+    // The file might have been replaced since that check.
     assertRegular(path, await file.stat());
     return file;
   } catch (error) {
@@ -56,7 +56,7 @@ export const readRegularBytes = async (path: string, maxBytes = DEFAULT_MAX_BYTE
   try {
     const { size } = await file.stat();
     assertSize(path, size, maxBytes);
-    // The size is only an estimate, because the file may be growing and files in /proc have size 0.
+    // The size is only an estimate, because the file might be growing and files in /proc have size 0.
     let buffer = Buffer.allocUnsafeSlow(size + 1);
     let bytes = 0;
     for (;;) {

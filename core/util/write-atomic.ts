@@ -22,7 +22,7 @@ import { assertRegular, unlessMissing } from './read-file.js';
 export interface NewFile {
   /** Default: the process's usual permissions for new files. */
   readonly mode?: number;
-  /** If this file exists, its permissions are copied. When running as root, so are its owner and group. */
+  /** If this file exists, its permissions are copied. When running as root, its owner and group are copied as well. */
   readonly like?: string;
 }
 

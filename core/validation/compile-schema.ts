@@ -1,6 +1,6 @@
 /**
- * Compiles JSON Schema draft 2020-12 with formats. Validators collect all errors. Code that stops at the first error
- * nests one `if` per property, which overflows the stack at about 1,600 properties.
+ * Compiles JSON Schema draft 2020-12 with formats. Validators collect all errors. A validator that stops at the first
+ * error would nest one `if` per property, which overflows the stack at about 1,600 properties.
  */
 import { Ajv2020, type AnySchemaObject, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
 import ajvFormats from 'ajv-formats';
@@ -62,7 +62,7 @@ const compile = (schema: AnySchemaObject, options: Options): ValidateFunction =>
   const hasInherited = INHERITED.test(JSON.stringify(schema));
   const compiler = compilerWith(hasInherited ? { ...options, ownProperties: true } : options);
   const validate = compiler.compile(schema);
-  // Another service in this process may use the same schema id.
+  // Another service in this process might use the same schema id.
   compiler.removeSchema(schema);
   return validate;
 };

@@ -89,7 +89,7 @@ const sentence = (error: ErrorObject): { path: Path; text: string } => {
   return { path: [], text: `${shown} is not allowed; it must be ${allowed}${exampleOf(schema)}` };
 };
 
-/** Describes where an error is: the path, and the variable if that is where the value comes from. */
+/** Describes the location of an error: the path, and the environment variable if the value comes from one. */
 export const placeOf = (path: string, overrides: readonly Override[]): string => {
   const from = overrides.find((override) => isWithin(path, override.path));
   return `${path || 'the whole'}${from ? ` (from ${from.variable})` : ''}`;

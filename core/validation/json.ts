@@ -1,6 +1,6 @@
 /**
  * Checks JSON values and text, and finds syntax errors. `JSON.parse` reports their position only in some versions of
- * Node, and its messages quote the text, which may contain secrets.
+ * Node, and its messages quote the text, which might contain secrets.
  */
 
 export const isObject = (value: unknown): value is Record<string | number, unknown> =>

@@ -45,6 +45,6 @@ export const maskBySchema = (value: unknown, schema: JsonSchema | undefined, nam
   );
 };
 
-/** Whether any part of the schema is marked as secret. If so, an invalid value may itself be the secret. */
+/** Whether any part of the schema is marked as secret. If so, an invalid value might itself be the secret. */
 export const holdsSecret = (schema: unknown): boolean =>
   isObject(schema) && (schema['x-secret'] === true || Object.values(schema).some(holdsSecret));

@@ -20,7 +20,7 @@ export interface GuessOptions {
   readonly isTyped: boolean;
   readonly decimal: 'point' | 'comma' | 'either';
   readonly dateOrder?: 'dmy' | 'mdy' | undefined;
-  /** Cell values that mark missing values, even in text columns. */
+  /** Cells with these contents count as missing, even in text columns. */
   readonly missing: ReadonlySet<string>;
   readonly isRequired?: boolean;
 }
@@ -69,7 +69,7 @@ export class ColumnGuess {
   #fitting: readonly NotationName[];
   /** Kinds of plain numbers that fit all remaining notations and need no further check. */
   #accepts = { smallWhole: false, whole: false, smallFraction: false, fraction: false };
-  /** Missing-value markers are not counted. */
+  /** The number of cells with a value. Missing-value markers are not counted. */
   #filled = 0;
   /** The cell that ruled out every type except text, and the number and type of the values above it. */
   #end: { readonly line: number; readonly cell: Cell; readonly above: number; readonly type: ColumnType } | undefined;

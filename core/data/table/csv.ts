@@ -4,7 +4,10 @@ export interface CsvRecord {
   /** The line number where the record starts. The first line is 1. */
   readonly line: number;
   readonly cells: readonly string[];
-  /** Whether a quote is neither doubled nor at the start or end of its cell. Such quotes are kept as text. */
+  /**
+   * Whether the record contains a quote that is neither doubled nor at the start or end of a cell. Such quotes are kept
+   * as text.
+   */
   readonly isMisquoted?: boolean;
 }
 
@@ -13,7 +16,7 @@ export interface Dialect {
   /** Undefined if quotes are ordinary characters. */
   readonly quote: string | undefined;
   readonly isEscaped?: boolean;
-  /** If this is LF, lines may also end in CRLF. */
+  /** If this is LF, lines can also end in CRLF. */
   readonly lineEnd: '\n' | '\r';
   readonly skipsSpaces?: boolean;
   /** Whether a line end always ends the record, even inside quotes, so that a missing quote affects only one line. */
@@ -102,7 +105,7 @@ export class CsvSplitter {
     return records;
   }
 
-  /** Converts the result of `indexOf`: -1 becomes the end of the text, or undefined if more text may follow. */
+  /** Converts the result of `indexOf`: -1 becomes the end of the text, or undefined if more text can follow. */
   #orEnd(found: number): number | undefined {
     if (found !== -1) return found;
     return this.#isLast ? this.#text.length : undefined;
@@ -202,8 +205,8 @@ export class CsvSplitter {
   }
 
   /**
-   * Returns the end of a cell whose closing quote precedes this position. Undefined if anything but spaces and tabs
-   * follows the quote, or if more text must arrive first.
+   * Returns the end of a cell whose closing quote precedes this position. Returns undefined if anything but spaces and
+   * tabs follows the quote, or if more text must arrive first.
    */
   #endAfter(quote: number): number | undefined {
     const { separator, lineEnd } = this.#dialect;

@@ -63,8 +63,8 @@ const usualWidth = (records: readonly CsvRecord[]): { readonly width: number; re
 export const widthOf = (records: readonly CsvRecord[]): number => usualWidth(records).width;
 
 /**
- * Detects the quote character: double quotes, or single quotes if they surround most text cells. Undefined if quotes
- * that open cells mostly have no closing counterpart.
+ * Detects the quote character: double quotes, or single quotes if they surround most text cells. Returns undefined if
+ * most opening quotes are never closed.
  */
 const quoteOf = (sample: Sample, dialect: Omit<Dialect, 'quote'>): string | undefined => {
   const [first, ...rest] = recordsOf(sample, { ...dialect, quote: undefined }).map((record) =>
@@ -120,7 +120,7 @@ const isNumeric = (cell: string): boolean => /^\s*[+-]?(\d[\d,]*\.?\d*|\.\d+)(e[
 const isDate = (cell: string): boolean => /^\s*\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ][\d:.]+Z?)?\s*$/.test(cell);
 const isYear = (value: number): boolean => value >= 1500 && value <= 2200;
 
-/** Whether numbers may be headings: years, or the consecutive numbers (0, 1, 2, ...) that some programs write. */
+/** Whether numbers could be headings: years, or the consecutive numbers (0, 1, 2, ...) that some programs write. */
 const mayBeHeadings = (numbers: readonly number[]): boolean =>
   numbers.every(Number.isInteger) &&
   (numbers.every(isYear) || numbers.every((each, i) => i === 0 || each === numbers[i - 1]! + 1));
@@ -145,7 +145,7 @@ const isRow = (first: CsvRecord, rest: readonly CsvRecord[]): boolean => {
   return hasDate || (numbers.length > 0 && (isRepeated || !mayBeHeadings(numbers)));
 };
 
-/** Whether a record belongs to the preamble, for example a title, a note or a comment. */
+/** Whether a record is part of the preamble, such as a title, a note or a comment. */
 const isPreamble = (records: readonly CsvRecord[], at: number, width: number, most: number): boolean => {
   const [{ cells }, next] = records.slice(at, at + 2) as [CsvRecord, CsvRecord | undefined];
   if (!next) return false;
@@ -157,7 +157,7 @@ const isPreamble = (records: readonly CsvRecord[], at: number, width: number, mo
 };
 
 export interface TableStart {
-  /** The line of the header or, without one, of the first row. Any lines above it are a preamble. */
+  /** The line of the header, or of the first row if there is no header. Any lines above it are a preamble. */
   readonly firstLine: number;
   readonly hasHeader: boolean;
   /** The first records of the table, including the header but not blank records. */
@@ -173,7 +173,7 @@ const firstRecord = (records: readonly CsvRecord[]): CsvRecord | undefined => {
   return start.find((record, i) => !isBlank(record) && !isPreamble(start, i, width, most)) ?? filled[0];
 };
 
-/** Finds the start of the table. @param header the number of the header line, or `none`; default: detected */
+/** Finds the start of the table. @param header the number of the header line, or `none`; detected by default */
 export const startOf = (records: readonly CsvRecord[], header?: number | 'none'): TableStart => {
   const first = typeof header === 'number' ? records.find(({ line }) => line >= header) : firstRecord(records);
   if (!first) return { firstLine: typeof header === 'number' ? header : 1, hasHeader: header !== 'none', sample: [] };
@@ -183,8 +183,9 @@ export const startOf = (records: readonly CsvRecord[], header?: number | 'none')
 };
 
 /**
- * Whether backslashes escape quotes. This is assumed if a quoted cell contains a backslash before its first inner
- * quote, with more text after it. A backslash before the closing quote proves nothing, because it may end a path.
+ * Whether backslashes escape quotes. This is assumed if, in a quoted cell, a backslash precedes the first inner quote
+ * and more text follows that quote. A backslash before the closing quote proves nothing, because it might be the end of
+ * a path.
  */
 const escapesQuotes = (text: string, { separator, quote }: Plain): boolean => {
   if (quote === undefined) return false;

@@ -128,7 +128,7 @@ export class FirstPass {
     return undefined;
   }
 
-  /** @throws OperatorError if a column does not have the type set by the user */
+  /** @throws OperatorError if a column's values do not have the type set by the user */
   columns(types: ReadonlyMap<string, ColumnType>): readonly ReadColumn[] {
     const errors: string[] = [];
     const columns = this.names.flatMap((column, at): ReadColumn[] => {

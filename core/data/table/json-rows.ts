@@ -12,7 +12,7 @@ interface JsonText {
 const MAX_OBJECT = 16 * 1024 * 1024;
 const STEP = /["\\[\]{}\n]/g;
 
-/** Splits text into its objects. They may be separated by brackets, commas and white space. */
+/** Splits text into JSON objects, which can be separated by brackets, commas and white space. */
 class ObjectSplitter {
   #rest = '';
   #line = 1;
@@ -72,7 +72,7 @@ class ObjectSplitter {
 }
 
 /**
- * Matches strings, and numbers of at least 16 characters, which may have more digits than a double can hold. A number
+ * Matches strings, and numbers of at least 16 characters, which might have more digits than a double can hold. A number
  * that parsing would alter becomes a string.
  */
 const LONG_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]{15,}/g;
@@ -120,7 +120,7 @@ export async function* jsonRows(
   if (first) yield rowsOfOnly(first);
 }
 
-/** Handles a file with a single object, whose fields may be the columns of a table. */
+/** Handles a file that contains a single object, whose fields might be the columns of a table. */
 const rowsOfOnly = (only: JsonRow): readonly JsonRow[] => {
   const columns = Object.entries(only.fields);
   const lists = columns.filter((column): column is [string, unknown[]] => Array.isArray(column[1]));

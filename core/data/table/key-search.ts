@@ -1,4 +1,7 @@
-/** Searches for columns that identify a row. Only the first rows are compared. Writing all rows verifies the result. */
+/**
+ * Searches for columns that identify a row. Only the first rows are compared; the result is verified later, when all
+ * rows are written.
+ */
 import type { Cell } from './column-guess.js';
 import type { ColumnType } from './notations.js';
 
@@ -43,7 +46,7 @@ export class KeySearch {
     }
   }
 
-  /** Best first. Each candidate is a list of column positions. */
+  /** Returns the candidate keys, best first. Each is a list of column positions. */
   candidates(columns: readonly KeyColumn[]): readonly (readonly number[])[] {
     const usable = [...columns.keys()].filter((i) => {
       const { type, hasGaps } = columns[i]!;

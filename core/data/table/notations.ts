@@ -24,7 +24,7 @@ export const NEEDS: Readonly<Record<ColumnType, string>> = {
 
 export interface Notation {
   readonly type: ColumnType;
-  /** Returns the value of a cell, or undefined if it does not have this notation. */
+  /** Returns the value of a cell, or undefined if the cell does not have this notation. */
   read(cell: string): string | number | boolean | undefined;
   /** Describes, for the import report, how the cells were read. */
   readonly note?: string;
@@ -60,7 +60,7 @@ const YEAR_LAST = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})$/;
 const DATE_TIME =
   /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d)(:[0-5]\d(?:\.\d+)?)?(?:([Zz]| ?UTC)|([+-](?:[01]\d|2[0-3])):?([0-5]\d)?)$/;
 
-/** Creates a date reader. @param year the capture group of the year; likewise for the other two */
+/** Creates a date reader. @param year the index of the capture group for the year; likewise for the other two */
 const dayIn = (pattern: RegExp, year: number, month: number, date: number) => (cell: string) => {
   const found = pattern.exec(cell);
   return found ? day(found[year]!, found[month]!, found[date]!) : undefined;
@@ -159,7 +159,7 @@ const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 
 /**
  * Counts the digits before the decimal point in numbers such as 12 or -1.5, with at most 15 characters and no leading
- * zeros. The result is positive for whole numbers, negative for others, and 0 for any other text.
+ * zeros. The result is positive for whole numbers, negative for numbers with decimals, and 0 for any other text.
  */
 export const plainDigits = (cell: string): number => {
   const { length } = cell;

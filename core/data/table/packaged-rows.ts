@@ -72,7 +72,7 @@ const DAY = 24 * 60 * 60 * 1000;
 const DAY_0 = Date.UTC(1899, 11, 30);
 
 /**
- * Corrects a time read from Excel. Excel stores times as fractions of a day, so 14:57:13 may be read as 14:57:12.999.
+ * Corrects a time read from Excel. Excel stores times as fractions of a day, so 14:57:13 can be read as 14:57:12.999.
  * Dates before day 60 are read one day early, because Excel wrongly treats 1900 as a leap year.
  */
 const excelTime = (value: Date): Date => {

@@ -28,7 +28,7 @@ export interface OpenedTable {
   readonly format: Format;
   /** Describes how the file was read, for the report. */
   readonly found: readonly string[];
-  /** One heading per column. Empty if the column has none. */
+  /** One heading per column. A column without a heading has an empty string. */
   readonly headings: readonly string[];
   /** Whether the format is typed, so that strings are known to be text. */
   readonly isTyped: boolean;
@@ -71,7 +71,7 @@ const NAMES: Readonly<Record<string, string>> = {
   ' ': 'spaces',
 };
 
-/** Describes where the headings are, for the report. Headings without letters may really be a row of values. */
+/** Describes where the headings are, for the report. Headings without letters might really be a row of values. */
 const headingsFound = (
   hasHeader: boolean,
   line: number,
@@ -144,7 +144,7 @@ const headingsFor = (
 };
 
 const jsonTable = async (source: Source, encoding: string): Promise<OpenedTable> => {
-  // All objects must be read, because a later one may have additional fields.
+  // All objects must be read, because a later one can have additional fields.
   const names = new Map<string, number>();
   for await (const objects of jsonRows(source.open(), encoding)) {
     for (const { fields } of objects) for (const name in fields) if (!names.has(name)) names.set(name, names.size);

@@ -1,4 +1,6 @@
-/** Opens a table file, which may be compressed with gzip or inside a zip archive. It can be read several times. */
+/**
+ * Opens a table file, which can be compressed with gzip or inside a zip archive. Its content can be read several times.
+ */
 import { createReadStream } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { pipeline, type Readable } from 'node:stream';

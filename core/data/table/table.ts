@@ -158,7 +158,7 @@ class ImportedTable implements ReadTable {
   }
 
   #emptyError({ name, empty, type, guessed }: ReadColumn, role: string): string {
-    // Unless the user sets the column's type, a marker such as NA does not make its row bad.
+    // Unless the user sets the column's type, a row with a marker such as NA in the column is not a bad row.
     const typed = guessed && this.#options.skipBadRows ? `--type ${name}=${type} with ` : '';
     const others = role === 'a key' ? 'name other columns with --key' : 'leave it out of --sort';
     return (
@@ -271,7 +271,7 @@ const firstPass = async (opened: OpenedTable, options: TableOptions, problems: P
 
 /**
  * Reads the whole file once to determine its columns and candidate keys.
- * @throws OperatorError with the first errors and their lines, and errors from `node:fs`
+ * @throws OperatorError that lists the first errors with their line numbers, and errors from `node:fs`
  */
 export const readTable = async (path: string, options: TableOptions): Promise<ReadTable> => {
   const problems = new Problems(options.file);

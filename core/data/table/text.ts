@@ -1,7 +1,9 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 
 export class EncodingError extends Error {
-  /** @param mayBeOther whether the text may have a different encoding, because there was only ASCII before the error */
+  /**
+   * @param mayBeOther whether the text might have a different encoding, because there was only ASCII before the error
+   */
   constructor(
     message: string,
     readonly mayBeOther = false,
@@ -58,7 +60,7 @@ async function* utf8Text(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<strin
     const all =
       rest.length === 0 ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length) : Buffer.concat([rest, chunk]);
     const whole = all.length - incompleteAtEnd(all);
-    // The stream may reuse the buffer of a chunk.
+    // The stream can reuse the chunk's buffer.
     rest = Buffer.from(all.subarray(whole));
     if (whole > 0) yield decode(all.subarray(0, whole));
   }

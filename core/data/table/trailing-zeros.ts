@@ -1,4 +1,7 @@
-/** Finds numbers that differ only in trailing zeros, such as 1.1 and 1.10. They are versions or codes. */
+/**
+ * Finds numbers that differ only in trailing zeros, such as 1.1 and 1.10. Such numbers are version numbers or codes
+ * rather than quantities.
+ */
 
 const MAX_CELLS = 65_536;
 const MAX_VALUES = 20_000;
@@ -34,7 +37,10 @@ export class TrailingZeros {
     if (++this.#count > MAX_CELLS || cells.size > MAX_VALUES) this.#cells = undefined;
   }
 
-  /** Explains why trailing zeros may matter: two cells differ only in them, or there were too many cells to compare. */
+  /**
+   * Explains why trailing zeros might matter: two cells differ only in trailing zeros, or there were too many cells to
+   * compare.
+   */
   get reason(): string | undefined {
     if (this.#pair !== undefined || this.#isUniform || this.#cells) return this.#pair;
     const found = this.#fractionWithZero ?? (this.#hasWhole ? this.#wholeWithZero : undefined);
