@@ -49,7 +49,7 @@ export interface PublishedNow {
   readonly versions?: readonly string[];
 }
 
-/** Returns the entries for publications and activations, including those that never took effect. */
+/** Returns the entries for publications and activations, even if they never took effect. */
 const movesOf = (entries: readonly DataAuditEntry[]): readonly DataAuditEntry[] =>
   entries.filter(({ action }) => action !== 'prune');
 
