@@ -18,7 +18,7 @@ const EXPIRE_MS = 24 * 3600 * 1000;
 
 interface Claim {
   readonly mine: boolean;
-  /** The cached value, which may be stale. */
+  /** The cached value, which can be stale. */
   readonly found: Loaded | undefined;
 }
 

@@ -141,7 +141,7 @@ export const configLoader =
 
     const validate = compileSchema<Config>(configSchema, { useDefaults: true });
     expandModules(draft);
-    // This first run fills in defaults, because variables can override values inside them.
+    // This first run fills in defaults, because a variable can override part of a default value.
     validate(draft);
     const { overrides, errors } = applyEnvironment(draft, await withFiles(env, prefix, variables), prefix, variables);
     errors.push(...strayVariables(env, prefix));

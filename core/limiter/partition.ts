@@ -208,7 +208,7 @@ export class Partition {
     this.#timer ??= setTimeout(this.#reportUnreported, this.#bucketMs).unref();
   }
 
-  /** Reports rejections, and returns the expired permits of callers that send no more requests. */
+  /** Reports rejections, and returns expired permits, for callers that have stopped sending requests. */
   readonly #reportUnreported = (): void => {
     const now = this.#clock.monotonic();
     for (const caller of this.#unreported) {
