@@ -47,7 +47,7 @@ export class Partition {
   readonly decisions: Decisions;
   #queue: CallerState[] = [];
   #isScheduled = false;
-  /** Callers that might have expired permits or unreported rejections, which the timer reports. */
+  /** Callers for the timer to check, because they might have expired permits or unreported rejections. */
   readonly #unreported = new Set<CallerState>();
   #timer: NodeJS.Timeout | undefined;
 
