@@ -48,7 +48,7 @@ export const createContainer = (
   return own;
 };
 
-/** Passes only the declared dependencies, so that a definition cannot use a part that it does not declare. */
+/** Passes only the declared dependencies, so that a definition cannot use undeclared parts. */
 const dependencies = (from: DependencyContainer, { needs }: Definition<unknown>): Parts =>
   Object.fromEntries(needs.map((name) => [name, resolve(from, name)])) as unknown as Parts;
 

@@ -33,7 +33,8 @@ export class BuildLock {
   ) {}
 
   /**
-   * Reads the entry. If the value is not fresh, acquires the lock if it is free, or renews it if this process holds it.
+   * Reads the entry. If the value is not fresh, acquires the lock if it is free, or renews the lock if this process
+   * already holds it.
    */
   async claim(): Promise<Claim> {
     const args = [this.#token, this.ttlMs, LOCK_MS, EXPIRE_MS];
