@@ -124,7 +124,6 @@ const contradictions = (draft: Draft, overrides: readonly Override[], isValid: b
   return errors;
 };
 
-/** Creates a product's `loadConfig` function. */
 export const configLoader =
   ({ prefix, embedded, variables }: ConfigNames) =>
   /**

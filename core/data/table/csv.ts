@@ -54,7 +54,6 @@ const hasEscape = (text: string, start: number, end: number): boolean => {
   return (end - at) % 2 === 1;
 };
 
-/** Splits CSV text that arrives in parts. */
 export class CsvSplitter {
   readonly #dialect: Dialect;
   #line: number;
