@@ -48,7 +48,7 @@ export const createContainer = (
   return own;
 };
 
-/** Passes only the declared dependencies, so that a definition cannot use a part that it does not declare. */
+/** Passes only the declared dependencies, so that a definition cannot use undeclared parts. */
 const dependencies = (from: DependencyContainer, { needs }: Definition<unknown>): Parts =>
   Object.fromEntries(needs.map((name) => [name, resolve(from, name)])) as unknown as Parts;
 
@@ -98,7 +98,7 @@ const overrideErrors = (name: string, value: unknown): readonly string[] => {
 /** Opens all parts created so far. Rejects with the first error; the caller must then call `close`. */
 export const open = (from: DependencyContainer): Promise<void> => from.resolve<Lifecycle>(LIFECYCLE).open();
 
-/** Closes all parts created so far, even if one of them fails to close. Rejects with the first error. */
+/** Closes all parts created so far, even if a part fails to close. Rejects with the first error. */
 export const close = (from: DependencyContainer): Promise<void> => from.resolve<Lifecycle>(LIFECYCLE).close();
 
 interface Made {

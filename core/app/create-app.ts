@@ -68,8 +68,8 @@ export interface App {
 type ConfigInput = GivenConfig | LoadedConfig | string;
 
 /**
- * Returns the functions that load a configuration and start an application, with a product's modules and configuration
- * names.
+ * For a product's modules and configuration names, returns the functions that load a configuration and start an
+ * application.
  */
 export const createFramework = (product: Product) => {
   const load = configLoader(product.configuration);

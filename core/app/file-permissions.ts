@@ -56,7 +56,8 @@ const quoted = (path: string): string => `'${path.replaceAll("'", "'\\''")}'`;
 
 /**
  * @param isSecret if true, other users must not be able to read the file
- * @returns messages with the commands that fix the permissions. Empty for a missing file and on Windows
+ * @returns messages with the commands that fix the permissions. The list is empty if the file is missing, and on
+ *   Windows
  */
 const loosePermissions = async (path: string, isSecret: boolean): Promise<readonly string[]> => {
   if (process.platform === 'win32') return [];

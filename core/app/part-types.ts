@@ -66,7 +66,6 @@ export interface Parts {
   readonly work: WorkQueues;
   readonly routes: RouteTable;
   readonly koa: ApiKoa;
-  /** Opens and closes plugins, and forwards errors to them. */
   readonly runningPlugins: RunningPlugins;
   /** Request listener: admission control, then Koa. */
   readonly handle: Handle;

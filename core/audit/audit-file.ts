@@ -12,7 +12,7 @@ import { chain, endOf, type Placed, verifyChain } from './chain.js';
 
 /** The maximum size of a log: enough for about a million entries. */
 const MAX_BYTES = 384 * 2 ** 20;
-/** Number of bytes at the end of a log to search first for the newest entry. They usually contain it. */
+/** The search for the newest entry starts with this many bytes at the end of a log, and usually succeeds there. */
 const TAIL_BYTES = 16 * 1024;
 const NEWLINE = 0x0a;
 const APPEND = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
@@ -96,7 +96,7 @@ export class AuditFile<E extends AuditEntry> {
     for (;;) {
       const head = await this.#head();
       const { placed, unreadable } = await this.#read();
-      // Another process appended an entry between the reads, so the lines may not match the head. Try again.
+      // Another process appended an entry between the reads, so the lines might not match the head. Try again.
       if ((await this.#head()) !== head) continue;
       const notes = unreadable.map((line) => `line ${line} is not an entry: the process that wrote it was stopped`);
       return { ...verifyChain(placed, head, expected), notes };

@@ -58,7 +58,10 @@ export const recordPublication = (
     });
   });
 
-/** Resolves with the manifest, with null if there is none, or with a description of the damage if it is invalid. */
+/**
+ * Resolves with the manifest, with null if there is none, or with a description of the damage if the manifest is
+ * invalid.
+ */
 const manifestIn = async (directory: string): Promise<DirectoryManifest | null | { readonly damage: string }> => {
   try {
     return await readManifest(directory);
@@ -69,7 +72,7 @@ const manifestIn = async (directory: string): Promise<DirectoryManifest | null |
   }
 };
 
-/** Names of files written by a command include the first 12 hex digits of the file's SHA-256. */
+/** A file written by a command has the first 12 hex digits of its SHA-256 in its name. */
 const SUM_IN_NAME = /\.([0-9a-f]{12})\.ndjson$/;
 
 /**

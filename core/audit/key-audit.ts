@@ -169,7 +169,7 @@ export interface Comparison {
   readonly pending: KeyAuditEntry | undefined;
 }
 
-/** @param entries all entries for these records, and the newest entry of the audit */
+/** @param entries all entries for these records, and the newest entry in the audit */
 export const compareWithAudit = (records: readonly KeyRecord[], entries: readonly KeyAuditEntry[]): Comparison => {
   const made = madeOnly(entries);
   const unrecorded = compare(records, made);

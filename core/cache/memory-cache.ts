@@ -31,7 +31,7 @@ export class MemoryCache implements SharedCache {
     return this.getOrLoad(name, ttlSeconds, async () => ({ value: await build(), ageMs: 0 }));
   }
 
-  /** Like `getOrBuild`, but `load` may return an older value. */
+  /** Like `getOrBuild`, but `load` can return an older value. */
   async getOrLoad(name: string, ttlSeconds: number, load: () => Promise<Loaded>): Promise<Cached> {
     const entry = this.#entry(name);
     const now = this.#clock.monotonic();

@@ -18,7 +18,7 @@ const EXPIRE_MS = 24 * 3600 * 1000;
 
 interface Claim {
   readonly mine: boolean;
-  /** The cached value, which may be stale. */
+  /** The cached value, which can be stale. */
   readonly found: Loaded | undefined;
 }
 
@@ -33,7 +33,8 @@ export class BuildLock {
   ) {}
 
   /**
-   * Reads the entry. If the value is not fresh, acquires the lock if it is free, or renews it if this process holds it.
+   * Reads the entry. If the value is not fresh, acquires the lock if it is free, or renews the lock if this process
+   * already holds it.
    */
   async claim(): Promise<Claim> {
     const args = [this.#token, this.ttlMs, LOCK_MS, EXPIRE_MS];

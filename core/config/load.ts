@@ -124,7 +124,6 @@ const contradictions = (draft: Draft, overrides: readonly Override[], isValid: b
   return errors;
 };
 
-/** Creates a product's `loadConfig` function. */
 export const configLoader =
   ({ prefix, embedded, variables }: ConfigNames) =>
   /**
@@ -141,7 +140,7 @@ export const configLoader =
 
     const validate = compileSchema<Config>(configSchema, { useDefaults: true });
     expandModules(draft);
-    // This first run fills in defaults, because variables can override values inside them.
+    // This first run fills in defaults, because a variable can override part of a default value.
     validate(draft);
     const { overrides, errors } = applyEnvironment(draft, await withFiles(env, prefix, variables), prefix, variables);
     errors.push(...strayVariables(env, prefix));

@@ -9,7 +9,7 @@ export interface ModuleConfig {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** A module in a configuration from code: a name, path or package, or an object with options. */
+/** A module in a configuration object: a name, path or package, or an object with options. */
 export type GivenModule = string | { readonly use: string; readonly options?: Readonly<Record<string, unknown>> };
 
 type Given<T> = T extends ModuleConfig
@@ -428,7 +428,7 @@ interface CorsConfig {
 
 /** A validated configuration with all defaults filled in. */
 export interface Config {
-  /** Overrides the values declared by plugins and the framework's own. */
+  /** Overrides the values declared by plugins, and the framework's defaults. */
   readonly service: Partial<ServiceInfo>;
   readonly server: Sections['server'];
   readonly http: Omit<Sections['http'], 'cors'> & { readonly cors: CorsConfig | null };

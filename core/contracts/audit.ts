@@ -1,4 +1,4 @@
-/** The contracts for audits. The entries of an audit are chained by their hashes. */
+/** The contracts for audits. Each entry in an audit contains the hash of the previous one. */
 
 export interface AuditEntry {
   /** RFC 3339 timestamp in UTC, from the clock of the process that made the change. */

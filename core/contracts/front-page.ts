@@ -24,7 +24,7 @@ export interface Label {
   readonly anchor?: 'start' | 'middle' | 'end';
 }
 
-/** A drawing of lines and polygons. The front page shows it as SVG. Link previews use a PNG. */
+/** A drawing of lines and polygons. The front page shows it as SVG; link previews use a PNG. */
 export interface Drawing {
   readonly width: number;
   readonly height: number;

@@ -38,7 +38,7 @@ export interface Identity {
   readonly usesAddress?: boolean;
   /**
    * Returns the caller, or undefined to try the next plugin. An error with status 401 means that the credentials are
-   * invalid and stops the search. After any other error, endpoints that need a key respond with that error. If there is
+   * invalid, and ends the search. After any other error, endpoints that need a key respond with that error. If there is
    * no result within 5 seconds, those endpoints respond with a 503.
    */
   identify(request: IdentityRequest): IdentifiedCaller | undefined | Promise<IdentifiedCaller | undefined>;

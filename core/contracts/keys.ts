@@ -19,8 +19,8 @@ export interface KeyRecord {
   readonly expires_at: string | null;
   readonly revoked_at: string | null;
   /**
-   * The id of the key that this key shares a limit with: its predecessor in a rotation. Absent if this key has its own
-   * limit.
+   * Set by a rotation: the id of the first key in the chain of rotations, with which this key shares its limit. Absent
+   * if this key has its own limit.
    */
   readonly shares_limit_of?: string;
 }

@@ -51,7 +51,7 @@ export interface MountContext {
 /** An endpoint outside the data API, such as a page or another protocol. */
 export interface Mount {
   /**
-   * The absolute path, such as `/docs`. A mount also owns all paths under its own. The exception is `/`: a mount there
+   * The absolute path, such as `/docs`. A mount also owns all paths under its path. The exception is `/`: a mount there
    * owns only that path, and replaces the front page.
    */
   readonly path: string;

@@ -12,8 +12,8 @@ export type ParameterValue = Scalar | boolean | readonly Scalar[];
 export interface Parameter {
   readonly description: string;
   /**
-   * The type must be `string`, `integer`, `number` or `boolean`, or `array` for comma-separated values whose `items`
-   * have one of those types. All other JSON Schema keywords are allowed. `default` applies if the parameter is absent.
+   * The type must be `string`, `integer`, `number` or `boolean`, or, for comma-separated values, `array` with `items`
+   * of one of those types. All other JSON Schema keywords are allowed. `default` applies if the parameter is absent.
    */
   readonly schema: JsonSchema;
   /** Query parameters only; path parameters are always required. */

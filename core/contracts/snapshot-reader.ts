@@ -62,8 +62,8 @@ export interface SnapshotReader {
     query?: QueryOf<NoInfer<T>>,
   ): AsyncIterable<readonly Readonly<T>[]>;
   /**
-   * Resolves with totals computed by the store, or undefined if the store cannot compute them. `selectTotals` falls
-   * back to reading the documents.
+   * Resolves with totals computed by the store, or undefined if the store cannot compute them. In that case,
+   * `selectTotals` reads the documents instead.
    */
   totals<T extends object>(
     collection: Collection<T>,

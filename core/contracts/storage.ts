@@ -48,7 +48,7 @@ export interface Query {
  */
 export type Operator = 'eq' | 'not' | 'in' | 'gt' | 'gte' | 'lt' | 'lte' | 'null';
 
-/** A condition on a field that contains strings, numbers or booleans (one type only) or null. */
+/** A condition on a field. The field's values have one type (string, number or boolean) or are null. */
 export interface Condition<Field extends string = string> {
   readonly field: Field;
   readonly operator: Operator;
@@ -56,13 +56,13 @@ export interface Condition<Field extends string = string> {
   readonly value: Scalar | boolean | readonly Scalar[];
 }
 
-/** Requests totals for all matching documents, grouped by up to two fields. */
+/** A query for totals of all matching documents, grouped by up to two fields. */
 export interface TotalsQuery {
   readonly where: readonly Condition[];
   readonly words?: readonly string[];
   /**
-   * The fields to group by. Each contains strings, numbers or booleans (one type only) or null. Empty for a single
-   * group.
+   * The fields to group by. The values of each have one type (string, number or boolean) or are null. Empty for a
+   * single group.
    */
   readonly by: readonly string[];
   /** The numeric field to total. Null and missing values are ignored. */

@@ -80,7 +80,7 @@ async function* stream<T extends object>(reads: Reads, target: Collection<T>, qu
 }
 
 /**
- * Runs a read that may have to wait for other reads. Time spent waiting does not count towards the timeout, which
+ * Runs a read that might have to wait for other reads. Time spent waiting does not count towards the timeout, which
  * restarts when the wait is over.
  * @throws ApiError `service_unavailable` if the read exceeds the timeout
  */

@@ -6,7 +6,7 @@ async function* rowsOf(batches: AsyncIterable<readonly Document[]>): AsyncGenera
   for await (const batch of batches) yield* batch;
 }
 
-/** Compares rows as JSON, because a store may turn -0 into 0 or return the fields in a different order. */
+/** Compares rows as JSON, because a store can turn -0 into 0 or return the fields in a different order. */
 const isSameRow = (a: Document, b: Document): boolean => {
   const [textA, textB] = [JSON.stringify(a), JSON.stringify(b)];
   return textA === textB || isDeepStrictEqual(JSON.parse(textA), JSON.parse(textB));

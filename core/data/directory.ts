@@ -70,7 +70,7 @@ export interface OpenedDirectory {
 
 /**
  * Reads a directory's manifest, but not the files that it lists.
- * @throws StorageError with the code `invalid_dataset` and every error in the manifest
+ * @throws StorageError with the code `invalid_dataset` that lists every error in the manifest
  */
 export const openDirectory = async (path: string): Promise<OpenedDirectory> => {
   const manifest = await readManifest(path);

@@ -60,7 +60,7 @@ interface Member {
 
 /**
  * Finds the values of certain fields in a series of documents. Documents of one collection usually have the same
- * members in the same order, so each name is first compared with the one at the same index in the previous document.
+ * members in the same order, so each name is first compared with the name at the same index in the previous document.
  */
 export class JsonFields {
   /** Offsets in the most recently searched document. */

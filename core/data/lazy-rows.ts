@@ -58,7 +58,7 @@ const countOf = (text: readonly JsonRows[]): number => text.reduce((count, { end
 export const lazyRows = (...text: readonly JsonRows[]): readonly Document[] =>
   new Proxy<Document[]>([], new ParsedWhenRead(text));
 
-/** Returns the text of a list created by `lazyRows`, if it has not been parsed yet. Undefined for any other list. */
+/** Returns the text of a list that was created by `lazyRows` and has not been parsed yet, otherwise undefined. */
 export const textOf = (rows: readonly object[]): readonly JsonRows[] | undefined =>
   (rows as { readonly [TEXT]?: readonly JsonRows[] })[TEXT];
 

@@ -128,7 +128,8 @@ const parseManifest = (bytes: Buffer): DirectoryManifest | DataError[] => {
 };
 
 /**
- * @throws StorageError with the code `invalid_dataset` and every error, or `unavailable` after a temporary read error
+ * @throws StorageError with the code `invalid_dataset` that lists every error, or `unavailable` after a temporary read
+ *   error
  */
 export const readManifest = async (directory: string): Promise<DirectoryManifest> => {
   const file = join(directory, MANIFEST_FILE);

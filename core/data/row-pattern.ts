@@ -1,4 +1,4 @@
-/** Recognizes valid rows with a regular expression. This is ten times as fast as parsing and checking them. */
+/** Recognizes valid rows with a regular expression, which is ten times as fast as parsing and checking them. */
 import { isUtf8 } from 'node:buffer';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { JsonRows } from '../contracts/storage.js';

@@ -7,8 +7,8 @@ type ScalarType = 'string' | 'integer' | 'number';
 const scalarTypes: ReadonlySet<unknown> = new Set<ScalarType>(['string', 'integer', 'number']);
 
 /**
- * Returns the scalar type of a field, or undefined if the field cannot be part of a key or an order. For example,
- * optional fields cannot.
+ * Returns the scalar type of a field, or undefined if the field cannot be part of a key or an order, for example
+ * because it is optional.
  */
 export const scalarType = ({ schema }: Pick<Collection, 'schema'>, field: string): ScalarType | undefined => {
   const { properties, required } = schema as { properties?: Record<string, JsonSchema>; required?: readonly string[] };

@@ -27,7 +27,7 @@ export const fieldsToSortBy = (order: readonly string[], key: readonly string[])
   return order;
 };
 
-/** Positions and their sort keys. A key contains the bytes of the value that are currently being compared. */
+/** Positions and their sort keys. A key contains the bytes that are currently being compared. */
 class Keyed {
   readonly keys: Float64Array;
   readonly positions: Uint32Array;

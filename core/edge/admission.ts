@@ -2,7 +2,7 @@
  * Rejects requests while the service is overloaded, so that the latency of admitted requests stays low.
  *
  * There are two signs of overload. The first is too many requests in flight, which usually means that a store is slow.
- * The second is that event loop turns keep getting longer. One long turn may be just a burst. If an even longer turn
+ * The second is that event loop turns keep getting longer. One long turn might be just a burst. If an even longer turn
  * follows it, requests are arriving faster than the service can handle them. From then on, each turn admits requests
  * for only a few milliseconds and rejects the rest, until the event loop has idle time again. The algorithm is based on
  * CoDel (RFC 8289). Turns are also measured in CPU time of this process, because other processes can make a turn take

@@ -1,4 +1,4 @@
-/** Finds the address of a client, which can be behind trusted proxies. */
+/** Finds a client's address, even if the client is behind trusted proxies. */
 import type { IncomingMessage } from 'node:http';
 import { isIPv4, type Socket } from 'node:net';
 import { groupsOf, inNetworks, plainAddress } from '../validation/network.js';

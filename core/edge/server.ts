@@ -91,7 +91,7 @@ export class HttpServer {
       refused: () => this.#observe('too_many_connections_of_address'),
     });
     cutUnreadResponses(server, this.#sockets, stallTimeoutMs, () => this.#observe('unread'));
-    // Node silently drops fields beyond its limit. With a limit that is one higher, the excess is still visible.
+    // Node silently drops fields beyond its limit. Set the limit one higher, so that the excess is visible.
     server.maxHeadersCount = maxHeaders + 1;
     const rejections = socketRejections(this.#headers);
     const accept = acceptor({

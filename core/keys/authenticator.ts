@@ -224,7 +224,7 @@ export const createAuthenticator = ({
   };
 };
 
-/** @throws OperatorError if `lookup` is async. Every request calls it, so it must find keys in memory. */
+/** @throws OperatorError if `lookup` is async. It is called for every request, so it must find keys in memory. */
 const checkLookup = (keyStore: KeyStore): void => {
   let found: unknown;
   try {

@@ -44,8 +44,8 @@ const base62 = (value: number, length: number): string => {
 };
 
 /**
- * The CRC-32 of the preceding text. It detects typos (all of those within four adjacent characters) and incomplete
- * pastes, and spares secret scanners false positives. It does not prevent forgery; the 256 random bits do.
+ * The CRC-32 of the preceding text. It detects incomplete pastes and typos (all typos within four adjacent characters),
+ * and spares secret scanners false positives. It does not prevent forgery; the 256 random bits do.
  */
 const checksum = (text: string): string => base62(crc32(text), CHECKSUM_LENGTH);
 

@@ -28,7 +28,7 @@
 local partition, recent, earlier = KEYS[1], KEYS[2], KEYS[3]
 -- Twice the time for which fields are needed.
 local TIME_TO_LIVE_MS = math.ceil(2 * KEPT / 1000)
--- Maximum number of fields that a sweep reads, which takes about 10 ms.
+-- Maximum number of fields that a sweep reads. Reading this many takes about 10 ms.
 local MOST_SWEPT = 20000
 
 local call = cjson.decode(ARGV[1])

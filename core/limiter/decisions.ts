@@ -113,8 +113,8 @@ export class Decisions {
     const { sentAt, receivedAt } = times;
     const left = quotas && used ? quotaLeft(quotas, used) : Number.POSITIVE_INFINITY;
     caller.remaining = Math.min(remaining, left);
-    // `resetAt` counts from the arrival of the reply, so that a request that waits until then is allowed. `rejectUntil`
-    // counts from when the call was sent, so that no request is rejected that Redis would allow.
+    // `resetAt` is measured from the arrival of the reply, so that a request sent at that time is allowed.
+    // `rejectUntil` is measured from when the call was sent, so that no request that Redis would allow is rejected.
     caller.resetAt = receivedAt + resetMs;
     if (caller.remaining > 0 || caller.prefetched) this.#serveWaiting(caller, receivedAt);
     else if (left === 0) caller.rejectUntil = sentAt + bucketMs;

@@ -47,7 +47,7 @@ export class Partition {
   readonly decisions: Decisions;
   #queue: CallerState[] = [];
   #isScheduled = false;
-  /** Callers that might have expired permits or unreported rejections, which the timer reports. */
+  /** Callers for the timer to check, because they might have expired permits or unreported rejections. */
   readonly #unreported = new Set<CallerState>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -208,7 +208,7 @@ export class Partition {
     this.#timer ??= setTimeout(this.#reportUnreported, this.#bucketMs).unref();
   }
 
-  /** Reports rejections, and returns the expired permits of callers that send no more requests. */
+  /** Reports rejections, and returns expired permits, for callers that have stopped sending requests. */
   readonly #reportUnreported = (): void => {
     const now = this.#clock.monotonic();
     for (const caller of this.#unreported) {

@@ -87,7 +87,7 @@ export const usedNow = (days: readonly DayUsage[], now: number, which: 'requests
 export const carryOver = (used: Used, readOn: number, day: number): Used =>
   day === readOn ? used : { day: 0, month: monthStart(day) === monthStart(readOn) ? used.month : 0 };
 
-/** Returns how many requests the quotas still allow. Infinity if there are no quotas. */
+/** Returns how many requests the quotas still allow, or Infinity if there are no quotas. */
 export const quotaLeft = ({ perDay, perMonth }: Quotas, used: Used): number =>
   Math.max(
     0,

@@ -7,8 +7,8 @@ export interface Admitted {
 }
 
 /**
- * If the limit is higher than this, requests admitted in the same millisecond share an entry, which bounds the window's
- * memory.
+ * If the limit is higher than this, requests admitted in the same millisecond share an entry, to limit the size of the
+ * window.
  */
 const EXACT_UP_TO = 1000;
 const FIRST_CAPACITY = 4;

@@ -3,7 +3,7 @@ import type { Tier } from '../config/tiers.js';
 import type { ApiContext } from '../pipeline/api-koa.js';
 import { Counter, Family, inBraces, type Metric, numeral } from './metric.js';
 
-/** In seconds. The range covers cached responses, which take far less than 1 ms, and store timeouts. */
+/** In seconds. The range extends from cached responses, which take far less than 1 ms, to store timeouts. */
 export const LATENCY_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
 
 export class Distribution {

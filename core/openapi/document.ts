@@ -1,5 +1,3 @@
-/** Builds the OpenAPI 3.1 document from the registered routes. */
-
 import type { Tier, Tiers } from '../config/tiers.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Column, Format, Plugin, Route, Row } from '../contracts/plugin.js';

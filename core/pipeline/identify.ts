@@ -110,8 +110,8 @@ interface AnyContext {
 }
 
 /**
- * Returns the caller of a request, as plugins see it. Null if the request has no valid key, or if the service has not
- * identified the caller yet.
+ * Returns the caller of a request, as plugins see it. Returns null if the request has no valid key, or if the service
+ * has not identified the caller yet.
  */
 export const callerOf = ({ requestState }: AnyContext): CallerKey | null => {
   const key = requestState?.caller?.key;

@@ -14,7 +14,7 @@ interface LimitOptions {
   readonly logger: Logger;
 }
 
-/** Counts each request against its caller's limit and quotas, and responds with 429 if one of them is used up. */
+/** Counts each request against the caller's limit and quotas, and responds with 429 if one of them is used up. */
 export const limit = ({ limiter, logger }: LimitOptions): ApiMiddleware => {
   const take = checkedTake(limiter);
   const rejection = errorResponse(new ApiError(errors.rate_limited), logger, '');

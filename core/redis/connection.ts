@@ -41,8 +41,8 @@ const DEAD_AFTER_CHECKS = 5;
 const CHECK_MS = 200;
 
 /**
- * Closes dead connections, so that ioredis reconnects. Counts checks instead of measuring time: after a process has
- * been busy for seconds, it has not yet read the received data, but only one check has run.
+ * Closes dead connections, so that ioredis reconnects. Counts checks instead of measuring time, because a process that
+ * was busy for seconds has not yet read the received data, but has run only one check.
  */
 const closeDeadConnections = (redis: Redis): void => {
   let checking: NodeJS.Timeout | undefined;

@@ -62,7 +62,7 @@ const HEADER: Members = { description: 'string', example: 'string' };
 
 export const templateParameters = (path: string): string[] => [...path.matchAll(/\{([^}]+)\}/g)].map((m) => m[1]!);
 
-/** Removes the parameter names, so that templates that match the same paths become equal. */
+/** Removes the parameter names, so that templates matching the same paths become equal. */
 export const templateShape = (path: string): string => path.replace(/\{[^}]+\}/g, '{}');
 
 /** Returns one message per error in a route declaration. Each message names the route. */

@@ -1,6 +1,6 @@
 /**
- * Loads adapters, key stores and plugins by built-in name, package name or path, and checks that they meet their
- * contract.
+ * Loads adapters, key stores and plugins by built-in name, package name or path, and checks that they fulfil their
+ * contracts.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

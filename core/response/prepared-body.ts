@@ -6,7 +6,7 @@
  * | ordinary | middleware sets text, bytes, an object or a stream | | | | Koa |
  * | prepared | a route sets a representation | set | | | `writer.ts` |
  * | read | middleware reads `ctx.body` | set | set | | `writer.ts`; Koa if the object was changed |
- * | encoded | middleware replaces the body with the same content, compressed | | | set | Koa, or as a 304 |
+ * | encoded | middleware replaces the body with the same content, compressed | | | set | Koa, as a 304 if fresh |
  */
 import type Koa from 'koa';
 import { identityOf, type Prepared, Representation } from './representation.js';

@@ -13,8 +13,8 @@ import { linesOf } from './headers.js';
 export type Payload = Buffer | string;
 
 /**
- * A body of up to this size is sent together with its header lines, in a single system call. It is kept as a string if
- * it is ASCII, which takes one byte per character.
+ * A body of up to this size is sent together with its header lines, in a single system call. An ASCII body is kept as a
+ * string, which takes one byte per character.
  */
 export const WRITTEN_AS_TEXT_BYTES = 8 * 1024;
 
@@ -79,7 +79,7 @@ const brotliAsync = promisify(brotliCompress);
 
 /** Smaller bodies do not benefit from compression. */
 const COMPRESSED_FROM_BYTES = 1024;
-/** Compresses JSON well, and takes a tenth of the time of the default quality. */
+/** Compresses JSON well, in a tenth of the time that the default quality takes. */
 const BROTLI_QUALITY = 5;
 
 /**

@@ -26,8 +26,8 @@ export const setHead = (response: ServerResponse, head: string): void => {
 };
 
 /**
- * Sends a prepared body. Its header lines are left out if Node already has the headers, because middleware has read or
- * changed one, changed the status, or sent them.
+ * Sends a prepared body. Its header lines are left out if Node already has the headers, because middleware has read,
+ * changed or sent a header, or changed the status.
  * @param caller large bodies for different callers are sent in turns
  */
 export const send = (

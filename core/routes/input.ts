@@ -75,7 +75,6 @@ interface CompiledParameter {
   readonly validate: ValidateFunction;
 }
 
-/** Matches any name that looks like a filter, with any column and operator. */
 const FILTER_LIKE = /^([^[\]]+)(?:\[([^[\]]*)\]|_(from|to))$/i;
 
 /** A route's ordinary parameters, by name, and its filters, by name and operator: `price[gte]`. */

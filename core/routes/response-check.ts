@@ -1,4 +1,3 @@
-/** Validates handlers' responses against their routes' schemas. */
 import type { Config } from '../config/schema.js';
 import type { DataRoute, Route, ServiceRoute, StreamedList } from '../contracts/plugin.js';
 import type { Logger } from '../contracts/runtime.js';

@@ -206,7 +206,7 @@ const bytesOf = (written: string | Uint8Array): Buffer => {
   return Buffer.isBuffer(written) ? written : Buffer.from(written.buffer, written.byteOffset, written.byteLength);
 };
 
-/** Number of rows to write between two pauses, which takes about 0.1 ms. */
+/** Number of rows to write between two pauses. Writing them takes about 0.1 ms. */
 const BATCH = 100;
 
 const batchesOf = (response: unknown): Iterable<readonly object[]> | undefined => {

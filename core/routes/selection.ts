@@ -15,7 +15,10 @@ import { documentPlaces, linkNextPage, type OrderTerm, type PageInput, PageSorte
 const MOST_READ = 50_000;
 const MOST_GROUPS = 10_000;
 
-/** Thrown by `selectTotals` and `countMatching`. Routes that call these must declare this error in `errors`. */
+/**
+ * Thrown by `selectSorted`, `selectTotals` and `countMatching`. Routes that call one of them must declare the error in
+ * `errors`.
+ */
 export const tooManyRows = defineError({
   code: 'too_many_rows',
   status: 400,

@@ -61,7 +61,8 @@ export class WorkQueue {
    * @param work must await `pauses` from time to time, so that cached responses can be sent in between
    * @param connection if it closes before the caller's turn, `work` does not run
    * @throws ApiError `service_unavailable` if too many requests are waiting
-   * @throws StorageError `unavailable` if, before the caller's turn, another of its requests fails with this error
+   * @throws StorageError `unavailable` if another request from the same caller fails with this error before the
+   *   caller's turn
    */
   async run<Result>(caller: string, work: (pauses: Pauses) => Promise<Result>, connection?: Socket): Promise<Result> {
     if (connection?.destroyed) throw new ApiError(CLIENT_CLOSED);
@@ -114,7 +115,7 @@ export class WorkQueue {
     });
   }
 
-  /** Rejects the newest request in the longest queue. This can be the request that needs the room. */
+  /** Rejects the newest request in the longest queue. That can be the new request itself. */
   #makeRoom(own: CallerQueue): void {
     let longest = own;
     for (const queue of this.#callers.values()) if (queue.waiting.length > longest.waiting.length) longest = queue;

@@ -121,8 +121,9 @@ const IDLE_SHARE = 0.9;
 const UNDISTURBED_MS = 30;
 
 /**
- * Paces background work, such as loading a new version of the data. Pieces are too short to delay requests, but the
- * garbage collection that they cause is not. Spreading the work over seconds limits how many requests it affects.
+ * Paces background work, such as loading a new version of the data. The pieces are too short to delay requests, but the
+ * garbage collection that they cause can take long enough to do so. Spreading the work over seconds limits how many
+ * requests it affects.
  */
 export class BackgroundPacing implements Pauses {
   readonly #loop: Pick<EventLoop, 'idle'>;

@@ -28,8 +28,8 @@ export class LruMap<K, V> {
   #turnAt = Number.NEGATIVE_INFINITY;
 
   /**
-   * @param spanMs entries are dropped between one and two spans after their last use; every call must then pass the
-   * time
+   * @param spanMs if set, entries are dropped between one and two spans after their last use, and every call must pass
+   *   the time
    */
   constructor(
     readonly capacity: number,

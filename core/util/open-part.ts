@@ -1,7 +1,7 @@
 import { OperatorError } from '../errors.js';
 
 /**
- * Calls the function with which a plugin creates an identity or an observer, and checks the result.
+ * Calls a plugin's function that creates an identity or an observer, and checks the result.
  * @param name the plugin function, used in error messages
  * @param member a function that the result must have
  * @throws OperatorError that names the plugin if the result is unusable

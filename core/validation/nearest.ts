@@ -1,6 +1,9 @@
 import { closest, distance } from 'fastest-levenshtein';
 
-/** Returns the closest candidate, ignoring case, if it is at most two edits or a third of its length away. */
+/**
+ * Returns the closest candidate, ignoring case, if it differs by at most two edits or a third of its length, whichever
+ * is more.
+ */
 export const nearest = (name: string, candidates: readonly string[]): string | undefined => {
   if (candidates.length === 0) return undefined;
   const byLower = new Map(candidates.map((candidate) => [candidate.toLowerCase(), candidate]));

@@ -73,7 +73,7 @@ export class ColumnGuess {
   #filled = 0;
   /** The cell that ruled out every type except text, and the number and type of the values above it. */
   #end: { readonly line: number; readonly cell: Cell; readonly above: number; readonly type: ColumnType } | undefined;
-  /** Why a cell cannot become a number without loss. */
+  /** The reason why a cell cannot become a number without loss. */
   #loss: string | undefined;
   readonly #zeros = new TrailingZeros();
   #code: string | undefined;

@@ -45,14 +45,15 @@ interface Cell {
   readonly isMisquoted?: boolean;
 }
 
-/** Whether the character at `end` is escaped, by an odd number of backslashes between `start` and `end`. */
+/**
+ * Whether the character at `end` is escaped: preceded by an odd number of backslashes, not counting any before `start`.
+ */
 const hasEscape = (text: string, start: number, end: number): boolean => {
   let at = end;
   while (at > start && text[at - 1] === '\\') at--;
   return (end - at) % 2 === 1;
 };
 
-/** Splits CSV text that arrives in parts. */
 export class CsvSplitter {
   readonly #dialect: Dialect;
   #line: number;

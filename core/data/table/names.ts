@@ -17,7 +17,10 @@ const snakeCase = (text: string): string =>
     .replaceAll(/[^a-z0-9]+/g, '_')
     .replaceAll(/^_+|_+$/g, '');
 
-/** Converts `Permit No.` to `permit_no` and `Größe (cm)` to `grosse_cm`. Empty if the text has no letters or digits. */
+/**
+ * Converts `Permit No.` to `permit_no` and `Größe (cm)` to `grosse_cm`. Returns an empty string if the text has no
+ * letters or digits.
+ */
 export const nameOf = (text: string, prefix = 'c'): string => {
   const name = snakeCase(text);
   return name === '' || /^[a-z]/.test(name) ? name : `${prefix}_${name}`;

@@ -43,7 +43,7 @@ const formatOf = ({ head, isWorkbook }: Source, encoding: string): Format => {
   return /^\s*(\[\s*(\{|\])|\{\s*("|\}))/.test(headText(head.subarray(0, 4096), encoding)) ? 'json' : 'csv';
 };
 
-/** @throws OperatorError if the file is not a table, EncodingError, and errors from `node:fs` */
+/** @throws EncodingError, OperatorError if the file is not a table, and errors from `node:fs` */
 export const openTable = async (path: string, options: FormatOptions): Promise<OpenedTable> => {
   const source = await openSource(path, options);
   const encoding = options.encoding ?? encodingOf(source.head);

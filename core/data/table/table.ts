@@ -27,7 +27,7 @@ export interface ReadTable {
   readonly rowCount: number;
   readonly found: readonly string[];
   readonly notes: readonly string[];
-  /** Best first. */
+  /** Candidate keys, best first. */
   readonly keys: readonly Key[];
   collection(key: Key): Collection;
   /**

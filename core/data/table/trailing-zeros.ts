@@ -13,7 +13,7 @@ export class TrailingZeros {
   #decimals = -1;
   #isUniform = true;
   #hasWhole = false;
-  /** Descriptions of the first cell like 2.0 and the first cell like 2.50. */
+  /** Descriptions of the first cells that look like 2.0 and like 2.50. */
   #wholeWithZero: string | undefined;
   #fractionWithZero: string | undefined;
   #pair: string | undefined;
