@@ -216,14 +216,13 @@ export class ThreadedConnection {
   }
 
   /**
-   * Runs statements without parameters on a driver thread. If another writer holds the lock, this method waits and
-   * retries. It does not let SQLite wait on the thread: the driver has one thread per core, and the other writer may
-   * need this thread to finish.
+   * Retries while another writer holds the lock. SQLite must not wait on the thread: the driver has one thread per core,
+   * and the other writer may need this thread to finish.
    */
-  async exec(sql: string): Promise<void> {
+  async #retried<T>(work: () => Promise<T>): Promise<T> {
     for (const until = performance.now() + BUSY_MS; ; await delay(RETRY_MS * Math.random())) {
       try {
-        return await this.#db.exec(sql);
+        return await work();
       } catch (error) {
         const isLocked = codeOf(error as object).startsWith('SQLITE_BUSY');
         if (!isLocked || performance.now() > until) throw storageError(this.#path, error);
@@ -231,20 +230,21 @@ export class ThreadedConnection {
     }
   }
 
+  /** Runs statements without parameters on a driver thread. */
+  exec(sql: string): Promise<void> {
+    return this.#retried(() => this.#db.exec(sql));
+  }
+
   /** Prepares a write statement and returns a synchronous function that runs it. */
   async prepare(sql: string): Promise<(...values: Value[]) => number> {
-    try {
-      const statement = await this.#db.prepare(sql);
-      return (...values) => {
-        try {
-          return Number(statement.run(...values).lastInsertRowid);
-        } catch (error) {
-          throw storageError(this.#path, error);
-        }
-      };
-    } catch (error) {
-      throw storageError(this.#path, error);
-    }
+    const statement = await this.#retried(() => this.#db.prepare(sql));
+    return (...values) => {
+      try {
+        return Number(statement.run(...values).lastInsertRowid);
+      } catch (error) {
+        throw storageError(this.#path, error);
+      }
+    };
   }
 
   /** Runs one write statement within a transaction. Resolves with the id of the inserted row. */
@@ -253,13 +253,8 @@ export class ThreadedConnection {
   }
 
   /** Reads rows. The search for the first row runs on a driver thread. */
-  async rows(sql: string, ...values: Value[]): Promise<readonly Row[]> {
-    try {
-      const statement = await this.#db.prepare(sql);
-      return await statement.raw().all(...values);
-    } catch (error) {
-      throw storageError(this.#path, error);
-    }
+  rows(sql: string, ...values: Value[]): Promise<readonly Row[]> {
+    return this.#retried(async () => (await this.#db.prepare(sql)).raw().all(...values));
   }
 
   /** Runs `work` in one transaction. Other writers wait until it has finished. */
