@@ -4,7 +4,7 @@ import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { build, isBuilt } from './build.js';
 
-// Node 22.8 and later can cache compiled code for the next start, unless this user cannot write to the folder.
+// Node 22.8 and later can cache compiled code for the next start. This needs write permission on the folder.
 module.enableCompileCache?.(fileURLToPath(new URL('../node_modules/.cache/metro-forecast', import.meta.url)));
 
 if (!isBuilt()) build();

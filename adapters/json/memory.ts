@@ -38,9 +38,9 @@ const PER_BYTE = 1.2;
 const PER_SORTED_POSITION = 24;
 /** Bytes of memory per index position after sorting. */
 const PER_POSITION = 4;
-/** Memory of a process that serves requests, including its response cache. */
+/** Memory used by a process that serves requests, including its response cache. */
 const SERVING = 170 * MIB;
-/** Memory of a process that is starting. */
+/** Memory used by a process during startup. */
 const STARTING = 90 * MIB;
 /** Memory of the primary process, which starts the workers. */
 const PRIMARY = 80 * MIB;

@@ -18,7 +18,7 @@ export class Poller {
     this.#task = task;
   }
 
-  /** Requests a run. Resolves when a run that started after this call has finished. */
+  /** Requests a run. Resolves once a run that began after this call is complete. */
   poll(): Promise<void> {
     if (this.#stopped) return Promise.resolve();
     if (!this.#running) return this.#run();

@@ -147,7 +147,7 @@ export const writeBackup = async (
     try {
       await writeVersion(join(directory, folder), storage, version, options);
     } catch (error) {
-      // A version that cannot be served must not prevent the backup of all others.
+      // One version that cannot be served must not stop the others from being backed up.
       if (!(error instanceof StorageError) || error.code === 'aborted') throw error;
       options.onOmission(`Version ${version.version} is not in the backup: ${error.message}`);
       continue;

@@ -33,10 +33,10 @@ const failBody = (request: IncomingMessage, error: ApiError): void => {
 const MALFORMED_BODY = 'The body of the request is not valid HTTP/1.1.';
 
 /**
- * After the listener has closed: grace period for requests already on the wire, and interval for closing idle sockets.
+ * Grace period for requests already on the wire after the listener has closed, and interval for closing idle sockets.
  */
 const LAST_REQUESTS_MS = 250;
-/** After the listener has closed: grace period for incomplete requests and event streams. */
+/** Grace period for incomplete requests and event streams after the listener has closed. */
 const LAST_STREAMS_MS = 500;
 
 export class HttpServer {

@@ -21,7 +21,7 @@ export class PartitionSync {
   /** Number of the last call sent. */
   #sent = 0;
   #sentAt = Number.NEGATIVE_INFINITY;
-  /** When the last call with callers was sent. */
+  /** When the last call that asked for permits was sent. */
   #askedAt = Number.NEGATIVE_INFINITY;
   /** Number of the last call that Redis is known to have applied. */
   #applied = 0;

@@ -74,7 +74,7 @@ export class UsageCounter {
     this.#local = { day, onDay: 0, total: 0 };
   }
 
-  /** Returns the usage on a day and in its month, as far as known to this replica. */
+  /** Returns the usage on a day and in its month, as far as this replica knows. */
   used(day: number): Used {
     const known = carryOver(this.#used, this.#readOn, day);
     return { day: known.day + this.#localOn(day), month: known.month + this.#local.total };

@@ -134,7 +134,7 @@ export const connectRedis = (config: RedisConfig, logger: Logger): RedisConnecti
     isWrongDatabase = false;
   });
   client.on('ready', () => {
-    // If Redis rejects the database number, ioredis would use database 0.
+    // If Redis rejects the database number, ioredis falls back to database 0.
     if (isWrongDatabase) client.disconnect();
     else lastError = undefined;
   });

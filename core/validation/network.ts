@@ -62,7 +62,7 @@ const parseNetwork = (text: string): Network | undefined => {
   return { address, family: isV4 ? 'ipv4' : 'ipv6', prefix };
 };
 
-/** Returns a phrase that follows the network in a message, or undefined if the network is valid. */
+/** Returns why a network is invalid, worded to follow it in a message, or undefined if it is valid. */
 export const networkError = (text: string): string | undefined => {
   const network = parseNetwork(text);
   if (!network) return 'it must be an address or a network, such as "10.0.0.0/8" or "fd00::/8"';

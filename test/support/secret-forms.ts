@@ -17,7 +17,7 @@ const base64 = (text: string, encoding: 'base64' | 'base64url'): string[] =>
 export interface SecretForms {
   /** Readable forms of the secret and of its parts, by name. */
   readonly readable: ReadonlyMap<string, string>;
-  /** Hashes of the secret, which key stores may contain. */
+  /** Hashes of the secret. Unlike the secret, they may appear in key stores. */
   readonly hashes: ReadonlyMap<string, string>;
 }
 

@@ -13,5 +13,5 @@ export const read = (path: string): string => readFileSync(at(path), 'utf8');
 /** Addresses where no server listens. */
 export const ADDRESSES = { MONGODB_URI: 'mongodb://127.0.0.1:1/test', REDIS_URL: 'redis://127.0.0.1:1' };
 
-/** How long stopping may take in addition to the drain, in milliseconds. */
+/** Extra time allowed for shutdown, on top of the drain, in milliseconds. */
 export const CLOSING_MS = 2000;

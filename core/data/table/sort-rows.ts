@@ -126,7 +126,7 @@ function* batchesOf(rows: readonly KeyedRow[]): Generator<readonly KeyedRow[]> {
 }
 
 /**
- * Yields the rows in key order, in batches. Rows with equal keys stay in line order.
+ * Yields the rows in key order, in batches. Rows with equal keys keep the order of the file.
  * @param folder where to put the temporary file
  */
 export async function* sortRows(

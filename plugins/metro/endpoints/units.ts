@@ -23,7 +23,7 @@ const NOT_MONEY = /\b\d{4}|adjusted|\bto one\b|percent/i;
 const PRICE_INDEX =
   /\b(prices?|costs?|rents?|wages?|earnings|compensation|stocks?)\b|S&P|Nasdaq|Dow Jones|Wilshire|Case-Shiller/i;
 
-/** Returns whether the values are amounts of money or price indexes that are not adjusted for inflation. */
+/** Returns whether the values are nominal: prices or price indexes that are not adjusted for inflation. */
 const isNominal = ({ kind, title, units }: Described): boolean => {
   if (kind === 'metro') return true;
   if (ADJUSTED.test(`${title} ${units}`)) return false;

@@ -19,7 +19,7 @@ export const frontPagePolicy = [
 ].join('; ');
 
 /**
- * If the JSON-LD is longer than this, in characters, it omits the columns. `/dataset.jsonld` has the full description.
+ * Maximum length of the JSON-LD in characters. Longer JSON-LD omits the columns, which `/dataset.jsonld` describes.
  */
 const MOST_JSON = 48 * 1024;
 

@@ -40,7 +40,7 @@ addEventListener('storage', (event) => {
   if (event.key === KEY) dispatchEvent(new Event('keychange'));
 });
 
-/** The limits without a key, such as `60 requests per minute`. Empty if a key is required. */
+/** Limits for requests without a key, such as `60 requests per minute`. Empty if a key is required. */
 export const anonymousLimits = meta('anonymous');
 
 /** Address where users can get a key. Empty if there is none. */

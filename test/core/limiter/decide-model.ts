@@ -147,7 +147,7 @@ export class ModelRedis {
   }
 
   /**
-   * Adds reported days to the counters and subtracts returned permits.
+   * Adds the reported daily counts to the counters and subtracts returned permits.
    * @returns the usage of all counters
    */
   #report(

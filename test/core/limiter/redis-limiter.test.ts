@@ -303,7 +303,7 @@ describe('RedisLimiter', () => {
     it('returns unused permits when the caller is idle', async () => {
       const limiter = create(await connect(server.url, 'house:'), 6000);
       assert.equal(await takeInTurn(limiter, 'key:back', 40, 100_000), 40);
-      // Permits expire after at most one bucket, and a timer returns them during the next one.
+      // Permits expire within one bucket, and a timer returns them during the next bucket.
       await wait(500);
       assert.equal(await counted('key:back'), 40);
     });

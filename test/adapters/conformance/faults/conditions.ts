@@ -1,4 +1,4 @@
-/** Bugs that appear only under one condition: one key, one kind of query, one method of a snapshot, or one sequence. */
+/** Bugs that appear only in a specific case: a certain key, kind of query, snapshot method or sequence of calls. */
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Dataset, PublishOptions, Snapshot } from '../../../../core/contracts/storage.js';
 import { invalidCollection, momentAfter } from '../../../../core/data/publishing.js';

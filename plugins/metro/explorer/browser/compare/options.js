@@ -25,7 +25,7 @@ const differences = (changes, others) =>
  * @returns {Promise<Line>}
  */
 const lineOf = async (member, { show, from, real }, nation) => {
-  // Consumer prices cancel out in the difference from the nation, so real terms are not needed.
+  // Inflation affects a metro and the nation equally, so real terms do not change their difference.
   if (nation) return { ...member, values: differences(yearlyChange(member.values), nation.changes) };
   const { values, base } = (real && (await member.real?.())) || { values: member.values, base: undefined };
   return { ...member, base, values: show === 'rebased' ? rebased(values, `${from}-01-01`) : yearlyChange(values) };

@@ -50,7 +50,7 @@ const controlsOf = (chosen, years, choose) => {
       select('from', 'Since', since, chosen.from, (from) => choose({ from })),
     ),
     update: () => {
-      // Consumer prices cancel out in the difference from the nation, so real terms have no effect.
+      // Inflation affects a metro and the nation equally, so real terms do not change their difference.
       real.box.disabled = chosen.show === 'nation';
     },
   };
