@@ -96,20 +96,30 @@ export const withTableOptions = (command: Command): Command =>
       list,
     )
     .option('--to <path>', 'the dataset directory, or a database file such as data.db; created if missing', 'dataset')
-    .option('--sort <columns>', 'columns to sort and filter by, in addition to the key, separated by commas', list, [])
-    .option(
-      '--search <columns>',
-      'columns whose words SQLite and MongoDB index, separated by commas (default: no index)',
-      list,
-      [],
+    .addOption(
+      new Option('--sort <columns>', 'columns to sort and filter by, in addition to the key, separated by commas')
+        .argParser(list)
+        .default([], 'none'),
     )
-    .option('--type <column=type>', `the type of a column: ${COLUMN_TYPES.join(', ')}`, parseType, new Map())
-    .option('--name <heading=name>', 'the name of a column, such as "Size (cm)=size_cm"', parseColumnName, new Map())
-    .option(
-      '--missing <text>',
-      'text that means a missing value in any column; can be repeated',
-      (text, before: string[]) => [...before, text],
-      [],
+    .addOption(
+      new Option('--search <columns>', 'columns whose words SQLite and MongoDB index, separated by commas')
+        .argParser(list)
+        .default([], 'no index'),
+    )
+    .addOption(
+      new Option('--type <column=type>', `the type of a column: ${COLUMN_TYPES.join(', ')}`)
+        .argParser(parseType)
+        .default(new Map(), 'detected from the values'),
+    )
+    .addOption(
+      new Option('--name <heading=name>', 'the name of a column, such as "Size (cm)=size_cm"')
+        .argParser(parseColumnName)
+        .default(new Map(), 'derived from the heading'),
+    )
+    .addOption(
+      new Option('--missing <text>', 'text that means a missing value in any column; can be repeated')
+        .argParser((text, before: string[]) => [...before, text])
+        .default([], 'none'),
     )
     .addOption(new Option('--decimal <sign>', 'the decimal separator').choices(['point', 'comma']))
     .addOption(

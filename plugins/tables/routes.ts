@@ -151,7 +151,8 @@ const listRoute = ({ collection, path, operation, orders, example, row }: Table)
         sort: {
           description:
             'The order of the rows. A leading "-" means descending. Default: an order that fits the filters. Any column ' +
-            `can sort up to 50,000 rows. Larger lists can be sorted by: ${[...orders.keys()].join('; ')}.`,
+            'can be used if the filters read at most 50,000 rows. Otherwise, sort by one of these: ' +
+            `${[...orders.keys()].join('; ')}.`,
           schema: { type: 'string', enum: names.flatMap((each) => [each, `-${each}`]) },
           example: [...orders.keys()].at(-1)!,
           allowed:
