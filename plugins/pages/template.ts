@@ -37,7 +37,8 @@ export const documents = new WeakMap<Mount, string>();
 const listItem = (page: Mount, publicPath: string): string => {
   const document = documents.get(page);
   const attribute = document === undefined ? '' : ` data-document="${escapeHtml(document)}"`;
-  return `<li><a href="${escapeHtml(publicPath + page.path)}"${attribute}>${escapeHtml(page.summary)}</a></li>`;
+  const mark = page.frontPage === undefined ? '' : ' data-shows-data';
+  return `<li><a href="${escapeHtml(publicPath + page.path)}"${attribute}${mark}>${escapeHtml(page.summary)}</a></li>`;
 };
 
 const listOf = (pages: readonly Mount[], publicPath: string): string =>

@@ -64,7 +64,11 @@ describe('signing in with a browser', function () {
 
   before(async function () {
     service = await startTestApp({
-      config: { plugins: PLUGINS, server: BROWSED, service: { getKeyUrl: 'https://example.com/keys' } },
+      config: {
+        plugins: ['docs', ...PLUGINS.filter((name) => name !== 'docs')],
+        server: BROWSED,
+        service: { getKeyUrl: 'https://example.com/keys' },
+      },
       overrides: { plugins: [{ plugin: codes.plugin }] },
     });
     browser = await openBrowser(this, { origin: service.origin });
@@ -119,6 +123,7 @@ describe('signing in with a browser', function () {
     await page.goto('about:blank');
     await page.goto(`${service.origin}/sign-in#${code}`);
     await page.waitForURL((url) => url.pathname !== '/sign-in');
+    expect(new URL(page.url()).pathname, 'the explorer, not the API reference').to.equal('/explore');
     expect(page.url()).not.to.contain(code);
     await page.goto(`${service.origin}/explore#/markets/${HOUSTON}`);
     await page.getByRole('heading', { level: 1, name: 'Houston' }).waitFor();

@@ -10,8 +10,8 @@ const main = find('#main');
 const code = location.hash.slice(1);
 history.replaceState(null, '', location.pathname);
 
-/** Returns the address of the first page with data, or of the front page if there is none. */
-const next = () => document.querySelector('.top .end a')?.getAttribute('href') ?? `${publicPath}/`;
+/** Returns the address of the first page that shows data, such as the explorer, or of the front page if there is none. */
+const next = () => document.querySelector('a[data-shows-data]')?.getAttribute('href') ?? `${publicPath}/`;
 
 /** @param {string} [problem] explains why the user has to enter a key */
 const ask = (problem) =>
