@@ -8,7 +8,14 @@ import { timedReader } from '../data/checked-snapshot.js';
 import { compressor, type Encoding, Prepared, Representation, Validators } from '../response/representation.js';
 import type { Pauses } from '../util/event-loop.js';
 import type { DataRequest, ResponseCache } from './response-cache.js';
-import { buildOrStart, callHandler, LARGE_LIST_BYTES, largeListDigest, type StartedList } from './route-response.js';
+import {
+  buildOrStart,
+  callHandler,
+  LARGE_LIST_BYTES,
+  largeListDigest,
+  representationOf,
+  type StartedList,
+} from './route-response.js';
 
 export interface ListOptions {
   readonly collections: ReadonlyMap<string, Collection>;
@@ -147,7 +154,13 @@ export class ListResponse {
         yield chunk;
       }
       if (!kept) return;
-      responses.set(this.#request, this.#representation(Buffer.concat(kept, size), head), this.#cacheKey);
+      const sha256 = largeListDigest(this.#request.cacheKey, this.#snapshot.version);
+      const body = Buffer.concat(kept, size);
+      responses.set(
+        this.#request,
+        representationOf(this.#request, this.#snapshot, body, { head, sha256 }),
+        this.#cacheKey,
+      );
     } catch (err) {
       // If the list has already been released, the client has closed the connection.
       if (this.#release) logger.warn({ err }, 'a list could not be sent completely; closing the connection');
@@ -155,16 +168,5 @@ export class ListResponse {
     } finally {
       forget();
     }
-  }
-
-  #representation(body: Buffer, head: string): Representation {
-    const { format, cacheKey } = this.#request;
-    const { version, publishedAt } = this.#snapshot;
-    return new Representation(body, format.mediaTypes[0]!, {
-      sha256: largeListDigest(cacheKey, version),
-      lastModified: publishedAt,
-      head,
-      isCompressed: format.isCompressed ?? false,
-    });
   }
 }

@@ -155,9 +155,9 @@ export const buildOrStart = (
     return wholeOrStarted(request, reader, response, { ...limits, pauses });
   });
 
-const representationOf = (
+export const representationOf = (
   { format }: DataRequest,
-  { publishedAt }: CheckedReader,
+  { publishedAt }: Pick<CheckedReader, 'publishedAt'>,
   body: Buffer,
   options: { readonly head: string; readonly sha256?: string },
 ): Representation =>
