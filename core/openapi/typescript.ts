@@ -122,13 +122,11 @@ const pathMember = (
 
 /** Returns the declarations of all schemas. A schema that contains every member of another schema extends it. */
 const schemaTypes = (schemas: TypedDocument['components']['schemas']): string[] => {
-  const objects = Object.entries(schemas)
-    .filter(([, { type }]) => type === 'object')
-    .map(([title, schema]) => ({ title, members: membersOf(schema, '  ') }));
-  return Object.entries(schemas).map(([title, schema]) => {
-    const members = membersOf(schema, '  ');
+  const all = Object.entries(schemas).map(([title, schema]) => ({ title, schema, members: membersOf(schema, '  ') }));
+  const objects = all.filter(({ schema, members }) => schema['type'] === 'object' && members.length > 1);
+  return all.map(({ title, schema, members }) => {
     const [base] = objects
-      .filter((each) => each.members.length > 1 && each.members.length < members.length)
+      .filter((each) => each.members.length < members.length)
       .filter((each) => each.members.every((one) => members.includes(one)))
       .sort((a, b) => b.members.length - a.members.length);
     const own = members.filter((one) => !base?.members.includes(one));
