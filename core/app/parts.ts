@@ -44,6 +44,7 @@ import { RunningState } from './running-state.js';
 const given = (): never => {
   throw new Error('every container is created with "config" and "modules"');
 };
+
 const responseSettings = ({ server, http }: Config) => ({
   publicUrlOf: publicUrlOf(server),
   compression: http.compression,

@@ -7,6 +7,7 @@ const MONTHS: Readonly<Partial<Record<Cadence, number>>> = {
   annual: 12,
   'five-year': 60,
 };
+
 /** Months per period, or undefined for cadences whose periods are not whole months. */
 export const monthsIn = (cadence: Cadence): number | undefined => MONTHS[cadence];
 

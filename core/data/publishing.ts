@@ -24,8 +24,8 @@ export const invalidCollection = ({ name }: Collection, error: string, cause?: u
 export const keyText = ({ key }: Collection, row: Document): string => JSON.stringify(key.map((field) => row[field]));
 
 /**
- * Like `readable`, but also checks the order. @throws StorageError with the code `invalid_dataset` if rows are not in
- * key order
+ * Like `readable`, but also checks the order.
+ * @throws StorageError with the code `invalid_dataset` if rows are not in key order
  */
 export async function* inKeyOrder(
   collection: Collection,

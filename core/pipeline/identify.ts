@@ -103,7 +103,7 @@ const credentialsOf = ({ headers, rawHeaders }: IncomingMessage): string | undef
   return count > 1 ? 'more than one' : headers.authorization;
 };
 
-/** Matches both `ServiceContext` and Koa's `Context`. */
+/** Matches both `ApiContext` and Koa's `Context`. */
 interface AnyContext {
   readonly req: object;
   readonly requestState?: Partial<RequestState>;

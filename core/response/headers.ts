@@ -76,7 +76,8 @@ export interface CommonHeaders {
   /** Returns `Date` and `Connection` for the fast writer. Node adds them to all other responses. */
   connectionLines(isKept: boolean): string;
   /**
-   * Returns the headers for a response to OPTIONS. @param requestHeaders request headers that only this endpoint reads
+   * Returns the headers for a response to OPTIONS.
+   * @param requestHeaders request headers that only this endpoint reads
    */
   options(methods: readonly string[], requestHeaders?: readonly string[]): string;
 }

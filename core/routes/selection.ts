@@ -194,8 +194,8 @@ export const findPage = async <T extends object>(
 };
 
 /**
- * Splits search text into the words for `Selection.words`. Returns undefined if there is no text. @throws ApiError with
- * status 400 if the text contains no word
+ * Splits search text into the words for `Selection.words`. Returns undefined if there is no text.
+ * @throws ApiError with status 400 if the text contains no word
  */
 export const wordsIn = (search: string | undefined): readonly string[] | undefined => {
   const words = search === undefined ? undefined : searchWords(search);
@@ -290,7 +290,8 @@ export const selectTotals = async <T extends object>(
 };
 
 /**
- * Counts the matching documents. @throws ApiError `too_many_rows` if more than 50,000 documents would have to be read
+ * Counts the matching documents.
+ * @throws ApiError `too_many_rows` if more than 50,000 documents would have to be read
  */
 export const countMatching = async <T extends object>(
   context: DataContext,

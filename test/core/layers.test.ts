@@ -3,7 +3,7 @@ import { dirname, join, normalize } from 'node:path';
 import { expect } from 'chai';
 import { packageRoot } from '../../core/util/package.js';
 
-/** The folders in core, and `errors.ts`, from top to bottom. Each layer may import only from the layers after it. */
+/** The folders and files directly in core, from top to bottom. Each layer may import only from the layers after it. */
 const LAYERS = [
   // Assembles an application.
   'app',

@@ -37,7 +37,7 @@ describe('the graph of parts', () => {
       const [a, b] = [resolve(one, name), resolve(other, name)];
       expect(resolve(one, name), name).to.equal(a);
       const isGiven = name === 'config' || name === 'modules';
-      // Disabled services are null, and all containers share the system clock.
+      // Disabled parts are null, and all containers share the system clock.
       if (!isGiven && a !== null && name !== 'clock') expect(a === b, name).to.equal(false);
     }
     await Promise.all([close(one), close(other)]);
@@ -156,7 +156,7 @@ describe('the lifecycle of parts', () => {
     return { config, overrides: { ...overrides, logger: silent } as Overrides };
   };
 
-  it('stores are opened and closed once, in reverse order of creation', async () => {
+  it('stores are opened once, and closed once in reverse order of creation', async () => {
     const { config, overrides } = await build();
     const app = await createApp(config, overrides);
     expect(order.filter((each) => each.endsWith('open'))).to.have.members(['adapter open', 'keyStore open']);
