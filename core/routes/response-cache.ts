@@ -36,8 +36,12 @@ export const ENTRY_OVERHEAD = 2048;
 
 /** Maximum share of the budget for a single body. A larger one would evict many others. */
 const LARGEST_SHARE = 1 / 8;
-/** Maximum number of large lists collected for the cache at the same time, to limit the memory that they take up. */
+/**
+ * Maximum number of large lists that this process collects at the same time, to limit the memory that they take up. All
+ * caches count together: caches of the current snapshot, of earlier snapshots and of vintages.
+ */
 const COLLECTED = 2;
+let collected = 0;
 /** Number of lists that are remembered as being large. */
 const KNOWN_LARGE = 1000;
 
@@ -50,7 +54,6 @@ export class ResponseCache {
   readonly #large = new LruMap<string, true>(KNOWN_LARGE);
   readonly #budget: number;
   #bytes = 0;
-  #collected = 0;
 
   /** @param budget maximum number of bytes, including compressed encodings */
   constructor(budget: number) {
@@ -85,17 +88,16 @@ export class ResponseCache {
   }
 
   /**
-   * Returns whether another large list may be collected for this cache. If so, the caller must call `endCollecting`
-   * afterwards.
+   * Returns whether another large list may be collected. If so, the caller must call `endCollecting` afterwards.
    */
   startCollecting(): boolean {
-    if (this.#collected === COLLECTED) return false;
-    this.#collected++;
+    if (collected === COLLECTED) return false;
+    collected++;
     return true;
   }
 
   endCollecting(): void {
-    this.#collected--;
+    collected--;
   }
 
   /**
