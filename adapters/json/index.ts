@@ -23,7 +23,7 @@ import { contentIn, type Loaded, load, stampOf } from './load.js';
 import type { DatasetSize } from './memory.js';
 import { hasDataset, publishInto } from './publish.js';
 
-const { directoryAudit, directoryEntries, replaceDirectoryEntries } = audit;
+const { directoryAudit, directoryEntries, replaceDirectoryEntries, sumsOf } = audit;
 const { publicationTime } = publishing;
 
 const KNOWN_VERSIONS = 1000;
@@ -43,9 +43,9 @@ class JsonAdapter implements StorageAdapter {
   readonly history: History = {
     read: async () => {
       this.#assertOpen();
-      const { manifest, publishedAt } = this.#current ?? {};
+      const current = this.#current;
       return {
-        moves: manifest && publishedAt ? [{ version: manifest.version, publishedAt }] : [],
+        moves: current ? [{ version: current.manifest.version, publishedAt: current.publishedAt }] : [],
         audit: await directoryEntries(this.#path),
       };
     },
@@ -155,15 +155,14 @@ class JsonAdapter implements StorageAdapter {
     }
   }
 
-  #contentOf({ collections }: DirectoryManifest): string {
-    const sums = new Map(Object.entries(collections).map(([name, { sha256 }]) => [name, sha256]));
-    return contentIn(this.#context.collections, sums);
+  #contentOf(manifest: DirectoryManifest): string {
+    return contentIn(this.#context.collections, sumsOf(manifest));
   }
 
   async #open(): Promise<void> {
-    const stamp = await stampOf(this.#path, []);
+    // Read before the directory, so that the first poll notices a dataset that is created in the meantime.
+    this.#stamp = await stampOf(this.#path, []);
     if (await isEmpty(this.#path)) {
-      this.#stamp = stamp;
       this.#context.logger.warn(
         { path: this.#path },
         'the dataset directory is missing or empty: waiting for a dataset',

@@ -83,10 +83,9 @@ const read = async (
   const indexed = new Map([...collections].map(([name, collection]) => [name, new IndexedCollection(collection)]));
   const pacing = new BackgroundPacing();
   const pause = () => (served ? pacing.pause(signal) : setImmediate(undefined, { signal }));
-  const sums = new Map(Object.entries(dataset.manifest.collections).map(([name, { sha256 }]) => [name, sha256]));
   const errors = await checkDataset(dataset, collections, {
     // `checkDataset` compares each file with its SHA-256.
-    checked: checkedContent !== undefined && checkedContent === contentIn(collections, sums),
+    checked: checkedContent !== undefined && checkedContent === contentIn(collections, audit.sumsOf(dataset.manifest)),
     // If no dataset is being served, there are no requests to delay, so the check does not pause.
     ...(served && { pause }),
     onProgress: () => signal.throwIfAborted(),

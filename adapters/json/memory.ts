@@ -69,11 +69,11 @@ export const assertFits = (
     : Math.max(STARTING + loading, SERVING + memoryOf(loaded, PER_POSITION));
   const needed = workers > 1 ? PRIMARY + workers * inProcess : inProcess;
   if (needed <= limit) return;
-  const beside = served ? `, in addition to ${mebibytes(held)} for the served version` : '';
+  const forServed = served ? `, in addition to ${mebibytes(held)} for the served version` : '';
   const each = workers > 1 ? `in each of ${workers} workers` : 'of memory';
   throw new StorageError(
     'invalid_dataset',
-    `The dataset's files are ${mebibytes(loaded.bytes)} in size and need about ${mebibytes(loading)} ${each}${beside}; ` +
+    `The dataset's files are ${mebibytes(loaded.bytes)} in size and need about ${mebibytes(loading)} ${each}${forServed}; ` +
       `this machine or container has ${mebibytes(limit)} of memory. Give it ${mebibytes(needed)}, ` +
       `${workers > 1 ? 'set server.workers to a lower number, ' : ''}or serve the dataset from another adapter, such as "mongo".`,
   );

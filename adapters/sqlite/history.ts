@@ -4,9 +4,9 @@ import { DATA_AUDIT, readEntries, replaceEntries } from './audit.js';
 import { addActivation, readCatalog } from './catalog.js';
 import type { ThreadedConnection } from './connection.js';
 
-/** @param withConnection runs `work` with a connection and closes it; returns undefined if there is no database */
+/** @param withConnection runs `work` with a connection and closes it; resolves with undefined if there is no database */
 export const sqliteHistory = (
-  withConnection: <T>(work: (connection: ThreadedConnection) => Promise<T>) => Promise<T> | undefined,
+  withConnection: <T>(work: (connection: ThreadedConnection) => Promise<T>) => Promise<T | undefined>,
 ): History => ({
   read: async () =>
     (await withConnection((connection) =>

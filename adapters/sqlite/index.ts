@@ -74,10 +74,12 @@ class SqliteAdapter implements StorageAdapter {
     this.#readers = new Readers(this.#path, context.collections);
     const withConnection = <T>(work: (connection: ThreadedConnection) => Promise<T>) => this.#withConnection(work);
     this.audit = sqliteDataAudit(withConnection);
-    this.history = sqliteHistory((work) => (this.#ensureConnected() ? withConnection(work) : undefined));
+    const ifConnected = async <T>(work: (connection: ThreadedConnection) => Promise<T>) =>
+      this.#ensureConnected() ? withConnection(work) : undefined;
+    this.history = sqliteHistory(ifConnected);
     const stored = sqliteVersions({
       clock: context.clock,
-      withConnection: async (work) => (this.#ensureConnected() ? withConnection(work) : undefined),
+      withConnection: ifConnected,
       list: () => (this.#ensureConnected() ? listVersions(this.#catalog!) : []),
       current: () => (this.#ensureConnected() ? readCurrent(this.#catalog!) : undefined),
       isHeld: (id) => this.#readers.isHeld(id),

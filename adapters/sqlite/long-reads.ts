@@ -68,6 +68,7 @@ export class LongReads {
 
   async #open(): Promise<Threaded> {
     try {
+      // Finds a way to open the file that this user's permissions allow.
       const connection = ReadConnection.open(this.#path);
       connection.close();
       const db = new ThreadedDatabase(connection.uri, {}) as unknown as Threaded;

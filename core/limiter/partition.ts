@@ -104,7 +104,7 @@ export class Partition {
 
   ask(caller: CallerState): Promise<Decision> {
     return new Promise((settle) => {
-      this.enqueue(caller);
+      this.#enqueue(caller);
       if (caller.waiting === NONE) caller.waiting = [settle as Settle];
       else caller.waiting?.push(settle as Settle);
     });
@@ -116,7 +116,7 @@ export class Partition {
   }
 
   report(caller: CallerState): void {
-    if (caller.waiting || this.sync.needsCall(caller)) this.enqueue(caller);
+    if (caller.waiting || this.sync.needsCall(caller)) this.#enqueue(caller);
   }
 
   /** Decides the queued requests locally. The next call then only reports them. */
@@ -134,7 +134,7 @@ export class Partition {
     for (const caller of this.#unreported) returnPrefetched(caller);
   }
 
-  enqueue(caller: CallerState): void {
+  #enqueue(caller: CallerState): void {
     if (caller.waiting) return;
     caller.waiting = NONE;
     this.#queue.push(caller);

@@ -3,8 +3,8 @@ import { USAGE_PATH } from '../config/tiers.js';
 import type { DayUsage } from '../contracts/limiter.js';
 import { type CallerAccount, definePlugin, type Plugin, serviceRoute } from '../contracts/plugin.js';
 import { ApiError, errors } from '../errors.js';
-import { quotaStates, usedNow } from '../limiter/quotas.js';
 import { packageVersion } from '../util/package.js';
+import { quotaStates, usedNow } from './quotas.js';
 
 const time = { type: ['string', 'null'], format: 'date-time' } as const;
 

@@ -193,11 +193,11 @@ describe('FileKeyStore', () => {
 
   it('reads the changes of another process, and calls the listeners', async () => {
     const store = await openStore();
-    let told = 0;
-    store.onChange(() => told++);
+    let calls = 0;
+    store.onChange(() => calls++);
     const child = start('other', '1');
     await once(child, 'exit');
-    await until(() => told > 0);
+    await until(() => calls > 0);
     const [record] = JSON.parse(await readFile(path, 'utf8')).keys;
     expect(store.lookup(record.hash)).to.deep.equal(record);
   });

@@ -6,10 +6,10 @@ const NEVER = 3_600_000;
 
 const setUp = ({ everyMs = NEVER, fail = (): boolean => false } = {}) => {
   const written: Record<string, number>[] = [];
-  let told: () => void = () => undefined;
+  let onWrite: () => void = () => undefined;
   const next = () =>
     new Promise<void>((resolve) => {
-      told = resolve;
+      onWrite = resolve;
     });
   const logger = keptLogger();
   const use = keyUse({
@@ -17,7 +17,7 @@ const setUp = ({ everyMs = NEVER, fail = (): boolean => false } = {}) => {
     logger,
     write: async (times) => {
       written.push(Object.fromEntries(times));
-      told();
+      onWrite();
       if (fail()) throw new Error('read-only');
     },
   });

@@ -57,12 +57,12 @@ describe('<key file>.used.json', () => {
     await chmod(path, 0o640);
     await store.list();
     const before = await stat(path, { bigint: true });
-    let told = 0;
-    store.onChange(() => told++);
+    let calls = 0;
+    store.onChange(() => calls++);
     await store.noteUse(new Map([[record.id, TIME]]));
     await store.list();
     expect(await stat(path, { bigint: true })).to.deep.include({ ino: before.ino, mtimeNs: before.mtimeNs });
-    expect(told).to.equal(0);
+    expect(calls).to.equal(0);
     expect((await stat(`${path}.used.json`)).mode & 0o777).to.equal(0o640);
     expect(await readFile(`${path}.used.json`, 'utf8')).to.include(`"${record.id}": "2026-05-01T12:00:00.000Z"`);
   });
