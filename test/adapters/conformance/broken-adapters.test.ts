@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { targetOf } from './breakable.js';
 import { auditRules, auditWithoutFault } from './faults/audits.js';
 import { brokenAdapters, classes, triedOften } from './faults/index.js';
+import { totalsRules } from './faults/totals.js';
 import { itFailsByItsRules } from './it-fails-by-its-rules.js';
 import { runSuite } from './run-suite.js';
 
@@ -19,6 +20,13 @@ describe('the conformance suite', () => {
   });
 
   for (const adapter of triedOften) itFailsByItsRules(adapter);
+
+  it('fails an adapter that sorts the conditions that it receives, even if other tests used the conditions', async () => {
+    const that = 'sorts the conditions that it receives';
+    const { fails, ...breakage } = brokenAdapters.find((each) => each.that === that)!;
+    const { failed } = await runSuite(targetOf(that, breakage), [...totalsRules, ...fails]);
+    expect([...failed.keys()]).to.deep.equal([...fails]);
+  }).timeout(60_000);
 });
 
 describe('the generated rules of the conformance suite', () => {
