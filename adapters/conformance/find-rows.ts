@@ -31,12 +31,7 @@ export const parseRows = ({ json, ends }: JsonRows): Document[] => {
 };
 
 /** Like `find`, but reads the rows with `findJson`. */
-export const findJson = async (
-  snapshot: Snapshot,
-  { name, key }: Collection,
-  query: Partial<Query> = {},
-  signal?: AbortSignal,
-): Promise<Document[]> => {
+export const findJson: typeof find = async (snapshot, { name, key }, query = {}, signal) => {
   const found: Document[] = [];
   for await (const rows of snapshot.findJson!(name, { order: key, ...query }, signal)) found.push(...parseRows(rows));
   return found;

@@ -14,7 +14,7 @@ const ROW_BYTES = 4 * 2 ** 20;
 const keysOf = (bytes: number): readonly Document[] =>
   ['a', 'b'].map((end) => ({ word: `${'k'.repeat(bytes - 1)}${end}`, units: bytes }));
 
-/** Returns documents whose JSON is `bytes` bytes long. */
+/** Returns documents whose JSON is `bytes` bytes long. `bytes` must be even, because "é" has two bytes. */
 const rowsOf = (bytes: number): readonly Document[] =>
   ['a', 'b'].map((word) => {
     const row = { word, units: 1, text: '' };

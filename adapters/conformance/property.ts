@@ -45,7 +45,8 @@ export const holds = async <T>(
     interruptAfterTimeLimit: LIMIT_MS * Math.min(4, slowness()),
     markInterruptAsFailure: false,
   });
-  // Each failing example is smaller than the previous one. Examples that pass may follow the smallest failing one.
+  // Each failing example is smaller than the previous one, so the last one is the smallest. It is kept here because an
+  // interrupted example may still fail during the wait below.
   const smallest = failure;
   // The time limit does not stop the last example, so wait for it. Otherwise it could write to a deleted folder.
   await running?.catch(() => undefined);

@@ -21,6 +21,14 @@ export const storedJsonFaults: readonly BrokenAdapter[] = [
     fails: [YIELDS],
   },
   {
+    that: 'separates stored text with a comma and a space',
+    ...changing(({ json, ends }) => {
+      const texts = ends.map((end, i) => json.toString('utf8', i === 0 ? 0 : ends[i - 1]! + 1, end));
+      return { json: Buffer.from(texts.join(', ')), ends: ends.map((end, i) => end + i) };
+    }),
+    fails: [YIELDS],
+  },
+  {
     that: 'ignores the direction in findJson()',
     fault: inSnapshots(() => (snapshot) => ({
       findJson: (name, { descending: _, ...query }, signal) => snapshot.findJson!(name, query, signal),
