@@ -641,6 +641,18 @@ describe('the explorer in Chromium', () => {
     await page.getByRole('button', { name: 'Remove Houston, TX' }).waitFor();
   });
 
+  it('keeps the address of the next view if the ZIP codes load after the user has left the list', async () => {
+    const { page } = browser;
+    await view('markets');
+    const zipCodes = await holdFirst(page, '**/zip-codes.json');
+    await page.getByLabel('Search markets').fill('77002');
+    await zipCodes.requested;
+    await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Status' }).click();
+    await until('location.hash === "#/status"');
+    await zipCodes.release();
+    expect(await addressOf(page)).to.match(/#\/status$/);
+  });
+
   it('compares the markets and series in the URL, and saves the picture and the numbers', async () => {
     const { page } = browser;
     await view(`compare?m=${fixture.ATLANTA},${fixture.HOUSTON}&s=UNRATE&from=2025`);

@@ -95,6 +95,8 @@ export const compareView = async (_parameters, signal, query) => {
     missing,
     members: () => (example ? { m: [], s: [] } : chosen),
     onadd: (added) => {
+      // A ZIP code is looked up first, so the user may have left the view by now.
+      if (signal.aborted) return;
       const { m, s } = example ? { m: [], s: [] } : chosen;
       example = false;
       choose({ m, s, .../** @type {Partial<Choices>} */ (added) });

@@ -205,7 +205,7 @@ const viewOf = async (loaded, signal, query) => {
   const onquery = async (/** @type {string} */ q) => {
     choose({ q });
     await loadZips(q);
-    if (metroOfZip(q) && chosen.q === q) choose({ q });
+    if (metroOfZip(q) && chosen.q === q && !signal.aborted) choose({ q });
   };
   narrowBy(chosen.q, onquery, signal);
   slider.show();
