@@ -261,7 +261,8 @@ export const searcher = (rows, parents = new Map()) => {
     return [];
   };
   return (query) => {
-    const inZip = rows.filter(({ cbsa }) => cbsa === metroOfZip(query));
+    const metro = metroOfZip(query);
+    const inZip = rows.filter(({ cbsa }) => cbsa === metro);
     return [...new Set([...named(query), ...scored(query), ...inZip])];
   };
 };

@@ -110,8 +110,8 @@ export const measureChoice = ({ colour }, choose) =>
 
 /**
  * Returns how many markets are shown or, if the filters exclude all of them, a link that resets the filters.
- * @param {number} shown @param {number} found number of markets that match the search, ignoring the filters @param
- *   {number} all @param {string} q
+ * @param {number} shown @param {number} found number of markets that match the search, ignoring the filters
+ * @param {number} all @param {string} q
  */
 export const countOf = (shown, found, all, q) => {
   if (shown > 0) return [shown === all ? `${all} markets` : `${shown} of ${all} markets`];

@@ -17,7 +17,7 @@ import { scaleOf } from './scales.js';
 const MOST_MAPS = 12;
 
 /**
- * Returns the newest run and all runs that precede it by a whole number of years.
+ * Returns the newest run and the runs that precede it by a whole number of years, at most 12 runs in total.
  * @param {readonly Run[]} runs @returns {Year[]}
  */
 export const yearsOf = (runs) => {
