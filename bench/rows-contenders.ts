@@ -10,12 +10,12 @@ import { saleId } from './rows-dataset.js';
 import { type ServerCommand, startServer } from './server.js';
 import { BASE, json, type ServiceOptions, startCommand, writeConfig } from './service.js';
 
-export const JSON_ADAPTER = 'the service, json';
-export const MONGO_ADAPTER = 'the service, mongo';
+const JSON_ADAPTER = 'the service, json';
+const MONGO_ADAPTER = 'the service, mongo';
 export const SQLITE_ADAPTER = 'the service, sqlite';
 export const PEER = 'SQLite behind Fastify';
 
-export interface Contender {
+interface Contender {
   readonly name: string;
   readonly command: ServerCommand;
   /** CPU time for filling the store, in seconds. Undefined if the contender reads the dataset itself. */

@@ -325,7 +325,7 @@ describe('metro-forecast keys', () => {
     expect(await refused('audit', id, '--verify')).to.include('Omit the id');
   });
 
-  it('audit ID lists the changes of one key, even as JSON and after the key was removed', async () => {
+  it('audit ID lists the changes to one key, even after the key was removed', async () => {
     const { id } = await create('--name', 'A');
     await create('--name', 'B');
     await done('limit', id, '5');

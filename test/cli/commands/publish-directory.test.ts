@@ -146,7 +146,7 @@ describe('metro-forecast publish into a directory', () => {
     expect((await json('publish', await named('first'))).changed).to.equal(true);
   });
 
-  it('rejects different rows if the manifest is damaged, since the audit has a digest of the published rows', async () => {
+  it('rejects different rows if the manifest is damaged, because the audit log has a digest of the published rows', async () => {
     await done('publish', await named('first'));
     await truncate(join(served, 'manifest.json'), 40);
     expect(await refused('publish', await named('first', await otherRows()))).to.contain('with different rows');
