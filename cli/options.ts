@@ -14,7 +14,7 @@ const parseTime = (text: string): Date => {
 };
 
 /**
- * Returns the option `--created`, which sets a dataset's creation time and thereby its publication time.
+ * Returns the option `--created`, which sets the creation time in a dataset's manifest.
  * @param what the action in the help text, such as `the import`
  */
 export const createdOption = (what: string): Option =>

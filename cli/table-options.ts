@@ -97,7 +97,7 @@ export const withTableOptions = (command: Command): Command =>
     )
     .option('--to <path>', 'the dataset directory, or a database file such as data.db; created if missing', 'dataset')
     .addOption(
-      new Option('--sort <columns>', 'columns to sort and filter by, in addition to the key, separated by commas')
+      new Option('--sort <columns>', 'columns to index for sorting, in addition to the key, separated by commas')
         .argParser(list)
         .default([], 'none'),
     )

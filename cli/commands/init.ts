@@ -170,7 +170,10 @@ export const register = (command: Command): void => {
   command
     .argument('[file]', 'the file to write', 'metro-forecast.json')
     .option('--dataset <dir>', `the dataset directory or database, relative to the file's folder`, 'data')
-    .option('--public', 'let callers without a key read everything, 600 requests per minute for each address')
+    .option(
+      '--public',
+      `let callers without a key read everything, ${PUBLIC.tiers.public.requestsPerMinute} requests per minute for each address`,
+    )
     .addHelpText(
       'after',
       `
