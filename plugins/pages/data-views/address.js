@@ -20,15 +20,23 @@ export const addressOf = (parts, query = new URLSearchParams()) => {
 };
 
 /**
- * Stores the user's choices in the address. This adds no history entry, so Back returns to the previous view.
+ * @param {URLSearchParams} query changed in place
  * @param {Record<string, string | null>} choices null or an empty string removes the choice
  */
-export const keepInAddress = (choices) => {
-  const { parts, query } = readAddress();
+export const setChoices = (query, choices) => {
   for (const [name, value] of Object.entries(choices)) {
     if (value === null || value === '') query.delete(name);
     else query.set(name, value);
   }
+};
+
+/**
+ * Stores the user's choices in the address. This adds no history entry, so Back returns to the previous view.
+ * @param {Parameters<typeof setChoices>[1]} choices
+ */
+export const keepInAddress = (choices) => {
+  const { parts, query } = readAddress();
+  setChoices(query, choices);
   history.replaceState(history.state, '', addressOf(parts, query));
 };
 

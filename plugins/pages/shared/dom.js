@@ -37,6 +37,17 @@ export const find = (selector) => {
   return /** @type {Kind} */ (/** @type {unknown} */ (element));
 };
 
+/**
+ * Runs a function that replaces elements. If it replaces the focused element, the new element with the same id gets the
+ * focus.
+ * @param {() => void} replace
+ */
+export const keepingFocus = (replace) => {
+  const focused = document.activeElement?.id;
+  replace();
+  if (focused) document.getElementById(focused)?.focus();
+};
+
 /** Makes `/` focus a search box, unless the user is typing in another field. @param {HTMLInputElement} input */
 export const focusOnSlash = (input) =>
   addEventListener('keydown', (event) => {

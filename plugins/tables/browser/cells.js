@@ -49,6 +49,18 @@ export const cellsOf = ({ columns, key }, rows) => {
   };
 };
 
+/**
+ * Returns a function that formats the value by which rows are grouped.
+ * @param {Column} column @param {Table['key']} key @param {readonly Row[]} rows
+ */
+export const groupTexts = (column, key, rows) => {
+  const cell = cellsOf({ columns: [column], key }, rows);
+  return (/** @type {Row} */ row) => {
+    const value = row[column.name] ?? null;
+    return value === null ? 'no value' : value === '' ? '(empty)' : cell(row, column);
+  };
+};
+
 /** Returns the address of the page that shows a row. @param {Table} table @param {Row} row */
 export const rowAddress = ({ name, key }, row) => addressOf([name, ...key.map((field) => String(row[field]))]);
 

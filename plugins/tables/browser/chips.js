@@ -43,6 +43,8 @@ export const chipsOf = (table, query, choose) => {
         ' ×',
       ),
     ),
-    chips.length > 1 ? h('button', { type: 'button', class: 'quiet', onclick: () => choose(none) }, 'Clear all') : null,
-  ].filter((chip) => chip !== null);
+    ...(chips.length > 1
+      ? [h('button', { type: 'button', class: 'quiet', onclick: () => choose(none) }, 'Clear all')]
+      : []),
+  ];
 };

@@ -1,10 +1,13 @@
-import { h } from '../../pages/shared/dom.js';
+import { h, keepingFocus } from '../../pages/shared/dom.js';
 import { shownColumns } from './conditions.js';
 
 /**
  * @typedef {import('./tables.js').Table} Table
  * @typedef {import('./tables.js').Column} Column
  */
+
+/** Returns the options of a drop-down list. @param {readonly Column[]} columns @returns {(readonly [string, string])[]} */
+export const optionsFor = (columns) => columns.map(({ name, label }) => [name, label]);
 
 /**
  * @param {Column} column
@@ -38,7 +41,7 @@ const itemOf = ({ name, label }, { isShown, isFirst, isLast, ontoggle, onmove })
 export const columnChoice = (table, query, onchange) => {
   const button = h('button', { type: 'button', class: 'quiet', popovertarget: 'columns' });
   const list = h('ol');
-  const reset = h('button', { type: 'button', class: 'quiet', onclick: () => change([...table.columns]) }, 'Reset');
+  const reset = h('button', { type: 'button', class: 'quiet', onclick: () => change(table.columns) }, 'Reset');
   const close = h('button', { type: 'button', popovertarget: 'columns', popovertargetaction: 'hide' }, 'Done');
   const element = h(
     'div',
@@ -52,9 +55,7 @@ export const columnChoice = (table, query, onchange) => {
   const change = (shown) => {
     const names = shown.map(({ name }) => name).join();
     onchange(names === table.columns.map(({ name }) => name).join() ? '' : names);
-    const focused = document.activeElement?.id;
-    show();
-    if (focused) document.getElementById(focused)?.focus();
+    keepingFocus(show);
   };
   const show = () => {
     const shown = shownColumns(table, query);

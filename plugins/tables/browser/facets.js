@@ -1,9 +1,9 @@
 import { keepInAddress, listIn } from '../../pages/data-views/address.js';
-import { latestOf } from '../../pages/data-views/latest.js';
+import { latestOf, showLatest } from '../../pages/data-views/latest.js';
 import { Problem, request } from '../../pages/shared/api.js';
 import { h } from '../../pages/shared/dom.js';
 import { exact } from '../../pages/shared/format.js';
-import { cellsOf } from './cells.js';
+import { groupTexts } from './cells.js';
 import { chosenValues, conditionsOf, DAY_END, matchingOf, toggled } from './conditions.js';
 
 /**
@@ -38,7 +38,7 @@ const valuesOf = async (table, { name }, query, size, signal) => {
  */
 const valueList = ({ key, measures }, column, query, rows, choose) => {
   const count = (/** @type {Row} */ row) => Number(row[measures['count'] ?? '']);
-  const cell = cellsOf({ columns: [column], key }, rows);
+  const shown = groupTexts(column, key, rows);
   const chosen = chosenValues(query, column.name);
   const most = Math.max(...rows.map(count));
   return h(
@@ -52,9 +52,8 @@ const valueList = ({ key, measures }, column, query, rows, choose) => {
         'aria-pressed': String(chosen.includes(text)),
         onclick: () => choose(toggled(query, column, text)),
       };
-      const shown = text === null ? 'no value' : text === '' ? '(empty)' : cell(row, column);
       const number = h('span', { class: 'number muted' }, exact(count(row)));
-      const button = h('button', properties, h('span', {}, shown), number);
+      const button = h('button', properties, h('span', {}, shown(row)), number);
       // Draws a bar as the background. The page's content security policy forbids `style` attributes, so this sets a
       // property.
       button.style.backgroundSize = `${(count(row) / most) * 100}% 100%`;
@@ -62,6 +61,15 @@ const valueList = ({ key, measures }, column, query, rows, choose) => {
     }),
   );
 };
+
+/** @type {readonly (readonly [operator: string, word: string])[]} */
+const RANGE = [
+  ['gte', 'from'],
+  ['lte', 'to'],
+];
+
+/** @type {Readonly<Record<Column['kind'], typeof RANGE>>} */
+const OPERATORS = { number: RANGE, date: RANGE, text: [['eq', 'is']], boolean: [] };
 
 /** @param {Column} column @returns {Record<string, string>} attributes for an `<input>` */
 const inputType = ({ kind }) => {
@@ -71,16 +79,7 @@ const inputType = ({ kind }) => {
 
 /** @param {Column} column @param {URLSearchParams} query @param {Keep} choose */
 const fieldsOf = (column, query, choose) => {
-  const isRange = column.kind === 'number' || column.kind === 'date';
-  const operators = isRange
-    ? [
-        ['gte', 'from'],
-        ['lte', 'to'],
-      ]
-    : column.kind === 'text'
-      ? [['eq', 'is']]
-      : [];
-  const fields = operators.map(([operator, word]) => {
+  const fields = OPERATORS[column.kind].map(([operator, word]) => {
     const parameter = `${column.name}[${operator}]`;
     const id = `by-${parameter}`;
     const input = h('input', { id, ...inputType(column), autocomplete: 'off' });
@@ -103,6 +102,12 @@ const fieldsOf = (column, query, choose) => {
       for (const { show } of fields) show();
     },
   };
+};
+
+/** Returns an error of the API. Throws all other errors again. @param {unknown} error */
+const problemOf = (error) => {
+  if (error instanceof Problem) return error;
+  throw error;
 };
 
 /** @param {Problem} problem */
@@ -154,23 +159,22 @@ const facet = (table, column, query, { signal, open, choose, ontoggle, isVisible
   };
   /** Identifies the values that are shown or being loaded. */
   let requested = '';
+  /** @param {Problem} problem */
+  const refuse = (problem) => {
+    requested = '';
+    showFields(true);
+    place.replaceChildren(h('p', { class: 'muted' }, reasonOf(problem)));
+  };
   const load = async () => {
     const wanted = `${matchingOf(table, query, column.name)} ${chosenValues(query, column.name)} ${size}`;
     if (!details.open || !isVisible() || wanted === requested) return;
     requested = wanted;
-    const loading = next();
-    place.setAttribute('aria-busy', 'true');
-    try {
-      const values = await valuesOf(table, column, query, SIZES[size] ?? 0, loading);
-      if (!loading.aborted) render(values);
-    } catch (error) {
-      if (loading.aborted) return;
-      if (!(error instanceof Problem)) throw error;
-      requested = '';
-      showFields(true);
-      place.replaceChildren(h('p', { class: 'muted' }, reasonOf(error)));
-    }
-    place.removeAttribute('aria-busy');
+    await showLatest(
+      next,
+      place,
+      (loading) => valuesOf(table, column, query, SIZES[size] ?? 0, loading).catch(problemOf),
+      (made) => (made instanceof Problem ? refuse(made) : render(made)),
+    );
   };
   const show = () => {
     const count = conditionsOf(table, query).filter((each) => each.column === column).length;

@@ -4,7 +4,7 @@ import { Problem } from '../../pages/shared/api.js';
 import { h } from '../../pages/shared/dom.js';
 import { cellsOf, rowAddress, words } from './cells.js';
 import { listTarget, shownColumns } from './conditions.js';
-import { readPage } from './rows.js';
+import { readPage, rejectionOf } from './rows.js';
 
 /**
  * @typedef {import('./tables.js').Table} Table
@@ -46,6 +46,7 @@ const columnsOf = (table, query, rows) => {
     name: column.kind === 'text' && isLong(rows, column.name) ? 'text' : 'short',
     cell: (/** @type {Row} */ row) =>
       index === 0 ? h('a', { href: rowAddress(table, row) }, cell(row, column)) : cell(row, column),
+    // The API sorts the rows. Equal values make `dataTable` keep their order.
     value: table.sorts.includes(column.name) ? () => null : undefined,
   }));
 };
@@ -84,6 +85,15 @@ const focusAgain = (place, old) => {
   const element = same ?? place.querySelector('.pager button:enabled');
   if (element instanceof HTMLElement) element.focus({ preventScroll: true });
 };
+
+/** @param {string} message @param {(() => void) | undefined} reset shows the first page */
+const rejection = (message, reset) =>
+  h(
+    'div',
+    { class: 'notice', role: 'alert' },
+    h('p', {}, message),
+    reset && h('button', { type: 'button', onclick: reset }, 'Back to the first page'),
+  );
 
 /**
  * Creates the paged list of rows.
@@ -138,24 +148,18 @@ export const rowList = (table, query, { signal, keep, onshow, empty }) => {
       render(kept.page);
     } else place.replaceChildren();
     const reset = () => reload({ sort: '', ...FIRST_PAGE }, []);
-    place.prepend(
-      h(
-        'div',
-        { class: 'notice', role: 'alert' },
-        h('p', {}, message),
-        kept ? null : h('button', { type: 'button', onclick: reset }, 'Back to the first page'),
-      ),
-    );
+    place.prepend(rejection(message, kept ? undefined : reset));
   };
   const read = async (/** @type {AbortSignal} */ loading) => {
     const start = startIn(query);
-    try {
-      return { ...start, ...(await readPage(listTarget(table, query), start.after, loading)) };
-    } catch (error) {
-      if (error instanceof Problem && error.status === 400) return error;
-      throw error;
-    }
+    return { ...start, ...(await readPage(listTarget(table, query), start.after, loading)) };
   };
-  const show = () => showLatest(next, place, read, (made) => (made instanceof Problem ? refuse(made) : render(made)));
+  const show = () =>
+    showLatest(
+      next,
+      place,
+      (loading) => read(loading).catch(rejectionOf),
+      (made) => (made instanceof Problem ? refuse(made) : render(made)),
+    );
   return { element: place, show };
 };

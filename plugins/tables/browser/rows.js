@@ -51,17 +51,18 @@ export const sampleOf = async ({ name }, signal) => (await readPage(`/${name}`, 
 export const totalsOf = async ({ name }, parameters, signal) =>
   (await getJson(`/totals/${name}?${parameters}`, { signal })).data;
 
-/**
- * Counts the matching rows.
- * @param {Table} table @param {URLSearchParams} query @param {AbortSignal} signal
- * @returns {Promise<number | undefined>} undefined if there are too many rows to count
- */
+/** Counts the matching rows. @param {Table} table @param {URLSearchParams} query @param {AbortSignal} signal */
 export const countOf = async (table, query, signal) => {
-  try {
-    const [total] = await totalsOf(table, matchingOf(table, query), signal);
-    return Number(total?.[table.measures['count'] ?? '']);
-  } catch (error) {
-    if (error instanceof Problem && error.status === 400) return undefined;
-    throw error;
-  }
+  const [total] = await totalsOf(table, matchingOf(table, query), signal);
+  return Number(total?.[table.measures['count'] ?? '']);
+};
+
+/**
+ * Returns the error if the API rejected the call with a 400, so that the view can show the message. Throws all other
+ * errors again.
+ * @param {unknown} error
+ */
+export const rejectionOf = (error) => {
+  if (error instanceof Problem && error.status === 400) return error;
+  throw error;
 };

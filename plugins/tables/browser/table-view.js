@@ -1,4 +1,4 @@
-import { keepInAddress } from '../../pages/data-views/address.js';
+import { keepInAddress, setChoices } from '../../pages/data-views/address.js';
 import { choice } from '../../pages/data-views/controls.js';
 import { replaceTools } from '../../pages/data-views/figure.js';
 import { latestOf } from '../../pages/data-views/latest.js';
@@ -128,10 +128,7 @@ export const tableView = (table) => async (_parameters, signal, query) => {
   const tab = () => tabs.find(([each]) => each === query.get('tab'))?.[0] ?? 'rows';
   /** @type {Change} */
   const keep = (change) => {
-    for (const [name, value] of Object.entries(change)) {
-      if (value === '') query.delete(name);
-      else query.set(name, value);
-    }
+    setChoices(query, change);
     keepInAddress(change);
   };
   /** @type {Change} */

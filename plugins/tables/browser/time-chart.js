@@ -4,11 +4,12 @@ import { linesCsv } from '../../pages/data-views/csv.js';
 import { chartFigure, linesTable } from '../../pages/data-views/figure.js';
 import { latestOf, showLatest } from '../../pages/data-views/latest.js';
 import { Problem } from '../../pages/shared/api.js';
-import { h } from '../../pages/shared/dom.js';
+import { h, keepingFocus } from '../../pages/shared/dom.js';
 import { exact, number } from '../../pages/shared/format.js';
 import { words } from './cells.js';
+import { optionsFor } from './columns.js';
 import { matchingOf } from './conditions.js';
-import { totalsOf } from './rows.js';
+import { rejectionOf, totalsOf } from './rows.js';
 import { chartChoices, figuresOf, MAX_LINES, periodText } from './time-figures.js';
 
 /**
@@ -38,9 +39,6 @@ const choicesOf = ({ times, numbers, groups, first }, { form, time, value, by })
     by: shown === 'bars' || by === COUNT ? null : (named(groups, by) ?? first.by),
   };
 };
-
-/** @param {readonly Column[]} columns @returns {(readonly [string, string])[]} */
-const optionsFor = (columns) => columns.map(({ name, label }) => [name, label]);
 
 /** @param {Offer} offer @param {Choices} chosen @param {(change: Partial<Query>) => void} choose */
 const controlsOf = ({ times, numbers, groups }, { form, time, value, by }, choose) =>
@@ -160,10 +158,7 @@ export const timeChart = (table, query, { signal, sample, keep }) => {
   };
   const choose = (/** @type {Partial<Query>} */ change) => {
     keep(change);
-    // `showControls` replaces the controls, so the focus moves to the new control with the same id.
-    const focused = document.activeElement?.id;
-    showControls();
-    if (focused) document.getElementById(focused)?.focus();
+    keepingFocus(showControls);
     void show();
   };
   const showControls = () => controls.replaceChildren(controlsOf(offer, chosen(), choose));
@@ -173,17 +168,13 @@ export const timeChart = (table, query, { signal, sample, keep }) => {
       place,
       async (loading) => {
         const parameters = parametersOf(matchingOf(table, query), chosen());
-        try {
-          return { parameters, totals: await totalsOf(table, parameters, loading) };
-        } catch (error) {
-          if (error instanceof Problem && error.status === 400) return error.message;
-          throw error;
-        }
+        return { parameters, totals: await totalsOf(table, parameters, loading).catch(rejectionOf) };
       },
-      (made, shown) => {
-        if (typeof made === 'string') return place.replaceChildren(h('p', { class: 'notice', role: 'alert' }, made));
-        const target = `/totals/${table.name}?${made.parameters}`;
-        const figures = figuresOf(made.totals, chosen(), table.measures);
+      ({ parameters, totals }, shown) => {
+        if (totals instanceof Problem)
+          return place.replaceChildren(h('p', { class: 'notice', role: 'alert' }, totals.message));
+        const target = `/totals/${table.name}?${parameters}`;
+        const figures = figuresOf(totals, chosen(), table.measures);
         place.replaceChildren(timeFigure(table, chosen(), figures, { target, signal: shown }));
       },
     );

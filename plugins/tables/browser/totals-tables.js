@@ -3,7 +3,7 @@ import { bar } from '../../pages/data-views/bars.js';
 import { column, numbers } from '../../pages/data-views/table.js';
 import { h } from '../../pages/shared/dom.js';
 import { number } from '../../pages/shared/format.js';
-import { cellsOf, decimalsOf } from './cells.js';
+import { decimalsOf, groupTexts } from './cells.js';
 
 /**
  * @typedef {import('./tables.js').Table} Table
@@ -16,6 +16,7 @@ import { cellsOf, decimalsOf } from './cells.js';
 /** @type {readonly (readonly [measure: string, label: string])[]} */
 const MEASURES = [
   ['mean', 'Mean'],
+  ['count', 'Rows'],
   ['sum', 'Sum'],
   ['min', 'Minimum'],
   ['max', 'Maximum'],
@@ -35,15 +36,6 @@ const meanDecimals = (values) => {
 const measured = (row, measure) => {
   const value = row[measure ?? ''] ?? null;
   return value === null ? null : Number(value);
-};
-
-/** @param {Column} column @param {Table['key']} key @param {readonly Row[]} rows */
-const groupTexts = (column, key, rows) => {
-  const cell = cellsOf({ columns: [column], key }, rows);
-  return (/** @type {Row} */ row) => {
-    const value = row[column.name] ?? null;
-    return value === null ? 'no value' : value === '' ? '(empty)' : cell(row, column);
-  };
 };
 
 /**
@@ -94,11 +86,10 @@ export const listColumns = ({ key, measures }, { groups, of }, rows, onpick) => 
     };
     return isDrawn ? { ...made, cell: drawn } : made;
   };
+  const shown = MEASURES.filter(([measure]) => of || measure === 'count');
   return [
     ...groups.map((group) => groupColumn(group, key, rows, onpick)),
-    ...(of ? MEASURES.slice(0, 1).map(([measure, label]) => measureColumn(measure, label, true)) : []),
-    measureColumn('count', 'Rows', !of),
-    ...(of ? MEASURES.slice(1).map(([measure, label]) => measureColumn(measure, label, false)) : []),
+    ...shown.map(([measure, label], index) => measureColumn(measure, label, index === 0)),
   ];
 };
 

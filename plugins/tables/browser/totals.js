@@ -4,10 +4,11 @@ import { dataTools } from '../../pages/data-views/figure.js';
 import { latestOf, showLatest } from '../../pages/data-views/latest.js';
 import { dataTable } from '../../pages/data-views/table.js';
 import { Problem } from '../../pages/shared/api.js';
-import { h } from '../../pages/shared/dom.js';
+import { h, keepingFocus } from '../../pages/shared/dom.js';
 import { exact } from '../../pages/shared/format.js';
+import { optionsFor } from './columns.js';
 import { matchingOf, toggled } from './conditions.js';
-import { totalsOf } from './rows.js';
+import { rejectionOf, totalsOf } from './rows.js';
 import { crossTable, isCrossable, listColumns } from './totals-tables.js';
 
 /**
@@ -38,14 +39,15 @@ const choiceIn = ({ groups, first, numbers }, query) => {
   };
 };
 
-/** @param {readonly Column[]} columns @returns {(readonly [string, string])[]} */
-const optionsFor = (columns) => columns.map(({ name, label }) => [name, label]);
-
 /** @type {readonly (readonly [layout: string, label: string])[]} */
 const LAYOUTS = [
   ['cross', 'Cross table'],
   ['list', 'List'],
 ];
+
+/** @param {boolean} isCross @param {(layout: string) => void} onchange */
+const layoutSwitch = (isCross, onchange) =>
+  switchOf({ legend: 'As', name: 'as', choices: LAYOUTS, value: isCross ? 'cross' : 'list', onchange });
 
 /** @param {number} groups @param {boolean} isCross */
 const noteOf = (groups, isCross) =>
@@ -96,48 +98,33 @@ export const totalsView = (table, query, { signal, keep, choose }) => {
   const showControls = () => controls.replaceChildren(...controlsOf(offer, choiceIn(offer, query), change));
   const change = (/** @type {Record<string, string>} */ chosen) => {
     keep({ order: '', ...chosen });
-    const focused = document.activeElement?.id;
-    showControls();
-    if (focused) document.getElementById(focused)?.focus();
+    keepingFocus(showControls);
     void show();
   };
-  const read = async (/** @type {AbortSignal} */ loading) => {
-    try {
-      return await totalsOf(table, parameters(), loading);
-    } catch (error) {
-      if (error instanceof Problem && error.status === 400) return error;
-      throw error;
-    }
-  };
+  const read = (/** @type {AbortSignal} */ loading) => totalsOf(table, parameters(), loading).catch(rejectionOf);
   /** @param {readonly Row[]} rows */
   const render = (rows) => {
     const choice = choiceIn(offer, query);
     const title = titleOf(choice);
     const onpick = (/** @type {Column} */ column, /** @type {string | null} */ value) =>
       choose(toggled(query, column, value));
-    const isCross = isCrossable(choice, rows) && query.get('as') !== 'list';
-    const { measure, ...content } = isCross
-      ? { ...crossTable(table, choice, rows, onpick), measure: null }
-      : { columns: listColumns(table, choice, rows, onpick), rows, measure: choice.of ? '-mean' : '-count' };
+    const hasLayouts = isCrossable(choice, rows);
+    const isCross = hasLayouts && query.get('as') !== 'list';
+    const { order, ...content } = isCross
+      ? { ...crossTable(table, choice, rows, onpick), order: null }
+      : { columns: listColumns(table, choice, rows, onpick), rows, order: choice.of ? '-mean' : '-count' };
+    const changeLayout = (/** @type {string} */ as) => {
+      keep({ as: as === 'list' ? as : '', order: '' });
+      render(rows);
+    };
     place.replaceChildren(
       h('h2', {}, title),
       h('p', { class: 'muted' }, noteOf(rows.length, isCross)),
-      isCrossable(choice, rows)
-        ? switchOf({
-            legend: 'As',
-            name: 'as',
-            choices: LAYOUTS,
-            value: isCross ? 'cross' : 'list',
-            onchange: (as) => {
-              keep({ as: as === 'list' ? as : '', order: '' });
-              render(rows);
-            },
-          })
-        : '',
+      hasLayouts ? layoutSwitch(isCross, changeLayout) : '',
       dataTable({
         caption: `${title}.`,
         ...content,
-        sort: query.get('order') ?? measure,
+        sort: query.get('order') ?? order,
         onsort: (sort) => keep({ order: sort }),
       }).element,
       dataTools({
