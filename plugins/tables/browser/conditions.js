@@ -87,20 +87,28 @@ export const chosenValues = (query, name) => {
 };
 
 /**
+ * Returns the query changes that select values of a column instead of the currently selected ones.
+ * @param {string} name @param {readonly (string | null)[]} values
+ * @returns {Record<string, string>}
+ */
+export const selecting = (name, values) => {
+  const [first = null] = values;
+  // Only values in lists can have quotes. Without quotes, an empty value and surrounding spaces would be lost.
+  const isList = values.length > 1 || (first !== null && (first === '' || first !== first.trim()));
+  return {
+    [`${name}[null]`]: values.length === 1 && first === null ? 'true' : '',
+    [`${name}[in]`]: isList ? values.map((each) => quoted(`${each}`)).join() : '',
+    [`${name}[eq]`]: isList ? '' : (first ?? ''),
+  };
+};
+
+/**
  * Returns the query changes that select a value of a column, or deselect it if it is already selected.
  * @param {URLSearchParams} query @param {Column} column @param {string | null} value
- * @returns {Record<string, string>}
  */
 export const toggled = (query, { name, kind }, value) => {
   const chosen = chosenValues(query, name);
   const isAlone = value === null || kind === 'boolean';
   const kept = isAlone ? [] : chosen.filter((each) => each !== null && each !== value);
-  const values = chosen.includes(value) ? kept : [...kept, value];
-  const [first] = values;
-  const isList = values.length > 1 || first === '';
-  return {
-    [`${name}[null]`]: first === null ? 'true' : '',
-    [`${name}[in]`]: isList ? values.map((each) => quoted(`${each}`)).join() : '',
-    [`${name}[eq]`]: isList ? '' : (first ?? ''),
-  };
+  return selecting(name, chosen.includes(value) ? kept : [...kept, value]);
 };

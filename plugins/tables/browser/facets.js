@@ -4,7 +4,7 @@ import { Problem, request } from '../../pages/shared/api.js';
 import { h } from '../../pages/shared/dom.js';
 import { exact } from '../../pages/shared/format.js';
 import { groupTexts } from './cells.js';
-import { chosenValues, conditionsOf, DAY_END, matchingOf, toggled } from './conditions.js';
+import { chosenValues, conditionsOf, DAY_END, matchingOf, selecting, toggled } from './conditions.js';
 
 /**
  * @typedef {import('./tables.js').Table} Table
@@ -86,8 +86,9 @@ const fieldsOf = (column, query, choose) => {
     // A range includes the whole of its last day.
     const end = operator === 'lte' && column.timed ? DAY_END : '';
     input.addEventListener('change', () => {
-      const value = input.value && `${input.value}${end}`;
-      choose({ ...(operator === 'eq' && { [`${column.name}[in]`]: '' }), [parameter]: value });
+      const value = input.value.trim();
+      if (operator === 'eq') choose(selecting(column.name, value ? [value] : []));
+      else choose({ [parameter]: value && `${value}${end}` });
     });
     const show = () => {
       const value = query.get(parameter) ?? '';

@@ -7,7 +7,7 @@ const { tablesOf, timesOf, figuresOf, withGaps, chartChoices, periodText } = awa
   'tables/browser/tables',
   'tables/browser/time-figures',
 );
-const { listTarget, valuesIn, toggled, chosenValues } = await pageModules('tables/browser/conditions');
+const { listTarget, valuesIn, selecting, toggled, chosenValues } = await pageModules('tables/browser/conditions');
 const { cellsOf } = await pageModules('tables/browser/cells');
 
 interface Table {
@@ -119,9 +119,20 @@ describe('plugin table-pages', () => {
     expect(decodeURIComponent(toggle(''))).to.equal('author[in]=""');
     expect(decodeURIComponent(toggle(null))).to.equal('author[null]=true');
     expect(toggle(null)).to.equal('');
+    toggle(' Jane ');
+    expect(sent(books, query.toString())).to.equal('/books?author%5Bin%5D=%22+Jane+%22');
+    expect(chosenValues(query, 'author')).to.deep.equal([' Jane ']);
+    expect(toggle(' Jane ')).to.equal('');
     toggle('true', { name: 'sold', kind: 'boolean' });
     expect(decodeURIComponent(toggle('false', { name: 'sold', kind: 'boolean' }))).to.equal('sold[eq]=false');
     expect(valuesIn(' a ,"b, c",')).to.deep.equal(['a', 'b, c']);
+  });
+
+  it('replaces the selected values of a column, and "no value", by a typed value', () => {
+    const names = ['author[null]', 'author[in]', 'author[eq]'];
+    const typed = (...values: readonly string[]) => names.map((name) => selecting('author', values)[name]);
+    expect(typed('Jane')).to.deep.equal(['', '', 'Jane']);
+    expect(typed()).to.deep.equal(['', '', '']);
   });
 
   it('shows the same number of decimals in a column, and no separators in years and keys', () => {
