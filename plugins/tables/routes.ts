@@ -125,6 +125,21 @@ const countParameter = {
   schema: { type: 'boolean' },
 } as const satisfies Parameter;
 
+const sortParameter = (orders: Table['orders'], columns: readonly string[]): Parameter => {
+  const names = [...new Set([...orders.keys(), ...columns])];
+  return {
+    description:
+      'The order of the rows. A leading "-" means descending. Default: an order that fits the filters. Any column ' +
+      'can be used if the filters read at most 50,000 rows. Otherwise, sort by one of these: ' +
+      `${[...orders.keys()].join('; ')}.`,
+    schema: { type: 'string', enum: names.flatMap((each) => [each, `-${each}`]) },
+    example: [...orders.keys()].at(-1)!,
+    allowed:
+      `${names.slice(0, MOST_LISTED).join(', ')}${names.length > MOST_LISTED ? ', ...' : ''}, or one of these with ` +
+      'a leading "-"',
+  };
+};
+
 const tooManyToSort = (sort: string, orders: Table['orders']): ApiError => {
   const names = [...orders.keys()].slice(0, MOST_LISTED).join(', ');
   const message = `There are too many rows to sort by ${sort.replace(/^-/, '')}. Filter them, or sort by ${names}.`;
@@ -134,7 +149,6 @@ const tooManyToSort = (sort: string, orders: Table['orders']): ApiError => {
 const listRoute = ({ collection, path, operation, orders, example, row }: Table): Route => {
   const { name, key } = collection;
   const filters = filterColumns(collection);
-  const names = [...new Set([...orders.keys(), ...Object.keys(filters)])];
   const fields = chosenFields(row);
   return dataRoute({
     path,
@@ -148,17 +162,7 @@ const listRoute = ({ collection, path, operation, orders, example, row }: Table)
     parameters: {
       filters,
       query: {
-        sort: {
-          description:
-            'The order of the rows. A leading "-" means descending. Default: an order that fits the filters. Any column ' +
-            'can be used if the filters read at most 50,000 rows. Otherwise, sort by one of these: ' +
-            `${[...orders.keys()].join('; ')}.`,
-          schema: { type: 'string', enum: names.flatMap((each) => [each, `-${each}`]) },
-          example: [...orders.keys()].at(-1)!,
-          allowed:
-            `${names.slice(0, MOST_LISTED).join(', ')}${names.length > MOST_LISTED ? ', ...' : ''}, or one of these with ` +
-            'a leading "-"',
-        },
+        sort: sortParameter(orders, Object.keys(filters)),
         fields: fields.parameter,
         ...searchParameter(collection),
         count: countParameter,
