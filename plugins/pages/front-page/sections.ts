@@ -91,12 +91,10 @@ const access = (site: Site): Markup => {
 
 /** Returns `?format=csv, ndjson or parquet`, with the formats that the service supports. */
 const formatsText = ({ content }: Site): Markup => {
-  const names = new Set(
-    content.catalog.datasets.flatMap(({ distributions }) => distributions.map(({ format }) => format)),
-  );
-  names.delete('json');
-  const codes = [...names].map((name, i) => html`<code>${i === 0 ? '?format=' : ''}${name}</code>`);
-  return html`${codes.map((code, i) => html`${i === 0 ? '' : i < codes.length - 1 ? ', ' : ' or '}${code}`)}`;
+  const formats = content.catalog.datasets.flatMap(({ distributions }) => distributions.map(({ format }) => format));
+  const names = [...new Set(formats)].filter((name) => name !== 'json');
+  const separator = (i: number) => (i === 0 ? '' : i < names.length - 1 ? ', ' : ' or ');
+  return html`${names.map((name, i) => html`${separator(i)}<code>${i === 0 ? '?format=' : ''}${name}</code>`)}`;
 };
 
 export const dataSection = (site: Site): Markup => {

@@ -27,7 +27,7 @@ const explain = ({ status, code, message, retryAfter }) => {
   if (status === 503) {
     return {
       heading: 'The service is temporarily unavailable',
-      advice: `It is overloaded, it cannot read its data, or this question takes too long. Try again ${inSeconds(retryAfter)}. For details, see the status page.`,
+      advice: `It is overloaded, it cannot read its data, or this request takes too long. Try again ${inSeconds(retryAfter)}. For details, see the status page.`,
     };
   }
   if (status === 404) return { heading: 'Nothing found', advice: message };
