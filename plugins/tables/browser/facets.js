@@ -118,27 +118,15 @@ const reasonOf = ({ status, message }) => {
 };
 
 /**
+ * Creates the list of a column's values. `load` loads the values again if the filters have changed.
  * @param {Table} table @param {Column} column @param {URLSearchParams} query
- * @param {{ signal: AbortSignal, open: boolean, choose: Keep, ontoggle: () => void, isVisible: () => boolean }} options
+ * @param {{ signal: AbortSignal, choose: Keep, isVisible: () => boolean, showFields: (isNeeded: boolean) => void }} options
+ *   `showFields` is called with whether the list leaves out values
  */
-const facet = (table, column, query, { signal, open, choose, ontoggle, isVisible }) => {
+const facetValues = (table, column, query, { signal, choose, isVisible, showFields }) => {
   const next = latestOf(signal);
-  const fields = fieldsOf(column, query, choose);
   const place = h('div');
-  const active = h('span', { class: 'active' });
-  const details = h(
-    'details',
-    { class: 'facet', open, title: column.description || undefined },
-    h('summary', {}, column.label, ' ', active),
-    fields.element,
-    place,
-  );
   let size = 0;
-  /** A text column needs a field only if the list leaves out some values. @param {boolean} isNeeded */
-  const showFields = (isNeeded) => {
-    fields.element.hidden = column.kind === 'boolean' || (column.kind === 'text' && !isNeeded);
-  };
-  showFields(false);
   const more = () => {
     size += 1;
     void load();
@@ -168,7 +156,7 @@ const facet = (table, column, query, { signal, open, choose, ontoggle, isVisible
   };
   const load = async () => {
     const wanted = `${matchingOf(table, query, column.name)} ${chosenValues(query, column.name)} ${size}`;
-    if (!details.open || !isVisible() || wanted === requested) return;
+    if (!isVisible() || wanted === requested) return;
     requested = wanted;
     await showLatest(
       next,
@@ -177,15 +165,43 @@ const facet = (table, column, query, { signal, open, choose, ontoggle, isVisible
       (made) => (made instanceof Problem ? refuse(made) : render(made)),
     );
   };
+  return { element: place, load };
+};
+
+/**
+ * @param {Table} table @param {Column} column @param {URLSearchParams} query
+ * @param {{ signal: AbortSignal, open: boolean, choose: Keep, ontoggle: () => void, isVisible: () => boolean }} options
+ */
+const facet = (table, column, query, { signal, open, choose, ontoggle, isVisible }) => {
+  const fields = fieldsOf(column, query, choose);
+  /** A text column needs a field only if the list leaves out some values. @param {boolean} isNeeded */
+  const showFields = (isNeeded) => {
+    fields.element.hidden = column.kind === 'boolean' || (column.kind === 'text' && !isNeeded);
+  };
+  showFields(false);
+  const values = facetValues(table, column, query, {
+    signal,
+    choose,
+    isVisible: () => details.open && isVisible(),
+    showFields,
+  });
+  const active = h('span', { class: 'active' });
+  const details = h(
+    'details',
+    { class: 'facet', open, title: column.description || undefined },
+    h('summary', {}, column.label, ' ', active),
+    fields.element,
+    values.element,
+  );
   const show = () => {
-    const count = conditionsOf(table, query).filter((each) => each.column === column).length;
-    active.textContent = count > 0 ? 'filtered' : '';
+    const isFiltered = conditionsOf(table, query).some((each) => each.column === column);
+    active.textContent = isFiltered ? 'filtered' : '';
     fields.show();
-    void load();
+    void values.load();
   };
   details.addEventListener('toggle', () => {
     ontoggle();
-    void load();
+    void values.load();
   });
   return { name: column.name, details, show };
 };
