@@ -4,11 +4,11 @@ import { replaceTools } from '../../pages/data-views/figure.js';
 import { latestOf } from '../../pages/data-views/latest.js';
 import { narrowBy, searchField } from '../../pages/data-views/search-field.js';
 import { h } from '../../pages/shared/dom.js';
-import { exact } from '../../pages/shared/format.js';
 import { words } from './cells.js';
 import { chipsOf } from './chips.js';
 import { columnChoice } from './columns.js';
 import { listTarget, matchingOf } from './conditions.js';
+import { countText } from './count-text.js';
 import { facetPanel } from './facets.js';
 import { FIRST_PAGE, rowList } from './row-list.js';
 import { countOf, sampleOf } from './rows.js';
@@ -29,33 +29,22 @@ import { timesOf } from './time-figures.js';
 const counter = (table, query, signal) => {
   const element = h('p', { class: 'count', role: 'status' });
   const next = latestOf(signal);
-  /** @type {{ count?: number | undefined, isKnown: boolean, page?: import('./row-list.js').Page | undefined }} */
-  const state = { isKnown: false };
-  const show = () => {
-    const { count: counted, isKnown, page } = state;
-    const to = page && page.from - 1 + page.rows.length;
-    const count = page?.next === null ? to : counted;
-    const isWhole = !page || (page.from === 1 && page.next === null);
-    const unknown = isKnown ? `more than ${exact(to ?? 0)}` : '…';
-    const known = count === undefined ? unknown : exact(count);
-    const matching = matchingOf(table, query).size > 0 ? ' matching' : '';
-    const range = page && to ? `${exact(page.from)}–${exact(to)} of ` : '';
-    element.textContent = `${isWhole ? '' : range}${known}${matching} ${count === 1 ? 'row' : 'rows'}`;
+  /** @type {Parameters<typeof countText>[0]} */
+  let state = {};
+  const change = (/** @type {typeof state} */ changed) => {
+    state = { ...state, ...changed };
+    element.textContent = countText(state, matchingOf(table, query).size > 0);
   };
   return {
     element,
     /** @param {import('./row-list.js').Page} [page] undefined if no rows are shown */
-    showPage: (page) => {
-      state.page = page;
-      show();
-    },
+    showPage: (page) => change({ page }),
     show: async () => {
       const loading = next();
-      state.isKnown = false;
-      const count = await countOf(table, query, loading).catch(() => undefined);
-      if (loading.aborted) return;
-      Object.assign(state, { count, isKnown: true });
-      show();
+      // The previous count and page are for other filters.
+      state = {};
+      const count = await countOf(table, query, loading).catch(() => null);
+      if (!loading.aborted) change({ count });
     },
   };
 };

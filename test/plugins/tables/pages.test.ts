@@ -8,6 +8,7 @@ const { tablesOf, timesOf, figuresOf, withGaps, chartChoices, periodText } = awa
   'tables/browser/time-figures',
 );
 const { listTarget, valuesIn, selecting, toggled, chosenValues } = await pageModules('tables/browser/conditions');
+const { countText } = await pageModules('tables/browser/count-text');
 const { cellsOf } = await pageModules('tables/browser/cells');
 
 interface Table {
@@ -133,6 +134,20 @@ describe('plugin table-pages', () => {
     const typed = (...values: readonly string[]) => names.map((name) => selecting('author', values)[name]);
     expect(typed('Jane')).to.deep.equal(['', '', 'Jane']);
     expect(typed()).to.deep.equal(['', '', '']);
+  });
+
+  it('shows how many rows match: all of them, a part, or an unknown number', () => {
+    const rows = Array.from({ length: 100 });
+    const [first, last] = [
+      { from: 1, rows, next: 'x' },
+      { from: 5901, rows: rows.slice(1), next: null },
+    ];
+    expect(countText({ count: 5999, page: first }, false)).to.equal('1–100 of 5,999 rows');
+    expect(countText({ page: first }, true)).to.equal('1–100 of … matching rows');
+    expect(countText({ count: null, page: first }, true)).to.equal('1–100 of more than 100 matching rows');
+    expect(countText({ page: last }, false)).to.equal('5,901–5,999 of 5,999 rows');
+    expect(countText({ page: { from: 1, rows: rows.slice(99), next: null } }, true)).to.equal('1 matching row');
+    expect(countText({ count: 5999 }, false)).to.equal('5,999 rows');
   });
 
   it('shows the same number of decimals in a column, and no separators in years and keys', () => {
