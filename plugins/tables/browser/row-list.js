@@ -23,6 +23,12 @@ const keepStarts = (starts) => history.replaceState({ ...history.state, starts }
 /** @param {URLSearchParams} query @returns {Start} */
 const startIn = (query) => ({ after: query.get('after'), from: Number.parseInt(query.get('from') ?? '', 10) || 1 });
 
+/** @param {Table} table @param {URLSearchParams} query @param {AbortSignal} signal @returns {Promise<Page>} */
+const pageIn = async (table, query, signal) => {
+  const start = startIn(query);
+  return { ...start, ...(await readPage(listTarget(table, query), start.after, signal)) };
+};
+
 /** Returns the query changes that lead to a page. @param {Start} start */
 const choiceOf = ({ after, from }) => ({ after: after ?? '', from: after === null ? '' : `${from}` });
 
@@ -106,7 +112,7 @@ export const rowList = (table, query, { signal, keep, onshow, empty }) => {
   const place = h('div', { class: 'rows' });
   const next = latestOf(signal);
 
-  /** @type {{ page: Page, sort: string | null } | undefined} */
+  /** @type {{ page: Page, sort: string | null, starts: Start[] } | undefined} */
   let shown;
   /** @param {Record<string, string>} change @param {Start[]} earlier */
   const reload = (change, earlier) => {
@@ -116,11 +122,10 @@ export const rowList = (table, query, { signal, keep, onshow, empty }) => {
   };
   /** @param {Page} page */
   const render = (page) => {
-    const { rows } = page;
     const list = dataTable({
       caption: `Rows of ${words(table.name).toLowerCase()}.`,
-      columns: columnsOf(table, query, rows),
-      rows,
+      columns: columnsOf(table, query, page.rows),
+      rows: page.rows,
       sort: query.get('sort'),
       onsort: (sort) => reload({ sort, ...FIRST_PAGE }, []),
       scrolls: true,
@@ -128,11 +133,11 @@ export const rowList = (table, query, { signal, keep, onshow, empty }) => {
     });
     const focused = place.contains(document.activeElement) ? document.activeElement : null;
     place.replaceChildren(
-      rows.length === 0 && page.next === null ? empty() : list.element,
+      page.rows.length === 0 && page.next === null ? empty() : list.element,
       pager(page, (start, earlier) => reload(choiceOf(start), earlier)),
     );
     if (focused) focusAgain(place, focused);
-    shown = { page, sort: query.get('sort') };
+    shown = { page, sort: query.get('sort'), starts: earlierStarts() };
     onshow(page);
   };
   /**
@@ -144,21 +149,21 @@ export const rowList = (table, query, { signal, keep, onshow, empty }) => {
     const sort = query.get('sort');
     const kept = shown && shown.sort !== sort ? shown : undefined;
     if (kept) {
-      keep({ sort: kept.sort ?? '' });
+      keep({ sort: kept.sort ?? '', ...choiceOf(kept.page) });
+      keepStarts(kept.starts);
       render(kept.page);
-    } else place.replaceChildren();
+    } else {
+      shown = undefined;
+      place.replaceChildren();
+    }
     const reset = () => reload({ sort: '', ...FIRST_PAGE }, []);
     place.prepend(rejection(message, kept ? undefined : reset));
-  };
-  const read = async (/** @type {AbortSignal} */ loading) => {
-    const start = startIn(query);
-    return { ...start, ...(await readPage(listTarget(table, query), start.after, loading)) };
   };
   const show = () =>
     showLatest(
       next,
       place,
-      (loading) => read(loading).catch(rejectionOf),
+      (loading) => pageIn(table, query, loading).catch(rejectionOf),
       (made) => (made instanceof Problem ? refuse(made) : render(made)),
     );
   return { element: place, show };

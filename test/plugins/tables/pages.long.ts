@@ -151,7 +151,10 @@ describe('the pages of tables in Chromium', () => {
     await page.getByRole('button', { name: 'Day', exact: true }).click();
     await page.getByRole('alert').filter({ hasText: 'Too many rows.' }).waitFor();
     expect(await page.locator('th[aria-sort]').innerText()).to.equal('Degrees');
-    expect(await addressOf(page)).to.contain('sort=-degrees');
+    expect(await addressOf(page))
+      .to.contain('sort=-degrees')
+      .and.contain('from=101');
+    expect(await page.getByRole('button', { name: 'Previous' }).isEnabled()).to.equal(true);
     await view('weather?sort=day');
     await page.getByRole('alert').filter({ hasText: 'Too many rows.' }).waitFor();
     await page.getByRole('button', { name: 'Back to the first page' }).click();
