@@ -61,6 +61,7 @@ describe('the pages of tables in Chromium', () => {
     await page.keyboard.type('jane');
     await page.getByRole('button', { name: 'Remove: “jane”' }).waitFor();
     await page.keyboard.type(' eyre');
+    await until(async () => (await addressOf(page)).endsWith('eyre'));
     await countIs('1 matching row');
     const address = await addressOf(page);
     expect(address).to.match(/#\/books\?sort=title&facets=.*published&published%5Blte%5D=1850&q=jane\+eyre$/);
