@@ -64,7 +64,14 @@ describe('the pages of tables in Chromium', () => {
     await until(async () => (await addressOf(page)).endsWith('eyre'));
     await countIs('1 matching row');
     const address = await addressOf(page);
-    expect(address).to.match(/#\/books\?sort=title&facets=.*published&published%5Blte%5D=1850&q=jane\+eyre$/);
+    // The browser reports an opened facet later, so the parameters may be in another order.
+    expect(address).to.contain('#/books?');
+    expect(Object.fromEntries(new URLSearchParams(address.split('?').at(-1)))).to.deep.equal({
+      sort: 'title',
+      facets: 'author,published',
+      'published[lte]': '1850',
+      q: 'jane eyre',
+    });
     await page.locator('.rows tbody a').click();
     await page.getByRole('heading', { level: 1, name: 'Books: 9780141441146' }).waitFor();
     expect(await page.locator('.record dd').allInnerTexts()).to.deep.equal([
