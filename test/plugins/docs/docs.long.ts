@@ -113,7 +113,7 @@ describe('the reference page', () => {
 
   it('links to the other pages and, separately, to its guides', async () => {
     const { text } = await request(`${app.origin}/docs`);
-    expect(text).to.contain('<a href="/explore">Explorer</a>');
+    expect(text).to.contain('<a href="/explore" data-shows-data>Explorer</a>');
     const [, guides = ''] = /<div id="guides".*?<ul>(.*?)<\/ul>/s.exec(text) ?? [];
     expect([...guides.matchAll(/href="([^"]+)"/g)].map(([, path]) => path)).to.have.members(
       ['calling', 'vintages', 'csv', 'methodology', 'spreadsheets'].map((name) => `/docs/${name}`),
