@@ -44,7 +44,7 @@ export const listSender = (lists: WorkQueue, logger: Logger) => {
       }
       // A list must not take up a turn while it waits for an earlier response on its connection, because that response
       // might itself be waiting for a turn.
-      await firstOnConnection(ctx.res, client.connection);
+      await lists.waitOutOfTurn(client.caller, () => firstOnConnection(ctx.res, client.connection));
       return await inTurn(ctx, list, encoding, client);
     } catch (error) {
       list.release();

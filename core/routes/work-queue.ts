@@ -33,11 +33,12 @@ interface Waiting {
 interface CallerQueue {
   readonly caller: string;
   running: number;
+  /** Number of requests that wait for their connection, in `waitOutOfTurn`. */
+  outOfTurn: number;
   readonly waiting: Waiting[];
 }
 
 export class WorkQueue {
-  size = 0;
   rejected = 0;
   readonly #maxWaiting: number;
   readonly #maxRunning: number;
@@ -46,6 +47,8 @@ export class WorkQueue {
   /** Connections that have a listener. A connection has only one, because clients can pipeline many requests. */
   readonly #watched = new WeakSet<Socket>();
   #running = 0;
+  #waiting = 0;
+  #outOfTurn = 0;
 
   /**
    * @param maxWaiting maximum number of waiting requests from all callers. Default: unlimited
@@ -54,6 +57,11 @@ export class WorkQueue {
   constructor(maxWaiting = Number.POSITIVE_INFINITY, maxRunning = RUNNING) {
     this.#maxWaiting = maxWaiting;
     this.#maxRunning = maxRunning;
+  }
+
+  /** Number of running and waiting requests. */
+  get size(): number {
+    return this.#running + this.#waiting + this.#outOfTurn;
   }
 
   /**
@@ -67,10 +75,8 @@ export class WorkQueue {
   async run<Result>(caller: string, work: (pauses: Pauses) => Promise<Result>, connection?: Socket): Promise<Result> {
     if (connection?.destroyed) throw new ApiError(CLIENT_CLOSED);
     const queue = this.#queueOf(caller);
-    if (this.#canStart(queue)) {
-      this.size++;
-      this.#start(queue);
-    } else await this.#wait(queue, connection);
+    if (this.#canStart(queue)) this.#start(queue);
+    else await this.#wait(queue, connection);
     try {
       const pauses = longWork.join(caller);
       await pauses.pause();
@@ -84,10 +90,29 @@ export class WorkQueue {
     }
   }
 
+  /**
+   * Waits for an earlier response on the same connection. The request counts as waiting, but no turn passes to it: the
+   * earlier response might need that turn.
+   * @throws ApiError `service_unavailable` if too many requests from this caller are waiting
+   */
+  async waitOutOfTurn(caller: string, wait: () => Promise<void>): Promise<void> {
+    const queue = this.#queueOf(caller);
+    if (this.#hasFullShare(queue)) throw this.#rejection();
+    queue.outOfTurn++;
+    this.#outOfTurn++;
+    try {
+      await wait();
+    } finally {
+      queue.outOfTurn--;
+      this.#outOfTurn--;
+      this.#forgetIdle(queue);
+    }
+  }
+
   #queueOf(caller: string): CallerQueue {
     const known = this.#callers.get(caller);
     if (known) return known;
-    const queue: CallerQueue = { caller, running: 0, waiting: [] };
+    const queue: CallerQueue = { caller, running: 0, outOfTurn: 0, waiting: [] };
     this.#callers.set(caller, queue);
     return queue;
   }
@@ -96,18 +121,23 @@ export class WorkQueue {
     return running < RUNNING_PER_CALLER && this.#running < this.#maxRunning;
   }
 
+  #hasFullShare({ waiting, outOfTurn }: CallerQueue): boolean {
+    return waiting.length + outOfTurn >= SHARE_OF_CALLER * this.#maxWaiting;
+  }
+
   #start(queue: CallerQueue): void {
     queue.running++;
     this.#running++;
   }
 
   #wait(queue: CallerQueue, connection: Socket | undefined): Promise<void> {
-    if (queue.waiting.length >= SHARE_OF_CALLER * this.#maxWaiting) throw this.#rejection();
-    if (this.size - this.#running >= this.#maxWaiting) this.#makeRoom(queue);
+    if (this.#hasFullShare(queue)) throw this.#rejection();
+    if (this.#waiting >= this.#maxWaiting) this.#makeRoom(queue);
     if (connection) this.#watch(connection);
     return new Promise<void>((resolve, reject) => {
-      this.size++;
+      this.#waiting++;
       const start = () => {
+        this.#waiting--;
         this.#start(queue);
         resolve();
       };
@@ -141,14 +171,14 @@ export class WorkQueue {
   #remove(queue: CallerQueue, removed: readonly Waiting[], error: ApiError | StorageError): void {
     for (const waiting of removed) {
       queue.waiting.splice(queue.waiting.lastIndexOf(waiting), 1);
-      this.size--;
+      this.#waiting--;
       waiting.reject(error);
     }
     this.#forgetIdle(queue);
   }
 
-  #forgetIdle({ caller, running, waiting }: CallerQueue): void {
-    if (running === 0 && waiting.length === 0) this.#callers.delete(caller);
+  #forgetIdle({ caller, running, outOfTurn, waiting }: CallerQueue): void {
+    if (running === 0 && outOfTurn === 0 && waiting.length === 0) this.#callers.delete(caller);
   }
 
   #rejection(): ApiError {
@@ -159,7 +189,6 @@ export class WorkQueue {
   #end(queue: CallerQueue): void {
     queue.running--;
     this.#running--;
-    this.size--;
     this.#forgetIdle(queue);
     for (const [name, next] of this.#callers) {
       if (next.waiting.length === 0 || !this.#canStart(next)) continue;

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { parquetReadObjects } from 'hyparquet';
+import { partOf } from '../../../core/app/create-app.js';
 import type { Manifest } from '../../../core/contracts/dataset.js';
 import { collection, dataRoute, definePlugin, type StreamedList } from '../../../core/contracts/plugin.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
@@ -80,11 +81,11 @@ const manifest = {
 describe('a list larger than 1 MB', function () {
   this.timeout(20_000);
   let service: TestApp;
-  const start = (http = {}) =>
+  const start = (http = {}, server = {}) =>
     startTestApp({
       manifest,
       collections: { things: rows },
-      config: { plugins: [], http: { responseCheck: 'off', cacheBytes: 1_000_000, answerMs: 500, ...http } },
+      config: { plugins: [], server, http: { responseCheck: 'off', cacheBytes: 1_000_000, answerMs: 500, ...http } },
       overrides: { plugins: [{ plugin }] },
     });
   beforeEach(async () => {
@@ -232,5 +233,26 @@ describe('a list larger than 1 MB', function () {
     expect((await bodyOf(other)).length).to.be.greaterThan(20_000_000);
     for (const response of held) response.destroy();
     expect((await bodyOf(await third)).length).to.be.greaterThan(20_000_000);
+  });
+
+  it('does not count as in flight while it waits for an earlier response on its connection', async () => {
+    const limited = await start({}, { overload: { maxInFlight: 30 } });
+    const { port, pathname } = new URL(limited.url);
+    const socket = connect(Number(port), '127.0.0.1').pause();
+    try {
+      const { key } = await limited.newKey();
+      const request = `GET ${pathname}/long HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+      const { lists } = partOf(limited.app, 'work');
+      for (const sent of [15, 30, 45]) {
+        socket.write(request.repeat(15));
+        for (let tries = 0; lists.size + lists.rejected < sent && tries < 500; tries++) await delay(10);
+      }
+      // One list is being sent. Half of `maxInFlight` wait for it, and the others have been rejected.
+      expect([lists.size, lists.rejected]).to.deep.equal([16, 29]);
+      expect((await limited.get('/things', { method: 'HEAD' })).status).to.equal(200);
+    } finally {
+      socket.destroy();
+      await limited.close();
+    }
   });
 });
