@@ -45,6 +45,7 @@ import {
 import { describeChanged, describeFollowing } from './following.js';
 import { describeGeneratedDatasets, describeGeneratedQueries } from './generated.js';
 import { describeGet } from './get.js';
+import { describeHistory } from './history.js';
 import { type Instance, startInstance } from './instance.js';
 import { describeInstances } from './instances.js';
 import { describeInterrupted } from './interrupted.js';
@@ -61,10 +62,8 @@ import { describeReopening } from './reopening.js';
 import { describeResources } from './resources.js';
 import { describeSequences } from './sequences.js';
 import { describeHandingOver, describeSharing } from './sharing.js';
-
 import { describeTimes } from './times.js';
 import { describeSearch, describeTotals } from './totals.js';
-
 import { describeValues } from './values.js';
 import { describeVersions } from './versions.js';
 
@@ -129,6 +128,7 @@ export const describeAdapter = (target: AdapterUnderTest): void => {
     describeReopening(target);
     describeRacing(target);
     describeAudit(target);
+    describeHistory(target);
     describeResources(target, noProcess, this.file);
     describeFollowing(target);
     describeInstances(target);

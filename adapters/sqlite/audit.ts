@@ -10,7 +10,7 @@ import { type Catalog, currentName, readCatalog } from './catalog.js';
 import type { ThreadedConnection } from './connection.js';
 import { differencesIn } from './content.js';
 
-const { chain, contentOf, endOf, publicationOf, sumsOf, verifyChain, withPublished } = audit;
+const { chain, contentOf, endOf, madeOnly, publicationOf, sumsOf, verifyChain, withPublished } = audit;
 
 /** Must be called within a transaction. */
 export const appendEntry = async (connection: ThreadedConnection, table: string, entry: AuditEntry): Promise<void> => {
@@ -82,7 +82,7 @@ const damageOf = async (
 export const sqliteDataAudit = (
   withConnection: <T>(work: (connection: ThreadedConnection) => Promise<T>) => Promise<T>,
 ): DataAudit => ({
-  list: () => withConnection((connection) => readEntries<DataAuditEntry>(connection, DATA_AUDIT)),
+  list: () => withConnection(async (connection) => madeOnly(await readEntries<DataAuditEntry>(connection, DATA_AUDIT))),
   verify: (expected) =>
     withConnection(async (connection) => {
       // A single transaction reads both, so that the entries and the versions are consistent.
@@ -94,8 +94,9 @@ export const sqliteDataAudit = (
         current: currentName(catalog),
         versions: catalog.versions.map(({ version }) => version).reverse(),
       };
-      const found = withPublished(verified, entries, published);
-      const damage = await damageOf(connection, catalog, entries);
+      const made = madeOnly(entries);
+      const found = withPublished(verified, made, published);
+      const damage = await damageOf(connection, catalog, made);
       await connection.exec('COMMIT');
       return { ...found, notes: [...found.notes, ...damage] };
     }),

@@ -265,11 +265,12 @@ export interface StoredHistory {
 
 export interface History {
   read(): Promise<StoredHistory>;
-  /** Deletes all versions and the audit. */
+  /** Deletes all versions and the audit, so that their names can be used again. */
   clear(): Promise<void>;
   /**
    * Replaces all publication times, the current version and the audit. A restore calls this after it has published the
-   * versions, oldest first. Adapters that store only one version ignore the times.
+   * versions, oldest first. Adapters that are opened afterwards return what was written. Adapters that store only one
+   * version ignore the times.
    * @param history.versions all versions in the store with their publication times, oldest first
    */
   write(history: StoredHistory & { readonly versions: readonly (Move & { version: string })[] }): Promise<void>;

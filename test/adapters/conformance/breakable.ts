@@ -2,6 +2,7 @@
 
 import type { AdapterUnderTest } from '../../../adapters/conformance/index.js';
 import memory from '../../../adapters/memory.js';
+import database from '../../../adapters/sqlite/index.js';
 import type { AdapterContext, Capabilities, Snapshot, StorageAdapter } from '../../../core/contracts/storage.js';
 import { StorageError } from '../../../core/errors.js';
 import type { FolderAdapter } from './folder-adapter.js';
@@ -24,6 +25,7 @@ const breakable = (inner: StorageAdapter): StorageAdapter => {
     publish: (dataset, options) => inner.publish!(dataset, options),
     versions: inner.versions!,
     ...(inner.audit && { audit: inner.audit }),
+    ...(inner.history && { history: inner.history }),
   };
   return outer;
 };
@@ -36,18 +38,22 @@ export interface Breakage {
   readonly sqlite?: Partial<Dialect>;
   /** If set, this subclass of the folder adapter is used instead of the memory adapter. */
   readonly folder?: typeof FolderAdapter;
+  /** If true, the SQLite adapter of the package is used, which has a history and searches. */
+  readonly database?: boolean;
 }
 
 const FOLDER: Capabilities = { publish: true, versions: true, durable: true, follows: { withinMs: 500, pollMs: 20 } };
 
 /** Creates the adapter to which `fault` is then applied. */
-const innerOf = ({ sqlite, folder }: Breakage, context: AdapterContext): StorageAdapter => {
+const innerOf = ({ sqlite, folder, database: isDatabase }: Breakage, context: AdapterContext): StorageAdapter => {
+  if (isDatabase) return database.create({ path: 'data.db', pollMs: 20 }, context);
   if (folder) return new folder(context);
   return sqlite ? createSqlite(context, sqlite) : memory.create({}, context);
 };
 
-const capabilitiesOf = ({ capabilities, sqlite, folder }: Breakage): Capabilities =>
+const capabilitiesOf = ({ capabilities, sqlite, folder, database: isDatabase }: Breakage): Capabilities =>
   capabilities ??
+  (isDatabase ? database.capabilities : undefined) ??
   (folder
     ? FOLDER
     : { ...memory.capabilities, ...(sqlite && { durable: true, audit: true, json: false, totals: false }) });

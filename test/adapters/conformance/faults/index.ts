@@ -8,6 +8,7 @@ import { cancellingFaults } from './cancelling.js';
 import { conditionBugs } from './conditions.js';
 import { documentFaults } from './documents.js';
 import { durabilityBugs, followingBugs } from './following.js';
+import { historyBugs } from './history.js';
 import { holderFaults, sharingFaults } from './holders.js';
 import { lifecycleFaults } from './lifecycle.js';
 import { manifestFaults, timeFaults } from './manifests.js';
@@ -38,6 +39,7 @@ export const classes = {
   publishing: publishingFaults,
   versions: versionFaults,
   audits: auditFaults,
+  history: historyBugs,
   holders: holderFaults,
   times: timeFaults,
   manifests: manifestFaults,

@@ -1,0 +1,247 @@
+/** Tests that `history` returns everything a backup needs, and that a restore brings it back. */
+import assert from 'node:assert/strict';
+import { audit, type History } from 'metro-forecast-api/adapter';
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { failsWith, isEmpty, sameList, sameValue } from './expect.js';
+import {
+  anotherDataset,
+  datasetOf,
+  FIRST,
+  FIRST_CREATED,
+  itemsIn,
+  itemsOf,
+  rows,
+  SECOND,
+  SECOND_CREATED,
+  THIRD,
+  THIRD_CREATED,
+} from './fixture.js';
+import {
+  hasItems,
+  hasVersion,
+  type Instance,
+  listOf,
+  publishTwo,
+  testsOver,
+  versionAsOf,
+  withSnapshot,
+} from './instance.js';
+import { type Obstacle, standsAlone, without } from './obstacles.js';
+
+const { chain, dataAuditEntry, endOf, undoing } = audit;
+
+interface Move {
+  readonly version: string | null;
+  readonly publishedAt: Date;
+}
+
+export const describeHistory = (target: AdapterUnderTest): void => {
+  const publishes = without(target, 'publish');
+  const versions = publishes || without(target, 'versions');
+  const audits = publishes || without(target, 'audit');
+  const test = (
+    obstacle: Obstacle,
+    title: string,
+    body: (instance: Instance, history: History) => Promise<void>,
+  ): void =>
+    testsOver(target, obstacle)(title, async (instance, running) => {
+      const { history } = instance.adapter;
+      if (!history) {
+        running.runnable().title += ' (skipped: the adapter has no `history`)';
+        running.skip();
+      }
+      await body(instance, history!);
+    });
+
+  const movedTo = (instance: Pick<Instance, 'adapter'>): Promise<Move> =>
+    withSnapshot(instance, async ({ version, publishedAt }) => ({ version, publishedAt }));
+  /** Publishes two versions, activates the first and deletes the second. Returns all changes. */
+  const makeMoves = async (instance: Instance): Promise<Move[]> => {
+    const { adapter } = instance;
+    const moves = [await movedTo(instance)];
+    await adapter.publish!(anotherDataset(SECOND, SECOND_CREATED));
+    moves.push({ ...(await movedTo(instance)), version: null });
+    await adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+    moves.push(await movedTo(instance));
+    await adapter.versions!.activate(FIRST);
+    moves.push(await movedTo(instance));
+    sameList(await adapter.versions!.prune(1), [SECOND], 'prune(1) to keep the newest version and the current one');
+    return moves;
+  };
+  /** Publishes the first and the third version, as a restore does. */
+  const publishAgain = async ({ adapter }: Instance): Promise<void> => {
+    await adapter.publish!(datasetOf(FIRST, FIRST_CREATED));
+    await adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+  };
+  const versionsOf = async (instance: Pick<Instance, 'adapter'>) =>
+    (await listOf(instance)).map(({ version, publishedAt }) => ({ version, publishedAt })).reverse();
+
+  /** Asserts that a newly opened adapter has these moves and no others. */
+  const hasMoves = async (instance: Instance, moves: readonly Move[]) => {
+    const opened = await instance.another();
+    const { version, publishedAt } = moves.at(-1)!;
+    sameValue(await movedTo(opened), { version, publishedAt }, 'the current version and its time');
+    await hasItems(opened, itemsIn(version!));
+    for (const [i, move] of moves.entries()) {
+      const time = move.publishedAt.getTime();
+      const times = [
+        [time - 1, moves[i - 1]?.version],
+        [time, move.version],
+      ] as const;
+      for (const [at, expected] of times)
+        sameValue(await versionAsOf(opened, at), expected ?? undefined, `asOf(${new Date(at).toISOString()})`);
+    }
+    sameList((await opened.adapter.history!.read()).moves, moves, 'read() to return the changes that were written');
+    return opened;
+  };
+
+  describe('history', () => {
+    test(
+      versions,
+      'read() returns every change of the current version with its time, oldest first',
+      async (instance, history) => {
+        const moves = await makeMoves(instance);
+        for (let i = 0; i < 8; i++) {
+          const created = new Date(Date.UTC(2020, 0, 1 + i)).toISOString();
+          await instance.adapter.publish!(datasetOf(`v-${i}`, created, { items: itemsOf('small') }));
+          moves.push(await movedTo(instance));
+        }
+        sameList((await history.read()).moves, moves, 'read() to return every change, with null for a deleted version');
+      },
+    );
+
+    test(
+      versions,
+      'read() returns null for a deleted version, even if its name is in use again',
+      async (instance, history) => {
+        const { adapter } = instance;
+        await adapter.publish!(anotherDataset());
+        sameList(await adapter.versions!.prune(1), [FIRST], 'prune(1) to delete the first version');
+        await adapter.publish!(anotherDataset(FIRST, THIRD_CREATED));
+        const found = (await history.read()).moves.map(({ version }) => version);
+        sameList(found, [null, SECOND, FIRST], 'read() to return null for the deleted version');
+      },
+    );
+
+    test(
+      publishes,
+      'read() ends with the current version, and returns the entries of the audit',
+      async (instance, history) => {
+        await publishTwo(instance);
+        const { moves, audit } = await history.read();
+        sameValue(moves.at(-1), await movedTo(instance), 'the last change to be that of the current version');
+        sameList(audit, (await instance.adapter.audit?.list()) ?? [], 'read() to return the entries of the audit');
+      },
+    );
+
+    test(
+      publishes,
+      'clear() deletes all versions and the audit, and their names can be used again',
+      async (instance, history) => {
+        const { adapter } = instance;
+        await publishTwo(instance);
+        await history.clear();
+        sameValue(await history.read(), { moves: [], audit: [] }, 'read() to return nothing after clear()');
+        isEmpty((await adapter.audit?.list()) ?? [], 'the audit to be empty');
+        isEmpty((await adapter.versions?.list()) ?? [], 'list() to return no versions');
+        const dataset = datasetOf(SECOND, FIRST_CREATED, { ...rows, items: itemsOf('after clear') });
+        await adapter.publish!(dataset);
+        const opened = standsAlone(target) ? instance : await instance.another();
+        hasVersion(opened, SECOND);
+        await hasItems(opened, itemsOf('after clear'));
+        if (!adapter.versions) return;
+        sameList(
+          await versionsOf(opened),
+          [{ version: SECOND, publishedAt: new Date(FIRST_CREATED) }],
+          'list() to return only what was published after clear()',
+        );
+        sameValue(
+          await versionAsOf(opened, Date.parse(FIRST_CREATED) - 1),
+          undefined,
+          'asOf() to find no earlier version',
+        );
+      },
+    );
+
+    test(
+      versions || standsAlone(target),
+      'write() restores what read() returned: versions, times and the audit',
+      async (instance, history) => {
+        const moves = await makeMoves(instance);
+        const [stored, published] = [await history.read(), await versionsOf(instance)];
+        await history.clear();
+        await publishAgain(instance);
+        await history.write({ ...stored, versions: published });
+        const opened = await hasMoves(instance, moves);
+        sameList(await versionsOf(opened), published, 'list() to return the times of publication');
+        sameList((await opened.adapter.history!.read()).audit, stored.audit, 'the audit to be restored');
+        await opened.adapter.publish!(anotherDataset(SECOND, '2024-04-01T00:00:00Z'));
+        hasVersion(opened, SECOND);
+        const verified = await opened.adapter.audit?.verify();
+        isEmpty(verified?.faults ?? [], 'verify() to find no errors after the restore and another publication');
+      },
+    );
+
+    test(
+      versions || standsAlone(target),
+      'write() replaces all times and the current version',
+      async (instance, history) => {
+        await publishTwo(instance);
+        const at = (day: number, ms: number) => new Date(Date.UTC(2025, 0, day, 0, 0, 0, ms));
+        const published = [FIRST, SECOND, THIRD].map((version, i) => ({ version, publishedAt: at(2 * i + 2, i + 1) }));
+        const [first, second, third] = published;
+        const moves: readonly Move[] = [
+          { version: null, publishedAt: at(1, 0) },
+          first!,
+          { version: null, publishedAt: at(3, 5) },
+          second!,
+          third!,
+          { version: FIRST, publishedAt: at(7, 1) },
+          { version: SECOND, publishedAt: at(7, 2) },
+        ];
+        await history.write({ versions: published, moves, audit: [] });
+        const opened = await hasMoves(instance, moves);
+        sameList(await versionsOf(opened), published, 'list() to return the times that were written');
+        await opened.adapter.publish!(anotherDataset('older', '2024-06-01T00:00:00Z'));
+        const { publishedAt } = await movedTo(opened);
+        assert(publishedAt > at(7, 2), `expected the next publication to be later, found ${publishedAt.toISOString()}`);
+      },
+    );
+
+    test(
+      audits,
+      'write() replaces the audit, including entries for changes that were never made',
+      async (instance, history) => {
+        const { adapter } = instance;
+        const [{ moves, audit: before }, now] = [await history.read(), Date.now()];
+        const change = { action: 'publish', version: 'never-made', replaces: FIRST } as const;
+        const never = chain(dataAuditEntry(change, now), endOf(before));
+        const entries = [...before, never, chain(undoing(never, new Date(now).toISOString()), never.hash)];
+        await adapter.publish!(anotherDataset());
+        await history.clear();
+        await adapter.publish!(datasetOf());
+        const published = [{ version: FIRST, publishedAt: new Date(FIRST_CREATED) }];
+        await history.write({ moves, versions: published, audit: entries });
+        sameList((await history.read()).audit, entries, 'read() to return all entries that were written');
+        sameList(await adapter.audit!.list(), before, 'list() to return only the changes that were made');
+        isEmpty((await adapter.audit!.verify(never.hash)).faults, 'verify() to find no errors');
+        await adapter.publish!(anotherDataset());
+        isEmpty(
+          (await adapter.audit!.verify(never.hash)).faults,
+          'verify() to find no errors after another publication',
+        );
+      },
+    );
+
+    test(publishes, 'cannot be used after close()', async (instance, history) => {
+      const { moves, audit } = await history.read();
+      await instance.adapter.close();
+      for (const call of [
+        () => history.read(),
+        () => history.clear(),
+        () => history.write({ moves, audit, versions: [] }),
+      ])
+        await failsWith('closed', call);
+    });
+  });
+};
