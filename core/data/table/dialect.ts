@@ -22,7 +22,8 @@ const MAX_PREAMBLE = 50;
 
 type Cells = Pick<CsvRecord, 'cells'>;
 
-const isBlankCell = (cell: string): boolean => cell === '' || cell.trim() === '';
+/** DOS programs end a file with Ctrl-Z (U+001A). */
+const isBlankCell = (cell: string): boolean => cell === '' || cell === '\u001a' || cell.trim() === '';
 export const isBlank = ({ cells }: Cells): boolean => isBlankCell(cells[0]!) && cells.every(isBlankCell);
 const filledIn = ({ cells }: Cells): number => cells.reduce((sum, cell) => sum + (isBlankCell(cell) ? 0 : 1), 0);
 

@@ -16,6 +16,7 @@ const STEP = /["\\[\]{}\n]/g;
 class ObjectSplitter {
   #rest = '';
   #line = 1;
+  #openArrays = 0;
 
   push(part: string): JsonText[] {
     const text = this.#rest + part;
@@ -36,6 +37,7 @@ class ObjectSplitter {
         else if (sign === '"') isString = false;
       } else if (depth === 0) {
         this.#assertBetween(text.slice(after, index), sign, line);
+        if (sign !== '{') this.#openArrays += sign === '[' ? 1 : -1;
         if (sign === '{') {
           depth = 1;
           start = index;
@@ -61,8 +63,8 @@ class ObjectSplitter {
   }
 
   end(): void {
-    if (/[^\s,\]]/.test(this.#rest))
-      throw new OperatorError(`line ${this.#line}: the file ends within an object: it was cut short`);
+    const open = /[^\s,\]]/.test(this.#rest) ? 'an object' : this.#openArrays > 0 ? 'an array' : undefined;
+    if (open) throw new OperatorError(`line ${this.#line}: the file ends within ${open}: it was cut short`);
   }
 
   #assertBetween(text: string, sign: string, line: number): void {
@@ -125,17 +127,20 @@ const rowsOfOnly = (only: JsonRow): readonly JsonRow[] => {
   const columns = Object.entries(only.fields);
   const lists = columns.filter((column): column is [string, unknown[]] => Array.isArray(column[1]));
   const length = lists[0]?.[1].length ?? 0;
+  if (columns.length === 1 && length > 0 && lists[0]?.[1].every(isJsonObject)) {
+    return lists[0][1].map((fields, i) => ({ line: i + 1, fields: fields as JsonRow['fields'] }));
+  }
   if (length > 0 && lists.length === columns.length && lists.every(([, values]) => values.length === length)) {
     return Array.from({ length }, (_, i) => ({
       line: i + 1,
       fields: Object.fromEntries(lists.map(([name, values]) => [name, values[i]])),
     }));
   }
-  const long = lists.find(([, values]) => values.length > 1);
+  const long = lists.find(([, values]) => values.length > 1 || values.some(isJsonObject));
   if (!long) return [only];
   throw new OperatorError(
     `it is one object, and its field ${JSON.stringify(long[0])} is an array; a table is an array of objects, one object ` +
-      'per line, or an object of arrays of equal length',
+      `per line, or an object of arrays of equal length; extract the array, such as with jq '.${long[0]}'`,
   );
 };
 

@@ -14,6 +14,7 @@ export interface FormatOptions extends CsvOptions, SourceOptions {
   readonly format?: Format | undefined;
   /** A label from the WHATWG Encoding Standard. */
   readonly encoding?: string | undefined;
+  readonly isEncodingAssumed?: boolean;
   readonly sheet?: string | undefined;
 }
 
@@ -40,7 +41,7 @@ export interface OpenedTable {
 const formatOf = ({ head, isWorkbook }: Source, encoding: string): Format => {
   if (isWorkbook) return 'xlsx';
   if (isParquet(head)) return 'parquet';
-  return /^\s*(\[\s*(\{|\])|\{\s*("|\}))/.test(headText(head.subarray(0, 4096), encoding)) ? 'json' : 'csv';
+  return /^\s*(\[\s*[{["\]]|\{\s*["}])/.test(headText(head.subarray(0, 4096), encoding)) ? 'json' : 'csv';
 };
 
 /** @throws EncodingError, OperatorError if the file is not a table, and errors from `node:fs` */
@@ -60,7 +61,8 @@ export const openTable = async (path: string, options: FormatOptions): Promise<O
         : format === 'json'
           ? await jsonTable(source, encoding)
           : await csvTable(source, encoding, options);
-  return { ...opened, found: [...opened.found, ...packed] };
+  const assumed = options.isEncodingAssumed ? ['whose encoding is a guess; if letters are wrong, use --encoding'] : [];
+  return { ...opened, found: [...opened.found, ...packed, ...assumed] };
 };
 
 const NAMES: Readonly<Record<string, string>> = {
@@ -86,7 +88,8 @@ const headingsFound = (
 
 const csvTable = async (source: Source, encoding: string, options: CsvOptions): Promise<OpenedTable> => {
   const text = headText(source.head, encoding);
-  if (text.includes('\0')) throw new OperatorError('it is not text: it contains zero bytes');
+  if (text.includes('\0'))
+    throw new OperatorError('it contains zero bytes: remove them, or set the encoding with --encoding');
   const { dialect, firstLine, hasHeader, sample } = layoutOf(text, source.isWholeHead, options);
   const { separator, quote, lineEnd } = dialect;
 
@@ -138,7 +141,9 @@ const headingsFor = (
 ): readonly string[] => {
   const headings = named.map((heading) => heading.trim());
   const isFirstUnnamed =
-    headings.length > 1 && headings.length === width - 1 && rows.every((cells) => cells.at(-1) !== '');
+    headings.length > 1 &&
+    rows.length > 0 &&
+    rows.every((cells) => cells.length === headings.length + 1 && cells.at(-1) !== '');
   const more = Array<string>(Math.max(width - headings.length, 0)).fill('');
   return isFirstUnnamed ? ['', ...headings] : [...headings, ...more];
 };

@@ -282,7 +282,7 @@ export const readTable = async (path: string, options: TableOptions): Promise<Re
     return new ImportedTable(opened, options, pass, problems);
   } catch (error) {
     if (error instanceof EncodingError && error.mayBeOther && options.encoding === undefined) {
-      return await readTable(path, { ...options, encoding: 'windows-1252' });
+      return await readTable(path, { ...options, encoding: 'windows-1252', isEncodingAssumed: true });
     }
     if (error instanceof CsvSyntaxError) {
       return problems.refuse([

@@ -223,6 +223,26 @@ describe('readTable(path, options)', () => {
       expect(rows[0]).to.deep.equal({ column_1: 'Fiat', mpg: 32.5, cyl: 4 });
     });
 
+    it('keeps values under their headings if only some rows have an extra cell', async () => {
+      const { rows } = await read('id,a,b\n1,2\n2,3,4\n3,4,5,6\n');
+      expect(rows).to.deep.equal([
+        { id: 1, a: 2, b: null, column_4: null },
+        { id: 2, a: 3, b: 4, column_4: null },
+        { id: 3, a: 4, b: 5, column_4: 6 },
+      ]);
+    });
+
+    it('ignores the Ctrl-Z at the end of files from DOS', async () => {
+      expect((await read('id,v\n1,2\n\u001a')).rows).to.deep.equal([{ id: 1, v: 2 }]);
+    });
+
+    it('reports an encoding that is only a guess', async () => {
+      const found = async (options?: Partial<TableOptions>) =>
+        (await read(Buffer.from('id,name\n1,\xc3\xcf\n', 'latin1'), options)).found.join();
+      expect(await found()).to.match(/WINDOWS-1252.*is a guess; if letters are wrong, use --encoding/);
+      expect(await found({ encoding: 'windows-1251' })).not.to.include('guess');
+    });
+
     it('fills short rows with null, and reports them and quotes inside cells', async () => {
       const { rows, notes } = await read('id,a,b\n1,5" pipe,x\n2\n');
       expect(rows).to.deep.equal([
@@ -299,7 +319,10 @@ describe('readTable(path, options)', () => {
         'line 2: must be an object; a table is an array of objects, or one object per line',
       ]);
       expect((await errorsOf('{"a":1}\n{"a":}\n'))[0]).to.match(/^line 2: is not JSON/);
-      expect((await errorsOf('[{"a":1},\n{"b":2'))[0]).to.match(/it was cut short/);
+      for (const cut of ['[{"a":1},\n{"b":2', '[{"a":1},\n', '[{"a":1}\n'])
+        expect((await errorsOf(cut)).join()).to.match(/^line \d: .* it was cut short/);
+      for (const array of ['[[1,2],[3,4]]', '["a","b"]'])
+        expect((await errorsOf(array)).join()).to.match(/^line 1: must be an object; a table is an array of objects/);
     });
   });
 
@@ -524,6 +547,15 @@ describe('readTable(path, options)', () => {
       expect((await errorsOf(content)).join()).to.include(unequal);
     expect((await read('{"id":1,"tags":["x"]}\n{"id":2,"tags":["y","z"]}')).rows).to.have.length(2);
     expect((await read('{"a":[1,2]}\n{"a":[3,4]}')).rows).to.have.length(2);
+    const advice = /extract the array, such as with jq '.features'/;
+    expect((await errorsOf('{"type":"X","features":[{"id":1}]}')).join()).to.match(advice);
+  });
+
+  it('reads the array of objects in an object without other fields, such as a response of this API', async () => {
+    expect((await read('{"data":[{"id":1,"v":"x"},{"id":2,"v":"y"}]}')).rows).to.deep.equal([
+      { id: 1, v: 'x' },
+      { id: 2, v: 'y' },
+    ]);
   });
 
   it('reads a first line of dates as a row, and reports headings without letters', async () => {
