@@ -20,13 +20,12 @@ const { date, dateTime, nullable, record, text } = schemas;
 
 type Level = ComponentState['status'];
 
-/** Sorted from best to worst. */
+/** From best to worst. */
 const LEVELS: readonly Level[] = ['operational', 'unknown', 'degraded', 'outage'];
 
 const worst = (levels: readonly Level[]): Level =>
   levels.reduce((a, b) => (LEVELS.indexOf(a) > LEVELS.indexOf(b) ? a : b), 'operational');
 
-/** Formats a time according to RFC 3339, without fractions of a second. */
 const timestamp = (time: Date): string => time.toISOString().replace(/\.\d+Z$/, 'Z');
 
 type Freshness = 'fresh' | 'late' | 'stale' | 'unknown';
@@ -92,7 +91,7 @@ const storage: CheckedComponent = {
     const problems: string[] = [];
     if (!health.storage.ok && health.storage.message) problems.push(health.storage.message);
     if (behind > 0) problems.push(`${behind} of ${states.length} sources are behind their schedule.`);
-    // A dataset without sources has no schedule, so it cannot be late.
+    // A dataset without sources has no schedule, so its data is never late.
     const known = states.length === 0 || states.some((state) => state !== 'unknown');
     return {
       status: problems.length > 0 ? 'degraded' : known ? 'operational' : 'unknown',
@@ -104,7 +103,7 @@ const storage: CheckedComponent = {
 
 type CheckedComponent = StatusComponent & Required<Pick<StatusComponent, 'check'>>;
 
-/** Returns the built-in components or their replacements, followed by all other components declared by plugins. */
+/** Plugins can replace the built-in components and add other components. */
 const componentsOf = (declared: readonly StatusComponent[]): readonly CheckedComponent[] => [
   ...[api, storage].map((own) => ({ ...own, ...declared.find(({ replaces }) => replaces === own.id) })),
   ...declared.filter((component): component is CheckedComponent => component.replaces === undefined),

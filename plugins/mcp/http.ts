@@ -1,17 +1,16 @@
-/** Implements MCP's streamable HTTP transport on Koa, without sessions: each POST contains one message. */
+/**
+ * Implements the streamable HTTP transport of MCP on Koa. There are no sessions, and each POST contains one message.
+ */
 import { createMcpHandler, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import type { Context } from 'koa';
 import { excerpt, type MountContext } from 'metro-forecast-api/plugin';
 import { mcpServer } from './server.js';
 import type { Tools } from './tools.js';
 
-/** Request headers forwarded to the SDK. `Authorization` is left out, because the key has already been checked. */
+/** Request headers forwarded to the SDK. The key was already checked, so `Authorization` is not forwarded. */
 const FORWARDED = /^(accept|content-type|content-length|mcp-.+)$/;
 
-/**
- * Response headers that are not copied from the SDK's response. Node sets them, based on the body and on whether the
- * connection stays open.
- */
+/** Response headers of the SDK that are dropped. Node sets them for the actual body and connection. */
 const SET_BY_NODE: ReadonlySet<string> = new Set(['content-length', 'connection']);
 
 export const respond = async (ctx: Context, tools: Tools, mount: MountContext): Promise<void> => {
@@ -22,7 +21,7 @@ export const respond = async (ctx: Context, tools: Tools, mount: MountContext): 
     return;
   }
   const handler = createMcpHandler(() => mcpServer(tools, mount), {
-    // The list of tools does not change while the service runs, so clients have nothing to subscribe to.
+    // The list of tools never changes while the service runs, so subscriptions would be useless.
     maxSubscriptions: 0,
   });
   const headers = Object.entries(ctx.req.headersDistinct).flatMap(([name, values = []]) =>
@@ -31,23 +30,23 @@ export const respond = async (ctx: Context, tools: Tools, mount: MountContext): 
   const response = await handler.fetch(new Request(`http://localhost${ctx.path}`, { method: ctx.method, headers }), {
     parsedBody: message,
   });
-  // This does not wait forever: without subscriptions, even event streams end after the response.
+  // Event streams end with the response, because subscriptions are disabled. Reading the whole text therefore
+  // terminates.
   const body = withShortErrors(await response.text());
   ctx.status = response.status;
   if (body !== '') ctx.body = body;
   for (const [name, value] of response.headers) if (!SET_BY_NODE.has(name)) ctx.set(name, value);
 };
 
-/** Large enough for any tool call. */
 const MAX_BODY_BYTES = 64 * 1024;
-/** Valid calls nest three levels deep, because tool arguments are scalars or a flat object. */
+/** Valid calls nest three levels deep. Their arguments are scalars or a flat object. */
 const MAX_DEPTH = 32;
 /**
- * Maximum number of values in a message. No tool has this many arguments. The limit exists because the SDK validates
- * every value, and validating an invalid value takes about a thousand times as long as parsing it.
+ * Maximum number of values in a message, far more than any tool has arguments. For an invalid value, validation in the
+ * SDK takes about a thousand times as long as parsing.
  */
 const MAX_VALUES = 250;
-/** The length of message ids is limited, because every response repeats the id. */
+/** Every response repeats the message's id, so long ids are rejected. */
 const MAX_ID_LENGTH = 128;
 
 const BATCH =
@@ -56,10 +55,7 @@ const TOO_DEEP = `The message has more than ${MAX_DEPTH} nested levels of arrays
 const TOO_MANY = `The message has more than ${MAX_VALUES} values in its arrays and objects.`;
 const LONG_ID = `The message id is longer than ${MAX_ID_LENGTH} characters.`;
 
-/**
- * Reads the message from the request. If the service is embedded, earlier middleware might already have parsed the
- * body.
- */
+/** Reads the message. Middleware of an application that embeds the service can have parsed the body already. */
 const readMessage = async (ctx: Context): Promise<ReturnType<typeof parsed>> => {
   const { body } = ctx.req as { readonly body?: unknown };
   if (body === undefined || !ctx.req.readableEnded) return parsed(await readBody(ctx));
@@ -70,12 +66,11 @@ const readMessage = async (ctx: Context): Promise<ReturnType<typeof parsed>> => 
 const readBody = async (ctx: Context): Promise<string> => {
   const chunks: Buffer[] = [];
   let size = 0;
-  // A plain `for await` would destroy the request and its socket when the loop throws the 413. The response and the log
-  // still need them.
+  // A plain `for await` would destroy the socket on a 413, before the response is sent.
   for await (const chunk of ctx.req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > MAX_BODY_BYTES) {
-      // The rest of the body stays unread. If the connection stayed open, it would be parsed as the next request.
+      // The rest of the body is never read. On a connection that stays open, Node would parse it as the next request.
       ctx.res.shouldKeepAlive = false;
       ctx.throw(413, `The message is larger than ${MAX_BODY_BYTES} bytes.`);
     }
@@ -90,7 +85,7 @@ interface RpcError {
   readonly data?: unknown;
 }
 
-/** @returns the message, or an error if it must not reach the SDK */
+/** @returns the message, or the error for a message that the SDK must not see */
 const parsed = (body: string): { readonly message?: unknown; readonly error?: RpcError } => {
   let message: unknown;
   try {
@@ -107,8 +102,8 @@ const checked = (message: unknown): ReturnType<typeof parsed> => {
 };
 
 /**
- * Returns an error message if the message must be rejected, otherwise undefined. A batch would make many requests but
- * count as one, deep nesting could overflow the stack, and a large number of values would take too long to validate.
+ * Returns an error message if the message must be rejected. A batch would count as one request, deep nesting could
+ * overflow the stack, and validating thousands of values would take too long.
  */
 const messageError = (message: unknown): string | undefined => {
   if (Array.isArray(message)) return BATCH;
@@ -116,7 +111,7 @@ const messageError = (message: unknown): string | undefined => {
   const { id } = message as { readonly id?: unknown };
   if (typeof id === 'string' && id.length > MAX_ID_LENGTH) return LONG_ID;
   let values = 0;
-  // Breadth-first, to stop early if the message is too wide or too deep.
+  // Checks one level of nesting at a time, to stop at the first limit that is exceeded.
   let level: object[] = [message];
   for (let depth = 1; level.length > 0; depth++) {
     if (depth > MAX_DEPTH) return TOO_DEEP;
@@ -133,21 +128,17 @@ const messageError = (message: unknown): string | undefined => {
   return undefined;
 };
 
-/**
- * Maximum length, in characters, of an error's message and of its data. The SDK's errors repeat every invalid value.
- */
+/** Maximum length of an error's message, and of its data, in characters. The SDK's errors quote every invalid value. */
 const LONGEST_ERROR = 500;
 
-/** @param body a response body from the SDK: JSON, or events with one line of JSON each */
+/** @param body response of the SDK, either JSON or events with one line of JSON each */
 const withShortErrors = (body: string): string =>
   body.replace(
     /^((?:data: )?)(\{(?!"result":).*\})$/gm,
     (_, before: string, json: string) => before + shortError(json),
   );
 
-/**
- * Shortens an error's message, and removes the error's data if the data is too long. Returns other messages unchanged.
- */
+/** Shortens an error's message and drops data that is too long. Successful results are returned unchanged. */
 const shortError = (json: string): string => {
   const { id, error } = JSON.parse(json) as { readonly id: unknown; readonly error?: RpcError };
   if (error === undefined) return json;
@@ -164,19 +155,18 @@ export interface BrowserOptions {
   readonly allowedHosts: readonly string[] | null;
 }
 
-/** Origins of pages served from this machine, such as the MCP inspector. */
+/** Pages served from the same machine, such as the MCP inspector. */
 const LOCAL = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
 
 const withoutPort = (host: string): string => host.replace(/:\d*$/, '').toLowerCase();
 
 /**
- * Rejects requests from web pages on other sites, including sites whose host name was made to resolve to this machine
- * (DNS rebinding).
+ * Rejects requests from web pages of other sites. The check of the host name prevents DNS rebinding.
  * @throws an http-error with status 403, as the protocol requires
  */
 export const checkBrowser = (ctx: Context, { allowedOrigins, allowedHosts }: BrowserOptions): void => {
   const { origin, host = '' } = ctx.req.headers;
-  // Only browsers send an Origin header, and they send it with every POST.
+  // Browsers send an Origin header with every POST, and other clients usually send none.
   if (origin !== undefined && !LOCAL.test(origin) && !allowedOrigins.includes(origin)) {
     ctx.throw(
       403,

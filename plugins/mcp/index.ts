@@ -1,12 +1,11 @@
 /**
- * Serves the API's endpoints as tools for AI assistants at `/mcp`, using the Model Context Protocol. API keys and rate
- * limits apply.
+ * Serves the endpoints of the API at `/mcp` as tools for AI assistants, using the Model Context Protocol. API keys and
+ * rate limits apply.
  */
 import { ApiError, definePlugin, errors, version } from 'metro-forecast-api/plugin';
 import { checkBrowser, respond } from './http.js';
 import { MAX_ANSWER_BYTES, type Tools, toolsOf } from './tools.js';
 
-/** MCP request headers that clients in browsers send. */
 const MCP_HEADERS = ['Mcp-Protocol-Version', 'Mcp-Session-Id', 'Mcp-Method', 'Mcp-Name', 'Last-Event-ID'];
 
 export default definePlugin({

@@ -4,7 +4,7 @@ import { MAX_ANSWER_BYTES, type Tools, toolsOf } from './tools.js';
 
 const INSTRUCTIONS = 'Read-only tools, one per API endpoint. Each result is the JSON that the endpoint returns.';
 
-/** Creates an MCP server, which keeps no state between calls. */
+/** Creates an MCP server. The server keeps no state between calls. */
 export const mcpServer = (tools: Tools, { info, request }: Pick<MountContext, 'info' | 'request'>): Server => {
   const server = new Server(
     { name: info.name, version },
@@ -16,8 +16,8 @@ export const mcpServer = (tools: Tools, { info, request }: Pick<MountContext, 'i
 };
 
 /**
- * Serves the tools over standard input and output until `close` is called, for assistants that start the service
- * themselves. While the tools are being served, nothing else may write to standard output.
+ * Serves the tools over standard input and output, for assistants that start the service as a child process. Any other
+ * output on standard output would break the protocol.
  */
 export const serveOverStdio = async (context: MountContext): Promise<{ close(): Promise<void> }> => {
   const { serveStdio } = await import('@modelcontextprotocol/server/stdio');

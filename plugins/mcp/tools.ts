@@ -17,16 +17,16 @@ export type Ask = MountContext['request'];
 export interface Tools {
   readonly list: Tool[];
   /**
-   * Requests the tool's route. An API error is returned as a result with `isError`.
-   * @throws ProtocolError `InvalidParams` for an unknown tool; the message suggests the nearest name
+   * Calls a tool by requesting its route. API errors become results with `isError`.
+   * @throws ProtocolError with code `InvalidParams` for an unknown tool
    */
   call(ask: Ask, name: string, given?: Arguments): Promise<CallToolResult>;
 }
 
-/** Default maximum size of a result, in bytes. A result of this size fits into a model's context. */
+/** Default maximum size of a result, in bytes. Larger results would not fit into a model's context. */
 export const MAX_ANSWER_BYTES = 256 * 1024;
 
-/** Not offered as a tool, because the document is long and repeats the tools' schemas. */
+/** The OpenAPI document is not a tool, because it is long and repeats the schemas of all tools. */
 const OPENAPI_OPERATION = 'getOpenApi';
 
 /** @param maxAnswerBytes if a result is larger, the tool returns an error that asks for a narrower call */
@@ -58,11 +58,10 @@ export const toolsOf = (routes: readonly Route[], maxAnswerBytes: number): Tools
 const text = (content: string) => [{ type: 'text' as const, text: content }];
 const errorResult = (sentence: string): CallToolResult => ({ content: text(sentence), isError: true });
 
-/** Exposes a route as a tool whose arguments are the route's parameters. */
 class RouteTool {
   readonly #inPath: ReadonlyMap<string, Parameter>;
   readonly #inQuery: ReadonlyMap<string, Parameter>;
-  /** Parameter names by argument name. */
+  /** Maps argument names to parameter names. */
   readonly #parameters: ReadonlyMap<string, string>;
 
   constructor(
@@ -95,7 +94,7 @@ class RouteTool {
     };
   }
 
-  /** Checks only what would make a request impossible. The route validates everything else. */
+  /** Checks only whether the request can be built. The route validates the values. */
   argumentErrors(given: Arguments): string[] {
     const values = this.#valuesOf(given);
     const unfit = [...values].flatMap(([argument, value]) => {
@@ -112,7 +111,10 @@ class RouteTool {
     return [...unfit, ...missing];
   }
 
-  /** Returns the request target. Unknown arguments go into the query, so that the API's error suggests a known name. */
+  /**
+   * Returns the request target. Unknown arguments become query parameters, so that the API's error suggests a valid
+   * name.
+   */
   target(given: Arguments): string {
     const values = new Map(
       [...this.#valuesOf(given)].map(([argument, value]) => [this.#parameterName(argument), value]),
@@ -130,7 +132,10 @@ class RouteTool {
     return `The result is ${bytes} bytes long, but the limit is ${maxBytes}. ${advice}`;
   }
 
-  /** Returns arguments and filters as text, except null and empty strings, which models send for omitted arguments. */
+  /**
+   * Formats arguments and filters as text. Models send null or an empty string for arguments that they omit, so these
+   * are dropped.
+   */
   #valuesOf(given: Arguments): Map<string, string> {
     const { [FILTERS]: filters, ...others } = given;
     const all = this.#filters && typeof filters === 'object' ? { ...others, ...filters } : given;
@@ -156,7 +161,7 @@ class RouteTool {
   }
 }
 
-/** The argument that groups the filters of a list endpoint. */
+/** Name of the argument that contains the filters of a list. */
 const FILTERS = 'filters';
 type Filters = NonNullable<NonNullable<Route['parameters']>['filters']>;
 
@@ -182,34 +187,35 @@ const missingArgument = (argument: string, { description, example }: Parameter):
   `The argument "${argument}" is required: ${description}${example === undefined ? '' : ` Example: "${example}".`}`;
 
 /**
- * Encodes a value as one path segment. The first character is always percent-encoded, so that the value cannot be
- * mistaken for a dot segment or for a literal segment of another route's path.
+ * Encodes a value as one path segment. Encoding the first character prevents values such as `..` or the name of another
+ * route from changing the path.
  */
 const segment = (value: string): string =>
   encodeURIComponent(value).replace(/^[^%]/, (first) => `%${first.charCodeAt(0).toString(16)}`);
 
-/** Formats an API error as text. A single detail is not listed, because the message already includes it. */
 const errorText = (body: string): string => {
   const { error, code, details = [] } = JSON.parse(body) as { error: string; code: string; details?: ErrorDetail[] };
   const errors = details.length > 1 ? details.map(({ name, issue }) => `- ${name}: ${issue}`) : [];
   return [`${error} (${code})`, ...errors].join('\n');
 };
 
-/** Assistants accept names of up to 64 characters from `[A-Za-z0-9_-]`. */
+/** Assistants accept names of at most 64 characters from `[A-Za-z0-9_-]`. */
 const MAX_LENGTH = 64;
 const HASH_LENGTH = 8;
 
-/** Turns `listMarkets` into `list_markets`. Each capital gets an underscore, so `listXY` and `listXy` stay distinct. */
+/**
+ * Converts `listMarkets` to `list_markets`. Each capital gets its own underscore, so that `listXY` and `listXy` get
+ * different names.
+ */
 export const toolName = (operationId: string): string =>
   operationId.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** Turns `price[gte]` into `price_gte`. */
+/** Converts `price[gte]` to `price_gte`. */
 export const argumentName = (parameter: string): string =>
   parameter.replace(/[^A-Za-z0-9_-]+/g, '_').replace(/^_+|_+$/g, '');
 
 /**
- * Gives each id a unique name, using `derive`. If a name is empty, too long or derived from several ids, a hash of the
- * id is appended. Names therefore do not depend on the order of the ids.
+ * Derives a unique name for each id. A hash of the id is appended to names that are empty, too long or ambiguous. A counter instead of the hash would make the names depend on the order of the ids.
  * @returns a map from names to ids
  */
 export const uniqueNames = (ids: readonly string[], derive: (id: string) => string): ReadonlyMap<string, string> => {

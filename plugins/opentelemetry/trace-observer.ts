@@ -37,12 +37,14 @@ interface TraceOptions {
 
 const BATCH = 512;
 
-/** Maximum length of an attribute, in characters. Without it, a path or host could be as long as a request head. */
+/**
+ * Maximum length of an attribute, in characters. Callers control the path and the host, which can be kilobytes long.
+ */
 const MAX_VALUE_LENGTH = 1024;
 
 /**
- * Timeout for the last export. Shorter than the timeout for closing stores, so that the export does not delay a
- * shutdown.
+ * Timeout for the last export, in milliseconds. The store timeout is longer, so an unreachable backend does not delay
+ * the shutdown.
  */
 const FLUSH_MS = 1500;
 
@@ -87,10 +89,10 @@ export const traceObserver = (options: TraceOptions, { logger, info }: ObserverC
   };
 };
 
-/** `ExportResultCode.SUCCESS` of `@opentelemetry/core`, which is not a dependency of this project. */
+/** Value of `ExportResultCode.SUCCESS` in `@opentelemetry/core`, which is not a direct dependency. */
 const SUCCESS = 0;
 
-/** Wraps an exporter so that an outage is logged once, not once per failed batch. */
+/** Logs an outage of the backend once instead of once per failed batch. */
 const reportingExporter = (exporter: SpanExporter, logger: Logger): SpanExporter => {
   let lost = 0;
   return {
@@ -118,8 +120,8 @@ const contextOf = (parent: TraceParent | null): Context => {
 };
 
 /**
- * The methods of RFC 9110, plus PATCH and QUERY. Other methods are recorded as `_OTHER`, because callers can invent any
- * number of names.
+ * Methods of RFC 9110, plus PATCH and QUERY. All other methods are recorded as `_OTHER`, because callers can send
+ * arbitrary names.
  */
 const KNOWN_METHODS: ReadonlySet<string> = new Set(
   'CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT QUERY TRACE'.split(' '),
@@ -128,13 +130,13 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set(
 /** Matches `host[:port]`. The host can be an IPv6 address in brackets. */
 const HOST = /^\[?(.*?)\]?(?::(\d+))?$/;
 
-/** Rejected requests (4xx) are not failures of the service. */
+/** Responses with a 4xx status are errors of the caller. */
 const isFailure = ({ status }: FinishedRequest): boolean => status >= 500;
 
 const spanName = ({ method, route }: FinishedRequest): string =>
   [KNOWN_METHODS.has(method) ? method : 'HTTP', route].filter(Boolean).join(' ');
 
-/** Leaves out the query, the client address and the user agent, as the log does. */
+/** Like the log, spans do not contain the query, the client address or the user agent. */
 const attributesOf = (request: FinishedRequest): Attributes => {
   const { id, method, route, path, host, httpVersion, status, key, snapshot, cached } = request;
   const known = KNOWN_METHODS.has(method);

@@ -18,26 +18,31 @@ export interface PageFile {
   readonly type: string;
 }
 
-/** Files by name. Names are paths relative to the page's address, and mirror `plugins/`: `pages/shared/dom.js`. */
+/**
+ * Files by name. A name is a path relative to the page's address, such as `pages/shared/dom.js`. Names mirror the
+ * folders in `plugins/`.
+ */
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
-/** The shared files. Do not rename the folder: the scripts of every page import `../../pages/shared/dom.js`. */
+/**
+ * Folder of the shared files. Its name must not change: the scripts of every page import `../../pages/shared/dom.js`.
+ */
 const SHARED = join(packageRoot, 'plugins', 'pages');
 
-/** Maps a folder in `dist/` to its source folder, because browser code is not compiled. */
+/** Converts a folder in `dist/` to its source folder, because browser code is not compiled. */
 const sourceFolder = (folder: URL): string => {
   const path = fileURLToPath(folder);
   return existsSync(path) ? path : path.replace(/(.*[\\/])dist[\\/]/, '$1');
 };
 
-/** Matches block comments on lines of their own. Such comments make up about a fifth of the scripts and styles. */
+/** Block comments that occupy whole lines. About a fifth of the scripts and styles is comments. */
 const COMMENTS = /^[ \t]*\/\*(?:(?!\*\/)[\s\S])*\*\/[ \t]*$/gm;
 
 const readFile = (path: string): PageFile => {
   const bytes = readFileSync(path);
   const hasComments = /^\.(js|css)$/.test(extname(path));
   return {
-    // Line breaks are kept, so that the line numbers in stack traces stay correct.
+    // Line breaks are kept, so that line numbers in stack traces stay correct.
     bytes: hasComments
       ? Buffer.from(bytes.toString().replace(COMMENTS, (comment) => comment.replace(/[^\n]+/g, '')))
       : bytes,
@@ -46,7 +51,7 @@ const readFile = (path: string): PageFile => {
   };
 };
 
-/** @param path relative to `plugins/pages`: `shared/tokens.css` */
+/** @param path relative to `plugins/pages`, such as `shared/tokens.css` */
 export const readSharedFile = (path: string): PageFile => readFile(join(SHARED, path));
 
 const filesIn = (folder: string, name: string): [string, PageFile][] =>
@@ -55,9 +60,9 @@ const filesIn = (folder: string, name: string): [string, PageFile][] =>
     .map((path) => [posix.join(name, path.replaceAll('\\', '/')), readFile(join(folder, path))]);
 
 /**
- * Reads the shared files and the files in a page's own folder.
+ * Reads the shared files and the files in the folder of a page.
  * @param name prefix for the names of the folder's files
- * @param more additional files: names mapped to paths on disk
+ * @param more paths of additional files on disk, by name
  * @throws Error from `node:fs` if a file cannot be read
  */
 export const readPageFiles = (folder: URL, name: string, more: Readonly<Record<string, string>> = {}): PageFiles =>
@@ -67,12 +72,12 @@ export const readPageFiles = (folder: URL, name: string, more: Readonly<Record<s
     ...Object.entries(more).map(([file, path]): [string, PageFile] => [file, readFile(path)]),
   ]);
 
-/** Resolves a path relative to the file `from`. Returns a file name. */
+/** Resolves a path that is relative to the file `from`. */
 export const resolveName = (from: string, path: string): string => posix.join(posix.dirname(from), path);
 
 /**
- * Matches `import ... from './x.js'` (on one or several lines), `export ... from` and `import './x.js'`, but not
- * comments.
+ * Matches `import ... from './x.js'`, also on several lines, `export ... from` and `import './x.js'`. Comments do not
+ * match.
  */
 const IMPORT = /^(?:import|export|\}) ?[^'\n]*'(\.[^']+)';$/gm;
 

@@ -8,7 +8,9 @@ import { packageRoot } from '../../core/util/package.js';
 import { type PageFile, type PageFiles, readPageFiles } from './page-files.js';
 import { documents, Template } from './template.js';
 
-/** Allows scripts, styles and requests from the page's origin. Forbids inline code, `eval` and HTML from strings. */
+/**
+ * Allows scripts, styles and requests of the page's origin. Inline code, `eval` and HTML from strings are forbidden.
+ */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -21,49 +23,49 @@ const POLICY = [
   "trusted-types 'none'",
 ];
 
-/** @param ancestors origins that may embed this page in a frame. Default: none */
+/** @param ancestors origins that may show this page in a frame. Default: none */
 const pagePolicy = (ancestors: readonly string[] = []): string =>
   [...POLICY, `frame-ancestors ${ancestors.length > 0 ? ancestors.join(' ') : "'none'"}`].join('; ');
 
 /**
- * Policy sent with the files that a page loads. The browser applies the page's policy to them, so this one can be
- * short.
+ * Policy of the files that a page loads. Browsers apply the policy of the page to them, so this policy only matters if
+ * a file is opened directly.
  */
 const FILE_POLICY = "default-src 'none'; frame-ancestors 'none'";
 
-/** Browsers revalidate on every use, so that a new release is visible immediately. Unchanged files cost only a 304. */
+/** Browsers revalidate on every use, so that users see a new release immediately. Unchanged files cost only a 304. */
 const REVALIDATED = 'no-cache';
-/** For addresses that contain the digest of all files. The content at such an address never changes. */
+/** Applies to addresses that contain the digest of all files, because their content never changes. */
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
 export interface Page {
-  /** The page's address: `/tables`. */
+  /** Address of the page, such as `/tables`. */
   readonly path: string;
-  /** Used as the text of links to the page, and as the page's name in the log. */
+  /** Text of links to the page, and the name of the page in the log. */
   readonly summary: string;
-  /** Folder with the page's own files: `new URL('./browser/', import.meta.url)`. */
+  /** Folder with the page's own files, such as `new URL('./browser/', import.meta.url)`. */
   readonly folder: URL;
   /**
-   * Path under which the folder's files are served, relative to the page's address. The shared files are served under
-   * `pages`, so a script in `tables/browser` imports `../../pages/shared/dom.js`.
+   * Path of the folder's files, relative to the address of the page. The shared files are in `pages`, so a script in
+   * `tables/browser` imports `../../pages/shared/dom.js`.
    */
   readonly at: string;
   /**
-   * Folder of the HTML templates, relative to the page's address, like `at`: `index.html` is served at `path`, and
-   * `embed.html` at `path/embed`. Default: `at`.
+   * Folder of the HTML templates, with the same base as `at`. `index.html` is served at `path`, and `embed.html` at
+   * `path/embed`. Default: `at`.
    */
   readonly templates?: string;
-  /** Additional files. Maps names relative to the page's address to paths on disk. */
+  /** Paths of additional files on disk, by their name relative to the address of the page. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Additional values for the templates, by placeholder: `script` for `{{script}}`. */
+  /** Additional values for the templates, by placeholder. The key `script` replaces `{{script}}`. */
   readonly values?: Readonly<Record<string, string>>;
-  /** Origins that may embed a page in a frame. Keys are page names relative to `path`, such as `embed`. */
+  /** Origins that may show a page in a frame. The keys are page names relative to `path`, such as `embed`. */
   readonly framedBy?: Readonly<Record<string, readonly string[]>>;
   /** Returns the page's contribution to the front page. */
   readonly frontPage?: (context: FrontPageContext) => Promise<FrontPageContent>;
 }
 
-/** Maximum number of cached renderings. There is one for each public path, and proxies use only a few paths. */
+/** Maximum number of pages in the cache. There is a page for each public path, and proxies use only a few paths. */
 const MOST_FILLED = 20;
 
 const digestOf = (files: PageFiles): string => {
@@ -72,7 +74,7 @@ const digestOf = (files: PageFiles): string => {
   return digest.digest('base64url').slice(0, 12);
 };
 
-/** Returns the templates in a folder by page name. The name of `index.html` is empty. */
+/** Returns the templates in a folder by page name. The name of the page `index.html` is empty. */
 const templatesIn = (files: PageFiles, folder: string, values: Page['values']): Map<string, Template> =>
   new Map(
     [...files.keys()]
@@ -81,8 +83,7 @@ const templatesIn = (files: PageFiles, folder: string, values: Page['values']): 
   );
 
 /**
- * Returns a mount that serves a page with its scripts and styles. All files are read immediately, so the service does
- * not start if one is missing.
+ * Creates a mount that serves a page with its scripts and styles. The files are read immediately, so that a missing file prevents the start of the service.
  * @throws Error if a file cannot be read or an imported file does not exist
  */
 export const pageMount = (page: Page): Mount => {
@@ -108,8 +109,8 @@ export const pageMount = (page: Page): Mount => {
     contentSecurityPolicy: pagePolicy(),
     ...(frontPage && { frontPage }),
     handler(ctx, context) {
-      // During a rolling update, a page might request files from a different release. Those responses must not be
-      // cached.
+      // During a rolling update, a page can request files of another release. The response must not be cached under
+      // that address.
       const [, requested, name = ''] = /^(?:(v-[\w-]{12})\/)?(.*)$/s.exec(ctx.path.slice(path.length + 1)) ?? [];
       const template = requested === undefined ? pages.get(name) : undefined;
       const source = template ?? (name.endsWith('.html') ? undefined : files.get(name));
@@ -129,7 +130,7 @@ export const pageMount = (page: Page): Mount => {
 
 const GUIDES = 'pages/guides';
 
-/** Replaces the default script of guides. `folder` and `at` are the same as in `Page`. */
+/** Replaces the default script of guides. `folder` and `at` have the same meaning as in `Page`. */
 interface GuideScript {
   readonly folder: URL;
   readonly at: string;
@@ -137,9 +138,9 @@ interface GuideScript {
 }
 
 /**
- * Returns a mount that serves a Markdown document as a web page. The browser formats the Markdown.
- * @param path under the API reference, which lists the guides: `/docs/csv`
- * @param document path of the document in `docs/`: `reference/formats.md`
+ * Creates a mount that serves a Markdown document as a web page. A script in the browser formats the Markdown.
+ * @param path path below the API reference, such as `/docs/csv`
+ * @param document path of the document in `docs/`, such as `reference/formats.md`
  */
 export const guidePage = (path: string, summary: string, document: string, script?: GuideScript): Mount => {
   const mount = pageMount({

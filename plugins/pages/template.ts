@@ -11,12 +11,12 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character]!);
 
-/** The path of the sign-in page, which is not listed in the navigation. */
+/** Path of the sign-in page, which the navigation does not list. */
 export const SIGN_IN = '/sign-in';
 
 /**
- * Lists pages and guides separately. A guide is a page whose path is under another page's path. Mounts without a
- * content security policy are not pages: they serve other protocols.
+ * Returns pages and guides. A guide is a page below the path of another page. Mounts without a content security policy
+ * serve other protocols and are not pages.
  */
 export const pagesOf = ({
   mounts,
@@ -28,10 +28,7 @@ export const pagesOf = ({
   return { pages: all.filter((page) => !isGuide(page)), guides: all.filter(isGuide) };
 };
 
-/**
- * Maps each guide to its Markdown document in `docs/`. Guides use this map to turn links between documents into links
- * between pages.
- */
+/** The Markdown document in `docs/` of each guide. Links between documents become links between guides. */
 export const documents = new WeakMap<Mount, string>();
 
 const listItem = (page: Mount, publicPath: string): string => {
@@ -44,11 +41,11 @@ const listItem = (page: Mount, publicPath: string): string => {
 const listOf = (pages: readonly Mount[], publicPath: string): string =>
   pages.map((page) => listItem(page, publicPath)).join('');
 
-/** Returns preload links, so that the browser loads all modules in parallel instead of discovering them one by one. */
+/** Returns preload links for all modules. Without them, the browser would discover the modules one after another. */
 const preloadsOf = (modules: readonly string[], root: string): string =>
   modules.map((name) => `<link rel="modulepreload" href="${escapeHtml(`${root}/${name}`)}">`).join('');
 
-/** Formats the limits for callers without a key, such as `60 requests per minute`. */
+/** Formats the limits of callers without a key, such as `60 requests per minute`. */
 export const limitsText = ({ limit, quotas }: NonNullable<MountContext['anonymous']>): string =>
   [
     [limit, 'minute'],
@@ -83,9 +80,9 @@ const replaceValues = (html: string, values: Readonly<Record<string, string>>): 
 const REFERENCE = /\b(src|href)="(\.[^"]+)"/g;
 
 /**
- * An HTML file with placeholders: `{{head}}`, `{{service}}`, `{{owner}}`, `{{title}}`, `{{base}}` (the API's base
- * path), `{{mount}}` (the page's address), `{{preloads}}`, and `{{links}}` and `{{guides}}` (list items). Relative
- * references to other files are replaced by the addresses under which the files are served.
+ * An HTML file with the placeholders `{{head}}`, `{{service}}`, `{{owner}}`, `{{title}}`, `{{base}}` (the base path of
+ * the API), `{{mount}}` (the address of the page), `{{preloads}}`, and `{{links}}` and `{{guides}}` (list items).
+ * Relative references become the addresses under which the files are served.
  */
 export class Template {
   readonly #file: PageFile;
@@ -110,7 +107,7 @@ export class Template {
     this.#modules = [...new Set(scripts.flatMap((script) => importsOf(files, script)))];
   }
 
-  /** @param page `root`: the path under which the page's files are served */
+  /** @param page `root`: path of the page's files */
   fill(
     page: { readonly path: string; readonly title: string; readonly root: string },
     context: MountContext,

@@ -19,15 +19,15 @@ interface Table {
   readonly path: string;
   readonly title: string;
   readonly columns: readonly Column[];
-  /** Path template for a single row, such as `/permits/{id}`. */
+  /** Path template of a row, such as `/permits/{id}`. */
   readonly key: string;
   readonly rows: readonly Row[];
-  /** Number of rows in the table, or undefined if the store cannot count them. */
+  /** Undefined if the store cannot count the rows. */
   readonly total: number | undefined;
   readonly newest: string | undefined;
 }
 
-/** Maximum number of rows read per table. The front page reads each table once per snapshot. */
+/** Maximum number of rows that the front page reads from each table, once per snapshot. */
 const MOST_ROWS = 10_000;
 const MOST_TABLES = 12;
 const MOST_COLUMNS_NAMED = 8;
@@ -65,7 +65,6 @@ const tablesOf = async ({ get, list }: FrontPageContext): Promise<Table[]> => {
   return (await Promise.all(tables)).filter((table) => table !== undefined);
 };
 
-/** Returns the latest date in the first date column. */
 const newestDate = (columns: readonly Column[], rows: readonly Row[]): string | undefined => {
   const column = columns.find(isDate);
   const days = column ? rows.flatMap((row) => (row[column[0]] as string | null) ?? []) : [];
@@ -76,7 +75,7 @@ type Rows = Pick<Table, 'rows' | 'total'>;
 
 const sizeOf = ({ rows, total }: Rows): number => total ?? rows.length;
 
-/** @param moreThan prefix used if the total is unknown because the table has more rows than were read */
+/** @param moreThan prefix for an unknown total; the table then has more rows than were read */
 const sizeText = (of: Rows, moreThan: string): string =>
   `${of.total === undefined ? moreThan : ''}${count(sizeOf(of))}`;
 
@@ -122,7 +121,7 @@ const summaryOf = (tables: readonly Table[]): Finding[] => {
   ];
 };
 
-/** Two dates are in the same period if their first 10, 7 or 4 characters are equal. */
+/** Length of the prefix that dates in the same period have in common. */
 const PERIODS = [
   [10, 'day'],
   [7, 'month'],
@@ -135,15 +134,15 @@ interface Bars {
   readonly values: readonly (readonly [period: string, value: number])[];
 }
 
-/** Returns the shortest period that needs at most `MOST_BARS` bars, or years if none does. */
+/** Returns the shortest period that needs at most `MOST_BARS` bars. The longest period is a year. */
 const periodOf = (days: readonly string[]) =>
   PERIODS.find(([length]) => new Set(days.map((day) => day.slice(0, length))).size <= MOST_BARS) ?? PERIODS[2];
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /**
- * Counts the rows in each period. If the date is part of the key, the counts would all be about the same, so the bars
- * show the mean of the first numeric column instead.
+ * Counts the rows in each period. If the key contains the date, all counts would be similar. The bars then show the
+ * mean of the first numeric column.
  */
 const barsOf = ({ columns, rows, title, total, key }: Table): Bars | undefined => {
   const time = columns.find(isDate);
@@ -174,7 +173,7 @@ const barsOf = ({ columns, rows, title, total, key }: Table): Bars | undefined =
 
 const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [960, 360, 70, 34, 14];
 
-/** Returns a step of 1, 2 or 5 times a power of ten that gives the axis about four lines. */
+/** Returns a step of 1, 2 or 5 times a power of ten that results in about four lines on the axis. */
 const stepOf = (range: number): number => {
   const power = 10 ** Math.floor(Math.log10(range / 4));
   return power * ([1, 2, 5].find((factor) => factor * power * 5 >= range) ?? 10);

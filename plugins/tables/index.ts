@@ -1,4 +1,4 @@
-/** Serves collections as tables, with filters, sorting and paging derived from their declarations. */
+/** Serves collections as tables. Filters, sorting and paging follow from the declaration of each collection. */
 import { type Collection, definePlugin, OperatorError, readDeclarations, version } from 'metro-forecast-api/plugin';
 import { tableRoutes } from './routes.js';
 

@@ -1,4 +1,4 @@
-/** Serves web pages at `/tables` for the tables of the plugin `tables`: lists, charts and single rows. */
+/** Serves the web pages at `/tables` for browsing the tables of the plugin `tables`. */
 import { definePlugin, pageMount, version } from 'metro-forecast-api/plugin';
 import { tablesFrontPage } from './front-page.js';
 

@@ -31,8 +31,8 @@ export const rowNotFound = defineError({
 const pascal = (name: string): string => name.replaceAll(/(?:^|_)([a-z0-9])/g, (_, letter) => letter.toUpperCase());
 
 /**
- * Maps each value of the parameter `sort` to the order that it selects. The value is the shortest prefix of the order
- * that no earlier order uses.
+ * Maps each value of the parameter `sort` to an order. The value is the shortest prefix of the order that no earlier
+ * order uses.
  */
 export const sortNames = (orders: readonly (readonly string[])[]): ReadonlyMap<string, readonly string[]> => {
   const names = new Map<string, readonly string[]>();
@@ -44,7 +44,7 @@ export const sortNames = (orders: readonly (readonly string[])[]): ReadonlyMap<s
   return names;
 };
 
-/** Returns the schema of a field without its default and examples, for use as a parameter. */
+/** Returns the schema of a field for use as a parameter. Defaults and examples apply only to the field. */
 const schemaOf = (schema: JsonSchema, field: string): JsonSchema => {
   const {
     default: _,
@@ -58,7 +58,7 @@ const schemaOf = (schema: JsonSchema, field: string): JsonSchema => {
 export interface Table {
   readonly collection: Collection<Row>;
   readonly path: string;
-  /** The table's name in PascalCase, used in operation ids. */
+  /** Name of the table in PascalCase, used in operation ids. */
   readonly operation: string;
   /** Maps values of the parameter `sort` to orders. */
   readonly orders: ReadonlyMap<string, readonly string[]>;
@@ -66,13 +66,13 @@ export interface Table {
   readonly row: JsonSchema;
 }
 
-/** Maximum number of columns listed in a message. */
+/** Maximum number of columns that an error message lists. */
 const MOST_LISTED = 20;
 
-/** Paths of other endpoints in a service with tables. */
+/** Paths of endpoints that are not tables. */
 const RESERVED: readonly string[] = ['health', 'ready', 'status', 'totals', 'usage'];
 
-/** Returns an error message if a table cannot have this name, otherwise undefined. */
+/** Returns an error message if the name is reserved. */
 export const tableNameError = (name: string): string | undefined =>
   RESERVED.includes(name) ? `a table must not be called "${name}": the service has an endpoint /${name}` : undefined;
 
@@ -92,20 +92,19 @@ export const tableRoutes = (declared: Collection): Route[] => {
     operation,
     orders,
     example,
-    // The parameter `fields` can remove every column outside the key.
+    // Columns outside the key are optional, because the parameter `fields` can exclude them.
     row: { title: `${operation}Row`, ...schema, required: key },
   };
   return [listRoute(table), rowRoute(table), totalsRoute(table)];
 };
 
-/** Normalizes `q`, so that searches for the same words share a cached response. */
+/** Normalizes `q`, so that searches for the same words share a response in the cache. */
 export const withWords = <I extends { readonly q?: Scalar | boolean }>(input: I): I =>
   input.q === undefined ? input : { ...input, q: wordsOf(input)!.join(' ') };
 
 export const wordsOf = ({ q }: { readonly q?: Scalar | boolean }): readonly string[] | undefined =>
   selection.wordsIn(q as string | undefined);
 
-/** Returns the parameter `q` if the table has text columns. */
 export const searchParameter = (collection: Collection): { readonly q?: Parameter } => {
   const fields = selection.searchedFields(collection);
   if (fields.length === 0) return {};
@@ -211,7 +210,7 @@ const rowRoute = ({ collection, path, operation, example, row }: Table): Route =
   return dataRoute({
     path: `${path}/${key.map((field) => `{${field}}`).join('/')}`,
     operationId: `get${operation}`,
-    // A key column named `as_of` would clash with the parameter for vintages.
+    // A key column named `as_of` would conflict with the parameter of the same name.
     vintages: !key.includes('as_of'),
     summary: `A single row of ${name}`,
     parameters: { path: Object.fromEntries(key.map((field) => [field, parameter(field)])) },

@@ -25,7 +25,7 @@ const measuresFor = (of: string | undefined): readonly Measure[] => (of === unde
 /** Maximum number of columns in `by`. */
 const MOST_COLUMNS = 2;
 
-/** Maps each measure to a column name, appending underscores while the table already has a column with that name. */
+/** Assigns a name to each measure. Underscores are appended while the table has a column with the same name. */
 const measureNames = (columns: readonly string[]): Readonly<Record<Measure, string>> => {
   const free = (name: string): string => (columns.includes(name) ? free(`${name}_`) : name);
   return Object.fromEntries(MEASURES.map((measure) => [measure, free(measure)])) as Record<Measure, string>;
@@ -39,7 +39,7 @@ const MEANINGS: Readonly<Record<Measure, string>> = {
   max: 'Largest number. Null if there are no numbers.',
 };
 
-/** Makes the schema of an optional column nullable, because rows without a value form a group with the value null. */
+/** Makes an optional column nullable, because rows without a value form a group whose value is null. */
 const groupColumn = (schema: JsonSchema, isRequired: boolean): JsonSchema => {
   const types = [schema['type']].flat();
   if (isRequired || types.includes('null')) return schema;
@@ -47,7 +47,7 @@ const groupColumn = (schema: JsonSchema, isRequired: boolean): JsonSchema => {
   return { ...schema, type: [...types, 'null'], ...(Array.isArray(values) && { enum: [...values, null] }) };
 };
 
-/** Rounds a number to 15 significant digits, to hide binary rounding errors that depend on the order of summation. */
+/** Rounds to 15 significant digits. Rounding errors in the last digits would depend on the order of summation. */
 const rounded = (value: number): number => (Number.isSafeInteger(value) ? value : Number(value.toPrecision(15)));
 
 const measuresOf = ({ count, numbers }: Group): Readonly<Record<Measure, number | null>> => {

@@ -3,7 +3,7 @@ import { linkTo, placeOf } from './parts.js';
 
 /** @typedef {import('./model.js').Model} Model */
 
-/** In pixels from the top of the window. The current part is the last one that starts above this line. */
+/** Distance from the top of the window, in pixels. The contents mark the last part that starts above this line. */
 const READING_LINE = 140;
 
 /** @param {string} title @param {readonly (readonly [place: string, text: string, code?: boolean])[]} links */
@@ -40,7 +40,7 @@ export const contentsOf = ({ groups, changes }) => [
   ]),
 ];
 
-/** Scrolls the contents until the link is visible. @param {HTMLElement} nav @param {HTMLElement} link */
+/** @param {HTMLElement} nav @param {HTMLElement} link */
 const reveal = (nav, link) => {
   const { top, bottom } = link.getBoundingClientRect();
   const box = nav.getBoundingClientRect();
@@ -48,7 +48,10 @@ const reveal = (nav, link) => {
   else if (bottom > box.bottom - 40) nav.scrollTop += bottom - box.bottom + 40;
 };
 
-/** Marks the current part in the contents and stores the part in the address, so that a reload returns to it. */
+/**
+ * Marks the part that the user is reading in the contents. The address also names this part, so that a reload returns
+ * to it.
+ */
 export const followReading = () => {
   const nav = find('#contents');
   const parts = [...document.querySelectorAll('[data-part]')];
@@ -58,7 +61,7 @@ export const followReading = () => {
   let naming;
   const name = () => {
     const here = decodeURIComponent(location.hash.slice(1));
-    // The address might already refer to an element inside the current part.
+    // The address can refer to an element inside the part, and it must keep doing so.
     if (here === current || here.startsWith(`${current}/`)) return;
     history.replaceState(history.state, '', linkTo(current));
   };
@@ -78,7 +81,7 @@ export const followReading = () => {
     naming = first
       ? undefined
       : setTimeout(() => {
-          // A link or the search might have changed the address in the meantime.
+          // A link or the search can change the address during the delay.
           if (location.hash === hash) name();
         }, 300);
   };
@@ -99,7 +102,7 @@ export const followReading = () => {
   mark();
 };
 
-/** Turns the contents into a drawer on narrow screens. The button, Escape, a link or a click outside closes it. */
+/** Makes the contents a drawer on narrow screens. The button, the Escape key, a link or a click outside closes it. */
 export const startDrawer = () => {
   const button = find('#open-contents');
   const side = find('#side');

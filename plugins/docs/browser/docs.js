@@ -1,4 +1,4 @@
-/** Entry point of the API reference. Builds the page from the OpenAPI document. */
+/** Entry point of the API reference. It builds the page from the OpenAPI document. */
 import { getJson } from '../../pages/shared/api.js';
 import { find, focusOnSlash, h } from '../../pages/shared/dom.js';
 import { inline } from '../../pages/shared/markdown.js';
@@ -33,7 +33,7 @@ const partsOf = (model) => {
   ];
 };
 
-/** Scrolls to the element that the address refers to, marks it, and opens the `details` elements around it. */
+/** Scrolls to the element that the address refers to and marks it. Closed `details` around the element are opened. */
 const aim = () => {
   const place = decodeURIComponent(location.hash.slice(1));
   const target = place === '' ? null : document.getElementById(place);
@@ -46,10 +46,10 @@ const aim = () => {
   target.scrollIntoView({ behavior: 'instant' });
 };
 
-/** Loads the search when the search box first gets the focus. @param {Model} model */
+/** Loads the search code only when the search box first gets the focus. @param {Model} model */
 const startSearchOnFocus = (model) => {
   const input = /** @type {HTMLInputElement} */ (find('#search'));
-  /** The last key pressed while the search was loading. @type {string | undefined} */
+  /** @type {string | undefined} */
   let pressed;
   const remember = (/** @type {KeyboardEvent} */ { key }) => {
     pressed = key;
@@ -78,7 +78,7 @@ const show = async () => {
     document.title = `${model.title} – reference`;
     find('#parts').replaceChildren(...contentsOf(model));
     main.replaceChildren(...partsOf(model));
-    // The browser could not scroll to the element in the address, because the page had not created it yet.
+    // The element in the address did not exist when the browser tried to scroll to it.
     aim();
     addEventListener('hashchange', aim);
     followReading();
@@ -88,7 +88,7 @@ const show = async () => {
   }
 };
 
-// Closed `details` elements would not be printed.
+// Browsers do not print the content of closed `details`.
 addEventListener('beforeprint', () => {
   for (const details of document.querySelectorAll('main .text details')) details.setAttribute('open', '');
 });

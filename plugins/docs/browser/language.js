@@ -25,7 +25,7 @@ const choose = (name) => {
   try {
     localStorage.setItem(KEY, name);
   } catch {
-    // If the browser does not allow pages to store data, the choice is lost when the page is closed.
+    // Browsers can forbid pages to store data. The choice then lasts until the page is closed.
   }
   const address = new URL(location.href);
   address.searchParams.set('lang', name);
@@ -33,15 +33,16 @@ const choose = (name) => {
   dispatchEvent(new Event('languagechange-of-samples'));
 };
 
-/** @param {() => void} listener called when the language changes */
+/** @param {() => void} listener called when the user chooses another language */
 export const onLanguage = (listener) => addEventListener('languagechange-of-samples', listener);
 
-/** Creates radio buttons for the language of all samples. @param {string} name of the group, unique on the page */
+/** Creates radio buttons for choosing the language of all samples. @param {string} name name of the radio group, unique on the page */
 export const languageChoice = (name) => {
   const inputs = Object.entries(LANGUAGES).map(([value, { name: text }]) => {
     const input = h('input', { type: 'radio', name, value, checked: value === chosen });
     input.addEventListener('change', () => {
-      // The new language changes the height of the samples above. Scrolling keeps this control in place.
+      // Samples above this control change their height with the language. Scrolling by the difference keeps the control
+      // in place.
       const before = input.getBoundingClientRect().top;
       choose(value);
       scrollBy({ top: input.getBoundingClientRect().top - before, behavior: 'instant' });

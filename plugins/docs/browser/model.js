@@ -1,6 +1,6 @@
 /**
- * Converts the OpenAPI document to the data that the page shows: endpoints by group, and errors and headers without
- * duplicates.
+ * Converts the OpenAPI document to the model that the page shows. Endpoints are grouped, and each error and header is
+ * listed once.
  */
 
 /** @typedef {Record<string, any>} Any */
@@ -21,13 +21,13 @@
  *   groups: Group[], operations: Operation[], errors: ErrorKind[], errorFields: Field[], headers: Header[], changes: Change[] }} Model
  */
 
-/** Maximum nesting depth of fields, because schemas can be recursive. */
+/** Maximum nesting depth of fields. Schemas can be recursive. */
 const DEEPEST = 6;
 
 /**
  * @param {Any} document
  * @param {Any} value
- * @returns {Any} for a `$ref`: its target, merged with the keywords next to the `$ref`; otherwise the value
+ * @returns {Any} the value, or the target of its `$ref` merged with the keywords next to `$ref`
  */
 const resolve = (document, value) => {
   const { $ref, ...own } = value;
@@ -42,7 +42,10 @@ const resolve = (document, value) => {
 /** @param {unknown} value */
 const shown = (value) => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
 
-/** Describes schema keywords in words. @type {readonly (readonly [string, (value: any) => string])[]} */
+/**
+ * Keywords of JSON Schema and the text that describes each of them.
+ * @type {readonly (readonly [string, (value: any) => string])[]}
+ */
 const LIMITS = [
   ['format', (value) => `format ${shown(value)}`],
   ['pattern', (value) => `pattern ${shown(value)}`],
@@ -86,7 +89,7 @@ const fieldsOf = (document, given, depth = 0) => {
   const variants = variantsOf(schema);
   if (variants) {
     const fields = variants.flatMap((one) => fieldsOf(document, one, depth));
-    // A field that occurs in several variants is listed only once.
+    // Several variants can have the same field.
     return fields.filter(({ name }, index) => fields.findIndex((field) => field.name === name) === index);
   }
   if (schema['items']) return fieldsOf(document, schema['items'], depth);
@@ -140,7 +143,6 @@ const operationOf = (document, path, operation) => {
     needsKey: (security ?? document['security'] ?? []).some((/** @type {object} */ one) => Object.keys(one).length > 0),
     parameters: parameters.map((/** @type {Any} */ one) => parameterOf(document, one)),
     answer: success['description'] ?? '',
-    // Binary formats have no example and are left out.
     contents: contents.flatMap(([type, { example }]) => (example === undefined ? [] : [{ type, example }])),
     type: typeOf(document, schema),
     fields: fieldsOf(document, schema),
@@ -172,7 +174,7 @@ const errorsOf = (document, operations) => {
 };
 
 /**
- * Returns the headers that all endpoints share, and the headers of individual endpoints.
+ * Collects the headers that endpoints share and the headers of single endpoints.
  * @param {Any} document @returns {Header[]}
  */
 const headersOf = (document) => {

@@ -37,8 +37,7 @@ const entry = (place, { name, type, limits, description }, { mark, children = []
 /**
  * @param {string} place
  * @param {readonly Field[]} fields
- * @param {Set<string>} [listed] types whose fields are already listed further up. The function adds the types that it
- *   expands
+ * @param {Set<string>} [listed] types whose fields are already on the page; the function adds the types that it lists
  * @returns {HTMLElement}
  */
 export const fieldList = (place, fields, listed) =>
@@ -46,7 +45,7 @@ export const fieldList = (place, fields, listed) =>
     'ul',
     { class: 'entries' },
     ...fields.map((field) => {
-      // If an envelope has only one field, such as `data`, the field's children are expanded.
+      // Shows the rows' fields directly if an envelope has only one field, such as `data`.
       const rows = field.type.replace(/^array of /, '');
       const open = listed !== undefined && fields.length === 1 && !listed.has(rows);
       if (open) listed.add(rows);
@@ -77,7 +76,7 @@ const parameterList = (id, title, parameters) =>
 const responseFields = ({ id, type, fields }, listed) => {
   if (fields.length === 0) return [];
   const again = listed.has(type);
-  // Types without a title are all called `object`, so the name does not identify their fields.
+  // Types without a title are all named `object`, so this name does not identify a type.
   if (type !== 'object') listed.add(type);
   const list = fieldList(placeOf(id, 'fields'), fields, listed);
   if (!again) return [list];

@@ -63,7 +63,6 @@ export const introduction = ({ title, version, summary, description, about }) =>
     ),
   );
 
-/** Shows a form for entering a key, or a notice if a key is already stored. */
 const keyPlace = () => {
   const place = h('div');
   const show = () =>

@@ -2,17 +2,17 @@ import { copyButton, h } from '../../pages/shared/dom.js';
 
 /** @typedef {import('../../pages/shared/dom.js').Children} Children */
 
-/** Returns the id of an element, such as `/listBooks/fields/isbn`. @param {...string} path */
+/** Joins the parts of an element's id, such as `/listBooks/fields/isbn`. @param {...string} path */
 export const placeOf = (...path) => `/${path.join('/')}`;
 
 /** @param {string} place */
 export const linkTo = (place) => `#${place.split('/').map(encodeURIComponent).join('/')}`;
 
-/** Creates a name that links to its own place on the page. @param {string} place @param {...Children} children */
+/** Creates a name that links to its own entry on the page. @param {string} place @param {...Children} children */
 export const nameLink = (place, ...children) => h('a', { class: 'name', href: linkTo(place) }, ...children.flat());
 
 /**
- * Creates a section. Without an aside, the text takes the full width.
+ * Creates a section. If there is no aside, the text takes the full width.
  * @param {{ place: string, title: string, level?: 'h2' | 'h3', id?: string }} heading
  * @param {Children} text
  * @param {Children} [aside] samples, shown next to the text
@@ -31,7 +31,7 @@ export const section = ({ place, title, level = 'h2', id }, text, aside = []) =>
   );
 
 /**
- * Creates radio buttons styled as a single switch.
+ * Creates a group of radio buttons that looks like a switch.
  * @param {string} legend
  * @param {readonly { input: Node, text: string }[]} choices
  */
@@ -43,7 +43,6 @@ export const radios = (legend, choices) =>
     ...choices.map(({ input, text }) => h('label', {}, input, h('span', {}, text))),
   );
 
-/** Keywords to highlight in samples, in all languages. */
 const KEYWORDS = new Set(
   ['import', 'from', 'const', 'await', 'if', 'not', 'throw', 'new', 'library', 'raise', 'print', 'curl'].concat([
     'true',
@@ -55,7 +54,7 @@ const KEYWORDS = new Set(
 const TOKEN =
   /(https?:\/\/[^\s'"]+|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|(\b[A-Za-z_]\w*\b)|(-?\b\d[\d.]*(?:[eE][+-]?\d+)?\b)/g;
 
-/** Highlights strings, numbers and keywords. @param {string} code @returns {Children} */
+/** @param {string} code @returns {Children} */
 export const coloured = (code) => {
   /** @type {import('../../pages/shared/dom.js').Child[]} */
   const parts = [];
@@ -74,7 +73,6 @@ export const coloured = (code) => {
 export const exampleText = (example) => (typeof example === 'string' ? example : JSON.stringify(example, null, 2));
 
 /**
- * Creates a dark panel with a header.
  * @param {string} label for screen readers
  * @param {Children} head
  * @param {Children} body
@@ -99,7 +97,7 @@ export const codePanel = (label, title, code) =>
 export const codeBlock = (label, code) =>
   h('pre', { tabindex: '0', role: 'group', 'aria-label': label }, h('code', {}, ...[code].flat()));
 
-/** Explains why there is no response. @param {string} title @param {Children} text */
+/** @param {string} title @param {Children} text */
 export const problem = (title, text) =>
   panel(
     'Response to your request',

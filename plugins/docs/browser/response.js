@@ -4,7 +4,7 @@ import { codeBlock, coloured, linkTo, panel, placeOf, problem, unreachable } fro
 
 /** @typedef {import('./model.js').Operation} Operation */
 
-/** Longer responses are cut off, because megabytes of text slow the browser down. */
+/** Longer responses are truncated, because browsers are slow at displaying megabytes of text. */
 const SHOWN_CHARACTERS = 20_000;
 
 /** @param {string} text @param {string} type */
@@ -96,11 +96,11 @@ const keyNeeded = () => {
 };
 
 /**
- * Sends a request. The promise never rejects.
+ * Sends a request and shows the response. The promise never rejects.
  * @param {Operation} operation
  * @param {{ target: string, query: readonly (readonly [string, string])[] }} call
- * @param {() => void} close called when the user wants to see the example again
- * @returns {Promise<HTMLElement>} the response, or the reason why there is none
+ * @param {() => void} close called when the user closes the response
+ * @returns {Promise<HTMLElement>} a panel with the response, or with the reason why there is no response
  */
 export const respond = async (operation, { target, query }, close) => {
   if (operation.needsKey && !mayCall()) return keyNeeded();

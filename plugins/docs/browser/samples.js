@@ -5,9 +5,9 @@ import { keyVariable } from '../../pages/shared/api.js';
  *   text: boolean }} Call `url` excludes the query; `text`: whether the response is not JSON
  */
 
-/** Returns a string literal that is valid in JavaScript, Python and R. @param {string} value */
+/** JSON strings are also valid string literals in JavaScript, Python and R. @param {string} value */
 const quoted = (value) => JSON.stringify(value);
-/** Quotes a value for the shell, if necessary. @param {string} value */
+/** @param {string} value */
 const word = (value) => (/^[\w.,:/=@%+-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`);
 
 /** @param {Call} call */
@@ -37,7 +37,7 @@ const python = ({ url, query, needsKey, text }) =>
     `print(response.${text ? 'text' : 'json()'})`,
   ].join('\n');
 
-/** Quotes an argument name for R, if necessary. @param {string} name */
+/** R needs backticks around names that contain other characters. @param {string} name */
 const argument = (name) => (/^[A-Za-z.][\w.]*$/.test(name) ? name : `\`${name}\``);
 
 /** @param {Call} call */
@@ -70,7 +70,10 @@ const typescript = ({ url, query, needsKey, text }) =>
     `console.log(await response.${text ? 'text' : 'json'}());`,
   ].join('\n');
 
-/** Keys are used in addresses. @type {Readonly<Record<string, { name: string, write: (call: Call) => string }>>} */
+/**
+ * The keys also appear in addresses, as in `?lang=curl`.
+ * @type {Readonly<Record<string, { name: string, write: (call: Call) => string }>>}
+ */
 export const LANGUAGES = {
   curl: { name: 'curl', write: curl },
   python: { name: 'Python', write: python },

@@ -69,7 +69,7 @@ export const entriesOf = ({ groups, operations, errors, headers, changes }) => [
 ];
 
 /**
- * Lists the guides and their headings. A guide's Markdown is served under the guide's URL.
+ * Lists the guides and their headings, read from each guide's Markdown.
  * @returns {Promise<Entry[]>}
  */
 const guideEntries = async () => {
@@ -96,14 +96,14 @@ const guideEntries = async () => {
   return (await Promise.all(guides)).flat();
 };
 
-/** Lists the service's other pages and the views in their navigation. @returns {Promise<Entry[]>} */
+/** Lists the other pages of the service and the views that they link to. @returns {Promise<Entry[]>} */
 const pageEntries = async () => {
   const links = /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll('.top .end a')]);
   const pages = links.map(async (link) => {
     const page = link.textContent ?? '';
     const response = await fetch(link.href);
     const text = response.ok ? await response.text() : '';
-    // The page's content security policy forbids parsing text as HTML, so the links are found with a regular expression.
+    // The content security policy forbids parsing text as HTML.
     const views = [...text.matchAll(/<a href="(#\/[^"]+)"(?: title="([^"]*)")?>([^<]+)<\/a>/g)];
     return [
       { kind: 'page', name: page, where: '', text: '', href: link.href, rank: 2 },
@@ -120,5 +120,5 @@ const pageEntries = async () => {
   return (await Promise.all(pages)).flat();
 };
 
-/** Loads the entries that are not part of the API reference. @returns {Promise<Entry[]>} */
+/** Loads the entries for everything outside the API reference. @returns {Promise<Entry[]>} */
 export const remoteEntries = async () => (await Promise.all([guideEntries(), pageEntries()])).flat();

@@ -5,7 +5,7 @@ import { entriesOf, remoteEntries } from './search-entries.js';
 /** @typedef {import('./search-entries.js').Entry} Entry */
 
 const MOST_RESULTS = 12;
-/** Maximum number of results with the same name. Many lists have fields with the same name. */
+/** Maximum number of results with the same name. Fields such as `id` occur in many lists. */
 const MOST_OF_ONE_NAME = 3;
 
 /** @param {string} text */
@@ -33,7 +33,7 @@ export const search = (entries, query) => {
       else if (more.some((one) => one.startsWith(word))) total += 4;
       else return 0;
     }
-    // If two names match equally well, the shorter one is more likely to be meant.
+    // The shorter of two equally good names is the more likely one.
     return total + (plain(name) === whole ? 40 : 0) - name.length / 100;
   };
   /** @type {Map<string, number>} */
@@ -73,7 +73,7 @@ const resultList = (input, onpick) => {
       h('span', { class: 'kind' }, kind),
       h('span', { class: 'what' }, name, where ? h('span', { class: 'where' }, where) : null),
     );
-    // Keeps the focus in the input. Losing the focus would close the list before the click.
+    // Without this, the input would lose the focus and the list would close before the click.
     option.addEventListener('pointerdown', (event) => event.preventDefault());
     option.addEventListener('click', () => onpick(entry));
     return option;
@@ -112,7 +112,7 @@ const resultList = (input, onpick) => {
 /**
  * Starts the search in a search box that already has the focus.
  * @param {HTMLInputElement} input @param {import('./model.js').Model} model
- * @param {() => void} aim called if the user picks the entry that is already open
+ * @param {() => void} aim called if the user picks the entry that the address already refers to
  */
 export const startSearch = (input, model, aim) => {
   const note = find('#found-note');

@@ -13,7 +13,7 @@ const field = (operation, parameter, onchange) => {
   const { name, schema, required, example, operators } = parameter;
   const id = `${operation.id}-${name}`;
   const values = schema['enum'] ?? (schema['type'] === 'boolean' ? [true, false] : undefined);
-  // Required parameters start with example values, so that the first request succeeds.
+  // Example values let users send a first request without filling in anything.
   const first = required ? (example ?? '') : '';
   const control = values
     ? h(
@@ -63,7 +63,10 @@ const callOf = ({ path, needsKey }, filled) => {
   return { url: `${location.origin}${basePath}${target}`, target, query, needsKey, text };
 };
 
-/** Shows the example response from the OpenAPI document, in a choice of formats. @param {Operation} operation */
+/**
+ * Shows the example response from the OpenAPI document. The user can choose its format.
+ * @param {Operation} operation
+ */
 const exampleResponse = ({ id, contents }) => {
   const label = 'Example response';
   const shown = h('div');
@@ -101,7 +104,7 @@ const parameterFields = (fields) =>
         h('div', { class: 'fields' }, ...fields.map(({ element }) => element)),
       );
 
-/** Creates a form that sends a request and shows the response. @param {Operation} operation @returns {HTMLElement} */
+/** @param {Operation} operation @returns {HTMLElement} */
 export const tryIt = (operation) => {
   const code = h('div');
   const answer = h('div', { class: 'answer', role: 'status' });

@@ -1,6 +1,5 @@
 /**
- * Reads the fragment of the address. `#/books/9780141439587?show=all` has the parts `books` and `9780141439587` and
- * the query `show=all`.
+ * Reads the fragment of the address. For example, `#/books/9780141439587?show=all` consists of two parts and a query.
  * @returns {{ parts: string[], query: URLSearchParams }}
  */
 export const readAddress = () => {
@@ -14,14 +13,14 @@ export const readAddress = () => {
 
 /** @param {readonly string[]} parts @param {URLSearchParams} [query] */
 export const addressOf = (parts, query = new URLSearchParams()) => {
-  // Commas are used in lists and need no escaping in a fragment.
+  // Commas separate the values of lists. They need no escaping in a fragment.
   const asked = query.size > 0 ? `?${query}`.replaceAll('%2C', ',') : '';
   return `#/${parts.map(encodeURIComponent).join('/')}${asked}`;
 };
 
 /**
  * @param {URLSearchParams} query changed in place
- * @param {Record<string, string | null>} choices null or an empty string removes the choice
+ * @param {Record<string, string | null>} choices null or an empty string deletes the parameter
  */
 export const setChoices = (query, choices) => {
   for (const [name, value] of Object.entries(choices)) {
@@ -31,7 +30,7 @@ export const setChoices = (query, choices) => {
 };
 
 /**
- * Stores the user's choices in the address. This adds no history entry, so Back returns to the previous view.
+ * Stores the user's choices in the address without a history entry, so Back still returns to the previous view.
  * @param {Parameters<typeof setChoices>[1]} choices
  */
 export const keepInAddress = (choices) => {
@@ -40,5 +39,5 @@ export const keepInAddress = (choices) => {
   history.replaceState(history.state, '', addressOf(parts, query));
 };
 
-/** Splits a comma-separated list. @param {string | null} list */
+/** @param {string | null} list */
 export const listIn = (list) => (list ?? '').split(',').filter(Boolean);

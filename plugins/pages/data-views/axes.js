@@ -1,8 +1,8 @@
-/** @param {string} date @returns {number} milliseconds since 1970 */
+/** @param {string} date @returns {number} in milliseconds since 1970 */
 export const timeOf = (date) => Date.parse(`${date}T00:00:00Z`);
 
 /**
- * Returns about `count` round values within a range, and the number of decimals needed to show them.
+ * Returns about `count` round values within a range, and the number of decimals for displaying them.
  * @param {number} low @param {number} high @param {number} count
  */
 export const roundTicks = (low, high, count) => {
@@ -18,12 +18,12 @@ export const roundTicks = (low, high, count) => {
 };
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-/** Width of a label including its margin, in pixels. */
+/** Width of a label with its margin, in pixels. */
 const LABEL_WIDTH = 62;
 
 /** @typedef {{ date: string, text: string }} DateTick */
 
-/** @param {number} first year @param {number} last year @param {number} room number of labels @returns {DateTick[]} */
+/** @param {number} first year @param {number} last year @param {number} room number of labels that fit @returns {DateTick[]} */
 const yearTicks = (first, last, room) => {
   const step = [1, 2, 5, 10, 20, 50].find((one) => (last - first) / one <= room) ?? 100;
   const ticks = [];
@@ -36,7 +36,7 @@ const yearTicks = (first, last, room) => {
 /** @param {string} date @returns {number} months since year 0 */
 const monthOf = (date) => Number(date.slice(0, 4)) * 12 + Number(date.slice(5, 7)) - 1;
 
-/** @param {string} first @param {string} last @param {number} room number of labels @returns {DateTick[]} */
+/** @param {string} first @param {string} last @param {number} room number of labels that fit @returns {DateTick[]} */
 const monthTicks = (first, last, room) => {
   const [from, until] = [monthOf(first), monthOf(last)];
   const step = [1, 3, 6, 12].find((one) => (until - from) / one <= room) ?? 12;
@@ -52,7 +52,7 @@ const monthTicks = (first, last, room) => {
 };
 
 /**
- * Returns yearly ticks if the range covers at least three years, otherwise monthly ticks.
+ * Returns ticks per year for at least three years, and ticks per month for shorter ranges.
  * @param {string} first @param {string} last @param {number} width in pixels
  */
 export const dateTicks = (first, last, width) => {

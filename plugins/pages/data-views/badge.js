@@ -1,6 +1,6 @@
 import { h } from '../shared/dom.js';
 
-/** CSS classes for the colours of labels. All other labels are neutral. */
+/** Colours of labels, as CSS classes. Labels that are not in the map are neutral. */
 const TONES = new Map([
   ...[...'ABCDF'].map((grade, index) => /** @type {const} */ ([grade, `grade-${index + 1}`])),
   ['expand', 'rise'],

@@ -2,12 +2,15 @@ import { paint, svg } from './svg.js';
 
 const [WIDTH, HEIGHT] = [150, 16];
 
-/** Hidden from screen readers, because the row also contains the values as text. @param {...SVGElement} children */
+/**
+ * Screen readers ignore the picture, because the row contains the same values as text.
+ * @param {...SVGElement} children
+ */
 const picture = (...children) =>
   svg('svg', { width: WIDTH, height: HEIGHT, viewBox: `0 0 ${WIDTH} ${HEIGHT}`, 'aria-hidden': 'true' }, ...children);
 
 /**
- * Draws a bar from zero to a value. `mark` is a second value, drawn as a line across the bar.
+ * Draws a bar from zero to a value. If there is a `mark`, a line across the bar shows this second value.
  * @param {number} value
  * @param {{ least?: number, most: number, color: string, mark?: number | null }} scale
  */
@@ -24,7 +27,7 @@ export const bar = (value, { least = 0, most, color, mark }) => {
 };
 
 /**
- * Draws an age as a dot on a line, with ticks at the ages at which a source becomes late and stale.
+ * Draws the age of a source as a dot on a line. Ticks show when the source becomes late and stale.
  * @param {number} age @param {number} late @param {number} stale
  */
 export const ageLine = (age, late, stale) => {

@@ -5,14 +5,16 @@ import { readoutOf } from './readout.js';
 /** @typedef {import('./drawing.js').ChartOptions} ChartOptions */
 /** @typedef {import('./drawing.js').Drawing} Drawing */
 
-/** Maximum height on screen, in pixels. */
+/** Maximum height on the screen, in pixels. */
 const MAX_HEIGHT = 340;
-/** Minimum height in a frame, in pixels. In a smaller frame, the page scrolls. */
+/** Minimum height in a frame, in pixels. Smaller frames scroll. */
 const MIN_HEIGHT = 120;
-/** Size in print. The width fits the printable area of A4 and Letter, and two charts fit on a Letter page. */
+/**
+ * Size of a printed chart, in pixels. The width fits on A4 and Letter paper, and a Letter page has room for two charts.
+ */
 const PAPER = { width: 680, height: 168 };
 
-/** Returns the height that remains in the frame for the chart. @param {HTMLElement} host */
+/** Returns the height of the frame minus the height of everything outside the chart. @param {HTMLElement} host */
 const heightInFrame = (host) => {
   const others = document.body.offsetHeight - host.offsetHeight;
   return Math.max(MIN_HEIGHT, innerHeight - others);
@@ -22,7 +24,7 @@ const heightInFrame = (host) => {
 const legend = (options) =>
   h('ul', { class: 'legend' }, ...legendOf(options).map(({ label, swatch }) => h('li', {}, swatch, label)));
 
-/** Returns the index of the date closest to the pointer. @param {Drawing} drawn @param {number} clientX */
+/** @param {Drawing} drawn @param {number} clientX */
 const nearestDate = ({ svg, dates, first, x }, clientX) => {
   const { left, width } = svg.getBoundingClientRect();
   const wanted = ((clientX - left) / width) * svg.viewBox.baseVal.width;
@@ -31,7 +33,7 @@ const nearestDate = ({ svg, dates, first, x }, clientX) => {
 };
 
 /**
- * Shows values when the pointer moves over the chart, and when the user presses an arrow key, Home or End.
+ * Shows values at the pointer and handles the arrow keys, Home and End.
  * @param {HTMLElement} host
  * @param {{ drawn: () => Drawing | undefined, last: number, show: (index: number) => void, clear: () => void }} chart
  *   `last`: index of the last date
@@ -48,8 +50,8 @@ const listen = (host, { drawn, last, show, clear }) => {
   };
   host.addEventListener('pointermove', showNearest);
   host.addEventListener('pointerdown', (event) => {
-    // With capture, values are still shown when the finger moves sideways out of the chart. Moving the finger up or
-    // down scrolls the page.
+    // The capture keeps showing values when the finger moves sideways out of the chart. Vertical movement scrolls the
+    // page.
     if (event.pointerType === 'touch') host.setPointerCapture(event.pointerId);
     showNearest(event);
   });
@@ -68,8 +70,7 @@ const listen = (host, { drawn, last, show, clear }) => {
 };
 
 /**
- * Redraws a chart when its width changes and for printing. In a frame, also redraws it when the available height
- * changes.
+ * Redraws a chart when its width changes, and for printing. A chart in a frame also follows the available height.
  * @param {HTMLElement} host
  * @param {(size: { width: number, height: number }) => Drawing} redraw
  * @param {AbortSignal} signal
@@ -91,7 +92,7 @@ const followSize = (host, redraw, signal) => {
   });
   resized.observe(host);
   if (isFramed) {
-    // Attributions are added below the chart later, which leaves less height for the chart.
+    // Attributions appear below the chart later, which reduces the height for the chart.
     resized.observe(document.body);
     addEventListener('resize', adapt, { signal });
   }
@@ -109,7 +110,7 @@ const followSize = (host, redraw, signal) => {
 };
 
 /**
- * Creates a chart with a legend. Users can read the values with the mouse, by touch or with the arrow keys.
+ * Creates a chart with a legend. The mouse, touch and the arrow keys show the values at a date.
  * @param {ChartOptions} options @param {AbortSignal} signal aborted when the chart is no longer needed
  */
 export const chart = (options, signal) => {

@@ -1,12 +1,12 @@
 import { h } from '../shared/dom.js';
 
-/** In years. 0 means all years. */
+/** Lengths of the visible period in years. 0 shows all years. */
 const SPANS = [5, 10, 20, 0];
 
 /**
  * @param {readonly string[]} dates
  * @param {number} years
- * @returns {string | undefined} the date that many years before the last date, or undefined to show all dates
+ * @returns {string | undefined} the first date to show, or undefined to show all dates
  */
 export const lastYears = (dates, years) => {
   const last = dates.at(-1);
@@ -14,7 +14,7 @@ export const lastYears = (dates, years) => {
 };
 
 /**
- * Creates radio buttons styled as a single switch.
+ * Creates a group of radio buttons that looks like a switch.
  * @template {string | number} Value
  * @param {{ legend: string, name: string, choices: readonly (readonly [value: Value, label: string])[], value: Value,
  *   onchange: (value: Value) => void }} options
@@ -57,7 +57,7 @@ export const labelledSelect = (id, label, options, value, onchange) => {
   return [h('label', { for: id }, label), field];
 };
 
-/** Creates a drop-down list with its label on the same line. @param {Parameters<typeof labelledSelect>} list */
+/** Creates a drop-down list. Its label is on the same line. @param {Parameters<typeof labelledSelect>} list */
 export const select = (...list) => h('div', { class: 'check' }, ...labelledSelect(...list));
 
 /** @param {string} id @param {string} label @param {boolean} checked @param {(checked: boolean) => void} onchange */

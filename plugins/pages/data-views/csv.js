@@ -1,7 +1,7 @@
-/** Maximum number of decimals. No source has more, and further digits are rounding errors. */
+/** Maximum number of decimals. No source publishes more, so further digits are rounding errors. */
 const DECIMALS = 6;
 
-/** Matches text that a spreadsheet would run as a formula. The API uses the same rule for its CSV. */
+/** Text that spreadsheets would execute as a formula. The same rule applies to the CSV of the API. */
 const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/u;
 
 /** @param {string | number | null | undefined} cell */
@@ -20,8 +20,8 @@ const quoted = (cell) => {
 export const csvOf = (rows) => [...rows.map((row) => row.map(quoted).join(',')), ''].join('\r\n');
 
 /**
- * Exports the visible part of a chart as CSV, with one column for the dates and one for each line.
- * @param {import('./drawing.js').ChartOptions} options @param {string} time the name of the date column
+ * Exports the visible part of a chart as CSV. Each line of the chart is a column.
+ * @param {import('./drawing.js').ChartOptions} options @param {string} time name of the date column
  */
 export const linesCsv = ({ dates, lines, from = '' }, time) =>
   csvOf([

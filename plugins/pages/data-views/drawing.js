@@ -5,11 +5,11 @@ import { FONT_FAMILY, FONT_SIZE, LINE_HEIGHT, paint, svg, textWidth } from './sv
 /**
  * @typedef {object} Line
  * @property {string} label
- * @property {string} [short] label at the end of the line, shown if there is room
+ * @property {string} [short] label at the end of the line, shown on wide charts
  * @property {readonly (number | null)[]} values one per date; null is a gap
  * @property {string} color a custom property, without `--`
  * @property {boolean} [dashed]
- * @property {boolean} [bars] whether to draw bars from zero instead of a line
+ * @property {boolean} [bars] whether to draw bars instead of a line
  *
  * @typedef {object} Band
  * @property {string} label
@@ -42,7 +42,7 @@ import { FONT_FAMILY, FONT_SIZE, LINE_HEIGHT, paint, svg, textWidth } from './sv
  */
 
 /**
- * Returns SVG path data for a line with gaps. A single value between two gaps becomes a dot.
+ * Returns SVG path data for a line with gaps. A single value between two gaps is drawn as a dot.
  * @param {readonly (number | null)[]} values @param {(index: number) => number} x @param {(value: number) => number} y
  */
 export const lineOf = (values, x, y) => {
@@ -58,7 +58,10 @@ export const lineOf = (values, x, y) => {
   return { path, dots };
 };
 
-/** Returns the outline of a contiguous part of a band. @param {readonly { x: number, low: number, high: number }[]} part */
+/**
+ * Returns the outline of a part of a band without gaps.
+ * @param {readonly { x: number, low: number, high: number }[]} part
+ */
 const outlineOf = (part) => {
   if (part.length === 0) return '';
   const [only] = part;
@@ -116,7 +119,7 @@ const valueAxis = ({ unitLines, ticks, tickTexts, low, y, plot }) => [
   }),
 ];
 
-/** Leaves out labels that would overlap the previous one. @param {Frame} frame */
+/** Omits labels that would overlap the previous label. @param {Frame} frame */
 const dateAxis = ({ start, end, x, plot, width, height }) => {
   const stroke = paint('muted');
   let free = 0;
@@ -194,7 +197,7 @@ const lineNames = (lines, { columns, y, plot, isNamed }) => {
 };
 
 /**
- * Draws lines, bars and bands over time as SVG, for the screen, for print and for saved images.
+ * Draws lines, bars and bands over time as SVG. The screen, printed pages and saved images use the same drawing.
  * @param {ChartOptions} options
  * @param {{ width: number, height: number }} size in pixels
  * @returns {Drawing}

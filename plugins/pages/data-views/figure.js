@@ -17,7 +17,7 @@ import { dataTable } from './table.js';
  * @typedef {{ file: string, text: () => string }} Shown a CSV file with the data that is shown
  * @typedef {object} Tools
  * @property {readonly Source[]} sources
- * @property {string} [remark] explains how the API responses differ from what the page shows
+ * @property {string} [remark] explains differences between the API responses and the page
  * @property {HTMLElement} [more] an additional link
  * @property {Picture} [picture]
  * @property {Shown} [shown]
@@ -25,7 +25,7 @@ import { dataTable } from './table.js';
  */
 
 /**
- * Creates a button that starts asynchronous work, and an element that shows an error if the work fails.
+ * Creates a button that starts asynchronous work, and an element that displays an error of this work.
  * @param {string} label @param {() => Promise<void>} work
  */
 const workButton = (label, work) => {
@@ -46,7 +46,7 @@ const workButton = (label, work) => {
 };
 
 /**
- * Text columns whose values can look like numbers, such as codes. The code samples read these columns as text.
+ * Text columns whose values can look like numbers, such as postal codes. The code samples read these columns as text.
  * @type {Set<string>}
  */
 export const textColumns = new Set();
@@ -85,14 +85,14 @@ const LANGUAGES = {
     ].join('\n'),
 };
 
-/** The chosen language applies to all API calls on the page. */
+/** All API calls on the page are shown in the language that the user chose last. */
 let language = 'curl';
 let calls = 0;
 
 /** @param {readonly Source[]} sources */
 const apiCalls = (sources) => {
   const targets = sources.map(({ target }) => target);
-  // The Python and R samples read CSV, so they only include endpoints that support it.
+  // The Python and R samples read CSV, so they omit endpoints without CSV.
   const csv = sources.flatMap(({ target, file }) => (file === undefined ? [] : [target]));
   const code = h('code');
   const show = () => {
@@ -120,7 +120,7 @@ const apiCalls = (sources) => {
   );
 };
 
-/** Returns the fragment of a link to a figure. @param {string | undefined} figure */
+/** Returns the fragment of a link to the figure. @param {string | undefined} figure */
 const hashOf = (figure) => {
   const { parts, query } = readAddress();
   if (figure === undefined) query.delete('figure');
@@ -129,7 +129,7 @@ const hashOf = (figure) => {
 };
 
 /**
- * Shows HTML for embedding the figure in other pages. Returns null if no origin is allowed to embed it.
+ * Shows HTML code for embedding the figure in other sites. Returns null if the service does not allow embedding.
  * @param {string} title @param {string | undefined} figure
  */
 const embedCode = (title, figure) => {
@@ -142,8 +142,7 @@ const embedCode = (title, figure) => {
   const code = h('code');
   return h(
     'details',
-    // The code is generated when the user opens the details, so that the address in the code contains the latest
-    // choices.
+    // The address in the code must contain the user's latest choices.
     { ontoggle: () => code.replaceChildren(text()) },
     h('summary', {}, 'Embed'),
     h(
@@ -196,7 +195,7 @@ export const dataTools = ({ sources, remark, more, picture, shown, figure }) =>
   );
 
 /**
- * Replaces the content of an element. Details that the user has opened, such as the API call, stay open.
+ * Replaces the content of an element. Details that the user has opened stay open.
  * @param {HTMLElement} place
  * @param {readonly HTMLElement[]} content
  */
@@ -213,7 +212,7 @@ export const replaceTools = (place, tools) => replaceContent(place, [dataTools(t
 const DECIMALS = 6;
 
 /**
- * Converts a chart's lines to a table with the latest date first.
+ * Converts the lines of a chart to a table. The latest date comes first.
  * @param {import('./drawing.js').ChartOptions} options
  * @param {string} time the label of the date column
  */
@@ -249,7 +248,7 @@ export const linesTable = ({ dates, lines, dateText }, time) => ({
 /** @template Row @param {Below<Row>} options */
 const belowChart = ({ title, table, ...tools }) => {
   const details = h('details', {}, h('summary', {}, 'Data as a table'));
-  // The table can have hundreds of rows, so it is created only when the user opens it.
+  // The table is created when the user opens it, because it can have hundreds of rows.
   const fill = () => details.append(dataTable({ caption: title, ...table }).element);
   details.addEventListener('toggle', fill, { once: true });
   return [dataTools(tools), details];
@@ -274,7 +273,7 @@ const figureOf = ({ title, note, figure }, ...content) =>
 export const chartFigure = ({ note, chart, ...below }) => figureOf({ note, ...below }, chart, ...belowChart(below));
 
 /**
- * Creates a figure whose tools and table can be updated, for example when the user changes what the chart shows.
+ * Creates a figure whose chart, tools and table can be replaced later.
  * @param {{ title: string, note: import('../shared/dom.js').Child, chart: HTMLElement }} options
  */
 export const changingFigure = ({ title, note, chart }) => {

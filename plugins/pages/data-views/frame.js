@@ -6,12 +6,12 @@ import { FONT_SIZE, LINE_HEIGHT, textWidth, wrap } from './svg.js';
 
 /** Maximum width of a bar, in pixels. */
 export const BAR_WIDTH = 60;
-/** Each bar fills this fraction of its slot. */
+/** Width of a bar as a fraction of its slot. */
 export const BAR_SHARE = 0.8;
-/** Minimum chart width, in pixels, for labels at the ends of lines. */
+/** Minimum width of a chart with labels at the ends of its lines, in pixels. */
 const NAMED_FROM_WIDTH = 640;
 
-/** Drops values before the first date shown. @param {ChartOptions} options */
+/** @param {ChartOptions} options */
 const shownOf = ({ dates, lines, band, from, zero = false }) => {
   const found = from === undefined ? 0 : dates.findIndex((date) => date >= from);
   const first = Math.max(0, found);
@@ -25,7 +25,7 @@ const shownOf = ({ dates, lines, band, from, zero = false }) => {
   };
 };
 
-/** Returns the range of the value axis. @param {ReturnType<typeof shownOf>} shown */
+/** @param {ReturnType<typeof shownOf>} shown */
 const rangeOf = ({ columns, bounds, hasZero }) => {
   const known = [...columns, ...bounds].flat().filter((value) => value !== null);
   let low = known.reduce((least, value) => Math.min(least, value), Number.POSITIVE_INFINITY);
@@ -33,13 +33,12 @@ const rangeOf = ({ columns, bounds, hasZero }) => {
   if (known.length === 0) [low, high] = [0, 1];
   if (hasZero) [low, high] = [Math.min(low, 0), Math.max(high, 0)];
   const margin = high === low ? Math.abs(high) * 0.05 || 1 : (high - low) * 0.06;
-  // If the axis starts or ends at zero, there is no margin on that side.
+  // There is no margin below or above an axis that starts or ends at zero.
   return { low: hasZero && low === 0 ? 0 : low - margin, high: hasZero && high === 0 ? 0 : high + margin };
 };
 
 /**
- * Returns the width of a bar's slot in pixels, based on the smallest distance between two dates. The first and last
- * bars each extend half a slot beyond their dates.
+ * Returns the width of a bar's slot in pixels. Slots are as wide as the smallest distance between two dates. The first and the last bar extend half a slot beyond their dates.
  * @param {readonly number[]} times ascending @param {number} width
  */
 const slotOf = (times, width) => {
@@ -62,7 +61,7 @@ const dateScale = (dates, { left, right }, hasBars) => {
 };
 
 /**
- * Computes what a chart shows, its scales, and the area inside its axes.
+ * Computes the layout of a chart: the visible values, the scales and the area inside the axes.
  * @param {ChartOptions} options
  * @param {{ width: number, height: number }} size in pixels
  */

@@ -1,9 +1,8 @@
 import { problemView } from '../shared/problems.js';
 
 /**
- * Returns a function that returns a new signal on each call and aborts the previous one. This prevents the result of a
- * slow request from replacing the result of a later request.
- * @param {AbortSignal} signal aborted when the user leaves the view, which also aborts the latest returned signal
+ * Returns a function that aborts its previous signal and returns a new signal. A slow request can then no longer replace the result of a later request.
+ * @param {AbortSignal} signal aborted when the user leaves the view; also aborts the latest signal
  * @returns {() => AbortSignal}
  */
 export const latestOf = (signal) => {
@@ -18,8 +17,7 @@ export const latestOf = (signal) => {
 };
 
 /**
- * Shows the result of `make`, or the error with a retry button, unless a newer call has started. Marks `place` as busy
- * while waiting.
+ * Shows the result of `make`, or its error with a retry button. If a newer call has started, the result is dropped. `place` is busy in the meantime.
  * @template Made
  * @param {() => AbortSignal} next from `latestOf` @param {HTMLElement} place shows the error
  * @param {(shown: AbortSignal) => Promise<Made>} make @param {(made: Made, shown: AbortSignal) => void} show

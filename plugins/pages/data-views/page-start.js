@@ -2,7 +2,7 @@ import { anonymousLimits, getJson, getKey, publicPath, setKey } from '../shared/
 import { find, h } from '../shared/dom.js';
 import { startSearchField } from './search-field.js';
 
-/** Loads the status, and shows the banner if the data is synthetic. @param {AbortSignal} [signal] */
+/** Loads the status of the service. If the data is synthetic, a banner appears. @param {AbortSignal} [signal] */
 export const getStatus = async (signal) => {
   const status = await getJson('/status', { key: false, signal });
   find('#synthetic').hidden = status.snapshot?.synthetic !== true;
@@ -21,19 +21,19 @@ const showLimits = () => {
   find('#notes').before(note);
 };
 
-/** Sets up the parts that all data pages share, such as the banner for synthetic data and the search box. */
+/** Sets up the parts that all data pages share, such as the search box. */
 export const startPage = () => {
   showLimits();
-  // Errors are ignored here, because the status view shows them.
+  // The status view reports the error.
   void getStatus().catch(() => undefined);
-  // Printed pages show the name of the service and the address.
+  // Printed pages name the service and the address.
   const paper = document.querySelector('.on-paper');
   const owner = paper?.textContent ?? '';
   addEventListener('beforeprint', () => {
     if (paper) paper.textContent = `${owner} · ${location.href}`;
   });
   document.querySelector('#forget')?.addEventListener('click', () => setKey(''));
-  // Following the skip link would replace the fragment of the address, which would leave the view.
+  // The skip link would otherwise replace the fragment of the address, and the page would leave the view.
   document.querySelector('.skip')?.addEventListener('click', (event) => {
     event.preventDefault();
     find('#main').focus();

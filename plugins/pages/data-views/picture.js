@@ -3,10 +3,13 @@ import { draw, legendOf } from './drawing.js';
 import { paint, svg, textWidth, wrap } from './svg.js';
 
 const [WIDTH, HEIGHT, MARGIN] = [1200, 675, 36];
-/** PNGs have twice the resolution of the drawing. */
+/** PNG images have twice the resolution of the drawing. */
 const SCALE = 2;
 
-/** Replaces custom properties with colours of the light theme. @param {SVGElement} picture */
+/**
+ * Replaces custom properties with the colours of the light theme, because images have no style sheet.
+ * @param {SVGElement} picture
+ */
 const resolveColors = (picture) => {
   const probe = h('span');
   probe.style.colorScheme = 'light';
@@ -85,7 +88,7 @@ const pngOf = async (markup) => {
 };
 
 /**
- * Renders a chart or map as a standalone image with its title, legend and credits, in light colours.
+ * Draws a chart or map as an image with its title, legend and credits. Images always have light colours.
  * @param {import('./figure.js').Picture} picture @param {'png' | 'svg'} format @returns {Promise<Blob>}
  */
 export const drawPicture = async (picture, format) => {

@@ -52,7 +52,7 @@ const rowsOf = ({ values, others, isEmpty }) => [
 ];
 
 /**
- * Shows the values at one date in a box next to the date, and as text for screen readers.
+ * Shows the values at one date in a box next to the date. Screen readers get the same values as text.
  * @param {ChartOptions} options
  */
 export const readoutOf = (options) => {
@@ -68,7 +68,7 @@ export const readoutOf = (options) => {
       box.hidden = true;
       mark.replaceChildren();
     },
-    /** @param {HTMLElement} host parent of the drawing @param {Drawing} drawn @param {number} index of the date */
+    /** @param {HTMLElement} host parent of the drawing @param {Drawing} drawn @param {number} index index of the date */
     show: (host, drawn, index) => {
       const date = `${options.dates[index]}`;
       const found = valuesAt(options, index);

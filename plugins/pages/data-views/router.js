@@ -9,7 +9,7 @@ import { addressOf, readAddress } from './address.js';
  * @property {string} [name] short name for the title of the browser tab. Default: `title`
  * @property {string} [question] the question that the view answers
  * @property {import('../shared/dom.js').Child[]} content
- * @property {import('../shared/dom.js').Children[]} [about] where the figures come from; shown below the content
+ * @property {import('../shared/dom.js').Children[]} [about] sources of the figures, shown below the content
  * @property {string} [layout] CSS class for the content
  * @property {readonly string[]} [series] ids of the series shown, used to look up attributions and overdue data
  *
@@ -19,7 +19,7 @@ import { addressOf, readAddress } from './address.js';
  */
 
 /**
- * Returns a route that loads its modules when the user first opens it.
+ * Returns a route whose modules are loaded when the user first opens it.
  * @param {() => Promise<Route>} load
  * @returns {Route}
  */
@@ -45,7 +45,7 @@ const markCurrent = (name) => {
   for (const link of document.querySelectorAll('nav a')) {
     if (link.getAttribute('href') === `#/${name}`) {
       link.setAttribute('aria-current', 'page');
-      // On a phone, the links are in a single line that scrolls sideways.
+      // On phones, the links are a single line that scrolls horizontally.
       link.scrollIntoView({ block: 'nearest', inline: 'nearest' });
     } else link.removeAttribute('aria-current');
   }
@@ -57,10 +57,10 @@ const titleOf = (error) => {
   return error.status === 401 ? 'Key needed' : error.status === 404 ? 'Not found' : 'Problem';
 };
 
-/** Matches lists with their own scroll bar. */
+/** Lists that have their own scroll bar. */
 const SCROLLING = '[data-scrolls]';
 
-/** Stores scroll positions in the history entry, so that Back and reload can restore them. */
+/** Stores scroll positions in the history entry, so that Back and a reload restore them. */
 const keepScroll = () => {
   const inner = document.querySelector(SCROLLING)?.scrollTop ?? 0;
   history.replaceState({ ...history.state, top: scrollY, inner }, '');
@@ -74,7 +74,8 @@ const restoreScroll = () => {
 };
 
 /**
- * Scrolls to the named figure. An embedded page shows only this figure, or the first one if there is no such figure.
+ * Scrolls to the figure that the address names. An embedded page shows only this figure. The default is the first
+ * figure.
  * @param {string | null} name
  */
 const showFigure = (name) => {
@@ -85,7 +86,7 @@ const showFigure = (name) => {
   } else if (!history.state?.top) named?.scrollIntoView();
 };
 
-/** In a frame, the page must not move the focus or the scroll position of the outer page. */
+/** A page in a frame must not change the focus or the scroll position of the outer page. */
 const isFramed = () => window !== window.top;
 
 /** @param {string} title @param {string} question */
@@ -128,9 +129,9 @@ const render = ({ title, name = title, question, layout, content, about }, site,
 };
 
 /**
- * Shows a placeholder if a view takes more than 300 ms to load.
+ * Shows a placeholder after 300 ms of loading.
  * @param {AbortSignal} signal
- * @returns {() => void} to be called when the view has loaded
+ * @returns {() => void} a function to call when the view has loaded
  */
 const showLoading = (signal) => {
   const main = find('#main');
@@ -145,7 +146,7 @@ const showLoading = (signal) => {
   return stop;
 };
 
-/** Stores the scroll position 100 ms after the last scroll event. @param {() => boolean} isSettled */
+/** Stores the scroll position when the user has stopped scrolling for 100 ms. @param {() => boolean} isSettled */
 const followScroll = (isSettled) => {
   /** @type {ReturnType<typeof setTimeout>} */
   let waiting;
@@ -158,10 +159,10 @@ const followScroll = (isSettled) => {
 };
 
 /**
- * Shows the view named in the fragment of the address. Shows it again whenever the fragment or the key changes.
- * @param {Record<string, Route>} routes by the first part of the fragment
+ * Shows the view that the fragment of the address names. Changes of the fragment or of the key show the view again.
+ * @param {Record<string, Route>} routes the keys are the first part of the fragment
  * @param {string} home the route for an empty fragment
- * @param {About} [about] returns attributions for a view's series, and text about overdue data
+ * @param {About} [about] returns the attributions of a view's series and a text about overdue data
  */
 export const startRouter = (routes, home, about) => {
   const site = document.title;
@@ -175,13 +176,13 @@ export const startRouter = (routes, home, about) => {
       if (!route) throw new Problem('There is no such view.', { status: 404, code: 'no_view' });
       return await route(...call);
     } catch (error) {
-      // When the user leaves a view, its requests are aborted. The resulting errors are not shown.
+      // Leaving a view aborts its requests. The resulting errors are not shown.
       if (call[1].aborted) return { title: '', content: [] };
       return { title: titleOf(error), content: [problemView(error, () => void show(true))] };
     }
   };
   /**
-   * @param {boolean} moved whether the user opened a different view. If so, the heading of the new view gets the focus
+   * @param {boolean} moved whether the user opened a different view, whose heading then gets the focus
    */
   const show = async (moved) => {
     current.abort();
@@ -193,10 +194,10 @@ export const startRouter = (routes, home, about) => {
     markCurrent(name || home);
     const loaded = showLoading(signal);
     const view = await viewOf(name || home, [parameters, signal, query]);
-    // The notes are loaded before the view is shown, because adding them later would shift the content.
+    // If the notes appeared after the view, the content would move.
     const series = (await about?.(view.series ?? [], signal)) ?? { notes: [], late: '' };
     loaded();
-    // If aborted, the user has opened another view in the meantime.
+    // The user has opened another view in the meantime.
     if (signal.aborted) return;
     const heading = render(view, site, series);
     const field = document.querySelector('#main #key');
@@ -207,7 +208,7 @@ export const startRouter = (routes, home, about) => {
     settled = true;
   };
 
-  // The search form on the front page sends its text in the query string. This moves the text to the fragment.
+  // The search form on the front page puts its text into the query string, but views read the fragment.
   const q = new URLSearchParams(location.search).get('q');
   if (q !== null) {
     const hash = q === '' ? location.hash : addressOf([home], new URLSearchParams({ q }));

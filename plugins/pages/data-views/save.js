@@ -1,6 +1,6 @@
 import { h } from '../shared/dom.js';
 
-/** Downloads a blob as a file. @param {Blob} blob @param {string} file */
+/** @param {Blob} blob @param {string} file */
 export const save = (blob, file) => {
   const url = URL.createObjectURL(blob);
   h('a', { href: url, download: file }).click();

@@ -1,6 +1,6 @@
 import { focusOnSlash } from '../shared/dom.js';
 
-/** Returns the search box, or null on embedded pages. */
+/** Embedded pages have no search box. */
 export const searchField = () => /** @type {HTMLInputElement | null} */ (document.querySelector('#search'));
 
 /** @type {((query: string) => void) | undefined} */
@@ -10,7 +10,7 @@ let narrow;
 export const isNarrowing = () => narrow !== undefined;
 
 /**
- * Makes the search box filter the list of the current view.
+ * Uses the search box to filter the list of the current view.
  * @param {string} query initial text
  * @param {(query: string) => void} onquery called whenever the text changes
  * @param {AbortSignal} signal aborted when the user leaves the view

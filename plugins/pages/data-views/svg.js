@@ -21,7 +21,7 @@ export const svg = (tag, attributes = {}, ...children) => {
 };
 
 /**
- * Returns a reference to a colour in the style sheet, so that drawings follow the page's colour scheme.
+ * Returns a reference to a colour in the style sheet. Drawings thus follow the page's colour scheme.
  * @param {string} name a custom property, without `--`
  */
 export const paint = (name) => `var(--${name})`;
@@ -29,7 +29,7 @@ export const paint = (name) => `var(--${name})`;
 /** @type {CanvasRenderingContext2D | null | undefined} */
 let ruler;
 
-/** Measures text, in pixels. @param {string} text @param {number} [size] @param {number} [weight] @returns {number} */
+/** Returns the width of text in pixels. @param {string} text @param {number} [size] @param {number} [weight] @returns {number} */
 export const textWidth = (text, size = FONT_SIZE, weight = 400) => {
   ruler ??= document.createElement('canvas').getContext('2d');
   if (!ruler) return text.length * size * 0.6;

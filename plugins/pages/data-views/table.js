@@ -6,8 +6,7 @@ import { exact } from '../shared/format.js';
  * @typedef {object} Column
  * @property {string} label
  * @property {(row: Row) => import('../shared/dom.js').Children} cell
- * @property {((row: Row) => string | number | null) | undefined} [value] returns the value to sort by; without it, the
- *   column cannot be sorted
+ * @property {((row: Row) => string | number | null) | undefined} [value] returns the value for sorting. Default: the column cannot be sorted
  * @property {boolean} [numeric]
  * @property {string} [hint] explains the label
  * @property {string} [name] CSS class
@@ -15,7 +14,7 @@ import { exact } from '../shared/format.js';
  */
 
 /**
- * Defines a column that sorts by the value that it shows.
+ * Defines a column that is sorted by the value that it shows.
  * @template Row
  * @template {string | number | null} Value
  * @param {string} label @param {(row: Row) => Value} value
@@ -40,7 +39,7 @@ export const column = (label, value, shown = (one) => one, more = {}) => ({
  */
 export const numbers = (label, value, text, more = {}) => column(label, value, text, { numeric: true, ...more });
 
-/** Number of rows shown until the user asks for all of them. */
+/** Initial number of rows. A button shows all rows. */
 const SHOWN = 50;
 
 /** @type {(a: string | number | null, b: string | number | null, sign: number) => number} */
@@ -55,7 +54,6 @@ const compare = (a, b, sign) => {
 const keyOf = ({ key, label }) => key ?? label.toLowerCase();
 
 /**
- * Keeps track of the sort column and the sort direction.
  * @template Row
  * @param {readonly Column<Row>[]} columns @param {string | null | undefined} sort
  */
@@ -70,7 +68,7 @@ const orderOf = (columns, sort) => {
   return {
     start,
     /**
-     * Sorts by a column, or reverses the order if the table is already sorted by it.
+     * Sorts by a column. Choosing the same column again reverses the order.
      * @param {number} index @returns {string} the column's key, with a leading `-` if descending
      */
     choose: (index) => {
@@ -110,8 +108,7 @@ const rowOf = (columns, row) =>
   );
 
 /**
- * Creates a table that can be sorted by its columns. The first cell of each row is its heading. Clicking anywhere in a
- * row follows the link in that cell.
+ * Creates a table that users can sort. The first cell of each row is the row's heading. A click anywhere in the row follows the link in the heading.
  * @template Row
  * @param {object} options
  * @param {string} options.caption
@@ -158,13 +155,13 @@ export const dataTable = ({ caption, columns, rows, sort, onsort, scrolls = fals
     all.textContent = `Show all ${exact(ordered.length)}`;
   };
   const heads = [h('caption', {}, caption), h('thead', {}, h('tr', {}, ...headings))];
-  // With `tabindex`, a table that is too wide for the screen can also be scrolled with the keyboard.
+  // `tabindex` makes wide tables scrollable with the keyboard.
   const scroll = { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption, 'data-scrolls': scrolls };
   const element = h('div', { class: 'table' }, h('div', scroll, h('table', {}, ...heads, body)), more);
   fill();
   return {
     element,
-    /** Returns all rows in their current order, including hidden ones. */
+    /** Returns all rows in their current order, including rows that are not shown. */
     rows: () => ordered,
     /** @param {readonly Row[]} others */
     show: (others) => {

@@ -1,4 +1,4 @@
-/** Finds datasets in the service's OpenAPI document. Every list without required parameters is a dataset. */
+/** Finds datasets in the OpenAPI document of the service. Every list without required parameters is a dataset. */
 import type { JsonSchema } from '../../../core/contracts/json-schema.js';
 import type { MountContext } from '../../../core/contracts/plugin.js';
 
@@ -13,21 +13,20 @@ export interface Column {
 }
 
 export interface Distribution {
-  /** A value of the query parameter `format`. */
+  /** Value of the query parameter `format`. */
   readonly format: string;
   readonly mediaType: string;
   readonly url: string;
 }
 
 export interface Dataset {
-  /** Machine-readable name, derived from the path: `forecast_runs`. */
+  /** Name for programs, derived from the path. Example: `forecast_runs`. */
   readonly name: string;
   readonly path: string;
   readonly title: string;
   readonly description: string;
   readonly columns: readonly Column[];
   readonly key: readonly string[];
-  /** Whether the list can be read without a key. */
   readonly isOpen: boolean;
   /** CSV comes first. */
   readonly distributions: readonly Distribution[];
@@ -63,13 +62,13 @@ const columnOf = (name: string, schema: Json, isRequired: boolean): Column => ({
   type: typeOf(schema),
   unit: schema['x-unit'],
   values: (schema.enum ?? []).filter((value: unknown) => value !== null),
-  // If `type` is a list or missing, the column can be null.
+  // The column can be null if `type` is a list or missing.
   isRequired: isRequired && typeof schema.type === 'string',
 });
 
 const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined => {
   const content = get.responses[200].content;
-  // Totals are not datasets, because they are computed from the rows of a table.
+  // Totals are not datasets, because the API computes them from the rows of a table.
   const isList = content['text/csv'] !== undefined && !path.includes('{') && !path.startsWith('/totals/');
   if (!isList || get.parameters?.some(({ required }: Json) => required)) return undefined;
   const { items } = content['application/json'].schema.properties.data;
@@ -77,7 +76,7 @@ const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined
   const single = Object.keys(document.paths).find((other) => other.startsWith(`${path}/{`) && !/\}\/[^{]/.test(other));
   const key = [...(single ?? '').matchAll(/\{([^}]+)\}/g)].map(([, name]) => name!);
   const base = document.servers[0].url;
-  // The schema includes columns that are sent only if `fields` lists them. The example has the default columns.
+  // The schema also has columns that the API sends only on request. The example has only the default columns.
   const served = new Set(content['text/csv'].example.split(/\r?\n/, 1)[0].split(','));
   return {
     name: path.slice(1).replaceAll(/[^A-Za-z0-9]+/g, '_'),
@@ -95,9 +94,7 @@ const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined
   };
 };
 
-/**
- * The values of the parameter `format` are in the same order as the media types of the response. JSON is the default.
- */
+/** The values of the parameter `format` have the same order as the media types of the response. JSON is the default. */
 const distributionsOf = ({ parameters, responses }: Json, url: string): Distribution[] => {
   const mediaTypes = Object.keys(responses[200].content);
   const { schema } = parameters.find(({ name }: Json) => name === 'format');
@@ -111,14 +108,14 @@ const distributionsOf = ({ parameters, responses }: Json, url: string): Distribu
 
 export interface Catalog {
   readonly datasets: readonly Dataset[];
-  /** The OpenAPI document, including endpoints that are not datasets. */
+  /** The OpenAPI document with all endpoints. */
   readonly document: Json;
 }
 
 /** @throws Error if the OpenAPI document cannot be read */
 export const readCatalog = async ({ requestWithoutKey, publicUrl, basePath }: MountContext): Promise<Catalog> => {
   const document = JSON.parse((await requestWithoutKey('/openapi.json')).body);
-  // Internal requests do not contain the path prefix that a proxy strips.
+  // Internal requests never contain the path prefix that a proxy strips.
   document.servers[0].url = `${publicUrl}${basePath}`;
   const datasets = Object.entries<Json>(document.paths).flatMap(([path, { get }]) => {
     const dataset = datasetOf(document, path, get);

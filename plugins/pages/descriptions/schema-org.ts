@@ -1,13 +1,13 @@
 /**
- * Describes the service in JSON-LD, as a schema.org Dataset for search engines and as a Croissant 1.0 dataset for
- * machine-learning tools. One document is valid as both.
+ * Describes the service in JSON-LD. The same document is a schema.org Dataset for search engines and a Croissant 1.0
+ * dataset for machine-learning tools.
  */
 import type { MountContext } from '../../../core/contracts/plugin.js';
 import type { Content } from '../front-page/content.js';
 import type { Column, Dataset } from './datasets.js';
 import { descriptionOf, licenceUrl, publisherName } from './service-facts.js';
 
-/** The JSON-LD context of Croissant 1.0. */
+/** JSON-LD context of Croissant 1.0. */
 const CONTEXT = {
   '@language': 'en',
   '@vocab': 'https://schema.org/',
@@ -86,7 +86,7 @@ const recordSetOf = ({ name, title, columns, key }: Dataset) => ({
   })),
 });
 
-/** Returns the numeric columns. Search engines show them as the variables of the dataset. */
+/** Returns the numeric columns, which search engines show as the variables of a dataset. */
 const variablesOf = (datasets: readonly Dataset[]) => {
   const columns = new Map(datasets.flatMap((dataset) => dataset.columns.map((column) => [column.name, column])));
   return [...columns.values()]

@@ -5,7 +5,7 @@ import { escapeHtml, pagesOf } from '../template.js';
 
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 
-/** Describes the service for language models, in the format of llmstxt.org. */
+/** Describes the service for language models, in the format of https://llmstxt.org. */
 export const llmsText = (context: MountContext, { catalog: { datasets, document } }: Content): string => {
   const { info, publicUrl, basePath, anonymous } = context;
   const base = `${publicUrl}${basePath}`;
@@ -39,7 +39,7 @@ export const llmsText = (context: MountContext, { catalog: { datasets, document 
   ].join('\n\n');
 };
 
-/** Allows crawlers to read the pages, but not the API. */
+/** Crawlers may read the pages, but not the API. */
 export const robotsText = ({ publicUrl, publicPath, basePath }: MountContext): string =>
   [
     'User-agent: *',
@@ -49,7 +49,7 @@ export const robotsText = ({ publicUrl, publicPath, basePath }: MountContext): s
   ].join('\n');
 
 /**
- * Lists the pages. A sitemap needs absolute addresses.
+ * Lists the pages. Sitemaps must contain absolute addresses.
  * @throws ApiError if `server.publicUrl` is not set
  */
 export const sitemap = (context: MountContext): string => {

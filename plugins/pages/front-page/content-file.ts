@@ -9,14 +9,14 @@ interface ContentFile extends Pick<Mount, 'path' | 'summary'> {
   build(context: MountContext, content: Content): Representation;
 }
 
-/** Returns a mount for a file derived from the front page's content. The file is rebuilt when the content changes. */
+/** Creates a mount for a file that is built from the content of the front page. New content rebuilds the file. */
 export const contentFile = (readContent: ContentReader, { path, summary, cacheControl, build }: ContentFile): Mount => {
   let latest: { readonly version: string; readonly file: Representation } | undefined;
   return {
     path,
     summary,
     async handler(ctx, context) {
-      // A mount also receives requests for all paths under its own.
+      // A mount also receives requests for paths below its own path.
       if (ctx.path !== path) throw new ApiError(errors.route_not_found);
       const content = await readContent(context);
       const { version } = content;

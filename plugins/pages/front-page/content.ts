@@ -7,7 +7,7 @@ import type {
 import { LruMap } from '../../../core/util/lru-map.js';
 import { type Catalog, readCatalog } from '../descriptions/datasets.js';
 
-/** Part of the response of `/status`. */
+/** The fields of the `/status` response that the front page needs. */
 export interface Status {
   readonly status: string;
   readonly snapshot: { readonly published_at: string; readonly synthetic: boolean } | null;
@@ -19,17 +19,16 @@ export interface Status {
 }
 
 export interface Content {
-  /** Changes whenever the content changes. */
   readonly version: string;
   readonly catalog: Catalog;
   readonly status: Status | undefined;
   readonly pages: readonly FrontPageContent[];
 }
 
-/** Interval between reads of `/status`. Failed contributions are also retried at this interval. */
+/** Interval in milliseconds at which `/status` is read and failed contributions are retried. */
 const KEPT_MS = 60_000;
 
-/** Makes a request without a key. Returns undefined if the endpoint requires a key or does not exist. */
+/** Returns undefined if the endpoint requires a key or does not exist. */
 const readOpen = async ({ requestWithoutKey }: MountContext, target: string): Promise<InnerResponse | undefined> => {
   const response = await requestWithoutKey(target);
   if (response.status === 200) return response;
@@ -60,12 +59,11 @@ const contextOf = (context: MountContext): FrontPageContext => ({
   },
 });
 
-/** Maximum number of public paths for which the content is cached. Proxies use only a few. */
+/** Maximum number of public paths in the cache. Proxies use only a few different paths. */
 const MOST_PATHS = 10;
 
 interface Contributions {
   readonly contents: readonly FrontPageContent[];
-  /** False if any contribution failed. */
   readonly isComplete: boolean;
 }
 
@@ -84,8 +82,8 @@ const contributionsOf = async (context: MountContext): Promise<Contributions> =>
 export type ContentReader = (context: MountContext) => Promise<Content>;
 
 /**
- * Returns a function that resolves with the current content. Contributions are collected once per snapshot. If one of
- * them fails, all are collected again a minute later.
+ * Returns a function that reads the current content. Contributions are collected once per snapshot. If a contribution
+ * fails, all contributions are collected again after a minute.
  */
 export const contentReader = (): ContentReader => {
   let collected: { readonly version: string; readonly contributions: Promise<Contributions> } | undefined;

@@ -13,14 +13,14 @@ import { pngOf } from './png.js';
 import { figureOf } from './site.js';
 import { lightColors } from './styles.js';
 
-/** Link relations are defined in RFC 8631 and, for `terms-of-service`, in RFC 6903. */
+/** Link with a relation from RFC 8631, or `terms-of-service` from RFC 6903. */
 interface Link {
   readonly rel: 'service-desc' | 'service-doc' | 'status' | 'terms-of-service';
   readonly href: string;
   readonly title: string;
 }
 
-/** Link relations of the routes that the front page links to, by operationId. */
+/** Link relations of routes on the front page, by operationId. */
 const ROUTES: Readonly<Record<string, Link['rel']>> = { getOpenApi: 'service-desc', getStatus: 'status' };
 
 const linksOf = (context: MountContext): Link[] => {
@@ -40,11 +40,11 @@ const linksOf = (context: MountContext): Link[] => {
   return [...ofPages, ...ofRoutes, ...(termsOfService === null ? [] : [terms])];
 };
 
-/** Maximum number of cached renderings. There is one for each public path, and proxies use only a few paths. */
+/** Maximum number of pages in the cache. There is a page for each public path, and proxies use only a few paths. */
 const MOST_VERSIONS = 10;
 
 const HTML = { mediaTypes: ['text/html'] } as const;
-/** JSON is the default. Browsers get HTML, because they prefer it in `Accept`. */
+/** JSON is the default. Browsers get HTML, because their `Accept` header prefers HTML. */
 const choose = mediaTypeChooser([{ mediaTypes: ['application/json'] }, HTML]);
 
 const frontPage = (readContent: ContentReader): Mount => {

@@ -1,6 +1,6 @@
 import { escapeHtml } from '../template.js';
 
-/** HTML that must not be escaped again. */
+/** HTML that is already escaped. */
 export class Markup {
   constructor(readonly text: string) {}
 }
@@ -13,6 +13,6 @@ const textOf = (value: Value): string => {
   return value === false || value === null || value === undefined ? '' : escapeHtml(String(value));
 };
 
-/** Escapes all values except `Markup`. `false`, `null` and `undefined` become empty text. */
+/** Escapes all values except `Markup`. The values `false`, `null` and `undefined` become empty text. */
 export const html = (strings: TemplateStringsArray, ...values: readonly Value[]): Markup =>
   new Markup(String.raw({ raw: strings }, ...values.map(textOf)));

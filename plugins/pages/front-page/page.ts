@@ -8,7 +8,7 @@ import { dataSection, figureSection, findingsSection, offerSection, statusSectio
 import { figureOf, keySource, link, mountAt, partsOf, type Site } from './site.js';
 import { styles } from './styles.js';
 
-/** The digest allows the page's inline style. The page loads nothing except images from the same origin. */
+/** Allows only the inline style, by its digest, and images of the same origin. */
 export const frontPagePolicy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(styles).digest('base64')}'`,
@@ -19,7 +19,7 @@ export const frontPagePolicy = [
 ].join('; ');
 
 /**
- * Maximum length of the JSON-LD in characters. Longer JSON-LD omits the columns, which `/dataset.jsonld` describes.
+ * Maximum length of the JSON-LD in characters. Longer JSON-LD omits the columns, which are also in `/dataset.jsonld`.
  */
 const MOST_JSON = 48 * 1024;
 

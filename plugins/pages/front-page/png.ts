@@ -1,8 +1,8 @@
-/** Renders a drawing as a PNG, which other sites show as the preview of links to the front page. */
+/** Renders a drawing as a PNG. Other sites show it as the preview image of the front page. */
 import { crc32, deflateSync } from 'node:zlib';
 import type { Drawing } from '../../../core/contracts/plugin.js';
 
-/** The size recommended by social networks, in pixels. */
+/** Size in pixels that social networks recommend for preview images. */
 const WIDTH = 1200;
 const HEIGHT = 630;
 const MARGIN = 24;
@@ -10,7 +10,7 @@ const MARGIN = 24;
 type Point = readonly [x: number, y: number];
 type Color = readonly [red: number, green: number, blue: number];
 
-/** Parses SVG path data into closed polygons and open lines. Curves are not supported. */
+/** Parses SVG path data into closed polygons and open lines. There is no support for curves. */
 const linesOf = (path: string): Point[][] => {
   const lines: Point[][] = [];
   let [x, y] = [0, 0];
@@ -38,7 +38,10 @@ const linesOf = (path: string): Point[][] => {
   return lines;
 };
 
-/** Outlines a line segment. All outlines have the same orientation, so that overlaps do not cancel out. */
+/**
+ * Returns the outline of a line segment. All outlines have the same orientation, so that overlapping outlines do not
+ * cancel out.
+ */
 const quadOf = ([x0, y0]: Point, [x1, y1]: Point, width: number): Point[] => {
   const length = Math.hypot(x1 - x0, y1 - y0) || 1;
   const [dx, dy] = [((y1 - y0) / length) * (width / 2), ((x0 - x1) / length) * (width / 2)];
@@ -52,7 +55,7 @@ const quadOf = ([x0, y0]: Point, [x1, y1]: Point, width: number): Point[] => {
 
 class Canvas {
   readonly #pixels = new Uint8Array(WIDTH * HEIGHT * 3);
-  /** The difference in coverage between each pixel and the pixel to its left. */
+  /** Coverage of each pixel minus the coverage of the pixel to its left. */
   readonly #cover = new Float32Array(WIDTH * HEIGHT + 2);
 
   constructor(background: Color) {
@@ -86,7 +89,7 @@ class Canvas {
     }
   }
 
-  /** Marks the area to the right of an edge as covered, or as uncovered for upward edges. */
+  /** Adds the coverage of the area to the right of an edge. Upward edges subtract it. */
   #edge([x0, y0]: Point, [x1, y1]: Point): void {
     if (y0 === y1) return;
     const sign = y0 < y1 ? 1 : -1;
@@ -100,7 +103,7 @@ class Canvas {
     }
   }
 
-  /** Distributes an edge's coverage within one row between two x coordinates. */
+  /** Distributes the coverage of an edge over the pixels that the edge crosses in one row. */
   #span(row: number, left: number, right: number, area: number): void {
     const [first, last] = [Math.floor(left), Math.floor(right)];
     for (let x = first; x <= last; x++) {
@@ -112,7 +115,7 @@ class Canvas {
     }
   }
 
-  /** Encodes the image as a PNG with 8 bits per channel and no filtering. */
+  /** Encodes the image as a PNG with 8 bits per channel, without filters. */
   png(): Buffer {
     const rows = Buffer.alloc((WIDTH * 3 + 1) * HEIGHT);
     for (let y = 0; y < HEIGHT; y++) {
@@ -144,7 +147,7 @@ const colorOf = (colors: ReadonlyMap<string, string>, name: string): Color => {
   return [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)) as unknown as Color;
 };
 
-/** @param colors hexadecimal colours by token */
+/** @param colors hexadecimal colours by design token */
 export const pngOf = ({ width, height, shapes }: Drawing, colors: ReadonlyMap<string, string>): Buffer => {
   const canvas = new Canvas(colorOf(colors, 'page'));
   const scale = Math.min((WIDTH - 2 * MARGIN) / width, (HEIGHT - 2 * MARGIN) / height);

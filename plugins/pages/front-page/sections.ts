@@ -37,10 +37,10 @@ export const figureSection = (site: Site): Markup | undefined => {
 const cardOf = (site: Site, { title, text, href }: FrontPageItem): Markup =>
   html`<li>${link(site, href, title)}<span>${text}</span></li>`;
 
-/** Maximum number of lists shown. The API reference shows all of them. */
+/** Maximum number of lists on the front page. The API reference contains all lists. */
 const MOST_LISTS = 6;
 
-/** Shows the tables that pages contribute, or the API's lists if there are none. */
+/** Shows the tables that pages contribute. If there are none, shows the lists of the API. */
 export const offerSection = (site: Site): Markup | undefined => {
   const { datasets } = site.content.catalog;
   const { items } = partsOf(site);
@@ -68,7 +68,7 @@ export const offerSection = (site: Site): Markup | undefined => {
 const guideTo = (site: Site, path: string, text: string): Markup | undefined =>
   mountAt(site, path) && html` ${link(site, path, text)}.`;
 
-/** Returns a curl command that reads the first list, with a key if the list requires one. */
+/** Returns a curl command for the first list. If the list requires a key, the command sends one. */
 const commandOf = ({ content, publicUrl }: Site): string | undefined => {
   const [dataset] = content.catalog.datasets;
   if (!dataset) return undefined;
@@ -89,7 +89,7 @@ const access = (site: Site): Markup => {
     : html`<p class="note">Requests require an API key. ${get} ${link(site, '/sign-in', 'Sign in with a key')} to see the data in this browser.</p>`;
 };
 
-/** Returns `?format=csv, ndjson or parquet`, with the formats that the service supports. */
+/** Returns text such as `?format=csv, ndjson or parquet`, with the formats that the service supports. */
 const formatsText = ({ content }: Site): Markup => {
   const formats = content.catalog.datasets.flatMap(({ distributions }) => distributions.map(({ format }) => format));
   const names = [...new Set(formats)].filter((name) => name !== 'json');

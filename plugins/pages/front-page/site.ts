@@ -10,7 +10,6 @@ const MOST_FINDINGS = 3;
 
 export const figureOf = ({ pages }: Content): FrontPageFigure | undefined => pages.find(({ figure }) => figure)?.figure;
 
-/** Combines the contributions of all pages. */
 export const partsOf = ({ content }: Site) => ({
   findings: content.pages.flatMap(({ findings = [] }) => findings).slice(0, MOST_FINDINGS),
   figure: figureOf(content),
@@ -22,11 +21,11 @@ export const partsOf = ({ content }: Site) => ({
 export const mountAt = ({ mounts }: Site, path: string): Mount | undefined =>
   mounts.find((mount) => mount.path === path);
 
-/** @param href path under the service's public path */
+/** @param href path below the public path of the service */
 export const link = ({ publicPath }: Site, href: string, text: Markup | string): Markup =>
   html`<a href="${publicPath}${href}">${text}</a>`;
 
-/** Returns the address where users can get a key: the configured page, or else the contact. */
+/** Returns the address where users can get a key. The default is the contact of the service. */
 export const keySource = ({ info: { getKeyUrl, contact } }: Site): string | undefined =>
   getKeyUrl ?? contact.url ?? (contact.email === undefined ? undefined : `mailto:${contact.email}`);
 

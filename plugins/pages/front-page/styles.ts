@@ -7,13 +7,13 @@ const textOf = (path: string): string =>
 
 const tokens = textOf('shared/tokens.css');
 
-/** The front page's inline style: the shared design tokens and the page's own rules, without indentation. */
+/** Inline style of the front page: the shared design tokens and the rules of the page, without indentation. */
 export const styles = [
   tokens,
   ...['front-page', 'sections'].map((name) => textOf(`front-page/browser/${name}.css`)),
 ].join('');
 
-/** Colours of the light theme, by token. */
+/** Colours of the light theme, by design token. */
 export const lightColors: ReadonlyMap<string, string> = new Map(
   [...tokens.matchAll(/--([\w-]+): light-dark\((#[0-9a-f]{6})/g)].map(([, name, color]) => [name!, color!]),
 );

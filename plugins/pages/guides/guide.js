@@ -7,8 +7,7 @@ const main = find('#main');
 const here = location.pathname.replace(/\/$/, '');
 
 /**
- * Converts a link between documents to a link between pages. Returns null if the linked document is not a page of this
- * service.
+ * Converts the target of a link between documents to the address of a page. Returns null if the service has no page for the document.
  * @param {string} target as in the Markdown: an absolute URL, a fragment, or a path relative to the document
  */
 const addressOf = (target) => {
@@ -31,8 +30,8 @@ const listParts = (elements) => {
 };
 
 /**
- * Shows the guide's text and a list of its sections.
- * @param {(name: string) => HTMLElement} [figures] creates the placeholder for a block of figures
+ * Shows the text of the guide and a list of its sections.
+ * @param {(name: string) => HTMLElement} [figures] creates a placeholder for a block of figures
  * @returns {Promise<HTMLElement[]>} the elements of the guide
  */
 export const showGuide = async (figures = () => h('div')) => {
@@ -40,8 +39,8 @@ export const showGuide = async (figures = () => h('div')) => {
     if (link.getAttribute('href') === here) link.setAttribute('aria-current', 'page');
   }
   const markdown = await (await fetch(new URL('../../guide.md', import.meta.url))).text();
-  // Examples in the documents use the default address. Replaces it with this service's address, so that the examples
-  // work.
+  // The documents use the default address in their examples. Readers get the address of this service, so that they can
+  // run the examples.
   const text = markdown.replaceAll('http://127.0.0.1:8080', location.origin + publicPath);
   const elements = blocksOf(text, addressOf).map((block) =>
     block.kind === 'element' ? block.element : figures(block.name),
@@ -51,7 +50,7 @@ export const showGuide = async (figures = () => h('div')) => {
   }
   main.replaceChildren(...elements);
   listParts(elements);
-  // The browser tried to scroll to the fragment before the text was loaded.
+  // The text was not loaded yet when the browser tried to scroll to the fragment.
   if (location.hash.length > 1) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
   return elements;
 };

@@ -1,14 +1,14 @@
-/** Reads a value that the page's template provides. @param {string} name @returns {string} */
+/** Reads a value that the server has written into the page. @param {string} name @returns {string} */
 const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.getAttribute('content') ?? '';
 
 const service = meta('service');
 
 const KEY = `${service}-key`;
 
-/** Holds the key if the browser does not allow pages to store data. The key is then lost when the page is closed. */
+/** Holds the key if the browser forbids pages to store data. The key is lost when the page is closed. */
 let unstored = '';
 
-/** @returns {string} empty if there is no key */
+/** @returns {string} an empty string if there is no key */
 export const getKey = () => {
   try {
     return sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY) ?? '';
@@ -20,8 +20,7 @@ export const getKey = () => {
 /**
  * Stores the key in this browser.
  * @param {string} key an empty string deletes the key
- * @param {{ remember?: boolean }} [options] `remember`: whether to store the key for all tabs until the user deletes
- *   it. Default: only for this tab, until the tab is closed
+ * @param {{ remember?: boolean }} [options] `remember`: whether to store the key permanently and for all tabs. Default: for this tab, until the tab is closed
  */
 export const setKey = (key, { remember = false } = {}) => {
   unstored = key;
@@ -30,35 +29,35 @@ export const setKey = (key, { remember = false } = {}) => {
     sessionStorage.removeItem(KEY);
     if (key !== '') (remember ? localStorage : sessionStorage).setItem(KEY, key);
   } catch {
-    // If the browser does not allow pages to store data, the key is only in memory.
+    // The browser forbids pages to store data, so the key stays in memory.
   }
   dispatchEvent(new Event('keychange'));
 };
 
-// Tabs and frames share stored keys, so a key entered in one of them applies to all of them.
+// Another tab or frame has changed the stored key.
 addEventListener('storage', (event) => {
   if (event.key === KEY) dispatchEvent(new Event('keychange'));
 });
 
-/** Limits for requests without a key, such as `60 requests per minute`. Empty if a key is required. */
+/** Limits of callers without a key, such as `60 requests per minute`. Empty if the service requires a key. */
 export const anonymousLimits = meta('anonymous');
 
 /** Address where users can get a key. Empty if there is none. */
 export const getKeyUrl = meta('get-key');
 
-/** False if a call would return a 401 because a key is required and there is none. */
+/** Whether calls are possible. Without a key, they are possible only if the service does not require one. */
 export const mayCall = () => getKey() !== '' || anonymousLimits !== '';
 
-/** Path prefix of the API: `/api/v1`, or `/lib/api/v1` if a proxy serves the API under `/lib`. */
+/** Path prefix of the API, such as `/api/v1`. If a proxy adds the prefix `/lib`, this is `/lib/api/v1`. */
 export const basePath = meta('base-path');
 
-/** Path prefix of the API and of all pages: empty, or `/lib`. */
+/** Path prefix of the API and of all pages. Empty unless a proxy adds a prefix such as `/lib`. */
 export const publicPath = meta('public-path');
 
-/** Thrown when an API call fails. `status` is 0 if there was no response. */
+/** Error of an API call. `status` is 0 if there was no response. */
 export class Problem extends Error {
   /**
-   * @param {string} message the message in the API's error
+   * @param {string} message message of the API's error
    * @param {{ status: number, code: string, retryAfter?: number | undefined }} parts `retryAfter` is in seconds
    */
   constructor(message, { status, code, retryAfter }) {
@@ -72,8 +71,7 @@ export class Problem extends Error {
 /**
  * Calls the API. The key is sent only in a header, never in an address.
  * @param {string} target path and query, relative to the base path
- * @param {{ accept?: string, signal?: AbortSignal | undefined, key?: boolean }} [options] `key: false` leaves out the
- *   key, for endpoints that do not need it
+ * @param {{ accept?: string, signal?: AbortSignal | undefined, key?: boolean }} [options] `key: false` omits the key, for endpoints that do not need one
  * @returns {Promise<Response>} a response with any status
  */
 export const send = (target, { accept = 'application/json', signal, key = true } = {}) => {
@@ -84,7 +82,7 @@ export const send = (target, { accept = 'application/json', signal, key = true }
 };
 
 /**
- * Calls the API like `send`, but throws an error if the call fails.
+ * Calls the API like `send`, but throws a `Problem` if the call fails.
  * @param {string} target
  * @param {Parameters<typeof send>[1]} [options]
  * @returns {Promise<Response>}
@@ -117,11 +115,10 @@ export const request = async (target, options) => {
  */
 export const getJson = async (target, options) => (await request(target, options)).json();
 
-/** Environment variable that contains the key in samples and in the documentation. */
+/** Name of the environment variable for the key in samples and in the documentation. */
 export const keyVariable = 'API_KEY';
 
 /**
- * Returns a shell command that makes the call.
  * @param {string} target
  * @returns {string}
  */

@@ -2,7 +2,7 @@
 /** @typedef {Child | readonly Child[]} Children */
 
 /**
- * Creates an element. Strings become text nodes, so data is never parsed as HTML.
+ * Creates an element. Strings become text nodes, so they are never parsed as HTML.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {Record<string, unknown>} [properties] attributes, and event listeners such as `onclick`
@@ -38,7 +38,7 @@ export const find = (selector) => {
 };
 
 /**
- * Runs a function that replaces elements. If it replaces the focused element, the new element with the same id gets the
+ * Runs a function that replaces elements. If the focused element is replaced, the new element with the same id gets the
  * focus.
  * @param {() => void} replace
  */
@@ -48,7 +48,10 @@ export const keepingFocus = (replace) => {
   if (focused) document.getElementById(focused)?.focus();
 };
 
-/** Makes `/` focus a search box, unless the user is typing in another field. @param {HTMLInputElement} input */
+/**
+ * Makes the key `/` focus a search box, except while the user is typing in another field.
+ * @param {HTMLInputElement} input
+ */
 export const focusOnSlash = (input) =>
   addEventListener('keydown', (event) => {
     const { target } = event;
@@ -60,7 +63,7 @@ export const focusOnSlash = (input) =>
   });
 
 /**
- * Creates a button that copies text. Returns null if pages cannot access the clipboard.
+ * Creates a button that copies text to the clipboard. Returns null if the browser denies access to the clipboard.
  * @param {() => string} text
  * @param {string} [label]
  */

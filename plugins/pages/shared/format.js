@@ -10,7 +10,7 @@ export const number = (value, digits = 2) =>
 export const exact = (value) =>
   value === null || value === undefined ? DASH : value.toLocaleString('en-US', { maximumFractionDigits: 12 });
 
-/** @param {number | null | undefined} value in percent; positive values get a plus sign @param {number} [decimals] */
+/** @param {number | null | undefined} value in percent @param {number} [decimals] */
 export const percent = (value, decimals) => (typeof value === 'number' ? `${signed(value, decimals)}%` : DASH);
 
 /** @param {number | null | undefined} value in percentage points @param {number} [decimals] */
@@ -22,7 +22,7 @@ const signed = (value, decimals) => `${value > 0 ? '+' : ''}${number(value, deci
 /** @param {number} value from 0 to 1 */
 export const share = (value) => `${number(value * 100, 1)}%`;
 
-/** Removes case and accents, for searching. @param {string} text */
+/** Removes accents and converts to lower case, for searching. @param {string} text */
 export const plain = (text) => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 
 /** @param {string} date `YYYY-MM-DD` */

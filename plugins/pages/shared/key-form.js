@@ -2,7 +2,7 @@ import { getKeyUrl, setKey } from './api.js';
 import { h } from './dom.js';
 
 /**
- * @param {{ heading: string, problem?: string | undefined }} options `problem`: explains why a key has to be entered
+ * @param {{ heading: string, problem?: string | undefined }} options `problem`: explains why the user has to enter a key
  */
 export const keyForm = ({ heading, problem }) => {
   const error = h('p', { id: 'key-error', class: 'problem', role: 'alert', hidden: problem === undefined }, problem);
@@ -20,7 +20,7 @@ export const keyForm = ({ heading, problem }) => {
   const submit = (event) => {
     event.preventDefault();
     const key = input.value.trim();
-    // Other characters are not allowed in a header.
+    // HTTP headers cannot contain other characters.
     if (/^[\x21-\x7e]+$/.test(key)) setKey(key, { remember: remember.checked });
     else {
       error.hidden = false;

@@ -19,7 +19,7 @@ export const inline = (text, addressOf = webAddress) =>
     return address === null ? words : h('a', { href: address }, ...inline(words));
   });
 
-/** Converts text to paragraphs. @param {string | undefined} text */
+/** @param {string | undefined} text */
 export const prose = (text) =>
   (text ?? '')
     .split(/\n\s*\n/)
@@ -32,7 +32,7 @@ export const prose = (text) =>
  * @param {Addresses} [addressOf]
  */
 export const table = (head, rows, addressOf) => {
-  // An empty `th` would be announced as an empty heading.
+  // Screen readers would announce an empty `th` as an empty heading.
   const headOf = (/** @type {string} */ cell) =>
     cell === '' ? h('td') : h('th', { scope: 'col' }, ...inline(cell, addressOf));
   const heading = h('tr', {}, ...head.map(headOf));
@@ -63,7 +63,7 @@ const tableOf = (text, addressOf) => {
   return table(head, rows, addressOf);
 };
 
-/** Returns the id that GitHub would give to a heading. @param {string} text */
+/** Returns the id that GitHub gives to a heading. @param {string} text */
 export const headingId = (text) =>
   text
     .toLowerCase()
@@ -102,12 +102,12 @@ const elementOf = (text, addressOf) => {
   return h('p', {}, ...inline(text, addressOf));
 };
 
-/** Matches a block. Blocks are separated by blank lines, but fenced code can contain blank lines. */
+/** Blocks are separated by blank lines. Fenced code can contain blank lines. */
 const BLOCK = /```.*?\n```|(?:(?!```)[^\n]*\S[^\n]*(?:\n|$))+/gs;
 
 /**
- * Converts the Markdown of the documentation: headings, paragraphs, lists, tables, links and code.
- * @param {string} markdown text from `<!-- figures NAME -->` to `<!-- /figures -->` is replaced by a placeholder
+ * Converts the subset of Markdown that the documentation uses: headings, paragraphs, lists, tables, links and code.
+ * @param {string} markdown a placeholder replaces the text from `<!-- figures NAME -->` to `<!-- /figures -->`
  * @param {Addresses} [addressOf]
  * @returns {Block[]}
  */

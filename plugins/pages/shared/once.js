@@ -1,5 +1,5 @@
 /**
- * Returns a function that loads a value only once per key. If loading fails, the next call tries again.
+ * Returns a function that loads each value only once, by its key. After a failure, the next call tries again.
  * @template Key
  * @returns {<Value>(key: Key, load: () => Promise<Value>) => Promise<Value>}
  */

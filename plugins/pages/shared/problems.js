@@ -35,7 +35,7 @@ const explain = ({ status, code, message, retryAfter }) => {
 };
 
 /**
- * Explains an error and offers a way to continue: a key form, a retry button or a link.
+ * Explains an error and offers a next step: a key form, a retry button or a link.
  * @param {unknown} error
  * @param {() => void} retry
  * @returns {HTMLElement}
@@ -59,7 +59,7 @@ export const problemView = (error, retry) => {
     { class: 'notice', role: 'alert' },
     h('h2', {}, heading),
     h('p', {}, advice),
-    // Retrying after a 404 would give the same response.
+    // A retry after a 404 would get the same response.
     error instanceof Problem && error.status === 404
       ? h('a', { href: '#/' }, 'Back to the start')
       : h('button', { type: 'button', onclick: retry }, 'Try again'),

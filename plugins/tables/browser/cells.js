@@ -9,14 +9,14 @@ import { timesOf } from './time-figures.js';
  * @typedef {import('./time-figures.js').Row} Row
  */
 
-/** Turns `building-permits` into `Building permits`. @param {string} name @returns {string} */
+/** Converts `building-permits` to `Building permits`. @param {string} name @returns {string} */
 export const words = (name) => name.replaceAll(/[_-]/g, ' ').replace(/^./, (first) => first.toUpperCase());
 
-/** Further decimals are rounding errors. */
+/** Any further decimals are rounding errors. */
 const MOST_DECIMALS = 12;
 
 /**
- * Returns the number of decimals needed to show all numbers exactly.
+ * Returns the number of decimals that shows all numbers exactly, up to a maximum.
  * @param {readonly unknown[]} values @param {number} [most]
  */
 export const decimalsOf = (values, most = MOST_DECIMALS) => {
@@ -33,11 +33,11 @@ export const decimalsOf = (values, most = MOST_DECIMALS) => {
 };
 
 /**
- * Returns a function that formats cells. All numbers in a column get the same number of decimals.
+ * Returns a function that formats cells. All numbers in a column have the same number of decimals.
  * @param {Pick<Table, 'columns' | 'key'>} table @param {readonly Row[]} rows
  */
 export const cellsOf = ({ columns, key }, rows) => {
-  // Years and numeric keys are shown without thousands separators.
+  // Years and numeric keys have no thousands separators.
   const plain = new Set([...key, ...timesOf(columns, rows).map(({ name }) => name)]);
   const decimals = new Map(columns.map(({ name }) => [name, decimalsOf(rows.map((row) => row[name]))]));
   return (/** @type {Row} */ row, /** @type {Column} */ { name }) => {
@@ -50,7 +50,7 @@ export const cellsOf = ({ columns, key }, rows) => {
 };
 
 /**
- * Returns a function that formats the value by which rows are grouped.
+ * Returns a function that formats the values of a column by which rows are grouped.
  * @param {Column} column @param {Table['key']} key @param {readonly Row[]} rows
  */
 export const groupTexts = (column, key, rows) => {
@@ -61,8 +61,8 @@ export const groupTexts = (column, key, rows) => {
   };
 };
 
-/** Returns the address of the page that shows a row. @param {Table} table @param {Row} row */
+/** @param {Table} table @param {Row} row */
 export const rowAddress = ({ name, key }, row) => addressOf([name, ...key.map((field) => String(row[field]))]);
 
-/** Returns the API path of a row. @param {Table} table @param {readonly string[]} key */
+/** @param {Table} table @param {readonly string[]} key */
 export const targetOf = ({ name }, key) => `/${[name, ...key].map(encodeURIComponent).join('/')}`;

@@ -20,7 +20,7 @@ export const conditionText = ({ column: { label }, operator, value }) => {
 };
 
 /**
- * For each active filter, creates a button that removes it.
+ * Creates one button per active filter. Clicking the button removes the filter.
  * @param {Table} table @param {URLSearchParams} query
  * @param {(change: Record<string, string>) => void} choose changes the filters
  */

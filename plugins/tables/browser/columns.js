@@ -6,7 +6,7 @@ import { shownColumns } from './conditions.js';
  * @typedef {import('./tables.js').Column} Column
  */
 
-/** Returns the options of a drop-down list. @param {readonly Column[]} columns @returns {(readonly [string, string])[]} */
+/** @param {readonly Column[]} columns @returns {(readonly [string, string])[]} */
 export const optionsFor = (columns) => columns.map(({ name, label }) => [name, label]);
 
 /**
@@ -33,10 +33,9 @@ const itemOf = ({ name, label }, { isShown, isFirst, isLast, ontoggle, onmove })
 };
 
 /**
- * Creates a dialog in which the user chooses and orders the columns, and the button that opens the dialog.
+ * Creates the dialog for choosing and ordering columns, and the button that opens this dialog.
  * @param {Table} table @param {URLSearchParams} query
- * @param {(columns: string) => void} onchange called with comma-separated names, or with an empty string for all
- *   columns in the default order
+ * @param {(columns: string) => void} onchange called with the names, separated by commas; an empty string means all columns in the default order
  */
 export const columnChoice = (table, query, onchange) => {
   const button = h('button', { type: 'button', class: 'quiet', popovertarget: 'columns' });

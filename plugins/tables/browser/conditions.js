@@ -1,4 +1,4 @@
-/** Reads filters, search, order and columns from the page address, and converts them to API parameters. */
+/** Reads the filters, search, order and columns from the page's address and converts them to API parameters. */
 import { listIn } from '../../pages/data-views/address.js';
 
 /**
@@ -8,8 +8,8 @@ import { listIn } from '../../pages/data-views/address.js';
  */
 
 /**
- * Appended to a day to make it an upper bound for timestamps. The API compares timestamps as text, and every time on
- * that day sorts before `T24`.
+ * Appended to a day that is the upper bound of timestamps. The API compares timestamps as text, so every time on that
+ * day sorts before `T24`.
  */
 export const DAY_END = 'T24';
 
@@ -25,14 +25,14 @@ export const conditionsOf = ({ columns, filters }, query) =>
   });
 
 /**
- * Appends `*` to the last word, which might be unfinished, so that the word matches as a prefix.
+ * Appends `*` to the last word, because the user might still be typing it.
  * @param {string} typed
  */
 const searchFor = (typed) => (/[\p{L}\p{N}]$/u.test(typed.trim()) ? `${typed.trim()}*` : typed.trim());
 
 /**
  * Returns API parameters for the filters and the search.
- * @param {Table} table @param {URLSearchParams} query @param {string} [except] a column whose filters are left out
+ * @param {Table} table @param {URLSearchParams} query @param {string} [except] a column whose filters are ignored
  * @returns {URLSearchParams}
  */
 export const matchingOf = (table, query, except) => {
@@ -46,7 +46,7 @@ export const matchingOf = (table, query, except) => {
 };
 
 /**
- * Returns the columns that the user has chosen, in the chosen order, or else all columns.
+ * Returns the columns that the user has chosen, in the chosen order. The default is all columns.
  * @param {Table} table @param {URLSearchParams} query
  */
 export const shownColumns = ({ columns }, query) => {
@@ -55,7 +55,7 @@ export const shownColumns = ({ columns }, query) => {
 };
 
 /**
- * Returns the path and query of the API call for the rows, without paging.
+ * Returns path and query of the API call that lists the rows, without paging parameters.
  * @param {Table} table @param {URLSearchParams} query
  */
 export const listTarget = (table, query) => {
@@ -67,17 +67,20 @@ export const listTarget = (table, query) => {
   return `/${table.name}${parameters.size > 0 ? `?${parameters}` : ''}`;
 };
 
-/** Quotes a value for a comma-separated list, if necessary. @param {string} value */
+/** @param {string} value */
 const quoted = (value) => (value === '' || /[",]|^\s|\s$/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
 
-/** Splits a comma-separated list whose values can be quoted. @param {string} list @returns {string[]} */
+/**
+ * Splits a comma-separated list. Values can be in double quotes, as in CSV.
+ * @param {string} list @returns {string[]}
+ */
 export const valuesIn = (list) =>
   [...list.matchAll(/\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*(?:,|$)/g)]
     .filter(([match], index) => match !== '' || index === 0)
     .map(([, inQuotes, plain = '']) => inQuotes?.replaceAll('""', '"') ?? plain.trim());
 
 /**
- * Returns the values that the user has chosen to filter a column by. Null selects rows without a value.
+ * Returns the values of a column that the user has selected. Null selects rows without a value.
  * @param {URLSearchParams} query @param {string} name @returns {(string | null)[]}
  */
 export const chosenValues = (query, name) => {
@@ -87,13 +90,13 @@ export const chosenValues = (query, name) => {
 };
 
 /**
- * Returns the query changes that select values of a column instead of the currently selected ones.
+ * Returns changes to the query that replace the selected values of a column.
  * @param {string} name @param {readonly (string | null)[]} values
  * @returns {Record<string, string>}
  */
 export const selecting = (name, values) => {
   const [first = null] = values;
-  // Only values in lists can have quotes. Without quotes, an empty value and surrounding spaces would be lost.
+  // The API accepts quotes only in lists. Without quotes, an empty value and surrounding spaces would be lost.
   const isList = values.length > 1 || (first !== null && (first === '' || first !== first.trim()));
   return {
     [`${name}[null]`]: values.length === 1 && first === null ? 'true' : '',
@@ -103,7 +106,7 @@ export const selecting = (name, values) => {
 };
 
 /**
- * Returns the query changes that select a value of a column, or deselect it if it is already selected.
+ * Returns changes to the query that select a value of a column, or deselect a selected value.
  * @param {URLSearchParams} query @param {Column} column @param {string | null} value
  */
 export const toggled = (query, { name, kind }, value) => {

@@ -13,7 +13,7 @@ import { chosenValues, conditionsOf, DAY_END, matchingOf, selecting, toggled } f
  * @typedef {(change: Record<string, string>) => void} Keep
  */
 
-/** Number of values shown initially, and after each click on "More values". */
+/** Number of values shown initially and after each click on "More values". */
 const SIZES = [10, 50, 250, 1000];
 
 const INITIALLY_OPEN = 2;
@@ -54,8 +54,7 @@ const valueList = ({ key, measures }, column, query, rows, choose) => {
       };
       const number = h('span', { class: 'number muted' }, exact(count(row)));
       const button = h('button', properties, h('span', {}, shown(row)), number);
-      // Draws a bar as the background. The page's content security policy forbids `style` attributes, so this sets a
-      // property.
+      // The content security policy forbids `style` attributes, but scripts can set style properties.
       button.style.backgroundSize = `${(count(row) / most) * 100}% 100%`;
       return h('li', {}, button);
     }),
@@ -71,7 +70,7 @@ const RANGE = [
 /** @type {Readonly<Record<Column['kind'], typeof RANGE>>} */
 const OPERATORS = { number: RANGE, date: RANGE, text: [['eq', 'is']], boolean: [] };
 
-/** @param {Column} column @returns {Record<string, string>} attributes for an `<input>` */
+/** @param {Column} column @returns {Record<string, string>} attributes of an `<input>` */
 const inputType = ({ kind }) => {
   if (kind === 'date') return { type: 'date' };
   return kind === 'number' ? { type: 'number', step: 'any' } : { type: 'text' };
@@ -83,7 +82,7 @@ const fieldsOf = (column, query, choose) => {
     const parameter = `${column.name}[${operator}]`;
     const id = `by-${parameter}`;
     const input = h('input', { id, ...inputType(column), autocomplete: 'off' });
-    // A range includes the whole of its last day.
+    // A range includes the whole last day.
     const end = operator === 'lte' && column.timed ? DAY_END : '';
     input.addEventListener('change', () => {
       const value = input.value.trim();
@@ -105,7 +104,7 @@ const fieldsOf = (column, query, choose) => {
   };
 };
 
-/** Returns an error of the API. Throws all other errors again. @param {unknown} error */
+/** Returns errors of the API, and throws all other errors again. @param {unknown} error */
 const problemOf = (error) => {
   if (error instanceof Problem) return error;
   throw error;
@@ -118,10 +117,10 @@ const reasonOf = ({ status, message }) => {
 };
 
 /**
- * Creates the list of a column's values. `load` loads the values again if the filters have changed.
+ * Creates the list of the most frequent values of a column. `load` requests the values again if the filters have changed.
  * @param {Table} table @param {Column} column @param {URLSearchParams} query
  * @param {{ signal: AbortSignal, choose: Keep, isVisible: () => boolean, showFields: (isNeeded: boolean) => void }} options
- *   `showFields` is called with whether the list leaves out values
+ *   `showFields` is called with true if the list does not contain all values
  */
 const facetValues = (table, column, query, { signal, choose, isVisible, showFields }) => {
   const next = latestOf(signal);
@@ -146,7 +145,6 @@ const facetValues = (table, column, query, { signal, choose, isVisible, showFiel
     if (focused !== undefined)
       [...place.querySelectorAll('button')].find((each) => each.textContent === focused)?.focus();
   };
-  /** Identifies the values that are shown or being loaded. */
   let requested = '';
   /** @param {Problem} problem */
   const refuse = (problem) => {
@@ -174,7 +172,7 @@ const facetValues = (table, column, query, { signal, choose, isVisible, showFiel
  */
 const facet = (table, column, query, { signal, open, choose, ontoggle, isVisible }) => {
   const fields = fieldsOf(column, query, choose);
-  /** A text column needs a field only if the list leaves out some values. @param {boolean} isNeeded */
+  /** A text column needs an input field only if its list does not contain all values. @param {boolean} isNeeded */
   const showFields = (isNeeded) => {
     fields.element.hidden = column.kind === 'boolean' || (column.kind === 'text' && !isNeeded);
   };
@@ -207,7 +205,7 @@ const facet = (table, column, query, { signal, open, choose, ontoggle, isVisible
 };
 
 /**
- * Returns the columns that are initially open: text and boolean columns whose values repeat.
+ * Returns the columns that are open initially. Only text and boolean columns with repeated values qualify.
  * @param {Table} table @param {readonly Row[]} sample
  */
 const firstOpen = ({ columns }, sample) =>
@@ -219,11 +217,11 @@ const firstOpen = ({ columns }, sample) =>
     .slice(0, INITIALLY_OPEN)
     .map(({ name }) => name);
 
-/** Matches if the window is wide enough to show the panel next to the table. */
+/** Minimum width of the window for showing the filters next to the table. */
 const WIDE = '(min-width: 64rem)';
 
 /**
- * Creates the filter panel. For each column, it shows the most frequent values and input fields.
+ * Creates the panel of filters. Each column has a list of frequent values and input fields.
  * @param {Table} table @param {URLSearchParams} query
  * @param {{ signal: AbortSignal, sample: readonly Row[], choose: Keep }} options `sample`: rows of the table; `choose`
  *   changes the filters

@@ -12,8 +12,7 @@ import { tableView } from './table-view.js';
 import { tablesOf } from './tables.js';
 
 /**
- * On views without a list, submitting a search shows the results in the current table, or in the first one if no table
- * is open.
+ * Submitting a search on a view without a list shows the results in the current table. The first table is the default.
  * @param {readonly string[]} tables
  */
 const startFinder = (tables) =>
@@ -26,7 +25,7 @@ const startFinder = (tables) =>
   });
 
 /**
- * If the address contains the key of a row, the route shows that row, otherwise the table.
+ * Shows a single row if the address contains a key, and otherwise the table.
  * @param {import('./tables.js').Table} table
  * @returns {import('../../pages/data-views/router.js').Route}
  */

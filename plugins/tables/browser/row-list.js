@@ -14,7 +14,11 @@ import { readPage, rejectionOf } from './rows.js';
  * @typedef {Start & import('./rows.js').Page} Page
  */
 
-/** Returns where earlier pages start. Reload and Back preserve this list, but links do not. @returns {Start[]} */
+/**
+ * Start positions of the earlier pages. They are stored in the history entry, so they survive a reload but are not part
+ * of links.
+ * @returns {Start[]}
+ */
 const earlierStarts = () => history.state?.starts ?? [];
 
 /** @param {Start[]} starts */
@@ -29,13 +33,12 @@ const pageIn = async (table, query, signal) => {
   return { ...start, ...(await readPage(listTarget(table, query), start.after, signal)) };
 };
 
-/** Returns the query changes that lead to a page. @param {Start} start */
+/** @param {Start} start */
 const choiceOf = ({ after, from }) => ({ after: after ?? '', from: after === null ? '' : `${from}` });
 
-/** The query changes that lead to the first page. */
 export const FIRST_PAGE = choiceOf({ after: null, from: 1 });
 
-/** Maximum length, in characters, of text that does not wrap. */
+/** Maximum length of text that is displayed without line breaks, in characters. */
 const SHORT = 32;
 
 /** @param {readonly Row[]} rows @param {string} name */
@@ -52,15 +55,12 @@ const columnsOf = (table, query, rows) => {
     name: column.kind === 'text' && isLong(rows, column.name) ? 'text' : 'short',
     cell: (/** @type {Row} */ row) =>
       index === 0 ? h('a', { href: rowAddress(table, row) }, cell(row, column)) : cell(row, column),
-    // The API sorts the rows. Equal values make `dataTable` keep their order.
+    // The API sorts the rows. With equal values, `dataTable` keeps the order of the API.
     value: table.sorts.includes(column.name) ? () => null : undefined,
   }));
 };
 
-/**
- * Creates the paging buttons.
- * @param {Page} page @param {(start: Start, earlier: Start[]) => void} onturn
- */
+/** @param {Page} page @param {(start: Start, earlier: Start[]) => void} onturn */
 const pager = ({ after, from, rows, next }, onturn) => {
   const earlier = after === null ? [] : earlierStarts();
   const previous = earlier.at(-1);
@@ -81,7 +81,7 @@ const pager = ({ after, from, rows, next }, onturn) => {
 };
 
 /**
- * Moves the focus from a replaced element to its replacement, or else to a paging button.
+ * Moves the focus from a replaced element to its replacement. If there is none, a paging button gets the focus.
  * @param {HTMLElement} place @param {Element} old
  */
 const focusAgain = (place, old) => {
@@ -92,7 +92,7 @@ const focusAgain = (place, old) => {
   if (element instanceof HTMLElement) element.focus({ preventScroll: true });
 };
 
-/** @param {string} message @param {(() => void) | undefined} reset shows the first page */
+/** @param {string} message @param {(() => void) | undefined} reset returns to the first page */
 const rejection = (message, reset) =>
   h(
     'div',
@@ -141,8 +141,8 @@ export const rowList = (table, query, { signal, keep, onshow, empty }) => {
     onshow(page);
   };
   /**
-   * Shows why the API rejected a request. The usual reason is the order: without an index, only a limited number of
-   * rows can be sorted. The page then keeps the current rows and their order.
+   * Shows why the API rejected a request. The most frequent reason is an order that no index supports, because the API
+   * sorts only a limited number of rows without an index. The current rows stay on the page.
    * @param {Problem} problem
    */
   const refuse = ({ message }) => {

@@ -10,8 +10,8 @@ import { matchingOf } from './conditions.js';
 const ROWS_PER_PAGE = 100;
 
 /**
- * Maximum number of calls per page. With filters that no index supports, a call can return fewer rows than requested
- * even though more match.
+ * Maximum number of API calls per page of rows. If no index supports the filters, a response can contain fewer rows
+ * than requested although more rows match.
  */
 const MAX_CALLS = 5;
 
@@ -40,26 +40,24 @@ export const readPage = async (target, after, signal) => {
   return { rows, next };
 };
 
-/** Reads the first rows as a sample of the table. @param {Table} table @param {AbortSignal} signal */
+/** @param {Table} table @param {AbortSignal} signal */
 export const sampleOf = async ({ name }, signal) => (await readPage(`/${name}`, null, signal)).rows;
 
 /**
- * Returns totals for the matching rows.
  * @param {Table} table @param {URLSearchParams} parameters @param {AbortSignal} signal
  * @returns {Promise<readonly Row[]>}
  */
 export const totalsOf = async ({ name }, parameters, signal) =>
   (await getJson(`/totals/${name}?${parameters}`, { signal })).data;
 
-/** Counts the matching rows. @param {Table} table @param {URLSearchParams} query @param {AbortSignal} signal */
+/** @param {Table} table @param {URLSearchParams} query @param {AbortSignal} signal */
 export const countOf = async (table, query, signal) => {
   const [total] = await totalsOf(table, matchingOf(table, query), signal);
   return Number(total?.[table.measures['count'] ?? '']);
 };
 
 /**
- * Returns the error if the API rejected the call with a 400, so that the view can show the message. Throws all other
- * errors again.
+ * Returns the error if the API rejected the call with a 400. Throws all other errors again.
  * @param {unknown} error
  */
 export const rejectionOf = (error) => {

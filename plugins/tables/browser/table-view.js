@@ -23,7 +23,7 @@ import { timesOf } from './time-figures.js';
  */
 
 /**
- * Shows how many rows match, and which of them are on the page.
+ * Shows the number of matching rows and the range that is on the page.
  * @param {Table} table @param {URLSearchParams} query @param {AbortSignal} signal
  */
 const counter = (table, query, signal) => {
@@ -41,7 +41,7 @@ const counter = (table, query, signal) => {
     showPage: (page) => change({ page }),
     show: async () => {
       const loading = next();
-      // The previous count and page are for other filters.
+      // The previous count and page belong to other filters.
       state = {};
       const count = await countOf(table, query, loading).catch(() => null);
       if (!loading.aborted) change({ count });
@@ -50,7 +50,6 @@ const counter = (table, query, signal) => {
 };
 
 /**
- * Creates the list of rows, with the column dialog and the tools.
  * @param {Table} table @param {URLSearchParams} query
  * @param {{ signal: AbortSignal, keep: Change, onshow: (page: import('./row-list.js').Page) => void }} options
  * @returns {Part}
@@ -83,7 +82,7 @@ const rowsPart = (table, query, { signal, keep, onshow }) => {
   return { element: h('div', {}, columns.element, list.element, tools), show: list.show, button: columns.button };
 };
 
-/** Delay between the last keystroke and the search. */
+/** Pause after the last keystroke before the search starts. */
 const TYPING_PAUSE_MS = 200;
 
 /**

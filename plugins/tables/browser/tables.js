@@ -8,15 +8,15 @@ import { words } from './cells.js';
  * @property {string} name as in the API path: `building-permits`
  * @property {readonly Column[]} columns
  * @property {readonly string[]} key
- * @property {readonly string[]} filters columns with a filter on the page
- * @property {readonly string[]} sorts values of the API parameter `sort`, ascending only
+ * @property {readonly string[]} filters columns that the page offers as filters
+ * @property {readonly string[]} sorts ascending values of the API parameter `sort`
  * @property {boolean} searches whether the API can search the table's text
  * @property {Record<string, string>} measures name of `count`, `sum`, `mean`, `min` and `max` in API responses
  */
 
 /** @typedef {{ [name: string]: any }} Json */
 
-/** Resolves a schema if it is a `$ref`. @param {Json} document @param {Json} schema @returns {Json} */
+/** @param {Json} document @param {Json} schema @returns {Json} */
 const resolved = (document, schema) => {
   const name = /^#\/components\/schemas\/(.+)$/.exec(schema['$ref'] ?? '')?.[1];
   return name === undefined ? schema : document['components'].schemas[name];
@@ -35,16 +35,15 @@ const columnOf = (name, schema) => {
 };
 
 /**
- * Returns the allowed values of the parameter `sort`. If the table has a column named `sort`, the parameter is also a
- * filter, and the values are in one of its `anyOf` schemas.
+ * Returns the allowed values of the parameter `sort`. In a table with a column named `sort`, the parameter is also a
+ * filter and has several schemas in `anyOf`.
  * @param {Json} schema
  * @returns {string[]}
  */
 const sortValues = ({ enum: values, anyOf }) => values ?? anyOf.find((/** @type {Json} */ one) => one['enum'])?.enum;
 
 /**
- * Maps measures to their names in API responses. Underscores are appended if the table has a column with the same name,
- * as in `count_`.
+ * Maps measures to their names in API responses. The API appends underscores to names that are also columns, such as `count_`.
  * @param {Json | undefined} totals the OpenAPI operation
  * @returns {Record<string, string>} empty if the table has no totals
  */
@@ -54,7 +53,7 @@ const measuresOf = (totals) => {
   return Object.fromEntries(names.map((name) => [name.replace(/_+$/, ''), name]));
 };
 
-/** Finds the tables of a service in its OpenAPI document. @param {Json} document @returns {Table[]} */
+/** @param {Json} document @returns {Table[]} */
 export const tablesOf = (document) => {
   const paths = Object.entries(/** @type {Json} */ (document['paths'])).filter(([, { get }]) =>
     get?.tags?.includes('tables'),

@@ -22,20 +22,20 @@ import { chartChoices, figuresOf, MAX_LINES, periodText } from './time-figures.j
  * @typedef {{ form: string, time: string, value: string, by: string }} Query the user's choices, as kept in the address
  */
 
-/** Value of the option "Number of rows" in the list of values, and of the option "None" in the list of groups. */
+/** Value of two options: "Number of rows" in the list of values, and "None" in the list of groups. */
 const COUNT = 'rows';
 
 /** @param {readonly Column[]} columns @param {string} name */
 const named = (columns, name) => columns.find((column) => column.name === name)?.name;
 
-/** Replaces missing and unknown choices with the defaults. @param {Offer} offer @param {Query} query */
+/** Replaces missing and invalid choices with defaults. @param {Offer} offer @param {Query} query */
 const choicesOf = ({ times, numbers, groups, first }, { form, time, value, by }) => {
   const shown = form === 'line' || form === 'bars' ? form : first.form;
   return {
     form: shown,
     time: named(times, time) ?? first.time,
     value: value === COUNT ? null : (named(numbers, value) ?? first.value),
-    // Bar charts cannot show groups.
+    // Bars cannot show groups.
     by: shown === 'bars' || by === COUNT ? null : (named(groups, by) ?? first.by),
   };
 };
@@ -131,22 +131,22 @@ const timeFigure = (table, chosen, figures, { target, signal }) => {
   });
 };
 
-/** Adds parameters for the totals that the chart needs. @param {URLSearchParams} matching @param {Choices} chosen */
+/** @param {URLSearchParams} matching @param {Choices} chosen */
 const parametersOf = (matching, { time, value, by }) => {
   matching.set('by', by === null || by === time ? time : `${time},${by}`);
   if (value !== null) {
     matching.set('of', value);
-    // Excludes rows without a value, so that the count is the number of values.
+    // Without rows that have no value, the count is the number of values.
     matching.set(`${value}[null]`, 'false');
   }
   return matching;
 };
 
 /**
- * Creates a chart of values over time, with controls to choose the columns.
+ * Creates a chart of values over time, with controls for choosing the columns.
  * @param {Table} table @param {URLSearchParams} query
  * @param {{ signal: AbortSignal, sample: readonly Row[], keep: (change: Record<string, string>) => void }} options
- *   `sample`: some rows, used to find the time columns
+ *   `sample`: rows that are examined to find the time columns
  */
 export const timeChart = (table, query, { signal, sample, keep }) => {
   const [controls, place] = [h('div'), h('div')];

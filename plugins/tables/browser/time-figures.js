@@ -3,12 +3,12 @@
  * @typedef {Readonly<Record<string, string | number | boolean | null>>} Row
  */
 
-/** Treats only integers from 1000 to 2999 as years. */
+/** Integers from 1000 to 2999 count as years. */
 const isYear = (/** @type {unknown} */ value) =>
   Number.isInteger(value) && Number(value) >= 1000 && Number(value) < 3000;
 
 /**
- * Returns the columns that can be a time axis: date columns, and integer columns in which every value is a year.
+ * Returns the columns that can be a time axis. These are dates, and integer columns whose values are all years.
  * @param {readonly Column[]} columns @param {readonly Row[]} rows
  */
 export const timesOf = (columns, rows) =>
@@ -21,7 +21,7 @@ export const timesOf = (columns, rows) =>
 const dayOf = (value) =>
   isYear(value) ? `${value}-01-01` : typeof value === 'string' ? value.slice(0, 10) : undefined;
 
-/** Each period has a function that returns the first day of the period containing a given day. */
+/** Periods in ascending length. Each function returns the first day of the period that contains a day. */
 const PERIODS = /** @type {const} */ ([
   ['day', (/** @type {string} */ day) => day],
   ['month', (/** @type {string} */ day) => `${day.slice(0, 7)}-01`],
@@ -35,7 +35,7 @@ const PERIODS = /** @type {const} */ ([
 const MAX_BARS = 60;
 
 /**
- * Returns the shortest period that needs at most `MAX_BARS` bars, or centuries if none does.
+ * Returns the shortest period that needs at most `MAX_BARS` bars. The longest period is a century.
  * @param {readonly string[]} days @param {boolean} years whether the column contains years instead of dates
  */
 const periodOf = (days, years) => {
@@ -53,7 +53,10 @@ export const periodText = (date, period) => {
 
 const DAY_MS = 86_400_000;
 
-/** Regular dates are `least` to `most` days apart. Adding `days` and `months` to a date gives the next one. */
+/**
+ * Intervals of regular dates. The dates are `least` to `most` days apart, and adding `days` and `months` gives the next
+ * date.
+ */
 const STEPS = [
   { least: 1, most: 1, days: 1, months: 0 },
   { least: 7, most: 7, days: 7, months: 0 },
@@ -63,13 +66,12 @@ const STEPS = [
 ];
 
 /**
- * Dates count as regular if at least this share of the intervals between them is equal. For weekdays, the share is 0.8.
+ * Minimum share of equal intervals in a regular sequence of dates. Weekdays reach 0.8, so they do not count as regular.
  */
 const REGULAR = 0.9;
 
 /**
- * Fills in dates that are missing from a regular sequence, so that lines show a gap there. Irregular dates are returned
- * unchanged.
+ * Inserts the dates that are missing from a regular sequence, so that lines have gaps there. Irregular dates are returned unchanged.
  * @param {readonly string[]} dates ascending
  */
 export const withGaps = (dates) => {
@@ -84,7 +86,7 @@ export const withGaps = (dates) => {
     const time = new Date(`${first}T00:00:00Z`);
     time.setUTCMonth(time.getUTCMonth() + step.months * count, time.getUTCDate() + step.days * count);
     date = time.toISOString().slice(0, 10);
-    // Month ends fall on different days, so only a month without any date counts as missing.
+    // Month ends have different days of the month, so a month is missing only if it has no date.
     if (date < last && !(step.months > 0 && dates.some((each) => each.slice(0, 7) === date.slice(0, 7)))) all.add(date);
   }
   return [...all].sort();
@@ -95,14 +97,13 @@ export const withGaps = (dates) => {
 export const MAX_LINES = 8;
 
 /**
- * Combines totals by time into one value per period and line. If a period has several rows, the value is their mean.
+ * Combines totals into one value per period and line. The value of a period with several rows is their mean.
  * @param {readonly Row[]} totals
  * @param {{ time: string, value: string | null, by: string | null, form: Form }} chosen `value`: a column, or null to
  *   count rows; `by`: a column whose values become separate lines, or null for a single line
  * @param {Readonly<Record<string, string>>} measures the names of measures in the totals
  * @returns {{ dates: string[], period: Period, lines: { label: string, values: (number | null)[] }[], left: number,
- *   means: boolean, rows: number }} `left`: number of lines that are left out; `means`: whether any value is a mean of
- *   several rows; `rows`: number of rows that the totals cover
+ *   means: boolean, rows: number }} `left`: number of lines that the chart omits; `means`: whether any value is the mean of several rows; `rows`: number of rows that the totals cover
  */
 export const figuresOf = (totals, { time, value, by, form }, measures) => {
   const timed = totals.flatMap((row) => {
@@ -142,9 +143,7 @@ export const figuresOf = (totals, { time, value, by, form }, measures) => {
 };
 
 /**
- * Returns the columns that the chart offers, and the initial choice. Initially, the chart shows the first numeric
- * column outside the key over time. The time axis is the first time column in the key, or else the first time column.
- * In the first case, the chart shows lines, otherwise bars.
+ * Returns the columns that the chart offers and its initial choices. The initial value is the first numeric column outside the key. If the key contains a time column, the chart shows lines over that column. Otherwise it shows bars over the first time column.
  * @param {import('./tables.js').Table} table @param {readonly Row[]} rows a sample
  */
 export const chartChoices = ({ columns, key }, rows) => {

@@ -1,4 +1,6 @@
-/** Columns for the two layouts of totals: a list with one row per group, and a cross table of two columns. */
+/**
+ * Defines the columns of totals in their two layouts: a list with one row per group, and a cross table of two columns.
+ */
 import { bar } from '../../pages/data-views/bars.js';
 import { column, numbers } from '../../pages/data-views/table.js';
 import { h } from '../../pages/shared/dom.js';
@@ -25,7 +27,7 @@ const MEASURES = [
 /** Minimum number of significant digits shown in means. */
 const DIGITS = 4;
 
-/** Returns the number of decimals for means. @param {readonly number[]} values */
+/** @param {readonly number[]} values */
 const meanDecimals = (values) => {
   const most = Math.max(...values.map(Math.abs), 0);
   const whole = most === 0 ? 1 : Math.floor(Math.log10(most)) + 1;
@@ -39,7 +41,7 @@ const measured = (row, measure) => {
 };
 
 /**
- * A column of buttons that filter by a value.
+ * Creates a column whose cells are buttons. Each button filters the rows by the value of its cell.
  * @param {Column} column @param {Table['key']} key @param {readonly Row[]} rows @param {Pick} onpick
  */
 const groupColumn = (column, key, rows, onpick) => {
@@ -93,26 +95,26 @@ export const listColumns = ({ key, measures }, { groups, of }, rows, onpick) => 
   ];
 };
 
-/** The maximum number of columns in a cross table. */
+/** Maximum number of columns in a cross table. */
 const MOST_ACROSS = 12;
 
-/** Whether the totals fit in a cross table. @param {Choice} choice @param {readonly Row[]} rows */
+/** @param {Choice} choice @param {readonly Row[]} rows */
 export const isCrossable = ({ groups: [, across] }, rows) =>
   across !== undefined && rows.length > 0 && new Set(rows.map((row) => row[across.name])).size <= MOST_ACROSS;
 
 /**
- * Shades the text of a number. The share is 0 for the smallest number and 1 for the largest.
- * @param {string} text @param {number} share from 0 to 1
+ * Shades the background of a number.
+ * @param {string} text @param {number} share from 0 for the smallest number to 1 for the largest
  */
 const shaded = (text, share) => {
   const element = h('span', { class: 'shaded' }, text);
-  // The page's content security policy forbids `style` attributes.
+  // The content security policy forbids `style` attributes, but scripts can set style properties.
   element.style.backgroundColor = `color-mix(in srgb, var(--accent) ${Math.round(share * 35)}%, transparent)`;
   return element;
 };
 
 /**
- * A row for each value of the first column, and a column for each value of the second.
+ * Creates a cross table. The rows are the values of the first column, and the columns are the values of the second.
  * @param {Table} table @param {Choice} choice @param {readonly Row[]} rows @param {Pick} onpick
  */
 export const crossTable = ({ key, measures }, { groups, of }, rows, onpick) => {
@@ -129,7 +131,7 @@ export const crossTable = ({ key, measures }, { groups, of }, rows, onpick) => {
   }
   const text = groupTexts(across, key, rows);
   const headings = new Map(rows.map((row) => [row[across.name] ?? null, row]));
-  // Null comes last, as in API responses. For text, `Number` returns NaN, so the last comparison decides.
+  // Null comes last, as in API responses. `Number` returns NaN for text, so text is compared by the last expression.
   const order = [...headings.keys()].sort(
     (a, b) => Number(a === null) - Number(b === null) || Number(a) - Number(b) || (`${a}` < `${b}` ? -1 : 1),
   );

@@ -24,7 +24,7 @@ const offerOf = ({ columns, filters, key }) => {
   const isCategory = (/** @type {Column} */ { kind }) => kind === 'text' || kind === 'boolean';
   return {
     groups: groups.length > 0 ? groups : columns,
-    // Prefers a column whose values are likely to repeat.
+    // Columns whose values repeat make better groups.
     first: groups.find(isCategory) ?? groups[0] ?? columns[0],
     numbers: columns.filter(({ name, kind }) => kind === 'number' && filters.includes(name) && !key.includes(name)),
   };
@@ -79,7 +79,7 @@ const controlsOf = (offer, { groups, of }, change) => {
 };
 
 /**
- * Shows totals for each value of one or two columns.
+ * Creates the view of totals, grouped by one or two columns.
  * @param {Table} table @param {URLSearchParams} query
  * @param {{ signal: AbortSignal, keep: (change: Record<string, string>) => void,
  *   choose: (change: Record<string, string>) => void }} options `keep` stores choices; `choose` changes the filters

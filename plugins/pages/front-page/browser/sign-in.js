@@ -1,6 +1,6 @@
 /**
- * Signs the user in with a key, or with a one-time code in the fragment of the address (after `#`). Browsers do not
- * send the fragment to servers, and this script starts by removing it from the history.
+ * Signs the user in with an API key or with a one-time code. The code is in the fragment of the address, which browsers
+ * do not send to servers. This script first removes the fragment from the history.
  */
 import { getKey, publicPath, setKey } from '../../shared/api.js';
 import { find, h } from '../../shared/dom.js';
@@ -10,7 +10,7 @@ const main = find('#main');
 const code = location.hash.slice(1);
 history.replaceState(null, '', location.pathname);
 
-/** Returns the address of the first page that shows data, such as the explorer, or of the front page if there is none. */
+/** Returns the address of the first page that shows data, such as the explorer. The default is the front page. */
 const next = () => document.querySelector('a[data-shows-data]')?.getAttribute('href') ?? `${publicPath}/`;
 
 /** @param {string} [problem] explains why the user has to enter a key */
