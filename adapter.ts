@@ -1,6 +1,6 @@
 /**
- * Types and helpers for authors of storage adapters, key stores, limiters and caches, and of programs that write
- * datasets. The built-in adapters import only from here.
+ * The `./adapter` entry point, for storage adapters, key stores, limiters, caches, and programs that write datasets.
+ * The built-in adapters import only from this file.
  */
 
 import { workerCount } from './core/util/is-worker.js';
@@ -66,5 +66,5 @@ export { BackgroundPacing } from './core/util/event-loop.js';
 export * as files from './core/util/files.js';
 export { packageVersion as version } from './core/util/package.js';
 
-/** The memory available to the service, in bytes, and the number of worker processes that share it. */
+/** `memoryLimit` is in bytes and covers all worker processes together. */
 export const resources = { memoryLimit, workerCount } as const;

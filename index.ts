@@ -1,12 +1,12 @@
 /**
- * The entry point for programs that embed the service. Plugins import from `./plugin`, and adapters and key stores
- * import from `./adapter`.
+ * The entry point for programs that embed the service. Plugins import from `./plugin`. Adapters and key stores import
+ * from `./adapter`.
  */
 export type { Overrides } from './core/app/container.js';
 export type { App, AppOverrides } from './core/app/create-app.js';
 export type { LoadedConfig } from './core/config/load.js';
 export type { Config, GivenConfig, GivenModule } from './core/config/schema.js';
 export { OperatorError } from './core/errors.js';
-/** The collections of Metro Forecast with their document types, for plugins that read the same data. */
+/** The collections and document types of Metro Forecast, for plugins that read them. */
 export * as metro from './plugins/metro/collections.js';
 export { createApp, loadConfig } from './product.js';

@@ -1,4 +1,4 @@
-/** All types and helpers for authors of plugins. The built-in plugins import only from here. */
+/** The `./plugin` entry point, for authors of plugins. The built-in plugins import only from this file. */
 import { pageHeaders, pageOf, pageParameters, rowOrder } from './core/routes/pagination.js';
 import {
   countMatching,
@@ -79,7 +79,7 @@ export { nearest } from './core/validation/nearest.js';
 export * as schemas from './core/validation/schemas.js';
 export { guidePage, pageMount } from './plugins/pages/page-mount.js';
 
-/** Helpers for paginated lists: parameters and headers to declare, and functions that return a page and link to the next. */
+/** Helpers for paginated lists: parameters and headers to declare, and functions that return one page. */
 export const paging = {
   parameters: pageParameters,
   headers: pageHeaders,

@@ -8,7 +8,7 @@ import type { Builtins } from './core/registry/load-module.js';
 import { packageRoot } from './core/util/package.js';
 import frontPage from './plugins/pages/front-page/index.js';
 
-// The cast is safe because options are validated against the module's schema before they are passed to `create`.
+// The cast is safe, because options are validated against the module's schema before `create` is called.
 type Loader<T> = () => Promise<{ default: T }>;
 const withOptions = <T>(load: () => Promise<{ default: unknown }>): Loader<T> => load as Loader<T>;
 
@@ -41,7 +41,7 @@ export const plugins: Builtins<Plugin> = {
   opentelemetry: withOptions(() => import('./plugins/opentelemetry/index.js')),
 };
 
-/** Settings that also have a conventional environment variable, such as `PORT`. */
+/** These settings also have a conventional environment variable, such as `PORT`. */
 export const namedVariables: readonly NamedVariable[] = [
   { variable: 'HOST', path: ['server', 'host'] },
   { variable: 'PORT', path: ['server', 'port'] },

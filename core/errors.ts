@@ -1,11 +1,11 @@
-/** Errors that are shown to clients, and the error classes for plugins, adapters and stores. */
+/** Defines the errors that clients see, and the error classes for plugins, adapters and stores. */
 
 export interface ErrorKind {
   readonly code: string;
   readonly status: number;
-  /** The default message. It also says what the client can do. */
+  /** The default message. It also explains what the client can do. */
   readonly sentence: string;
-  /** When the error occurs, for the documentation. */
+  /** For the documentation: the condition that causes the error. */
   readonly when: string;
 }
 
@@ -100,7 +100,7 @@ export const errors = withCodes({
   },
 });
 
-/** Declares an error that a plugin returns to clients. Its status must be 4xx. */
+/** Declares an error that a plugin sends to clients. The status must be 4xx. */
 export const defineError = (definition: ErrorKind): ErrorKind => definition;
 
 export interface ErrorDetail {
@@ -110,8 +110,8 @@ export interface ErrorDetail {
 }
 
 /**
- * The base class for errors thrown by plugins and adapters. `instanceof` compares class names, because an external
- * package might load its own copy of this file.
+ * The base class of errors that plugins and adapters throw. `instanceof` compares class names, because a package
+ * outside this repository might load its own copy of this file.
  */
 class BoundaryError extends Error {
   static override [Symbol.hasInstance](value: unknown): boolean {
@@ -126,18 +126,17 @@ class BoundaryError extends Error {
 }
 
 /**
- * An error whose message is sent to the client. All other errors, except those from http-errors, become
- * `internal_error`.
+ * An error whose message is sent to the client. Other errors become `internal_error`, except errors from http-errors.
  */
 export class ApiError extends BoundaryError {
-  /** The HTTP status, under both names that http-errors uses. */
+  /** Koa and http-errors read the status under different names. */
   readonly status: number;
   readonly statusCode: number;
   readonly expose = true;
 
   constructor(
     readonly kind: ErrorKind,
-    /** The message for the client. Default: the kind's own message. */
+    /** The message for the client. */
     sentence: string = kind.sentence,
     readonly options: {
       readonly details?: readonly ErrorDetail[];
@@ -153,7 +152,7 @@ export class ApiError extends BoundaryError {
 
 /**
  * Creates a 400 error for an invalid parameter.
- * @param issue a phrase that follows the parameter's name, such as `must be an integer`
+ * @param issue completes a sentence that starts with the parameter's name, such as `must be an integer`
  */
 export const invalidParameter = (place: 'path' | 'query', name: string, issue: string): ApiError =>
   new ApiError(errors.invalid_parameter, `The ${place} parameter "${name}" ${issue}${issue.endsWith('?') ? '' : '.'}`, {
@@ -161,7 +160,7 @@ export const invalidParameter = (place: 'path' | 'query', name: string, issue: s
   });
 
 export type StorageErrorCode =
-  /** The backend is unreachable or did not respond in time. It might recover without intervention. */
+  /** The backend is unreachable or did not respond in time. A retry might succeed. */
   | 'unavailable'
   /** The caller's signal was aborted. */
   | 'aborted'
@@ -171,14 +170,14 @@ export type StorageErrorCode =
   | 'unknown_collection'
   /** The query uses a field or an order that the collection does not declare. */
   | 'invalid_query'
-  /** The dataset breaks a rule or could not be read in full. */
+  /** The dataset is invalid or could not be read completely. */
   | 'invalid_dataset'
-  /** Another publication is in progress, or a version with the same name but different content exists. */
+  /** Another publication is in progress, or a version with the same name has different content. */
   | 'conflict'
   /** The version does not exist. */
   | 'unknown_version';
 
-/** Thrown by storage adapters. The message is logged and never sent to clients. */
+/** Thrown by storage adapters. The message is logged but never sent to clients. */
 export class StorageError extends BoundaryError {
   constructor(
     readonly code: StorageErrorCode,
@@ -189,12 +188,12 @@ export class StorageError extends BoundaryError {
   }
 }
 
-/** Thrown by a limiter with the policy `closed` while its store is unreachable. */
+/** Thrown by a limiter that must reject requests while its store is unreachable (policy `closed`). */
 export class LimiterUnavailable extends BoundaryError {}
 
 /**
- * Thrown by key stores if the store is unreachable (`unavailable`), its file is damaged (`invalid_file`), a key id is
- * unknown (`unknown_key`), or a key id already exists (`conflict`).
+ * Thrown by key stores. The code is `unavailable` if the store is unreachable, `invalid_file` if its file is damaged,
+ * `unknown_key` if no key has the id, and `conflict` if the id is already in use.
  */
 export class KeyStoreError extends BoundaryError {
   constructor(
@@ -206,14 +205,10 @@ export class KeyStoreError extends BoundaryError {
   }
 }
 
-/** Returns at most the first `most` lines. If lines were omitted, a final line says how many. */
 export const firstLines = (lines: readonly string[], most: number): readonly string[] =>
   lines.length <= most ? lines : [...lines.slice(0, most), `and ${lines.length - most} more`];
 
-/**
- * An error that the operator can fix, such as an invalid configuration. It is printed without a stack trace, one line
- * per problem.
- */
+/** An error that the operator can fix, such as an invalid configuration. It is printed without a stack trace. */
 export class OperatorError extends Error {
   constructor(
     readonly heading: string,

@@ -1,4 +1,4 @@
-/** Response headers set by the framework. The OpenAPI document describes them, and routes cannot declare them. */
+/** Response headers that the framework sets. They appear in the OpenAPI document, and routes cannot declare them. */
 
 const header = (description: string, schema: object, example: unknown) => ({ description, schema, example });
 const string = { type: 'string' };
@@ -36,22 +36,22 @@ export const responseHeaders = {
 
 export type HeaderName = keyof typeof responseHeaders;
 
-/** The headers of every response, including errors. */
+/** Sent with every response, including errors. */
 export const commonNames: readonly HeaderName[] = ['X-Request-Id'];
 
-/** The headers of every response to a request that counts against a limit. */
+/** Sent with every response to a request that counts against a limit. */
 export const limitNames: readonly HeaderName[] = ['RateLimit-Policy', 'RateLimit'];
 
 const UNEXPOSED: readonly string[] = ['Allow', 'Cache-Control', 'Vary'] satisfies HeaderName[];
 
-/** Headers that pages from other origins can read if CORS is enabled. */
+/** With CORS, pages from other origins can read these headers. */
 export const exposedHeaders: readonly string[] = Object.keys(responseHeaders).filter(
   (name) => !UNEXPOSED.includes(name),
 );
 
 const NAMES: ReadonlySet<string> = new Set(Object.keys(responseHeaders).map((name) => name.toLowerCase()));
 
-/** Other headers that routes cannot declare because they depend on the connection, body or caller. */
+/** Routes cannot declare these headers either, because they depend on the connection, the body or the caller. */
 const OTHERS =
   /^(access-control-.*|connection|content-.*|cross-origin-.*|date|keep-alive|ratelimit.*|referrer-policy|set-cookie|trailer|transfer-encoding|upgrade|x-content-type-options)$/i;
 

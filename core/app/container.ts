@@ -1,6 +1,6 @@
 /**
- * Dependency injection for the parts in parts.ts. Each part is created when it is first resolved, and opened after its
- * dependencies. Parts are closed in reverse order of creation.
+ * Provides dependency injection for the parts in parts.ts. A part is created when it is first resolved, and opened
+ * after its dependencies. Parts are closed in reverse order of creation.
  */
 import 'reflect-metadata';
 import { container, type DependencyContainer, instanceCachingFactory } from 'tsyringe';
@@ -18,7 +18,7 @@ export const tokens = Object.fromEntries(Object.keys(parts).map((name) => [name,
 export const resolve = <Name extends PartName>(from: DependencyContainer, name: Name): Parts[Name] =>
   from.resolve<Parts[Name]>(tokens[name]);
 
-/** Parts that an embedding program can replace. The replacements are opened and closed like any other part. */
+/** The parts that an embedding program can replace. Replacements are opened and closed like all other parts. */
 export type Overrides = Partial<Pick<Parts, 'adapter' | 'keyStore' | 'limiter' | 'cache' | 'clock' | 'logger'>>;
 
 const LIFECYCLE = Symbol('lifecycle');
@@ -48,7 +48,7 @@ export const createContainer = (
   return own;
 };
 
-/** Passes only the declared dependencies, so that a definition cannot use undeclared parts. */
+/** Passes only the declared dependencies, so that a definition cannot use a part without declaring it. */
 const dependencies = (from: DependencyContainer, { needs }: Definition<unknown>): Parts =>
   Object.fromEntries(needs.map((name) => [name, resolve(from, name)])) as unknown as Parts;
 
@@ -98,7 +98,7 @@ const overrideErrors = (name: string, value: unknown): readonly string[] => {
 /** Opens all parts created so far. Rejects with the first error; the caller must then call `close`. */
 export const open = (from: DependencyContainer): Promise<void> => from.resolve<Lifecycle>(LIFECYCLE).open();
 
-/** Closes all parts created so far, even if a part fails to close. Rejects with the first error. */
+/** Closes all parts created so far, even if one of them fails. Then rejects with the first error. */
 export const close = (from: DependencyContainer): Promise<void> => from.resolve<Lifecycle>(LIFECYCLE).close();
 
 interface Made {
@@ -120,7 +120,7 @@ class Lifecycle {
     for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
 
-  /** Opens a part after its dependencies. Independent parts are opened concurrently. */
+  /** Opens a part after its dependencies. Independent parts open concurrently. */
   async #open(name: PartName): Promise<void> {
     const made = this.#made.get(name);
     if (!made) return;

@@ -1,6 +1,6 @@
 /**
- * Starts an application: reads the configuration, loads the modules, creates the parts (parts.ts) and opens them.
- * The ports are opened later, by `listen`.
+ * Starts an application: loads the configuration and the modules, then creates and opens the parts (parts.ts). The
+ * ports are opened later, by `listen`.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type Koa from 'koa';
@@ -23,20 +23,20 @@ export interface Product extends BuiltinModules {
 }
 
 export interface AppOverrides extends Overrides {
-  /** Additional plugins, registered after the plugins in the configuration. */
+  /** Registered after the plugins in the configuration. */
   readonly plugins?: readonly { readonly plugin: Plugin; readonly options?: unknown }[];
 }
 
 export interface App {
   /** The Koa application. To wrap the whole service in middleware, call `koa.use` before the first request. */
   readonly koa: Koa;
-  /** A request listener for `http.createServer` or any other Node HTTP server. */
+  /** A request listener for `http.createServer` and other Node HTTP servers. */
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
   /**
-   * Returns middleware for Koa, Connect, Express and compatible frameworks. It calls `next` for paths outside the API
-   * and its pages.
-   * @param options.prefix path at which the service is mounted, such as `/data`. Omit it if the framework strips the
-   *   mount path from the URL
+   * Returns middleware for Koa, Express and other frameworks with Connect's signature. It calls `next` if the path
+   * belongs neither to the API nor to its pages.
+   * @param options.prefix path at which the service is mounted, such as `/data`; omit it if the framework strips the
+   * mount path from the URL
    */
   middleware(options?: { readonly prefix?: string }): EmbeddedMiddleware;
   /** Lists the routes and calls them in process, without a key or rate limits. */
@@ -44,21 +44,21 @@ export interface App {
   /** Sends a request to the service without opening a socket. */
   inject(request: InjectOptions | string): Promise<InjectedResponse>;
   /**
-   * Opens the API port and the metrics port. Rejects if a port is already in use.
+   * Opens the API port and the metrics port. Rejects if a port is in use.
    * @param options.metrics set to false if another process serves the metrics of all workers. Default: true
    */
   listen(options?: {
     readonly metrics?: boolean;
   }): Promise<{ host: string; port: number; url: string; metricsUrl: string | null }>;
   /**
-   * Applies the settings that can change at runtime. Logs the changed settings and the settings that need a restart.
+   * Applies the settings that can change at runtime. Logs the changed settings, and which of them need a restart.
    * @returns the paths of the changed settings that need a restart
    */
   reload(config: LoadedConfig): readonly string[];
   /**
    * Makes `/ready` and `/health` fail, and closes each connection after its next response.
-   * @param options.idleMs pass this if other processes have taken over the port. `/ready` and `/health` then keep
-   *   succeeding, and `close` keeps idle connections open for this many milliseconds
+   * @param options.idleMs set this if other processes have taken over the port. `/ready` and `/health` then continue to
+   * succeed, and `close` keeps idle connections open for this long
    */
   drain(options?: { readonly idleMs: number }): void;
   /** Waits for running requests to complete, then closes the stores. Can be called more than once. */
@@ -67,10 +67,6 @@ export interface App {
 
 type ConfigInput = GivenConfig | LoadedConfig | string;
 
-/**
- * For a product's modules and configuration names, returns the functions that load a configuration and start an
- * application.
- */
 export const createFramework = (product: Product) => {
   const load = configLoader(product.configuration);
 
@@ -98,12 +94,12 @@ export const createFramework = (product: Product) => {
     loadModules: (loaded: LoadedConfig, extra?: readonly LoadedPlugin[]) => loadModules(product, loaded, extra),
 
     /**
-     * Creates and opens a service. The service starts even if MongoDB or Redis is unreachable, and reconnects
+     * Creates and opens a service. If MongoDB or Redis is unreachable, the service still starts, and reconnects
      * automatically.
      * @param config a configuration object, a loaded configuration, or the path of a configuration file. Environment
-     *   variables override values only if a path is passed. Relative paths in an object are resolved relative to the
-     *   working directory
-     * @param overrides parts that replace the configured ones, and additional plugins
+     * variables override values only if a path is passed. Relative paths in an object are relative to the working
+     * directory
+     * @param overrides replacements for configured parts, and additional plugins
      * @throws OperatorError that lists all errors in the configuration, its modules and the overrides
      */
     createApp: async (config: ConfigInput, { plugins = [], ...overrides }: AppOverrides = {}): Promise<App> => {
@@ -116,16 +112,16 @@ export const createFramework = (product: Product) => {
   };
 };
 
-/** Neither property is allowed in a configuration object. */
+/** A configuration object allows neither of these properties. */
 const isLoaded = (config: GivenConfig | LoadedConfig): config is LoadedConfig =>
   'config' in config && 'folder' in config;
 
 const containers = new WeakMap<App, DependencyContainer>();
 
-/** Returns a part of a running application. For this package's commands and tests only. */
+/** Returns a part of a running application. Only for this package's commands and tests. */
 export const partOf = <Name extends PartName>(app: App, name: Name): Parts[Name] => resolve(containers.get(app)!, name);
 
-/** Creates and opens the parts. If one fails to open, all parts are closed. */
+/** If a part fails to open, all parts are closed again. */
 export const startApp = async (config: LoadedConfig, modules: Modules, overrides: Overrides): Promise<App> => {
   const container = createContainer({ config, modules }, overrides);
   try {
@@ -150,7 +146,7 @@ const makeApp = (container: DependencyContainer, basePath: string): App => {
   const settings = resolve(container, 'settings');
   const { mounts } = local;
   const middleware: App['middleware'] = ({ prefix } = {}) => embedded({ handle, basePath, mounts }, prefix);
-  // Lets another Koa application mount this one with `koa-mount`, which composes this list.
+  // `koa-mount` reads this list, so another Koa application can mount this one.
   koa.middleware = [middleware()];
   let isClosing = false;
   let isReplaced = false;

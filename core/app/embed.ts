@@ -4,14 +4,14 @@ import type { Mount } from '../contracts/plugin.js';
 import type { Handle } from '../edge/accept.js';
 import { setPrefix } from '../edge/public-url.js';
 
-/** Middleware for Koa, and for frameworks that use Connect's signature, such as Express. */
+/** Middleware that works in Koa, and in frameworks with Connect's signature, such as Express. */
 export interface EmbeddedMiddleware {
   (ctx: Context, next: Next): Promise<unknown>;
   (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void): void;
 }
 
 type ForeignRequest = IncomingMessage & {
-  /** The mount path that Express has stripped from the URL. */
+  /** The mount path that Express has removed from `url`. */
   readonly baseUrl?: string;
   body?: unknown;
 };
@@ -24,7 +24,7 @@ interface EmbedOptions {
 
 const isBelow = (path: string, parent: string): boolean => path === parent || path.startsWith(`${parent}/`);
 
-/** Strips the prefix. Returns undefined if the URL is not under the prefix. */
+/** Removes the prefix from the URL. Returns undefined if the URL does not start with the prefix. */
 const without = (prefix: string, url: string): string | undefined => {
   if (!url.startsWith(prefix)) return undefined;
   const rest = url.slice(prefix.length);
@@ -38,7 +38,7 @@ export const embedded = ({ handle, basePath, mounts }: EmbedOptions, prefix = ''
 
   /**
    * Handles the request if its path belongs to the service. Otherwise returns undefined.
-   * @param removed mount path that the framework has already stripped from the URL
+   * @param removed mount path that the framework has already removed from the URL
    */
   const take = (request: ForeignRequest, response: ServerResponse, removed: string): Promise<void> | undefined => {
     const url = without(prefix, request.url ?? '/');

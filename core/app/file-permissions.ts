@@ -1,4 +1,7 @@
-/** Checks the permissions of the configuration file, mounted secrets and the key file. */
+/**
+ * Checks the permissions of the files that contain settings or secrets: the configuration file, mounted secrets and the
+ * key file.
+ */
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { LoadedConfig } from '../config/load.js';
@@ -16,15 +19,13 @@ const differences = (value: unknown, other: unknown, path: Path = []): Path[] =>
   );
 };
 
-/** Whether the file contains a secret. Secrets set by environment variables are not in the file. */
+/** Secrets set by environment variables are in `config` but not in the file. */
 const hasSecret = (loaded: LoadedConfig, modules: Modules): boolean =>
   differences(loaded.config, maskedConfig(loaded, modules))
     .map((place) => formatPath(place))
     .some((path) => !loaded.overrides.some((override) => path.startsWith(override.path)));
 
-/**
- * @returns warnings about files that other users can read or change, each with the command that fixes the permissions
- */
+/** @returns a warning for each file that other users can read or change, with a command that fixes its permissions */
 export const permissionWarnings = async (
   loaded: LoadedConfig,
   modules: Modules,
@@ -34,7 +35,7 @@ export const permissionWarnings = async (
   const files: [path: string, isSecret: boolean][] = [];
   if (!embedded) files.push([path, hasSecret(loaded, modules)]);
   for (const { variable } of overrides) {
-    // Names of module options can also end in `_FILE`, but such variables do not name a mounted secret.
+    // The name of a module option can also end in `_FILE`, but it does not refer to a mounted secret.
     const file = variable.endsWith('_FILE') && !variable.includes('__OPTIONS__') ? env[variable] : undefined;
     if (file) files.push([file, true]);
   }
@@ -47,7 +48,7 @@ export const permissionWarnings = async (
 const GROUP_OR_OTHERS_WRITE = 0o022;
 const OTHERS_READ = 0o004;
 const OTHERS_WRITE = 0o002;
-/** If a folder has this mode bit, a file in it can be replaced only by the file's owner. */
+/** In a folder with this mode bit, only the owner of a file can replace it. */
 const STICKY = 0o1000;
 
 const octal = (mode: number): string => `mode ${(mode & 0o7777).toString(8).padStart(4, '0')}`;
@@ -56,8 +57,7 @@ const quoted = (path: string): string => `'${path.replaceAll("'", "'\\''")}'`;
 
 /**
  * @param isSecret if true, other users must not be able to read the file
- * @returns messages with the commands that fix the permissions. The list is empty if the file is missing, and on
- *   Windows
+ * @returns warnings with commands that fix the permissions, or an empty list if the file is missing or on Windows
  */
 const loosePermissions = async (path: string, isSecret: boolean): Promise<readonly string[]> => {
   if (process.platform === 'win32') return [];

@@ -1,4 +1,4 @@
-/** Loads the adapter, key store and plugins named in the configuration, and reports all of their errors together. */
+/** Loads the adapter, the key store and the plugins named in the configuration. All errors are reported together. */
 import { resolve } from 'node:path';
 import type { LoadedConfig } from '../config/load.js';
 import type { Draft } from '../config/overrides.js';
@@ -24,7 +24,7 @@ export interface BuiltinModules {
   readonly adapters: Builtins<AdapterModule>;
   readonly keyStores: Builtins<KeyStoreModule>;
   readonly plugins: Builtins<Plugin>;
-  /** Plugins that are always loaded, even though no configuration names them. */
+  /** Plugins that are always loaded. The configuration does not name them. */
   readonly always: readonly Plugin[];
 }
 
@@ -34,7 +34,7 @@ export interface Modules {
   readonly registry: Registry;
 }
 
-/** The sections of a configuration that name modules. Other sections can be invalid. */
+/** Only these sections of a configuration name modules. The other sections need not be valid. */
 interface ModuleNames {
   readonly draft: Draft;
   readonly folder: string;
@@ -75,7 +75,7 @@ export const moduleErrors = async (
   return (await examine(builtins, { draft: { ...draft, service }, ...where }, unnamed)).errors;
 };
 
-/** @param document creates the OpenAPI document; called only after all plugins have been registered */
+/** @param document creates the OpenAPI document; called only after all plugins are registered */
 const frameworkPlugins = (
   { always }: BuiltinModules,
   { auth, http }: Readonly<Record<string, unknown>>,
@@ -99,8 +99,8 @@ interface Examined extends Partial<Modules> {
 }
 
 /**
- * Loads as many modules as possible and collects their errors. Leaves out errors that merely result from another
- * module's failure to load.
+ * Loads as many modules as possible and collects their errors. An error that only results from another module's error
+ * is left out.
  * @param names must have a valid `service` section
  * @param unnamed plugins that are not in the configuration
  */
@@ -145,8 +145,8 @@ const checkedPlugin = (loaded: LoadedPlugin): { plugin: LoadedPlugin; errors: st
 };
 
 /**
- * Returns the names that a tier's endpoint list may contain: plugins with endpoints that need a key, and the paths of
- * those endpoints.
+ * A tier's `endpoints` can contain the path of any endpoint that needs a key, or the name of the plugin that declares
+ * it.
  */
 const namesWithKey = ({ routes, mounts }: Registry): string[] => [
   ...new Set([
@@ -155,7 +155,7 @@ const namesWithKey = ({ routes, mounts }: Registry): string[] => [
   ]),
 ];
 
-/** Copies plain objects and arrays, so that filling in defaults does not modify the embedding program's objects. */
+/** Filling in defaults must not modify the objects of the embedding program. */
 const copy = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(copy);
   if (!isObject(value) || Object.getPrototypeOf(value) !== Object.prototype) return value;
@@ -170,7 +170,7 @@ interface HasOptions {
   check?(options: never): Readonly<Record<string, string>>;
 }
 
-/** Skips invalid module entries, because the configuration schema reports them. */
+/** Skips invalid module entries, which the configuration schema already reports. */
 const moduleLoader =
   (folder: string, overrides: readonly Override[], errors: string[]) =>
   async <T extends HasOptions>(

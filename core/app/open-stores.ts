@@ -1,4 +1,4 @@
-/** Opens the configured storage or key store for commands that do not start the service. */
+/** Opens the storage or the key store for commands that do not start the service. */
 import { countsUsage } from '../config/tiers.js';
 import type { Collection } from '../contracts/dataset.js';
 import type { KeyStore } from '../contracts/keys.js';
@@ -17,7 +17,7 @@ type Loaded = Pick<Parts, 'config' | 'modules'>;
 export interface OpenedKeyStore {
   readonly store: KeyStore;
   readonly service: ServiceInfo;
-  /** Reads a caller's usage from Redis. @throws OperatorError if usage is not counted or not stored in Redis */
+  /** Reads a caller's usage from Redis. @throws OperatorError if usage is not counted, or not stored in Redis */
   usage(caller: string): Promise<readonly DayUsage[]>;
   close(): Promise<void>;
 }
@@ -55,7 +55,7 @@ export interface OpenedStorage {
   readonly adapter: StorageAdapter;
   readonly module: AdapterModule;
   readonly collections: ReadonlyMap<string, Collection>;
-  /** The dataset directory if the adapter is `json`, otherwise undefined. */
+  /** Undefined unless the adapter is `json`. */
   readonly directory: string | undefined;
   close(): Promise<void>;
 }
@@ -64,7 +64,7 @@ export const openStorage = async (loaded: Loaded, logger: Logger): Promise<Opene
   const { config, folder } = loaded.config;
   const { use, options } = config.adapter;
   const adapter = resolve(createContainer(loaded, { logger }), 'adapter');
-  // Ignore an invalid dataset: commands can still replace it and read its audit log.
+  // Commands must also work with an invalid dataset: they can replace the dataset and read its audit log.
   try {
     await adapter.open();
   } catch (error) {

@@ -25,14 +25,13 @@ import type { RunningPlugins } from './running-plugins.js';
 import type { RunningSettings } from './running-settings.js';
 import type { RunningState } from './running-state.js';
 
-/** Events that the adapter sends to other parts. */
 export class StorageEvents extends EventEmitter<{
   changed: [];
   problem: [sentence: string | undefined];
   timed: [ms: number];
 }> {}
 
-/** All parts of an application, by name. A part is null if the configuration disables it. */
+/** The parts of an application. A part is null if the configuration disables it. */
 export interface Parts {
   readonly config: LoadedConfig;
   /** The adapter, the key store and the registered plugins. */
@@ -46,31 +45,30 @@ export interface Parts {
   readonly keyStore: KeyStore;
   readonly redis: RedisConnection | null;
   readonly limiter: Limiter;
-  /** Cache shared by all replicas, for responses such as `/status`. */
+  /** Shared by all replicas, for responses such as `/status`. */
   readonly cache: SharedCache;
-  /** The current snapshot and its cached representations. */
+  /** The current snapshot and its cached responses. */
   readonly snapshots: CurrentSnapshot;
-  /** Earlier snapshots, for requests with `as_of`. */
+  /** Earlier snapshots, for requests with the parameter `as_of`. */
   readonly vintages: Vintages;
   readonly authenticator: OpenAuthenticator;
-  /** Accepts credentials defined by plugins. Null if no plugin defines any. */
+  /** Accepts credentials that plugins define. Null if no plugin defines any. */
   readonly identities: IdentityChain | null;
-  /** The state shown by the service's own routes. */
   readonly state: RunningState;
   /** Rejects requests while the service is overloaded. Null if `server.overload` is null. */
   readonly admission: Admission | null;
   readonly metrics: Metrics | null;
   readonly observers: RequestObservers | null;
   readonly headers: CommonHeaders;
-  /** Queues requests that miss the cache, and takes turns between callers. */
+  /** Queues of requests that miss the cache. Callers take turns. */
   readonly work: WorkQueues;
   readonly routes: RouteTable;
   readonly koa: ApiKoa;
   readonly runningPlugins: RunningPlugins;
-  /** Request listener: admission control, then Koa. */
+  /** The request listener. It applies admission control and then calls Koa. */
   readonly handle: Handle;
   readonly server: HttpServer;
-  /** Calls the service's own routes from within the process. */
+  /** Calls the routes of the service in process. */
   readonly local: LocalContext;
 }
 
@@ -83,7 +81,7 @@ export interface Definition<Value> {
   close?(value: NonNullable<Value>): unknown;
 }
 
-/** @param needs names of the parts passed to `make` */
+/** @param needs names of the parts that are passed to `make` */
 export const part = <const Needs extends readonly PartName[], Value>(
   needs: Needs,
   make: (dependencies: Pick<Parts, Needs[number]>) => Value,

@@ -6,7 +6,7 @@ import { Tiers } from '../config/tiers.js';
 import type { Logger } from '../contracts/runtime.js';
 import { isObject } from '../validation/json.js';
 
-/** TIER is a placeholder for any tier name. Keys are not listed because key changes take effect without a reload. */
+/** TIER stands for any tier name. Keys are not listed, because a key change takes effect without a reload. */
 export const RELOADED = [
   'log.level',
   'limits.requestsPerMinute',
@@ -19,7 +19,7 @@ const RELOADABLE = new RegExp(
   `^(${RELOADED.map((path) => path.replaceAll('.', '\\.').replace('TIER', '[^.]+')).join('|')})$`,
 );
 
-/** Keeps the tiers and endpoints from startup, and takes the limits from the new configuration. */
+/** A reload can change only the limits. The set of tiers and their endpoints stay as they were at startup. */
 const withLimitsOf = (started: AuthConfig['tiers'], now: AuthConfig['tiers']): AuthConfig['tiers'] => {
   if (Array.isArray(started) || Array.isArray(now)) return started;
   const terms = now as Readonly<Record<string, TierConfig>>;
@@ -31,7 +31,7 @@ const withLimitsOf = (started: AuthConfig['tiers'], now: AuthConfig['tiers']): A
   );
 };
 
-/** Returns the paths of all settings that differ. A list or a module entry counts as one setting. */
+/** Returns the paths of all changed settings. A list or a module entry counts as one setting. */
 const differences = (before: unknown, after: unknown, path = ''): string[] => {
   const inside = isObject(before) && isObject(after) && !('use' in after);
   if (!inside) return isDeepStrictEqual(before, after) ? [] : [path];
@@ -43,7 +43,7 @@ export class RunningSettings {
   readonly #started: Config;
   readonly #logger: Logger;
   #config: Config;
-  /** Each reload replaces this object, so do not keep a reference to it. */
+  /** A reload replaces this object, so do not keep a reference to it. */
   tiers: Tiers;
 
   constructor({ config }: LoadedConfig, logger: Logger) {

@@ -11,7 +11,7 @@ type Dependencies = Pick<
   'clock' | 'modules' | 'storageEvents' | 'adapter' | 'snapshots' | 'keyStore' | 'limiter' | 'cache'
 >;
 
-/** Minimum interval between pings of the store. `/health` has no rate limit, so its requests share pings. */
+/** The store is pinged at most this often. `/health` has no rate limit, so its requests share pings. */
 const PING_EVERY_MS = 100;
 
 export class RunningState {
@@ -47,7 +47,7 @@ export class RunningState {
     };
   };
 
-  /** Pings the store. Concurrent requests share one ping. Its result is reused for another `PING_EVERY_MS`. */
+  /** Concurrent requests share one ping, whose result stays valid for another PING_EVERY_MS. */
   #pingAdapter(adapter: StorageAdapter): Promise<void> {
     const ping = adapter.ping();
     const forget = (): void => {
@@ -75,8 +75,8 @@ export class RunningState {
   }
 
   /**
-   * @param open returns a locked snapshot. The snapshot can be newer than `known.version` if another version has just
-   *   been published
+   * @param open returns a locked snapshot. It can be newer than `known.version` if another version was published in the
+   * meantime
    */
   #published(
     known: Pick<PublishedVersion, 'version' | 'publishedAt' | 'current'>,

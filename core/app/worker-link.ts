@@ -1,4 +1,4 @@
-/** The messages between the primary process and its workers, and the worker's end of the channel. */
+/** Defines the messages between the primary process and its workers, and implements the worker's end of the channel. */
 import { EventEmitter, once } from 'node:events';
 import type { LoadedConfig } from '../config/load.js';
 import type { KeyRecord } from '../contracts/keys.js';
@@ -6,19 +6,19 @@ import type { DayUsage } from '../contracts/limiter.js';
 import type { ServiceState } from '../contracts/state.js';
 import { type WorkerAsk, type WorkerGrant, WorkerLimiter } from '../limiter/worker-limiter.js';
 
-/** The configuration as read by the primary process. Workers use it even if the file has changed since. */
+/** The configuration that the primary process has read. Workers use it even if the file has changed in the meantime. */
 export interface Assignment {
   readonly loaded: LoadedConfig;
   /**
-   * Services that must be available before the worker listens. Set only during a reload. A worker without `needs`
-   * listens immediately, and returns 503 until the services are available.
+   * Services that must be available before the worker listens. Set only during a reload. Other workers listen
+   * immediately, and return 503 until the services are available.
    */
   readonly needs?: readonly (keyof ServiceState['health'])[] | undefined;
-  /** The demo key's record, which contains only a hash of the key. */
+  /** Contains only a hash of the demo key. */
   readonly demo: KeyRecord | null;
 }
 
-/** Counts each worker as a replica: while Redis is unreachable, each worker applies its share of the limits. */
+/** Each worker counts as a replica: while Redis is unreachable, a worker applies only its share of the limits. */
 export const asShare = (loaded: LoadedConfig, workers: number): LoadedConfig => {
   const { config } = loaded;
   const limits = { ...config.limits, replicas: config.limits.replicas * workers };
@@ -40,7 +40,7 @@ export type ToWorker =
   | ({ readonly kind: 'stop' } & Stop);
 
 export interface Stop {
-  /** Time in milliseconds before the worker stops listening. */
+  /** The worker continues to listen for this long, in milliseconds. */
   readonly delayMs: number;
   /** How long idle connections stay open, in milliseconds. Set only if other workers have taken over the port. */
   readonly idleMs?: number;
@@ -53,8 +53,8 @@ export interface Listening {
 
 export type ToPrimary =
   /**
-   * Asks for the assignment. The primary process waits for this message, because anything sent before the worker
-   * listens would be lost.
+   * Asks for the assignment. The primary process waits for this message, because earlier messages to the worker would
+   * be lost.
    */
   | { readonly kind: 'ready' }
   | { readonly kind: 'listening'; readonly listening: Listening }
@@ -67,21 +67,21 @@ export type ToPrimary =
 interface PrimaryLink {
   readonly assignment: Promise<Assignment>;
   /**
-   * Registers a listener for `stop` messages. If the service shuts down during a reload, the worker receives a second
-   * `stop` message, whose `idleMs` replaces the first one's.
+   * Registers a listener for `stop` messages. If the service shuts down during a reload, a second `stop` message
+   * arrives and replaces the `idleMs` of the first.
    */
   onStop(listener: (stop: Stop) => void): void;
-  /** Registers the function that renders the worker's metrics for each scrape. */
+  /** Registers a function that renders the metrics of this worker. */
   onMeasure(read: () => string): void;
-  /** Asks the primary process, which makes limit decisions for all workers. */
+  /** The primary process makes limit decisions for all workers. */
   readonly limiter: WorkerLimiter;
   listening(at: Listening): void;
   failed(reason: string): void;
-  /** Allows the process to exit while the channel to the primary process is still open. */
+  /** Allows the process to exit although the channel to the primary process is open. */
   release(): void;
 }
 
-/** Opens the worker's end of the channel. Call this once per worker. */
+/** Must be called only once in a worker. */
 export const linkToPrimary = (): PrimaryLink => {
   const messages = new EventEmitter<{ [M in ToWorker as M['kind']]: [message: M] }>();
   process.on('message', (message: ToWorker) => void messages.emit(message.kind, message as never));
@@ -91,7 +91,7 @@ export const linkToPrimary = (): PrimaryLink => {
     openCalls.get(call)?.(days);
     openCalls.delete(call);
   });
-  // Errors can be ignored: if the primary process has exited, node:cluster also stops this worker.
+  // If the primary process has exited, node:cluster also stops this worker, so errors can be ignored.
   const send = (message: ToPrimary) => process.send?.(message, undefined, undefined, () => undefined);
   send({ kind: 'ready' });
   const askUsage = (caller: string): Promise<readonly DayUsage[]> => {

@@ -1,6 +1,6 @@
 /**
- * The primary process when several workers share a port. It starts, replaces and stops workers, and makes limit
- * decisions for them.
+ * Runs in the primary process when several workers share a port. Starts, replaces and stops the workers, and makes
+ * limit decisions for them.
  */
 import cluster, { type Worker } from 'node:cluster';
 import { EventEmitter } from 'node:events';
@@ -17,22 +17,19 @@ import { WORKER_NUMBER, WORKER_VARIABLE } from '../util/is-worker.js';
 import { withTimeout } from '../util/with-timeout.js';
 import { type Assignment, asShare, type Listening, onPort, type ToPrimary, type ToWorker } from './worker-link.js';
 
-/**
- * If a worker exits sooner than this, the delay before the next start doubles, because the replacement might fail for
- * the same reason.
- */
+/** If a worker exits sooner than this, its replacement might fail for the same reason, so the next delay doubles. */
 const STEADY_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
-/** Additional time, after `server.drainMs`, for workers to close their stores. */
+/** Workers get this much time after `server.drainMs` to close their stores. */
 const CLOSE_MS = 2000;
-/** Maximum time to wait for workers during a scrape. Later replies are ignored. */
+/** Workers that take longer to reply are left out of the scrape. */
 const SCRAPE_MS = 2000;
-/** Maximum time for new workers to start listening during a reload. */
+/** A reload fails if the new workers do not listen within this time. */
 const READY_MS = 120_000;
 /**
- * Maximum time that old workers keep idle connections open after a reload. Closing a connection just as the client
- * sends a request makes that request fail.
+ * After a reload, old workers keep idle connections open for at most this long. If a worker closed a connection while
+ * the client is sending a request, that request would fail.
  */
 const IDLE_MS = 10_000;
 
@@ -58,16 +55,16 @@ export class Workers {
   readonly #logger: Logger;
   readonly #limiter = new MemoryLimiter();
   #running: Generation;
-  /** All workers, including those being started or stopped by a reload. */
+  /** Includes workers that a reload is starting or stopping. */
   readonly #alive = new Set<Worker>();
   readonly #pages = new EventEmitter<{ page: [scrape: number, worker: number, page: string] }>();
   #scrape = 0;
-  /** Can be 0, which lets the first worker choose a port. */
+  /** If 0, the first worker chooses a port. */
   #configuredPort: number;
-  /** The actual port. 0 until the first worker is listening. */
+  /** 0 until the first worker is listening. */
   #port = 0;
   #retired: Promise<unknown> = Promise.resolve();
-  /** Number of consecutive workers that exited shortly after starting. */
+  /** Consecutive workers that exited shortly after they started. */
   #shortLived = 0;
   #started = false;
   #stopping = false;
@@ -81,24 +78,24 @@ export class Workers {
     this.#running = { count, assignment: { ...assignment, loaded }, workers: new Map() };
     this.#configuredPort = assignment.loaded.config.server.port;
     this.#logger = logger;
-    // Each worker accepts its own connections. If this process distributed them, a connection that every worker refuses
-    // because of `server.maxConnections` would be handed from worker to worker for as long as it is open.
+    // Each worker accepts its own connections. If this process distributed them, and every worker had reached
+    // `server.maxConnections`, a connection would be passed from worker to worker until it closes.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({
-      // Workers keep running the same version as this process, even if the symbolic link to it later points to another
-      // version.
+      // Workers run the same version as this process, even if a symbolic link now points to another version.
       exec: realpathSync(process.argv[1]!),
-      // Workers must not share standard output: a worker that exits resets O_NONBLOCK, and a full pipe would then block
-      // this process.
+      // Workers must not share standard output with this process. When a worker exits, it resets O_NONBLOCK, and a full
+      // pipe would then block this process.
       stdio: ['ignore', 2, 2, 'ipc'],
     });
-    // Workers that no longer respond to messages must not outlive this process.
+    // This also kills workers that no longer respond to messages.
     process.once('exit', () => this.#kill());
   }
 
   /**
-   * Starts the first worker and, once it is listening, the others. This way, an error at startup is logged only once.
-   * @returns the URL and port, or undefined if the first worker failed and has logged the reason
+   * Starts the first worker and waits until it is listening, then starts the others. An error at startup is therefore
+   * logged only once.
+   * @returns undefined if the first worker failed and has logged the reason
    * @throws OperatorError if the first worker was killed by a signal
    */
   async start(): Promise<Listening | undefined> {
@@ -117,10 +114,10 @@ export class Workers {
   }
 
   /**
-   * Replaces all workers. Old and new workers share the port until all new ones are listening; then the old ones exit.
-   * If a new worker cannot listen, the old workers stay and the new ones exit.
+   * Replaces all workers. Old and new workers share the port until all new workers are listening, and then the old ones
+   * exit. If a new worker cannot listen, the old workers stay.
    * @param count the new number of workers
-   * @throws OperatorError with the reason why the old workers were kept
+   * @throws OperatorError with the reason why the old workers stay
    */
   async reload(loaded: LoadedConfig, count: number): Promise<void> {
     await this.#retired;
@@ -145,7 +142,7 @@ export class Workers {
     }
     this.#retired = this.#retire(this.#running);
     this.#configuredPort = server.port;
-    // Only the reload waits for the stores. Later replacements listen even while a store is unavailable.
+    // Later replacements do not wait for the stores, and listen even while a store is unavailable.
     this.#running = { ...next, assignment: { ...next.assignment, needs: undefined } };
     while (next.workers.size < count) void this.#fork();
   }
@@ -177,7 +174,8 @@ export class Workers {
   }
 
   /**
-   * Stops all workers. Kills those still running after `delayMs`, `server.drainMs` and another 2 seconds.
+   * Stops all workers. After `delayMs`, `server.drainMs` and another two seconds, kills the workers that are still
+   * running.
    * @throws Error if a worker did not exit cleanly
    */
   async stop(delayMs: number): Promise<void> {
@@ -209,7 +207,7 @@ export class Workers {
     );
   }
 
-  /** Stops workers after other workers have taken over their port. Workers that do not exit in time are killed. */
+  /** Called when other workers have taken over the port. Kills the workers that do not exit in time. */
   #retire({ workers, assignment }: Generation): Promise<unknown> {
     const { keepAliveTimeoutMs, drainMs } = assignment.loaded.config.server;
     const idleMs = Math.min(keepAliveTimeoutMs, IDLE_MS);
@@ -228,7 +226,7 @@ export class Workers {
 
   #fork(generation: Generation = this.#running): Promise<Listening | Ending> {
     const { count, workers } = generation;
-    // If the configured port is 0, the first worker chooses a port and later workers reuse it.
+    // If the configured port is 0, the first worker chooses a port, and later workers reuse it.
     if (this.#alive.size === 0 && this.#port > 0) generation.assignment = onPort(generation.assignment, this.#port);
     const { assignment } = generation;
     const since = performance.now();

@@ -1,6 +1,8 @@
--- Reads a shared cache entry. If the value is not fresh, acquires or renews the build lock. See redis-cache.ts.
--- KEYS: the entry. ARGV: the process's token; time to live of the value, the lock and the entry, in milliseconds.
--- Reply: 1 if the process holds the lock, otherwise 0; the value or false; and its age in milliseconds.
+-- Reads a shared cache entry. If its value is missing or stale, also acquires the build lock, or renews it. Called by
+-- redis-cache.ts.
+-- KEYS[1]: the entry.
+-- ARGV: the token of the process; the lifetimes of the value, the lock and the entry, in milliseconds.
+-- Reply: 1 if the process holds the lock, otherwise 0; the value or false; the age of the value in milliseconds.
 local entry = KEYS[1]
 local token, ttl, lockMs, expireMs = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 

@@ -1,4 +1,4 @@
-/** Cache for a single process, and for a replica's local copies of shared cache entries. */
+/** Caches values in one process. Replicas also use this cache for their copies of shared entries. */
 import type { Cached, SharedCache } from '../contracts/cache.js';
 import { type Clock, type Health, systemClock } from '../contracts/runtime.js';
 
@@ -14,8 +14,8 @@ interface Entry {
 }
 
 /**
- * After a failed build, or while another replica builds the value, the previous value is served for this long before
- * the next attempt.
+ * The cached value is served for this long before the next attempt to refresh it, if a build has failed or another
+ * replica is building a new value.
  */
 const RETRY_MS = 1000;
 
@@ -31,7 +31,7 @@ export class MemoryCache implements SharedCache {
     return this.getOrLoad(name, ttlSeconds, async () => ({ value: await build(), ageMs: 0 }));
   }
 
-  /** Like `getOrBuild`, but `load` can return an older value. */
+  /** Like `getOrBuild`, but `load` can return a value that is older than `ttlSeconds`. */
   async getOrLoad(name: string, ttlSeconds: number, load: () => Promise<Loaded>): Promise<Cached> {
     const entry = this.#entry(name);
     const now = this.#clock.monotonic();

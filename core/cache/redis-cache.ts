@@ -1,4 +1,4 @@
-/** Cache shared by all replicas: one replica builds a value, and Redis stores it for the others. */
+/** Caches values for all replicas: one replica builds a value, and Redis stores it for the others. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cached, SharedCache } from '../contracts/cache.js';
@@ -11,18 +11,18 @@ import { type Loaded, MemoryCache } from './memory-cache.js';
 const claimScript = new RedisScript(readScript('core/cache/claim.lua'));
 const storeScript = new RedisScript(readScript('core/cache/store.lua'));
 
-/** A lock expires unless its holder renews it within this time. */
+/** The holder renews its lock more often than this. A lock that is not renewed expires. */
 const LOCK_MS = 2000;
-/** Redis deletes an entry if no process has built it or taken its lock for this long. */
+/** Redis deletes an entry that has not been built or locked for this long. */
 const EXPIRE_MS = 24 * 3600 * 1000;
 
 interface Claim {
   readonly mine: boolean;
-  /** The cached value, which can be stale. */
+  /** The cached value, which may be stale. */
   readonly found: Loaded | undefined;
 }
 
-/** A lock held by the process that builds an entry. Methods reject if Redis does not reply in time. */
+/** Ensures that only one process builds an entry. Methods reject if Redis does not reply in time. */
 export class BuildLock {
   readonly #token = randomBytes(12).toString('hex');
 
@@ -33,8 +33,8 @@ export class BuildLock {
   ) {}
 
   /**
-   * Reads the entry. If the value is not fresh, acquires the lock if it is free, or renews the lock if this process
-   * already holds it.
+   * Reads the entry. If its value is missing or stale, also acquires the lock, or renews a lock that this process
+   * holds.
    */
   async claim(): Promise<Claim> {
     const args = [this.#token, this.ttlMs, LOCK_MS, EXPIRE_MS];
@@ -45,7 +45,7 @@ export class BuildLock {
     return { mine: mine === 1, found: value === null ? undefined : { value: value.toString(), ageMs } };
   }
 
-  /** Stores the value and releases the lock. Does nothing if this process has lost the lock. */
+  /** Stores the value and releases the lock. Has no effect if this process has lost the lock. */
   store(value: string): Promise<unknown> {
     return this.#end([this.#token, EXPIRE_MS, value]);
   }
@@ -59,16 +59,16 @@ export class BuildLock {
   }
 }
 
-/** Interval at which a replica without a value checks whether another replica has built one. */
+/** A replica without a value checks this often whether another replica has built one. */
 const POLL_MS = 50;
-/** After waiting this long, a replica builds the value itself. */
+/** A replica that has waited this long builds the value itself. */
 const WAIT_MS = 5000;
 const BUILD_TIMEOUT_MS = 10_000;
 
 /**
- * Each replica keeps a copy of the value, so a hit needs no call to Redis. The replica that holds the lock builds a new
- * value. It renews the lock during the build, so the lock of a crashed replica expires within 2 seconds. While Redis is
- * unreachable, each replica builds its own values.
+ * Each replica keeps a copy of the value, so a cache hit needs no call to Redis. The replica that holds the lock builds
+ * new values. If it crashes, the lock expires within two seconds. While Redis is unreachable, each replica builds its
+ * own values.
  */
 export class RedisCache implements SharedCache {
   readonly #redis: RedisConnection;
@@ -91,7 +91,7 @@ export class RedisCache implements SharedCache {
     return this.#copies.getOrLoad(name, ttlSeconds, () => this.#load(name, ttlSeconds, build));
   }
 
-  /** Checks that Redis works by locking and releasing an entry with a random name. */
+  /** Checks that Redis works by locking an entry with a random name. */
   async check(): Promise<void> {
     const lock = new BuildLock(this.#redis, this.#keyOf(`check-${randomBytes(8).toString('hex')}`), 1);
     await lock.claim();
@@ -132,7 +132,7 @@ export class RedisCache implements SharedCache {
       await this.#ask(lock.store(value));
       return { value, ageMs: 0 };
     } catch (error) {
-      // If there is a previous value, keep the lock until it expires, so that no replica retries immediately.
+      // If there is a previous value, the lock is kept until it expires, so that no replica retries immediately.
       if (previous) return previous;
       await this.#ask(lock.release());
       throw error;

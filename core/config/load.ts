@@ -1,4 +1,4 @@
-/** Loads a configuration: finds the file, applies environment variables, and reports all errors together. */
+/** Loads the configuration from a file or an object, applies environment variables, and reports all errors together. */
 
 import { dirname, resolve } from 'node:path';
 import { OperatorError } from '../errors.js';
@@ -23,20 +23,23 @@ import {
 import { type Config, configSchema, type GivenConfig } from './schema.js';
 import { tierNames } from './tiers.js';
 
-/** Names chosen by a product that is built on the framework. */
+/** Chosen by the product that is built on the framework. */
 export interface ConfigNames {
-  /** The prefix of environment variables. `PREFIX_CONFIG` names the file, and `PREFIX__SECTION__NAME` sets a value. */
+  /**
+   * The prefix of environment variables. `PREFIX_CONFIG` contains the path of the file, and `PREFIX__SECTION__NAME`
+   * sets a value.
+   */
   readonly prefix: string;
   readonly embedded: string;
-  /** Additional, well-known variables without the prefix. */
+  /** Well-known variables that have no prefix. */
   readonly variables: readonly NamedVariable[];
 }
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** The absolute path of the file, or a description for messages if the configuration comes from code. */
+  /** The absolute path of the file. If the configuration comes from code, a description for messages. */
   readonly path: string;
-  /** Base folder for relative paths in the configuration. */
+  /** Relative paths in the configuration are relative to this folder. */
   readonly folder: string;
   readonly embedded: boolean;
   readonly overrides: readonly Override[];
@@ -45,10 +48,10 @@ export interface LoadedConfig {
 export interface LoadOptions {
   /** Relative to the working directory. */
   readonly path?: string | undefined;
-  /** A configuration object to use instead of a file. */
+  /** Used instead of a file. */
   readonly given?: GivenConfig | undefined;
   readonly env?: Environment;
-  /** Finds errors in modules, so that they are reported together with configuration errors. */
+  /** Loads the modules to find their errors, so that they are reported together with configuration errors. */
   readonly moduleErrors?: (draft: Draft, folder: string, overrides: readonly Override[]) => Promise<readonly string[]>;
 }
 
@@ -74,7 +77,7 @@ const readDraft = async (path: string, named: string): Promise<Draft> => {
 
 const IN_CODE = 'in code';
 
-/** Copies the object, because defaults are filled in later. */
+/** The object is copied, because defaults are filled in later. */
 const draftOf = (given: GivenConfig): Draft => {
   try {
     return JSON.parse(JSON.stringify(given)) as Draft;
@@ -84,7 +87,7 @@ const draftOf = (given: GivenConfig): Draft => {
 };
 
 /**
- * Finds errors that the schema cannot express. Values that the schema rejects are skipped, because their errors are
+ * Finds errors that the schema cannot express. Skips values that do not conform to the schema, because those errors are
  * already reported.
  * @param draft the configuration with defaults filled in
  * @param isValid whether the whole configuration conforms to the schema
@@ -127,8 +130,8 @@ const contradictions = (draft: Draft, overrides: readonly Override[], isValid: b
 export const configLoader =
   ({ prefix, embedded, variables }: ConfigNames) =>
   /**
-   * Reads the file at `path`, the file named by `PREFIX_CONFIG`, or the default configuration, and applies environment
-   * variables.
+   * Reads the file at `path`, the file that `PREFIX_CONFIG` names, or the default configuration, and applies
+   * environment variables.
    * @throws OperatorError with all errors, each with its path, the allowed values and a suggestion
    */
   async ({ path: option, given, env = process.env, moduleErrors }: LoadOptions): Promise<LoadedConfig> => {
@@ -140,7 +143,7 @@ export const configLoader =
 
     const validate = compileSchema<Config>(configSchema, { useDefaults: true });
     expandModules(draft);
-    // This first run fills in defaults, because a variable can override part of a default value.
+    // Fills in defaults before the variables are applied, because a variable can override part of a default value.
     validate(draft);
     const { overrides, errors } = applyEnvironment(draft, await withFiles(env, prefix, variables), prefix, variables);
     errors.push(...strayVariables(env, prefix));
@@ -149,7 +152,7 @@ export const configLoader =
     if (!isValid) errors.push(...describeErrors(validate.errors!, draft, '', overrides));
     errors.push(...contradictions(draft, overrides, isValid));
     if (errors.length > 0) {
-      // If the configuration is valid, module errors are reported later, when the modules are loaded.
+      // If the configuration is valid, the modules are loaded later, and their errors are reported then.
       errors.push(...((await moduleErrors?.(draft, folder, overrides)) ?? []));
       throw new OperatorError(
         `The configuration ${path} has ${errors.length === 1 ? 'an error' : `${errors.length} errors`}:`,

@@ -8,7 +8,7 @@ import { nearest } from '../validation/nearest.js';
 import { formatPath, type Path, valueAt } from '../validation/path.js';
 import { configSchema } from './schema.js';
 
-/** A setting. `schema` is undefined inside a module's options. */
+/** `schema` is undefined for settings inside a module's options. */
 interface Setting {
   readonly path: Path;
   readonly schema: JsonSchema | undefined;
@@ -24,7 +24,7 @@ export const schemaAt = (path: Path): JsonSchema | undefined =>
 
 const plain = (name: string): string => name.replaceAll('_', '').toLowerCase();
 
-/** Converts `POLL_MS` to `pollMs`. Names that contain a lower-case letter are left unchanged. */
+/** Converts `POLL_MS` to `pollMs`. A name with a lower-case letter stays unchanged. */
 const camelCase = (name: string): string =>
   /[a-z]/.test(name) ? name : name.toLowerCase().replace(/_+(.)/g, (_, letter: string) => letter.toUpperCase());
 
@@ -51,7 +51,7 @@ const property = (segment: string, { path, schema }: Setting, current: unknown, 
   const names = Object.keys(properties ?? current ?? {});
   const name = names.find((each) => plain(each) === plain(segment));
   if (name !== undefined) return { path: [...path, name], schema: properties?.[name] };
-  // Only the module knows which names are allowed inside `options`, and it checks them later.
+  // Only the module knows which names its `options` can contain. They are checked when the module is loaded.
   const open = properties === undefined && typesOf(schema).every((type) => type === 'object' || type === 'array');
   const schemaOfAny = schema?.['additionalProperties'] as JsonSchema | undefined;
   if (open) return { path: [...path, camelCase(segment)], schema: schemaOfAny };
@@ -66,8 +66,7 @@ const property = (segment: string, { path, schema }: Setting, current: unknown, 
 
 /**
  * Finds the setting that a variable refers to.
- * @param root the configuration, needed to resolve paths into lists and into options, which the schema does not
- *   describe
+ * @param root the configuration, which is needed to resolve list items and the names inside `options`
  * @returns the setting, or an error message about the variable's name
  */
 const findSetting = (variable: string, prefix: string, root: unknown): Setting | string => {
@@ -82,15 +81,13 @@ const findSetting = (variable: string, prefix: string, root: unknown): Setting |
   return setting;
 };
 
-/** A well-known variable for a single setting. */
+/** A well-known variable, which sets one setting. */
 export interface NamedVariable {
   readonly variable: string;
   readonly path: Path;
-  /**
-   * If given, the variable applies only if this module is configured, for example `{ at: ['adapter'], use: 'store' }`.
-   */
+  /** The variable applies only if this module is configured, for example `{ at: ['adapter'], use: 'store' }`. */
   readonly when?: { readonly at: Path; readonly use: string };
-  /** Whether `<variable>_FILE` can name a file that contains the value. */
+  /** If true, the value can also be in a file whose path is in `<variable>_FILE`. */
   readonly secret?: boolean;
 }
 
@@ -99,8 +96,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export type Draft = Record<string | number, unknown>;
 
 /**
- * Parses JSON. Text that is not JSON is kept as a string. If the setting is a string, numbers and words such as `true`
- * are also kept as strings.
+ * Parses JSON. Text that is not JSON stays a string. If the setting is a string, values such as `1` and `true` also
+ * stay strings.
  */
 const parse = (text: string, schema: JsonSchema | undefined): unknown => {
   let value: unknown;
@@ -114,7 +111,7 @@ const parse = (text: string, schema: JsonSchema | undefined): unknown => {
   return types.includes(typeof value) || (typeof value === 'number' && types.includes('integer')) ? value : text;
 };
 
-/** Sets a value, creating any missing parents. @returns the reason if the value cannot be set, otherwise undefined */
+/** Creates missing parents. @returns the reason if the value cannot be set, otherwise undefined */
 const assign = (root: Draft, path: Path, value: unknown): string | undefined => {
   let node = root;
   for (const [i, segment] of path.entries()) {
@@ -122,14 +119,14 @@ const assign = (root: Draft, path: Path, value: unknown): string | undefined => 
     const held = Object.hasOwn(node, segment) ? node[segment] : undefined;
     const next = last ? value : (held ?? (typeof path[i + 1] === 'number' ? [] : {}));
     if (!last && !isObject(next)) return `${formatPath(path.slice(0, i + 1))} is neither an object nor a list`;
-    // Plain assignment would set the prototype if the name is "__proto__".
+    // If the name is "__proto__", an assignment would set the prototype instead.
     Object.defineProperty(node, segment, { value: next, writable: true, enumerable: true, configurable: true });
     node = next as Draft;
   }
   return undefined;
 };
 
-/** Expands module names in place, so that `"markets"` becomes `{ "use": "markets", "options": {} }`. */
+/** Expands module names in place: `"markets"` becomes `{ "use": "markets", "options": {} }`. */
 export const expandModules = (root: Draft): void => {
   const expand = (part: unknown) => (typeof part === 'string' ? { use: part, options: {} } : part);
   const { adapter, plugins, auth } = root;
@@ -138,12 +135,12 @@ export const expandModules = (root: Draft): void => {
   if (isObject(auth) && typeof auth['keys'] === 'string') auth['keys'] = expand(auth['keys']);
 };
 
-/** By variable name: the content of the variable's file, or the reason why the file could not be read. */
+/** Maps the name of a variable to the content of its file, or to the reason why the file could not be read. */
 type ValueFiles = ReadonlyMap<string, { readonly content?: string; readonly error?: string }>;
 
 /**
- * Reads values from files: `<variable>_FILE` names a file that contains the value of `<variable>`, such as a mounted
- * secret. This does not apply inside `options`, because option names can themselves end in `_FILE`.
+ * If `<variable>_FILE` is set, reads the value of `<variable>` from that file, which can be a mounted secret. Variables
+ * for module options are excluded, because the name of an option can itself end in `_FILE`.
  */
 export const withFiles = async (
   env: Environment,
@@ -158,7 +155,6 @@ export const withFiles = async (
     if (!path || !(general || named.some((each) => each.secret && each.variable === variable))) continue;
     delete rest[name];
     files.set(variable, await readValue(name, path, Boolean(env[variable]) && variable));
-    // From here on, treat the variable as set.
     rest[variable] ||= path;
   }
   return { env: rest, files };
@@ -182,13 +178,11 @@ const readValue = async (
 
 /**
  * Applies environment variables to a configuration in place. Empty variables are ignored.
- *
  * - `PREFIX__SECTION__NAME=value` sets `section.name`. Case and single underscores are ignored.
  * - A number selects a list item. An index equal to the length of the list appends an item.
- * - Values are parsed as JSON if possible, and are otherwise treated as text.
+ * - Values are parsed as JSON if possible, and are otherwise strings.
  * - Names inside `options` are written as in the file, or in capitals with underscores: `POLL_MS` is `pollMs`.
  * - Variables with the prefix take precedence over well-known ones.
- *
  * @returns the overridden settings, and an error for each variable that matches no setting
  */
 export const applyEnvironment = (
@@ -209,7 +203,7 @@ export const applyEnvironment = (
     expandModules(root);
   };
 
-  // Apply variables with fewer parts first, so that one can replace a whole section and another can change part of it.
+  // Variables with fewer parts come first, so that one can replace a whole section and another can change part of it.
   const depth = (variable: string) => variable.split('__').length;
   const general = Object.keys(env).filter((variable) => variable.startsWith(`${prefix}__`) && env[variable]);
   for (const variable of general.sort((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1))) {
@@ -226,7 +220,7 @@ export const applyEnvironment = (
   return { overrides, errors };
 };
 
-/** Finds variables that were probably meant for the configuration but have no effect. */
+/** Finds variables that look like settings but have no effect. */
 export const strayVariables = (env: Environment, prefix: string): string[] =>
   Object.keys(env).flatMap((variable) => {
     if (!variable.startsWith(`${prefix}_`) || variable.startsWith(`${prefix}__`)) return [];

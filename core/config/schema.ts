@@ -3,13 +3,13 @@ import type { ServiceInfo } from '../contracts/service.js';
 import { redisSchema } from '../redis/config.js';
 import { nullable } from '../validation/schemas.js';
 
-/** An adapter, plugin or key store with its options. The module itself defines the schema for its options. */
+/** A configured adapter, plugin or key store. Each module defines the schema of its own options. */
 export interface ModuleConfig {
   readonly use: string;
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** A module in a configuration object: a name, path or package, or an object with options. */
+/** A module in a configuration object. A string is the name of a module, a path or a package. */
 export type GivenModule = string | { readonly use: string; readonly options?: Readonly<Record<string, unknown>> };
 
 type Given<T> = T extends ModuleConfig
@@ -74,7 +74,7 @@ const module = (description: string, more: JsonSchema = {}): JsonSchema => ({
 
 const url = (description: string): JsonSchema => ({ type: 'string', description, pattern: '^https?://[^\\s]+$' });
 
-/** This schema has no defaults, because these settings override the values declared by plugins. */
+/** There are no defaults here, because these settings override the values that plugins declare. */
 export const serviceSchema = {
   type: 'object',
   description:
@@ -420,7 +420,7 @@ export const configSchema = {
 
 type Sections = WithDefaults<typeof configSchema>;
 
-/** Written by hand because the inferred type of `origin` lacks `string`. */
+/** Written by hand, because the type inferred from the schema does not allow a string. */
 interface CorsConfig {
   readonly origin: string | readonly string[];
   readonly maxAgeSeconds: number;
@@ -428,7 +428,7 @@ interface CorsConfig {
 
 /** A validated configuration with all defaults filled in. */
 export interface Config {
-  /** Overrides the values declared by plugins, and the framework's defaults. */
+  /** Overrides the values that plugins declare and the defaults of the framework. */
   readonly service: Partial<ServiceInfo>;
   readonly server: Sections['server'];
   readonly http: Omit<Sections['http'], 'cors'> & { readonly cors: CorsConfig | null };

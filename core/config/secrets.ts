@@ -14,8 +14,8 @@ const maskModule = (part: ModuleConfig, schema: JsonSchema | undefined): ModuleC
 });
 
 /**
- * Returns a copy with secrets masked. Without a schema, secret options are recognised by name.
- * @param schemas the schemas for module options, in which secrets are marked
+ * Returns a copy in which secrets are masked. Without a schema, secret options are recognised by their names.
+ * @param schemas the schemas of module options, which mark secrets
  */
 export const maskSecrets = (config: Config, schemas: OptionSchemas = {}): Config => {
   const masked = maskBySchema(config, configSchema) as Config;

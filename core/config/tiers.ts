@@ -5,15 +5,15 @@ import { isObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
 import type { AuthConfig, TierConfig } from './schema.js';
 
-/** The endpoint where callers see their own usage. Every tier includes it. */
+/** Callers see their own usage at this endpoint. Every tier includes it. */
 export const USAGE_PATH = '/usage';
 
 export interface Tier {
   readonly name: string;
-  /** Requests per minute for callers without a limit of their own. */
+  /** Requests per minute, unless the key has its own limit. */
   readonly limit: number;
   readonly quotas: Quotas | undefined;
-  /** Names of plugins and paths of endpoints that the tier includes. Null if it includes every endpoint. */
+  /** Names of plugins and paths of endpoints. Null if the tier includes all endpoints. */
   readonly endpoints: ReadonlySet<string> | null;
 }
 
@@ -24,14 +24,14 @@ const isList = (tiers: AuthConfig['tiers']): tiers is readonly string[] => Array
 const tiersByName = ({ tiers }: Pick<AuthConfig, 'tiers'>): ReadonlyMap<string, TierConfig> =>
   new Map(isList(tiers) ? tiers.map((name) => [name, NO_LIMITS]) : Object.entries(tiers));
 
-/** Returns the tier names. New keys get the first tier. @param auth may be invalid */
+/** New keys get the first tier. @param auth may be invalid */
 export const tierNames = (auth: unknown): readonly string[] => {
   const tiers = isObject(auth) ? auth['tiers'] : undefined;
   if (Array.isArray(tiers)) return tiers.filter((name) => typeof name === 'string');
   return isObject(tiers) ? Object.keys(tiers) : [];
 };
 
-/** Usage is counted if `auth.tiers` is an object rather than a list of names. @param auth may be invalid */
+/** Usage is counted if `auth.tiers` is an object, and not a list of names. @param auth may be invalid */
 export const countsUsage = (auth: unknown): boolean =>
   isObject(auth) && isObject(auth['tiers']) && !Array.isArray(auth['tiers']);
 
@@ -58,7 +58,7 @@ export class Tiers {
     this.anonymous = auth.anonymous === null ? undefined : this.#tiers.get(auth.anonymous);
   }
 
-  /** Returns undefined if the tier does not exist, in which case the key is rejected. */
+  /** Returns undefined if the tier does not exist. The key is then rejected. */
   of({ tier }: Pick<KeyRecord, 'tier'>): Tier | undefined {
     return this.#tiers.get(tier);
   }
@@ -72,7 +72,6 @@ export class Tiers {
   }
 }
 
-/** Returns a warning if quotas are kept in process memory. */
 export const volatileQuotas = (auth: AuthConfig, redis: object | null): string | undefined =>
   redis === null && new Tiers(auth, 1).haveQuotas
     ? 'Without Redis a restart resets the quotas of all callers. Set redis.url or REDIS_URL.'

@@ -1,4 +1,4 @@
-/** Applies stricter checks than Node's parser, before requests reach the Koa application. */
+/** Checks each request before it reaches Koa, and rejects some requests that Node's HTTP parser accepts. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Config } from '../config/schema.js';
 import { ApiError, errors } from '../errors.js';
@@ -18,11 +18,10 @@ interface AcceptOptions {
   readonly rejections: Rejections;
   readonly rejected: () => void;
   readonly handle: Listener;
-  /** While `isDraining` is true, every response closes its connection. */
   readonly server: { readonly isDraining: boolean };
 }
 
-/** Rejects requests that are not valid HTTP/1.1 or whose headers are too large, and passes the others to `handle`. */
+/** Rejects malformed requests and oversized headers. All other requests go to `handle`. */
 export const acceptor = ({ limits, headers, rejections, rejected, handle, server }: AcceptOptions): Listener => {
   const { maxHeaders, maxHeaderBytes } = limits;
   return (request, response) => {
@@ -45,20 +44,20 @@ export const acceptor = ({ limits, headers, rejections, rejected, handle, server
   };
 };
 
-/** Node's parser also accepts versions 0.9 and 2.0. */
+/** Node's parser also accepts HTTP/0.9 and HTTP/2.0 request lines. */
 const isVersion1 = ({ httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean =>
   httpVersionMajor === 1 && httpVersionMinor <= 1;
 
 /**
- * Whether a proxy and this server could disagree about where the body ends. HTTP/1.0 does not define Transfer-Encoding
- * (RFC 9112, 6.1), and this server supports only `chunked`.
+ * Prevents request smuggling: a proxy in front of this server might find the end of the body in a different place.
+ * HTTP/1.0 does not define Transfer-Encoding (RFC 9112, 6.1), and this server supports only `chunked`.
  */
 const hasAmbiguousBody = ({ httpVersionMinor, headers }: IncomingMessage): boolean => {
   const coding = headers['transfer-encoding'];
   return coding !== undefined && (httpVersionMinor === 0 || coding.toLowerCase() !== 'chunked');
 };
 
-/** Size of the header fields, including a colon, a space and a line break (4 bytes) per field. */
+/** Counts four extra bytes per field for the colon, the space and the line break. */
 const fieldBytes = ({ rawHeaders }: IncomingMessage): number => {
   let bytes = 2 * rawHeaders.length;
   for (const text of rawHeaders) bytes += text.length;
@@ -66,13 +65,14 @@ const fieldBytes = ({ rawHeaders }: IncomingMessage): number => {
 };
 
 /**
- * For an upgrade request, Node's parser drops any further requests in the same chunk. The connection must be closed
- * after the response, because the client would mistake a later response for the response to a dropped request.
+ * When a request asks for an upgrade, Node's parser drops any pipelined requests that arrived in the same chunk. The
+ * server closes the connection after responding. Otherwise, the client could match a later response to a dropped
+ * request.
  */
 const isUpgrade = ({ headers }: IncomingMessage): boolean =>
   headers.upgrade !== undefined && headers.connection !== undefined && /upgrade/i.test(headers.connection);
 
-/** `uri-host [":" port]` from RFC 9110, section 7.2. Rejects user information, paths and spaces. */
+/** Matches `uri-host [":" port]` (RFC 9110, 7.2). User information, paths and spaces do not match. */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(?::\d{0,5})?$/;
 
 const hostHeaderError = (issue: string): ApiError =>
@@ -88,10 +88,13 @@ const MISSING = hostHeaderError('must be present');
 const REPEATED = hostHeaderError('must be sent once');
 const MALFORMED = hostHeaderError('must be a host name or address, optionally followed by a port');
 
-/** The last valid Host header. Most requests repeat it and need no further check. */
+/** Most requests repeat the previous Host header, so its check is skipped. */
 let lastValid = '';
 
-/** Checks the Host header (RFC 9112, 3.2). Node uses the first of several Host headers and accepts any value. */
+/**
+ * Node accepts any Host value, and uses the first one if there are several. RFC 9112, 3.2 requires a 400 response
+ * instead.
+ */
 const hostError = ({ rawHeaders, httpVersionMinor }: IncomingMessage): ApiError | undefined => {
   let host: string | undefined;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -110,9 +113,8 @@ const hostError = ({ rawHeaders, httpVersionMinor }: IncomingMessage): ApiError 
 const ABSOLUTE = /^https?:\/\/([^/?#]+)(.*)$/i;
 
 /**
- * Converts an absolute request target, such as `http://example.com/path`, to origin form. Servers must accept the
- * absolute form, and its host replaces the Host header (RFC 9112, 3.2.2). Other targets are left unchanged, and invalid
- * ones are rejected later.
+ * Servers must accept absolute request targets such as `http://example.com/path`, whose host overrides the Host header
+ * (RFC 9112, 3.2.2). An invalid target is left unchanged here and rejected later.
  */
 const toOriginForm = (request: IncomingMessage): void => {
   const [, host, rest] = ABSOLUTE.exec(request.url ?? '') ?? [];

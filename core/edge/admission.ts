@@ -1,16 +1,12 @@
 /**
- * Rejects requests while the service is overloaded, so that the latency of admitted requests stays low.
- *
+ * Rejects requests while the service is overloaded, so that the requests it admits still get fast responses.
  * There are two signs of overload. The first is too many requests in flight, which usually means that a store is slow.
  * The second is that event loop turns keep getting longer. One long turn might be just a burst. If an even longer turn
  * follows it, requests are arriving faster than the service can handle them. From then on, each turn admits requests
  * for only a few milliseconds and rejects the rest, until the event loop has idle time again. The algorithm is based on
- * CoDel (RFC 8289). Turns are also measured in CPU time of this process, because other processes can make a turn take
- * longer, too.
- *
- * Requests in a work queue do not count as in flight. They wait for other requests from the same caller, or for a
- * client to read a list, and the queues have their own limits.
- *
+ * CoDel (RFC 8289). Turns are also measured in CPU time of this process, because a turn can take long just because
+ * another process is using the CPU.
+ * Requests in a work queue do not count as in flight. The queues have their own limits.
  * Admission control runs before Koa, because rejecting a request must be much cheaper than serving it. For the same
  * reason, it does not consult the limiter, and it logs once per overload instead of once per request.
  */
@@ -26,25 +22,20 @@ interface AdmissionOptions extends NonNullable<Config['server']['overload']> {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly logger: Logger;
   readonly work: { readonly responses: { readonly size: number }; readonly lists: { readonly size: number } };
-  /** Default: Node's event loop. Tests pass their own. */
   readonly eventLoop?: EventLoop;
 }
 
 type Overload = 'in_flight' | 'event_loop_delay';
 
-/** With fewer concurrent requests than this, long turns of the event loop do not count as overload. */
+/** Below this number of concurrent requests, a long turn does not count as overload. */
 const FEW = 16;
-/** How long each turn admits requests during an overload. */
+/** During an overload, each turn admits requests only for this long. */
 const SHORT_TURN_MS = 2;
-/**
- * During an overload, requests in flight are limited to the number that completes in this time, but at least
- * `FEWEST_IN_FLIGHT`.
- */
+/** During an overload, the service keeps only as many requests in flight as it can complete in this time. */
 const SHORT_QUEUE_MS = 4;
 const FEWEST_IN_FLIGHT = 1;
-/** How often the completion rate is measured. */
 const PACE_MS = 50;
-/** An overload is logged as over once no request has been rejected for this long. */
+/** The end of an overload is logged after this long without a rejection. */
 const CALM_MS = 1000;
 
 export class Admission {
@@ -56,12 +47,12 @@ export class Admission {
   #ended = 0;
   #pace = { since: 0, ended: 0 };
   #shortQueue = FEWEST_IN_FLIGHT;
-  /** When the first request of the current turn arrived. */
+  /** The arrival time of the first request in the current turn. */
   #turnSince: number | undefined;
   #seen = 0;
-  /** Length of the previous turn, and CPU time at its end. Undefined if that turn was short. */
+  /** Undefined if the previous turn was short. `worked` is the CPU time at its end. */
   #previousTurn: { readonly length: number; readonly worked: number } | undefined;
-  /** Set during an overload. Detects when the event loop has idle time again, which ends the overload. */
+  /** Set only during an overload, which ends when the event loop has idle time again. */
   #spare: SpareTime | undefined;
   #lastRefusal: number | undefined;
   #refusedBefore = 0;
@@ -110,7 +101,7 @@ export class Admission {
     else if (now - this.#pace.since > PACE_MS) this.#setPace(now);
   }
 
-  /** By Little's law, waiting time is the number of requests in flight divided by the completion rate. */
+  /** By Little's law, the waiting time is the number of requests in flight divided by the completion rate. */
   #setPace(now: number): void {
     const { since, ended } = this.#pace;
     this.#shortQueue = Math.max(FEWEST_IN_FLIGHT, (SHORT_QUEUE_MS * (this.#ended - ended)) / (now - since));
@@ -125,7 +116,7 @@ export class Admission {
     return true;
   }
 
-  /** Whether the current turn is long, and longer than the previous one. */
+  /** A single long turn might be a burst. If the next turn takes even longer, requests are queueing up. */
   #isGrowing(elapsed: number): boolean {
     if (this.#previousTurn === undefined) return false;
     const { maxEventLoopDelayMs } = this.#options;
@@ -133,7 +124,6 @@ export class Admission {
     return elapsed > Math.max(maxEventLoopDelayMs, length) && this.#eventLoop.worked() - worked > maxEventLoopDelayMs;
   }
 
-  /** Whether the current turn must reject further requests. */
   #hasEnough(elapsed: number): boolean {
     return elapsed > SHORT_TURN_MS || this.#counted >= this.#shortQueue;
   }
@@ -145,8 +135,7 @@ export class Admission {
   #onTurnEnd(): void {
     const now = this.#options.clock.monotonic();
     const length = now - (this.#turnSince ?? now);
-    // After the last request of a turn has arrived, the turn still reads responses from stores, which can make the turn
-    // too long.
+    // A turn can also become long after its last request has arrived, while it reads responses from stores.
     if (!this.#spare) this.#isTooLate(now, length);
     const long = length > SHORT_TURN_MS && this.#areMany();
     this.#previousTurn = long ? { length, worked: this.#eventLoop.worked() } : undefined;
@@ -178,8 +167,8 @@ const RETRY_AFTER_SECONDS = '1';
 const REJECTED = Promise.resolve();
 
 /**
- * @param always request targets that are always admitted, such as readiness checks. If those failed under load, a load
- *   balancer would shift the load to the remaining replicas until all of them failed
+ * @param always request targets that are never rejected, such as readiness checks. If a readiness check failed under
+ * load, the load balancer would send that load to the other replicas, and they would fail in turn
  */
 export const admitting = (
   admission: Admission,

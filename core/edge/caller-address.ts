@@ -1,14 +1,14 @@
-/** Finds a client's address, even if the client is behind trusted proxies. */
+/** Determines the client's address, which `X-Forwarded-For` contains if the client is behind a trusted proxy. */
 import type { IncomingMessage } from 'node:http';
 import { isIPv4, type Socket } from 'node:net';
 import { groupsOf, inNetworks, plainAddress } from '../validation/network.js';
 
 export type CallerAddress = (request: IncomingMessage) => string;
 
-/** Number of trusted proxies in front of the service, or their networks. */
+/** Either the number of trusted proxies in front of the service, or their networks. */
 export type TrustProxy = number | readonly string[];
 
-/** Maximum length of the proxy chain. Further entries in `X-Forwarded-For` are ignored. */
+/** Only this many entries of `X-Forwarded-For` are read. */
 const MOST_PROXIES = 16;
 
 const countedAs = (address: string): string => {
@@ -18,8 +18,9 @@ const countedAs = (address: string): string => {
 };
 
 /**
- * Normalises an address for counting: IPv4 stays unchanged, IPv6 becomes its /64 network (`2001:db8:0:1::/64`), and
- * IPv4-mapped IPv6 becomes IPv4. Returns undefined if the text is not an address.
+ * Returns the address under which a client is counted, or undefined if the text is not an address. An IPv6 client
+ * counts as its /64 network (`2001:db8:0:1::/64`), because it can use any address in that network. IPv4-mapped IPv6
+ * addresses become IPv4.
  */
 export const normaliseAddress = (text: string): string | undefined => {
   const address = plainAddress(text);
@@ -48,7 +49,7 @@ const forwardedFor = (request: IncomingMessage): string => {
   return Array.isArray(header) ? header.join(',') : (header ?? '');
 };
 
-/** Returns `unknown` for a closed socket, because Node no longer knows its address. */
+/** A closed socket no longer has an address. */
 export const socketAddress = (socket: Socket): string => normaliseAddress(socket.remoteAddress ?? '') ?? 'unknown';
 
 const onceForSocket = <T>(compute: (socket: Socket) => T): ((socket: Socket) => T) => {
@@ -63,7 +64,6 @@ const onceForSocket = <T>(compute: (socket: Socket) => T): ((socket: Socket) => 
   };
 };
 
-/** Returns a function that checks whether a connection comes from a trusted proxy. */
 export const trustedSocket = (trust: TrustProxy): ((socket: Socket) => boolean) => {
   if (typeof trust === 'number') return () => trust > 0;
   const isTrusted = inNetworks(trust);
@@ -74,12 +74,11 @@ export const trustedSocket = (trust: TrustProxy): ((socket: Socket) => boolean) 
 };
 
 /**
- * Returns a function that reads the client's address from `X-Forwarded-For`. The function returns undefined if there is
- * none.
- *
- * If `trust` is a number, the address is the entry at that position from the right. If `trust` is a list of networks
- * and the connection comes from one of them, the address is the rightmost entry outside those networks, or the leftmost
- * entry if all are inside. Entries further to the left are ignored, because clients can forge them.
+ * Returns a function that reads the client's address from `X-Forwarded-For`, or returns undefined if the header has no
+ * usable address.
+ * If `trust` is a number, the client is the entry at that position from the right. If `trust` is a list of networks,
+ * the client is the rightmost entry outside those networks, but only if the connection comes from one of them. If all
+ * entries are inside, the client is the leftmost one. Entries further to the left could be forged.
  */
 export const forwardedCaller = (trust: TrustProxy): ((request: IncomingMessage) => string | undefined) => {
   if (typeof trust === 'number') {
@@ -100,7 +99,7 @@ export const forwardedCaller = (trust: TrustProxy): ((request: IncomingMessage) 
     let position = 0;
     for (const entry of fromRight(forwardedFor(request))) {
       const address = forwardedAddress(entry);
-      // A trusted proxy sent an invalid entry, so treat the proxy itself as the client.
+      // A trusted proxy sent an invalid entry, so the proxy itself counts as the client.
       if (address === undefined) return caller;
       caller = address;
       position++;
@@ -113,9 +112,7 @@ export const forwardedCaller = (trust: TrustProxy): ((request: IncomingMessage) 
 export const trustedProxies = (trust: TrustProxy) =>
   typeof trust === 'number' ? trust : { isProxy: trustedSocket(trust), forwarded: forwardedCaller(trust) };
 
-/**
- * Returns the address under which requests without a key are counted. If `trust` is 0, `X-Forwarded-For` is ignored.
- */
+/** Returns a function that finds the address of a request. Requests without a key are limited by this address. */
 export const callerAddress = (trust: TrustProxy): CallerAddress => {
   const ofSocket = onceForSocket(socketAddress);
   if (trust === 0) return ({ socket }) => ofSocket(socket);

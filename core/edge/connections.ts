@@ -1,9 +1,8 @@
 /**
  * Tracks the open sockets of an HTTP server, limits connections per address, and closes connections whose clients stop
  * reading.
- *
- * When Node hands a socket over (`connect`, `upgrade`), it removes its own listeners and no longer tracks the socket.
- * Without a listener, an `error` event would then crash the process, so an `error` listener is added to every socket as
+ * When Node emits `connect` or `upgrade`, it removes its own listeners from the socket and stops tracking it. An
+ * `error` event without a listener would then crash the process. Every socket therefore gets an `error` listener as
  * soon as it connects.
  */
 import { once } from 'node:events';
@@ -12,16 +11,15 @@ import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
 import { socketAddress } from './caller-address.js';
 import { dropFinishedResponse, lastResponse } from './last-response.js';
 
-/** Time for a client to read the last bytes and close its end of the connection. */
 const CLOSING_MS = 1000;
 
 const ignore = (): void => undefined;
 
-/** Returns a live set of open sockets, including sockets that Node has handed over. */
+/** Returns a set that is kept up to date. It includes sockets that Node no longer tracks. */
 export const openSockets = (server: Server): ReadonlySet<Socket> => {
   const sockets = new Set<Socket>();
-  // A connection could not be accepted, for example because there are no free file descriptors. Later connections can
-  // succeed.
+  // The server could not accept a connection, for example because the process has no free file descriptors. It can
+  // still accept later connections.
   server.on('error', ignore);
   server.prependListener('connection', (socket: Socket) => {
     socket.on('error', ignore);
@@ -35,20 +33,19 @@ export const destroyAll = (sockets: Iterable<Socket>): void => {
   for (const socket of sockets) socket.destroy();
 };
 
-/** Destroys a socket after `CLOSING_MS`, unless the client closes it first. */
+/** Gives the client time to read the last bytes and close the connection, then destroys the socket. */
 export const closeSoon = (socket: Socket): void => {
-  // A socket handed over by Node is paused, and a paused socket does not notice that the client has closed the
-  // connection.
+  // After an upgrade, the socket is paused. A paused socket does not notice that the client has disconnected.
   socket.resume();
   const deadline = setTimeout(() => socket.destroy(), CLOSING_MS).unref();
   socket.once('close', () => clearTimeout(deadline));
 };
 
 /**
- * Closes excess connections as soon as they are accepted, without a response.
+ * Closes excess connections without a response, as soon as they are accepted.
  * @param limit maximum number of connections per IPv4 address or IPv6 /64 network
- * @param options.isExempt returns true for proxies, whose connections carry requests from many clients
- * @param options.refused called for each connection closed by this limit
+ * @param options.isExempt returns true for trusted proxies, which carry the requests of many clients
+ * @param options.refused called for each connection that is closed
  */
 export const limitConnections = (
   server: Server,
@@ -75,13 +72,12 @@ export const limitConnections = (
 };
 
 /**
- * Closes the connections of clients that have stopped reading, because unread responses stay in memory. Slow readers
- * are not affected.
- *
- * This relies on socket timeouts: at each timeout, Node checks whether the number of unsent bytes has changed since the
- * previous one. Any byte from the client would reset the timeout, so a socket is paused while it has unsent bytes.
- * @param stallMs maximum time without progress, in milliseconds
- * @param observe called for each connection closed by this check
+ * Closes connections whose clients have stopped reading, because unread responses stay in memory. Slow readers are not
+ * affected.
+ * At each socket timeout, Node compares the number of unsent bytes with the previous one. Any byte from the client
+ * would reset the timeout, so the socket is paused while it has unsent bytes.
+ * @param stallMs how long a client may stop reading, in milliseconds
+ * @param observe called for each connection that is closed
  */
 export const cutUnreadResponses = (
   server: Server,
@@ -89,7 +85,8 @@ export const cutUnreadResponses = (
   stallMs: number,
   observe: () => void,
 ): void => {
-  // The first step pauses the socket. The next two compare the number of unsent bytes.
+  // The stall is detected in three steps: the first pauses the socket, and the next two compare the number of unsent
+  // bytes.
   const step = Math.ceil(stallMs / 3);
   const sweep = setInterval(() => {
     for (const socket of sockets) {
@@ -105,7 +102,6 @@ export const cutUnreadResponses = (
   server.timeout = step;
   server.on('timeout', (socket) => {
     const response = lastResponse(socket);
-    // `headersTimeout` applies until the first request has arrived.
     if (response === undefined) return;
     if (response && !response.writableFinished && socket.writableLength === 0) {
       socket.setTimeout(step);
@@ -116,7 +112,7 @@ export const cutUnreadResponses = (
   });
 };
 
-/** Rejects if the port is already in use. @returns the actual port, which the system chooses if `port` is 0 */
+/** @returns the actual port, which the system chooses if `port` is 0 */
 export const listen = async (server: NetServer, port: number, host: string): Promise<number> => {
   server.listen(port, host);
   await once(server, 'listening');

@@ -1,15 +1,16 @@
-/** The service's address as clients see it, including path prefixes stripped by a proxy or an embedding program. */
+/**
+ * Determines the public URL of the service, including any path prefix that a proxy or an embedding program has removed.
+ */
 import type { IncomingMessage } from 'node:http';
 import { type TrustProxy, trustedSocket } from './caller-address.js';
 
 /**
- * Returns the prefix for links to the service: the configured `publicUrl`, or the path prefix of this request, or an
- * empty string. The path prefix consists of `X-Forwarded-Prefix`, if a trusted proxy sent it, and the mount path. It
- * never ends with a slash.
+ * Returns the prefix for links, without a trailing slash: the configured `publicUrl`, or else the path prefix of the
+ * request. A path prefix consists of `X-Forwarded-Prefix`, if a trusted proxy sent that header, and the mount path.
  */
 export type PublicUrl = (request: IncomingMessage | undefined) => string;
 
-/** A path without empty or dot segments, so that links with this prefix stay on the same origin. */
+/** Empty and dot segments do not match. With them, a link could point to another origin. */
 const PREFIX = /^(\/(?!\.{1,2}(\/|$))[A-Za-z0-9._~-]+)*\/?$/;
 
 const prefixes = new WeakMap<IncomingMessage, string>();

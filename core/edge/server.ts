@@ -1,4 +1,4 @@
-/** The HTTP server in front of Koa: limits, responses to invalid HTTP, and graceful shutdown. */
+/** Runs the HTTP server in front of Koa. Applies limits, responds to invalid HTTP, and shuts down gracefully. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import type { Config } from '../config/schema.js';
@@ -16,12 +16,12 @@ import { acceptUpgrades } from './upgrades.js';
 
 type ServerOptions = Config['server'];
 
-/** Events reported to the metrics for requests and connections that never reach Koa. */
+/** Metrics count these events, because the requests and connections concerned never reach Koa. */
 export type EdgeEvent = 'malformed' | 'timeout' | 'unread' | 'too_many_connections' | 'too_many_connections_of_address';
 
 /**
- * Makes reading the body fail. Node would also destroy the socket, which is still needed for the response, so the
- * socket is detached first.
+ * Makes reading the body fail. `destroy` would also destroy the socket, so the socket is detached first to allow a
+ * response.
  */
 const failBody = (request: IncomingMessage, error: ApiError): void => {
   const { socket } = request;
@@ -32,11 +32,8 @@ const failBody = (request: IncomingMessage, error: ApiError): void => {
 
 const MALFORMED_BODY = 'The body of the request is not valid HTTP/1.1.';
 
-/**
- * Grace period for requests already on the wire after the listener has closed, and interval for closing idle sockets.
- */
+/** Idle sockets are closed only after this time, because a request might already be on its way. */
 const LAST_REQUESTS_MS = 250;
-/** Grace period for incomplete requests and event streams after the listener has closed. */
 const LAST_STREAMS_MS = 500;
 
 export class HttpServer {
@@ -46,14 +43,13 @@ export class HttpServer {
   readonly #headers: CommonHeaders;
   readonly #handle: Listener;
   readonly #observe: (event: EdgeEvent) => void;
-  /** While `isDraining` is true, every response closes its connection. */
   isDraining = false;
-  /** Time in milliseconds for which `close` keeps idle connections open. */
+  /** `close` keeps idle connections open for this long, in milliseconds. */
   #idleMs = 0;
   #opening: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  /** @param hasUpgrades if false, upgrade requests are handled like ordinary ones */
+  /** @param hasUpgrades if false, upgrade requests are handled like ordinary requests */
   constructor(
     options: ServerOptions,
     headers: CommonHeaders,
@@ -67,14 +63,15 @@ export class HttpServer {
     this.#observe = observe;
     this.#server = createServer({
       ServerResponse: FastResponse,
-      // Node has one limit for the target and headers together. `RouteTable` and `acceptor` check them separately.
+      // Node has a single limit for the target and the headers together. `RouteTable` and `acceptor` check them
+      // separately.
       maxHeaderSize: options.maxHeaderBytes + options.maxUrlBytes,
       headersTimeout: options.headersTimeoutMs,
       requestTimeout: options.requestTimeoutMs,
       keepAliveTimeout: options.keepAliveTimeoutMs,
       connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
       noDelay: true,
-      // If the Host header is missing, Node would send a 400 without a body. `hostError` checks the header instead.
+      // Node would respond with a 400 without a body. `hostError` checks the header instead.
       requireHostHeader: false,
     });
     this.#sockets = openSockets(this.#server);
@@ -91,7 +88,7 @@ export class HttpServer {
       refused: () => this.#observe('too_many_connections_of_address'),
     });
     cutUnreadResponses(server, this.#sockets, stallTimeoutMs, () => this.#observe('unread'));
-    // Node silently drops fields beyond its limit. Set the limit one higher, so that the excess is visible.
+    // Node silently drops headers beyond its limit. A limit that is one higher reveals that there are too many.
     server.maxHeadersCount = maxHeaders + 1;
     const rejections = socketRejections(this.#headers);
     const accept = acceptor({
@@ -103,21 +100,21 @@ export class HttpServer {
       server: this,
     });
     server.on('request', accept);
-    // Without these listeners, Node would respond on its own: with `100 Continue`, or with an error that has no body.
+    // Without these listeners, Node would send `100 Continue`, or an error response without a body.
     server.on('checkContinue', accept);
     server.on('checkExpectation', accept);
-    // Without an `upgrade` listener, Node treats upgrade requests as ordinary ones, which RFC 9110 (7.8) allows.
+    // Without an `upgrade` listener, Node ignores the Upgrade header, which RFC 9110, 7.8 allows.
     if (hasUpgrades) acceptUpgrades(server, accept);
     server.on('connect', (_request, socket) => {
       this.#observe('malformed');
       rejectSocket(socket as Socket, rejections.connect);
-      // Node no longer applies its timeouts to this socket.
+      // Node no longer applies timeouts to this socket.
       closeSoon(socket as Socket);
     });
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#fail(error, socket as Socket, rejections));
   }
 
-  /** Responds to invalid HTTP. Clients that are too slow or have disconnected get no response. */
+  /** Responds to invalid HTTP. A client that timed out or disconnected gets no response. */
   #fail(error: NodeJS.ErrnoException, socket: Socket, rejections: Rejections): void {
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') this.#observe('timeout');
     if (!error.code?.startsWith('HPE_') || !socket.writable) {
@@ -128,7 +125,7 @@ export class HttpServer {
     rejectSocket(socket, error.code === 'HPE_HEADER_OVERFLOW' ? rejections.headersTooLarge : rejections.malformed);
   }
 
-  /** @returns the actual address; if port 0 is configured, the system chooses the port */
+  /** @returns the actual address; if the configured port is 0, the system chooses one */
   async listen(): Promise<{ host: string; port: number }> {
     this.#assertOpen();
     const { host, port } = this.#options;
@@ -144,9 +141,8 @@ export class HttpServer {
   }
 
   /**
-   * From now on, every response closes its connection.
-   * @param idleMs time in milliseconds for which `close` keeps idle connections open, so that each can carry one more
-   *   request
+   * Makes every further response close its connection.
+   * @param idleMs `close` keeps idle connections open for this long, so that each can carry one more request
    */
   drain(idleMs = 0): void {
     this.isDraining = true;
@@ -154,8 +150,8 @@ export class HttpServer {
   }
 
   /**
-   * Stops accepting connections, and resolves when all running requests have completed. Remaining sockets are destroyed
-   * after `drainMs` plus the `idleMs` passed to `drain`.
+   * Stops accepting connections, and resolves when all running requests have completed. Any remaining sockets are
+   * destroyed after `drainMs` plus the `idleMs` passed to `drain`.
    */
   async close(): Promise<void> {
     const deadlineMs = this.#idleMs + this.#options.drainMs;
@@ -163,8 +159,7 @@ export class HttpServer {
     this.isDraining = true;
     await this.#opening;
     if (!this.#server.listening) return;
-    // The `close` method of `http.Server` would close idle connections immediately, although a request might already be
-    // on the wire.
+    // `http.Server.close` would close idle connections immediately, although a request might already be on its way.
     const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
     let elapsedMs = 0;
     const sweep = setInterval(() => {
@@ -177,14 +172,14 @@ export class HttpServer {
     await closed;
     clearInterval(sweep);
     clearTimeout(deadline);
-    // Also runs the rest of `http.Server.close`, which stops the timer that checks for slow connections.
+    // This also stops the timer that checks for slow connections.
     this.#server.close();
   }
 }
 
 /**
- * Whether a socket can be closed because it has no pending response.
- * @param isLate if true, incomplete requests and event streams do not count as pending
+ * Returns true if no response is pending on the socket.
+ * @param isLate if true, incomplete requests and event streams are not waited for
  */
 const isOver = (socket: Socket, isLate: boolean): boolean => {
   const response = lastResponse(socket);
@@ -192,12 +187,12 @@ const isOver = (socket: Socket, isLate: boolean): boolean => {
   return isLate && (!response.req.complete || isEventStream(response));
 };
 
-/** Event streams never end, but their clients reconnect automatically. */
+/** Event streams never end. Their clients reconnect automatically. */
 const isEventStream = (response: ServerResponse): boolean =>
   response.headersSent && /^text\/event-stream/i.test(String(response.getHeader('Content-Type')));
 
 /**
- * Sends a rejection and closes the socket. If the response to an earlier request is still pending, that response is sent
+ * Sends a rejection and closes the socket. If an earlier request still has a pending response, that response is sent
  * instead.
  */
 const rejectSocket = (socket: Socket, rejection: Rejection): void => {
@@ -207,11 +202,10 @@ const rejectSocket = (socket: Socket, rejection: Rejection): void => {
     closeSoon(socket);
     return;
   }
-  // The client would mistake a rejection for the response to its earlier request.
+  // The client would take a rejection for the response to its earlier request.
   before.shouldKeepAlive = false;
   if (before.writableFinished) socket.destroySoon();
   else before.once('finish', () => socket.destroySoon());
-  // The invalid bytes belong to the body of the earlier request, whose handler might be waiting for the rest of the
-  // body.
+  // The invalid bytes are part of the earlier request's body, which a handler might still be reading.
   if (!before.req.complete) failBody(before.req, new ApiError(errors.invalid_parameter, MALFORMED_BODY));
 };

@@ -6,13 +6,13 @@ import { releaseResponse } from './last-response.js';
 
 interface Upgrade {
   readonly socket: Socket;
-  /** Bytes that arrived right after the request. */
+  /** Bytes that the client has already sent after the request. */
   readonly head: Buffer;
 }
 
 const upgrades = new WeakMap<IncomingMessage, { readonly head: Buffer; readonly response: FastResponse }>();
 
-/** Passes upgrade requests to the listener, which sends a response or takes over the connection. */
+/** Adds a response object to each upgrade request, so that the listener can respond or take over the connection. */
 export const acceptUpgrades = (server: Server, accept: Listener): void => {
   server.on('upgrade', (request, stream, head) => {
     const socket = stream as Socket;
@@ -28,7 +28,7 @@ export const acceptUpgrades = (server: Server, accept: Listener): void => {
 export const canUpgrade = (request: IncomingMessage): boolean => upgrades.has(request);
 
 /**
- * Takes over the connection. The service sends no response and applies no timeouts, but it closes the socket on
+ * Takes over the connection. The service then sends no response and applies no timeouts, but still closes the socket on
  * shutdown.
  */
 export const takeOver = (request: IncomingMessage): Upgrade => {

@@ -1,6 +1,6 @@
 /**
- * Logs to standard error, as one JSON object per line or as human-readable text. Writing never blocks the event loop,
- * even if the reader of the log is slow or has exited.
+ * Logs to standard error, as JSON lines or as human-readable text. Logging never blocks the event loop, even if the
+ * reader of the log is slow or has exited.
  */
 import cluster from 'node:cluster';
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
@@ -44,7 +44,7 @@ export const createLogger = ({ level, format }: Config['log']): Logger => {
   return Object.assign(logger, { infoJson, infoLine, setLevel });
 };
 
-/** Serializes errors like pino, but does not append causes that the message already contains. */
+/** Works like pino's serializer, but does not append a cause that the message already contains. */
 const describeError = (error: unknown): unknown =>
   error instanceof Error ? { ...pino.stdSerializers.err(error), message: messageOf(error) } : error;
 
@@ -68,7 +68,7 @@ const prettyPrinter = (output: LogOutput) => {
 let millisecond = 0;
 let formatted = '';
 
-/** Cached, because many lines have the same timestamp. */
+/** Many lines have the same timestamp, so it is formatted only once. */
 const isoTime = (): string => {
   const now = Date.now();
   if (now !== millisecond) {
@@ -81,23 +81,20 @@ const isoTime = (): string => {
 interface LogOutputOptions {
   /** Maximum number of characters in the buffer. Further lines are dropped and counted. */
   readonly maxWaiting?: number;
-  /** Number of characters to write at once. */
+  /** Number of characters per write. */
   readonly chunk?: number;
 }
 
 const MAX_WAITING = 4 * 1024 * 1024;
 const CHUNK = 32 * 1024;
 const WRITE_AFTER_MS = 250;
-/**
- * Delay before the next attempt to write to a full pipe. After other errors, such as a full disk, RETRY_FAILED_MS
- * applies.
- */
+/** A full pipe soon has space again. After other errors, such as a full disk, RETRY_FAILED_MS applies. */
 const RETRY_FULL_MS = 10;
 const RETRY_FAILED_MS = 1000;
 
 /**
- * A bounded buffer in front of a file descriptor. Lines are collected for up to 250 ms and then written by Node's
- * thread pool. The descriptor must be non-blocking, because a blocked thread would keep the process from exiting.
+ * Collects lines for up to 250 ms, and then writes them in Node's thread pool. The buffer is bounded. The file
+ * descriptor must be non-blocking, because a blocked thread would keep the process from exiting.
  */
 export class LogOutput {
   readonly #fd: number;
@@ -106,7 +103,7 @@ export class LogOutput {
   #gathered = '';
   readonly #chunks: string[] = [];
   #waiting = 0;
-  /** The rest of the chunk that is being written. */
+  /** The part of the current chunk that is not written yet. */
   #current: Buffer | undefined;
   #currentSize = 0;
   #inFlight = false;
@@ -115,7 +112,7 @@ export class LogOutput {
   #idle: (() => void)[] = [];
   #dropped = 0;
   #reported = 0;
-  /** Called once lines can be written again, with the number of lines dropped since the last call. */
+  /** Called when writing succeeds again, with the number of lines dropped in the meantime. */
   onRecovery: (dropped: number) => void = () => undefined;
 
   constructor(fd: number, { maxWaiting = MAX_WAITING, chunk = CHUNK }: LogOutputOptions = {}) {
@@ -154,12 +151,12 @@ export class LogOutput {
 
   /**
    * Writes all lines synchronously before the process exits. Waits up to `deadlineMs` for a full pipe, and then drops
-   * the remaining lines. After any other error, drops them immediately.
+   * the remaining lines. After any other error, they are dropped immediately.
    */
   flushSync(deadlineMs: number): void {
     clearTimeout(this.#gatherTimer);
     clearTimeout(this.#retryTimer);
-    // A write in flight is completed by its thread, and the process waits for the thread.
+    // A write in flight needs no attention, because the process waits for its thread.
     const started = this.#inFlight ? undefined : this.#current;
     const rest = Buffer.from([...this.#chunks.splice(0), this.#gathered].join(''));
     this.#gathered = '';
@@ -226,9 +223,9 @@ export class LogOutput {
   }
 }
 
-/** Workers share a pipe. Writes of up to this size are atomic, so lines from different workers are not mixed. */
+/** Workers share a pipe. Writes up to this size are atomic, so lines of different workers do not mix. */
 const WORKER_CHUNK = 4096;
-/** Maximum time in milliseconds that an exiting process waits for the reader of the log. */
+/** An exiting process waits at most this long for the reader of the log. */
 const FLUSH_MS = 500;
 
 let shared: LogOutput | undefined;
@@ -242,18 +239,17 @@ const logOutput = (): LogOutput => {
   return shared;
 };
 
-/** Await this before `process.exit`. Resolves when the log has been written, or after 500 ms. */
+/** Must be awaited before `process.exit`. Resolves when the log has been written, or after 500 ms. */
 export const flushLog = async (): Promise<void> => shared?.flush(FLUSH_MS);
 
 export const droppedLogLines = (): number => shared?.dropped ?? 0;
 
 /**
- * Reopens standard error as a descriptor whose writes never block. The blocking mode of a pipe or terminal is shared by
- * all processes with the same descriptor, and each Node process resets it when it exits.
+ * Reopens standard error, so that writes never block. All processes that share a pipe or terminal also share its
+ * blocking mode, and each Node process resets that mode when it exits.
  */
 const nonBlockingStderr = (): number => {
-  // If standard error is a socket, or if there is no /proc, `process.stderr` becomes non-blocking when it is first
-  // used.
+  // If standard error is a socket, or if /proc does not exist, Node makes `process.stderr` non-blocking on first use.
   const { fd } = process.stderr;
   if (!isatty(fd) && !fstatSync(fd).isFIFO()) return fd;
   try {

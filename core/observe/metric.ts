@@ -1,4 +1,4 @@
-/** Metrics in the Prometheus text format (version 0.0.4), and functions that merge the metrics of several workers. */
+/** Renders metrics in the Prometheus text format (version 0.0.4), and merges the metrics of several workers. */
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -21,7 +21,9 @@ export const inBraces = (labels: Labels, more = ''): string => {
 export const numeral = (value: number): string =>
   value === Number.POSITIVE_INFINITY ? '+Inf' : value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value);
 
-/** A metric with one series per combination of labels. `of` is slow, so keep a reference to the series. */
+/**
+ * A metric with one series per combination of labels. `of` is slow, so callers should keep the series that it returns.
+ */
 export class Family<Series> {
   readonly #series = new Map<string, { readonly labels: Labels; readonly series: Series }>();
 
@@ -60,7 +62,7 @@ export class Counter extends Family<{ value: number }> implements Metric {
 
 type Reading = readonly [labels: Labels, value: number | undefined];
 
-/** A metric whose value is read on each scrape. Series with an undefined value are omitted. */
+/** A metric whose value is read on each scrape. A series is omitted while its value is undefined. */
 export class Reader implements Metric {
   constructor(
     readonly type: 'counter' | 'gauge' | 'summary',
@@ -101,8 +103,8 @@ const numbered = (line: string, worker: number): string => {
 };
 
 /**
- * Merges the pages of several workers, and adds each worker's number as a label. A replacement gets the number of the
- * worker that it replaces, so Prometheus sees a counter reset.
+ * Merges the pages of several workers. Each series gets the number of its worker as a label. A replacement has the same
+ * number as the worker that it replaces, so Prometheus sees a counter reset.
  * @param pages the page of each worker, by worker number
  */
 export const mergePages = (pages: ReadonlyMap<number, string>): string => {

@@ -5,16 +5,16 @@ import { destroyAll, listen, openSockets, originOf } from '../edge/connections.j
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 export interface MetricsServer {
-  /** Contains the actual port if port 0 is configured. */
+  /** If port 0 is configured, contains the actual port. */
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** Timeout for receiving a request and for sending its response, in milliseconds. */
+/** Applies to receiving a request, and to sending its response. */
 const TIMEOUT_MS = 10_000;
 const MAX_CONNECTIONS = 100;
 
-/** Rejects if the port is already in use. @param read returns the whole page */
+/** Rejects if the port is in use. @param read returns the whole page */
 export const serveMetrics = async (
   { host, port }: { readonly host: string; readonly port: number },
   read: () => string | Promise<string>,

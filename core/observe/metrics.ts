@@ -1,4 +1,4 @@
-/** All metrics of a service, and the server that exposes them. Most are read on each scrape. */
+/** Collects the metrics of a service and serves them to Prometheus. Most values are read on each scrape. */
 import type { Config } from '../config/schema.js';
 import type { Manifest, Source } from '../contracts/dataset.js';
 import type { ServiceState } from '../contracts/plugin.js';
@@ -18,10 +18,9 @@ import { type Distribution, Histogram, LATENCY_BOUNDS, RequestMetrics } from './
 export interface Metrics {
   observeRequest(ctx: ApiContext): void;
   observeEdge(event: EdgeEvent): void;
-  /** Returns the histogram of call durations for a store. */
   storeCalls(store: string): Distribution;
   read(): string;
-  /** Opens the metrics port. Rejects if it is already in use. @returns the URL */
+  /** Rejects if the metrics port is in use. @returns the URL */
   listen(): Promise<string>;
   close(): Promise<void>;
 }
@@ -36,7 +35,7 @@ export const createMetrics = (config: Config['metrics'], service: ServiceMetrics
     'Duration of Redis calls by the limiter and the cache, and of reads from MongoDB.',
     LATENCY_BOUNDS,
   );
-  // Creates the series, because alerts cannot compare with a series that does not exist yet.
+  // The series must exist from the start, because an alert cannot compare with a missing series.
   stores.of({ store: 'redis' });
   const ofProcess = processMetrics();
   const all: readonly Metric[] = [
@@ -72,7 +71,7 @@ interface ServiceMetricsOptions {
   readonly work: WorkQueues;
 }
 
-/** Used if admission control is disabled, because queries that add up several series need all of them to exist. */
+/** Used if admission control is disabled. Queries that add up several series need all of them to exist. */
 const NONE_REFUSED: Admission['refused'] = { in_flight: 0, event_loop_delay: 0 };
 
 const gauge = (name: string, help: string, read: Reader['read']) => new Reader('gauge', name, help, read);

@@ -14,7 +14,7 @@ import { Histogram } from './request-metrics.js';
 
 const NANOSECONDS = 1e9;
 const MICROSECONDS = 1e6;
-/** The monitor measures how late a timer with this interval fires. */
+/** The monitor starts a timer with this interval, and measures how late it fires. */
 const RESOLUTION_MS = 10;
 
 const GC_KINDS: Readonly<Record<number, string>> = {
@@ -41,7 +41,7 @@ const observeCollections = (): { readonly metric: Metric; stop(): void } => {
   return { metric, stop: () => observer.disconnect() };
 };
 
-/** Call `stop` to stop measuring the event loop and garbage collections. */
+/** `stop` ends the measurement of the event loop and of garbage collections. */
 export const processMetrics = (): { readonly metrics: readonly Metric[]; stop(): void } => {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delay.enable();

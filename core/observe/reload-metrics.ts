@@ -1,4 +1,4 @@
-/** Counts configuration reloads. With several workers, only the primary process reloads and counts. */
+/** Counts configuration reloads. With several workers, only the primary process reloads the configuration. */
 import { Counter, exposition, Reader } from './metric.js';
 
 const reloads = new Counter('config_reloads_total', 'Number of configuration reloads, by result.');

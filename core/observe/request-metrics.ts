@@ -1,9 +1,11 @@
-/** Histograms and request metrics. Series are kept by reference, because this code runs on every request. */
+/**
+ * Counts requests and measures their durations. This code runs on every request, so it keeps references to the series.
+ */
 import type { Tier } from '../config/tiers.js';
 import type { ApiContext } from '../pipeline/api-koa.js';
 import { Counter, Family, inBraces, type Metric, numeral } from './metric.js';
 
-/** In seconds. The range extends from cached responses, which take far less than 1 ms, to store timeouts. */
+/** In seconds. Cached responses take far less than 1 ms, and store timeouts take several seconds. */
 export const LATENCY_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
 
 export class Distribution {
@@ -31,7 +33,7 @@ export class Histogram extends Family<Distribution> implements Metric {
   readonly type = 'histogram';
   readonly #bounds: readonly number[];
 
-  /** @param bounds upper bounds of the buckets, in ascending order. The last bucket has no bound */
+  /** @param bounds upper bounds of all buckets but the last, in ascending order */
   constructor(name: string, help: string, bounds: readonly number[]) {
     super(name, help, () => new Distribution(bounds));
     this.#bounds = bounds;
@@ -50,7 +52,9 @@ export class Histogram extends Family<Distribution> implements Metric {
   }
 }
 
-/** Label for requests without an endpoint. With a label per URL, clients could create any number of series. */
+/**
+ * All requests without an endpoint share this label. With a label per URL, clients could create any number of series.
+ */
 const NO_ROUTE = 'none';
 const NO_TIER = 'none';
 
@@ -83,7 +87,7 @@ export class RequestMetrics {
   readonly metrics: readonly Metric[] = [this.#duration, this.#errors, this.#cache, this.#limiter, this.#credentials];
 
   constructor() {
-    // Creates the series, because alerts cannot compare with a series that does not exist yet.
+    // The series must exist from the start, because an alert cannot compare with a missing series.
     this.#distribution(undefined, 404);
     this.decisionsOf(undefined);
   }

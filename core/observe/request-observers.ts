@@ -1,4 +1,4 @@
-/** Calls the plugins' observers after each request. An error in an observer does not affect the request. */
+/** Calls the observers of plugins after each request. If an observer fails, the request is not affected. */
 import type { FinishedRequest } from '../contracts/observer.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import type { ServiceInfo } from '../contracts/service.js';
@@ -13,7 +13,6 @@ export interface RequestObservers {
   close(): Promise<void>;
 }
 
-/** Returns null if no plugin observes requests. */
 export const openObservers = (
   registered: readonly RegisteredObserver[],
   {

@@ -1,6 +1,6 @@
 /**
- * Lua scripts, and a circuit breaker that stops calls while Redis is unreachable. core/limiter/README.md explains what
- * the limiter does in the meantime.
+ * Runs Lua scripts in Redis, and stops calling Redis while it is unreachable. core/limiter/README.md explains how
+ * requests are limited in the meantime.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { redisProblem } from './problems.js';
 /** @param file path relative to the package root */
 export const readScript = (file: string): string => readFileSync(join(packageRoot, file), 'utf8');
 
-/** A Lua script that is called by its SHA-1. The source is sent only if the server does not have the script. */
+/** A Lua script that is called by its SHA-1. The source is sent only if Redis does not have the script yet. */
 export class RedisScript {
   readonly #digest: string;
 
@@ -24,8 +24,8 @@ export class RedisScript {
   }
 
   /**
-   * Runs the script. A NOSCRIPT error means that the server did not run it, so the retry is safe.
-   * @param keys must be in one hash slot
+   * Runs the script. NOSCRIPT means that Redis did not run the script, so the call can be repeated safely.
+   * @param keys must all be in one hash slot
    * @returns the reply, with strings as buffers
    */
   run<Reply>(redis: RedisClient, keys: readonly string[], args: readonly (string | number | Buffer)[]): Promise<Reply> {
@@ -38,22 +38,21 @@ export class RedisScript {
 }
 
 const PROBE_EVERY_MS = 200;
-/** Maximum time to wait for a late reply before the next probe. On a dead connection, the reply never arrives. */
+/** On a dead connection, a late reply never arrives, so the next probe starts after this time. */
 const PROBE_TIMEOUT_MS = 1000;
 
 interface BreakerOptions {
-  /** Prefix of each log message. */
   readonly name: string;
   readonly redis: Pick<RedisConnection, 'causeOf' | 'timeoutMs'>;
-  /** Calls Redis. Only one probe runs at a time. A probe fails if it takes longer than `redis.timeoutMs`. */
+  /** Calls Redis. Probes run one at a time, and fail after `redis.timeoutMs`. */
   readonly probe: () => Promise<unknown>;
   readonly onClose?: () => void;
   readonly logger: Logger;
 }
 
 /**
- * Opens after one failed call, and closes when a probe succeeds in time. While the breaker is open, its owner must not
- * call Redis, so that no request waits for a timeout.
+ * Opens after one failed call, and closes when a probe succeeds in time. While it is open, its owner must not call
+ * Redis. Otherwise, each request would wait for a timeout.
  */
 export class CircuitBreaker {
   readonly #options: BreakerOptions;

@@ -90,5 +90,5 @@ export const redisSchema = {
   },
 } as const satisfies JsonSchema;
 
-/** Has exactly one of `url`, `sentinel` and `cluster`. */
+/** Exactly one of `url`, `sentinel` and `cluster` is set. */
 export type RedisConfig = NonNullable<WithDefaults<typeof redisSchema>>;

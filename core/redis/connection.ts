@@ -12,13 +12,16 @@ export interface RedisConnection {
   readonly keyPrefix: string;
   readonly timeoutMs: number;
   /**
-   * Resolves when connected, after the first failure, or after `connectTimeoutMs`. Never rejects, because the service
-   * starts even without Redis.
+   * Resolves on connection, on the first failure, or after `connectTimeoutMs`. It never rejects, because the service
+   * can start without Redis.
    */
   readonly opened: Promise<void>;
-  /** Returns the cause of a failed call: the error itself if Redis sent it, otherwise the last connection error. */
+  /**
+   * Returns the underlying cause of a failed call. If the call failed because Redis is disconnected, the cause is the
+   * last connection error.
+   */
   causeOf(error: unknown): unknown;
-  /** Records the duration of each call by the limiter and the cache, in seconds. Set if metrics are enabled. */
+  /** If metrics are enabled, records the duration of each call by the limiter and the cache, in seconds. */
   durations: { observe(seconds: number): void };
   close(): void;
 }
@@ -26,23 +29,23 @@ export interface RedisConnection {
 const LONGEST_BACKOFF_MS = 250;
 const backOff = (times: number): number => Math.min(times * 50, LONGEST_BACKOFF_MS);
 
-/** Options for all kinds of connections. Commands fail immediately while disconnected, and no command is sent twice. */
+/** Commands fail immediately while the client is disconnected, and no command is sent twice. */
 const common = (config: RedisConfig) =>
   ({
     connectTimeout: config.connectTimeoutMs,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
-    // The server is no longer the primary, so reconnect to find the new one.
+    // The server is no longer the primary. Reconnecting finds the new one.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   }) as const satisfies RedisOptions;
 
-/** A connection is dead if commands are pending and no data arrives for this many checks. */
+/** A connection counts as dead if commands are pending and this many checks find no new data. */
 const DEAD_AFTER_CHECKS = 5;
 const CHECK_MS = 200;
 
 /**
- * Closes dead connections, so that ioredis reconnects. Counts checks instead of measuring time, because a process that
- * was busy for seconds has not yet read the received data, but has run only one check.
+ * Closes dead connections, so that ioredis reconnects. The function counts checks instead of measuring time. A process
+ * that was busy for seconds has unread data, but has run only one check.
  */
 const closeDeadConnections = (redis: Redis): void => {
   let checking: NodeJS.Timeout | undefined;
@@ -110,7 +113,7 @@ const createClient = (config: RedisConfig): RedisClient => {
     clusterRetryStrategy: backOff,
     slotsRefreshTimeout: config.connectTimeoutMs,
     slotsRefreshInterval: 1000,
-    // ioredis follows redirections, but does not retry failed commands. Retrying is left to the callers.
+    // ioredis follows redirections but must not retry failed commands. Its callers decide whether to retry.
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     redisOptions: { ...common(config), ...access(cluster) },
@@ -118,11 +121,10 @@ const createClient = (config: RedisConfig): RedisClient => {
   return client.on('+node', closeDeadConnections);
 };
 
-/** Connects to Redis, and reconnects until `close` is called. */
 export const connectRedis = (config: RedisConfig, logger: Logger): RedisConnection => {
   const { connectTimeoutMs } = config;
   const client = createClient(config);
-  // While disconnected, calls fail with errors that do not contain the cause.
+  // Calls that fail while the client is disconnected do not report the cause, so it is kept here.
   let lastError: unknown;
   let isWrongDatabase = false;
   client.on('error', (error: Error & { readonly lastNodeError?: Error }) => {
@@ -134,7 +136,7 @@ export const connectRedis = (config: RedisConfig, logger: Logger): RedisConnecti
     isWrongDatabase = false;
   });
   client.on('ready', () => {
-    // If Redis rejects the database number, ioredis falls back to database 0.
+    // If Redis rejects the database number, ioredis silently uses database 0.
     if (isWrongDatabase) client.disconnect();
     else lastError = undefined;
   });
@@ -142,7 +144,7 @@ export const connectRedis = (config: RedisConfig, logger: Logger): RedisConnecti
   const connect = (): void => {
     if (!closed) client.connect().catch(() => undefined);
   };
-  // ioredis gives up if Sentinel announces a new primary during a reconnect.
+  // ioredis gives up if Sentinel announces a new primary while it is reconnecting.
   client.on('end', () => setTimeout(connect, LONGEST_BACKOFF_MS));
   return {
     client,

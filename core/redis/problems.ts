@@ -1,7 +1,7 @@
-/** Explains Redis errors and connection errors, and how to fix them. */
+/** Explains errors from Redis, and how an operator can fix them. */
 
 export interface RedisProblem {
-  /** A clause that starts with a capital letter and has no full stop. */
+  /** Starts with a capital letter and has no full stop. */
   readonly reason: string;
   /** One sentence. */
   readonly advice: string;
@@ -15,7 +15,7 @@ const ADDRESS = 'Start Redis, or correct the address in redis.url (REDIS_URL), r
 
 const WRONG_DATABASE = /DB index is out of range|invalid DB index|SELECT is not allowed/;
 
-/** The first entry that matches an error's code and message applies. */
+/** Patterns match the error's code and message. The first match wins. */
 const PROBLEMS: readonly (readonly [pattern: RegExp, reason: string, advice: string])[] = [
   [/\bOOM /, 'Redis is out of memory', "Raise Redis's maxmemory, or remove other data."],
   [/\bNOPERM|user executing the script/, 'The Redis user lacks a permission', PERMISSIONS],
@@ -56,7 +56,6 @@ const PROBLEMS: readonly (readonly [pattern: RegExp, reason: string, advice: str
   [/connection was lost|Connection is closed/, 'Redis closed the connection', 'If it uses TLS, use rediss://.'],
 ];
 
-/** Whether the error was sent by Redis. */
 export const isReply = (error: unknown): boolean => (error as Error).name === 'ReplyError';
 
 export const isDatabaseError = (error: unknown): boolean => WRONG_DATABASE.test((error as Error).message);

@@ -1,4 +1,4 @@
 const format = new Intl.NumberFormat('en-US');
-/** Formats a count and its noun, such as `1 row` or `2,000 rows`. */
+/** Returns text such as `1 row` or `2,000 rows`. */
 export const counted = (count: number, noun: string): string =>
   `${format.format(count)} ${noun}${count === 1 ? '' : 's'}`;

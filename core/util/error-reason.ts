@@ -16,9 +16,9 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 interface FileError extends NodeJS.ErrnoException {
-  /** The size limit. `readRegular` sets it on `EFBIG` errors. */
+  /** Present on `EFBIG` errors from `readRegular`. */
   readonly maxBytes?: number;
-  /** Set by this package if the code alone does not explain the error. */
+  /** Present if the code alone does not explain the error. */
   readonly reason?: string;
 }
 
@@ -27,7 +27,7 @@ const sizeOf = (bytes: number): string => {
   return bytes < 2 ** 20 ? `${Math.round(bytes / 2 ** 10)} KiB` : `${Math.round(bytes / 2 ** 20)} MiB`;
 };
 
-/** Explains an error from `node:fs`, without the path or a full stop. */
+/** Explains an error from `node:fs`. The text contains neither the path nor a full stop. */
 export const fileErrorReason = (error: unknown): string => {
   const { code, message, maxBytes, reason } = error as FileError;
   if (reason !== undefined) return reason;
@@ -35,7 +35,7 @@ export const fileErrorReason = (error: unknown): string => {
   return (code && reasons[code]) ?? code ?? message;
 };
 
-/** Codes of errors that might not recur, even if the file has not changed. */
+/** A retry can succeed after these errors, even if the file has not changed. */
 const transient: ReadonlySet<string | undefined> = new Set([
   'EMFILE',
   'ENFILE',

@@ -1,23 +1,23 @@
 /**
- * Measures the event loop, and splits long work into short pieces so that other requests can run in between. Work for
- * requests takes turns. Background work pauses while the loop is busy.
+ * Splits long computations into short pieces, so that other requests can run in between. Computations for requests take
+ * turns. Background work pauses while the event loop is busy.
  */
 import { setTimeout as delay, setImmediate as laterTurn } from 'node:timers/promises';
 
 export interface EventLoop {
   atEndOfTurn(callback: () => void): void;
-  /** CPU time in milliseconds: for this thread if Node can measure it, otherwise for the whole process. */
+  /** CPU time in milliseconds: of this thread if Node can measure it, otherwise of the whole process. */
   worked(): number;
   /** Total idle time in milliseconds. */
   idle(): number;
 }
 
-/** Long work awaits `pause` between pieces. */
+/** A long computation awaits `pause` after each piece. */
 export interface Pauses {
   pause(): Promise<void>;
 }
 
-/** Waits only if work has run for `piecesMs` since the last wait. */
+/** Waits only if the work has run for `piecesMs` without a pause. */
 const pauseAfter = (piecesMs: number, wait: (signal?: AbortSignal) => Promise<void>) => {
   let until = Number.NEGATIVE_INFINITY;
   return async (signal?: AbortSignal): Promise<void> => {
@@ -28,11 +28,14 @@ const pauseAfter = (piecesMs: number, wait: (signal?: AbortSignal) => Promise<vo
   };
 };
 
-/** Runs concurrent tasks in rotation: one per turn of the loop, for `turnMs` each. All callers get equal shares. */
+/**
+ * Runs concurrent tasks in rotation. Each turn of the event loop runs one task for `turnMs`, and all callers get an
+ * equal share.
+ */
 export class TurnQueue {
   readonly #turnMs: number;
   #last: Promise<unknown> = Promise.resolve();
-  /** The most recently queued turn of each caller with waiting tasks. */
+  /** For each caller with waiting tasks, the turn that was queued last. */
   readonly #lastOf = new Map<string, Promise<void>>();
 
   constructor(turnMs: number) {
@@ -40,15 +43,15 @@ export class TurnQueue {
   }
 
   /**
-   * Adds a task. `pause` waits for the caller's next turn: before the task starts, and again whenever it has run for
-   * `turnMs`.
+   * Adds a task. The task awaits `pause` before it starts and after each piece. `pause` waits for the caller's next
+   * turn whenever the task has run for `turnMs`.
    * @param caller default: this process
    */
   join(caller = 'local'): Pauses {
     return { pause: pauseAfter(this.#turnMs, () => this.#nextOf(caller)) };
   }
 
-  /** A caller has at most one task in the shared queue at a time, however many tasks it has. */
+  /** Each caller has at most one turn in the queue, so a caller with many tasks does not get a larger share. */
   #nextOf(caller: string): Promise<void> {
     const turn = (this.#lastOf.get(caller) ?? Promise.resolve()).then(() => this.#next());
     this.#lastOf.set(caller, turn);
@@ -64,10 +67,13 @@ export class TurnQueue {
   }
 }
 
-/** Shared by all requests whose responses take long to compute, because a process has one event loop. */
+/** All requests with long computations share this queue, because a process has only one event loop. */
 export const longWork = new TurnQueue(2);
 
-/** Excludes V8's other threads if Node supports that. They compile and collect garbage long after a publication. */
+/**
+ * If Node supports it, only this thread is measured. V8's other threads compile and collect garbage long after a
+ * publication.
+ */
 const { threadCpuUsage } = process as { threadCpuUsage?: () => NodeJS.CpuUsage };
 const cpuUsage = threadCpuUsage?.bind(process) ?? (() => process.cpuUsage());
 
@@ -80,7 +86,6 @@ export const nodeEventLoop: EventLoop = {
   idle: () => performance.nodeTiming.idleTime,
 };
 
-/** The loop has spare time if it is idle for at least this share of a window. */
 const SPARE_SHARE = 0.1;
 const WINDOW_MS = 500;
 
@@ -95,7 +100,7 @@ export class SpareTime {
     this.#idle = loop.idle();
   }
 
-  /** @returns whether a window has just ended and the loop had spare time during it */
+  /** @returns true if a window has just ended and the loop was idle for at least SPARE_SHARE of it */
   poll(now: number): boolean {
     const passed = now - this.#since;
     if (passed < WINDOW_MS) return false;
@@ -109,21 +114,18 @@ export class SpareTime {
 
 const PIECES_MS = 0.1;
 /**
- * The pause while the loop is busy, so that background work and garbage collection use only a small part of each
- * second. It halves after HALVED_AFTER_MS, falls to a third after twice that time, and so on, so that long work still
- * finishes.
+ * While the event loop is busy, background work pauses for this long, so that it uses only a small part of each second.
+ * To let long work finish, the pause halves after HALVED_AFTER_MS, falls to a third after twice that time, and so on.
  */
 const PAUSE_MS = 10;
 const HALVED_AFTER_MS = 10_000;
-/** The loop counts as idle if it was idle for more than this share of a pause. */
 const IDLE_SHARE = 0.9;
-/** How long work continues without pauses once the loop has been found to be idle. */
+/** After the event loop was found idle, work continues without pauses for this long. */
 const UNDISTURBED_MS = 30;
 
 /**
- * Paces background work, such as loading a new version of the data. The pieces are too short to delay requests, but the
- * garbage collection that they cause can take long enough to do so. Spreading the work over seconds limits how many
- * requests it affects.
+ * Spreads background work, such as loading a new version of the data, over several seconds. Each piece is too short to
+ * delay requests, but the garbage collection that it causes is not.
  */
 export class BackgroundPacing implements Pauses {
   readonly #loop: Pick<EventLoop, 'idle'>;
@@ -136,7 +138,8 @@ export class BackgroundPacing implements Pauses {
   }
 
   /**
-   * Await this after every piece of work. Pieces should take less than a millisecond. Rejects if the signal is aborted.
+   * Must be awaited after every piece of work. A piece should take less than a millisecond. Rejects if the signal is
+   * aborted.
    */
   pause(signal?: AbortSignal): Promise<void> {
     return this.#pause(signal);

@@ -1,6 +1,6 @@
 /**
- * A lock that lets only one process at a time change a file. The lock is a second file next to the first. After a crash
- * it becomes stale and can be taken over.
+ * Ensures that only one process at a time changes a file. The lock is a second file next to the first one. If the
+ * process that created the lock crashes, another process can take the lock over.
  */
 import { randomUUID } from 'node:crypto';
 import { open, stat, unlink, utimes } from 'node:fs/promises';
@@ -10,7 +10,6 @@ import { fileErrorReason } from './error-reason.js';
 import { readRegular, unlessMissing } from './read-file.js';
 import { linkTarget, ownNewFile } from './write-atomic.js';
 
-/** A process that has held its lock for this long is presumed dead. */
 const STALE_MS = 10_000;
 const RETRY_MS = 20;
 const MAX_LOCK_BYTES = 4096;
@@ -19,7 +18,10 @@ export class FileLockError extends Error {
   override readonly name = 'FileLockError';
 }
 
-/** Adds a reason that names the lock file, because the caller's message names only the file to be changed. */
+/**
+ * Adds the path of the lock file to the error, because the caller's message contains only the path of the file to
+ * change.
+ */
 const failing =
   (path: string, what: 'created' | 'read' | 'removed') =>
   (error: NodeJS.ErrnoException): never => {
@@ -44,21 +46,23 @@ const create = async (path: string, content: string): Promise<boolean> => {
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') return false;
-    // If the disk is full, the file was created but left empty.
+    // If the disk is full, the file was created but is empty.
     if (syscall !== 'open') await unlink(path).catch(unlessMissing);
-    // The folder does not exist, so the file to be changed cannot exist in it either.
+    // The folder does not exist, so there is no file to change.
     if (code === 'ENOENT') throw error;
     return failing(path, 'created')(error as NodeJS.ErrnoException);
   }
 };
 
 /**
- * A process writes its id right after it creates the lock, so if the lock is still empty after this time, the process
+ * A process writes its id right after it has created the lock. If the lock is still empty after this time, the process
  * has died.
  */
 const EMPTY_MS = 1000;
 
-/** Whether the holder is known to have exited. This cannot be determined if the holder runs on another machine. */
+/**
+ * Returns true if the process that holds the lock has exited. If it runs on another machine, there is no way to know.
+ */
 const holderEnded = async (lock: string, content: string): Promise<boolean> => {
   if (content === '') {
     const modified = (await stat(lock).catch(unlessMissing))?.mtimeMs;
@@ -75,14 +79,14 @@ const holderEnded = async (lock: string, content: string): Promise<boolean> => {
 };
 
 /**
- * Removes a stale lock. If two processes find the same stale lock, the slower one must not remove the faster one's new
- * lock. A second lock file makes sure that only one process at a time checks again and removes the lock.
+ * Two processes can find the same stale lock. The slower one must not remove the new lock of the faster one, so a
+ * second lock file protects the check and the removal.
  */
 const removeStale = async (lock: string, content: string, staleMs: number): Promise<void> => {
   const guard = `${lock}.break`;
   if (!(await create(guard, ''))) {
     const age = Date.now() - ((await stat(guard).catch(unlessMissing))?.mtimeMs ?? Date.now());
-    // An old guard was left by a process that died during the system calls below.
+    // The process that created this guard died before it could remove the guard.
     if (age > staleMs) await remove(guard);
     return;
   }
@@ -93,7 +97,7 @@ const removeStale = async (lock: string, content: string, staleMs: number): Prom
   }
 };
 
-/** Waits for the lock. A lock is stale if it has not changed for `staleMs`, as measured by this process. */
+/** Waits for the lock. Takes the lock over if its content does not change for `staleMs`. */
 const waitFor = async (lock: string, content: string, staleMs: number): Promise<void> => {
   let seen: string | undefined;
   let since = performance.now();
@@ -109,7 +113,10 @@ const waitFor = async (lock: string, content: string, staleMs: number): Promise<
   }
 };
 
-/** Takes the lock, or rejects if it is held. A lock is stale if its file has not been touched for `staleMs`. */
+/**
+ * Takes the lock, or rejects if another process holds it. Takes the lock over if its file has not been touched for
+ * `staleMs`.
+ */
 const takeOrRefuse = async (lock: string, content: string, staleMs: number): Promise<void> => {
   while (!(await create(lock, content))) {
     const held = await read(lock);
@@ -130,12 +137,12 @@ const takeOrRefuse = async (lock: string, content: string, staleMs: number): Pro
 };
 
 /**
- * Runs a task while holding the lock for a path. Other processes that use the same path are locked out.
- * @param path the file to be changed; the lock is `<path>.lock`, or next to the target if the path is a symbolic link
- * @param task must await `confirm` right before it makes its change; `confirm` rejects if another process has taken
- * over the lock
- * @param options.staleMs a lock that has not been touched for this long is stale
- * @param options.wait whether to wait for a held lock, which suits short tasks; otherwise the call rejects
+ * Runs a task while holding the lock of a file. Other processes that use this function wait or fail in the meantime.
+ * @param path the file to change; the lock is `<path>.lock`, or next to the target if the path is a symbolic link
+ * @param task must await `confirm` right before its change; `confirm` rejects if another process has taken over the
+ * lock
+ * @param options.staleMs a lock that has not been touched for this long can be taken over
+ * @param options.wait whether to wait for a held lock, which is suitable for short tasks; otherwise the call rejects
  * @throws FileLockError
  */
 export const withFileLock = async <T>(

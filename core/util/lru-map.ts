@@ -1,10 +1,7 @@
-/** Longer strings are not memoized, so that clients cannot exhaust the memory. */
+/** Longer strings are not stored, so that clients cannot exhaust the memory. */
 const MEMOIZED_LENGTH = 200;
 
-/**
- * Memoizes a function of a string.
- * @param most the size of each of the cache's two generations (see `LruMap`)
- */
+/** @param most the capacity of the cache (see `LruMap`) */
 export const memoize = <T>(compute: (text: string) => T, most = 500): ((text: string) => T) => {
   const known = new LruMap<string, T>(most);
   return (text) => {
@@ -19,8 +16,8 @@ export const memoize = <T>(compute: (text: string) => T, most = 500): ((text: st
 
 /**
  * A map that discards entries that have not been used recently. It has two generations of at most `capacity` entries
- * each. When the young generation is full, it replaces the old one. A hit in the young generation changes nothing, so
- * it is fast.
+ * each. When the young generation is full, it replaces the old one. Reading an entry of the young generation changes
+ * nothing, so it is fast.
  */
 export class LruMap<K, V> {
   #young = new Map<K, V>();
@@ -28,8 +25,8 @@ export class LruMap<K, V> {
   #turnAt = Number.NEGATIVE_INFINITY;
 
   /**
-   * @param spanMs if set, entries are dropped between one and two spans after their last use, and every call must pass
-   *   the time
+   * @param spanMs if set, an entry is dropped between one and two spans after its last use, and every call must pass
+   * the current time
    */
   constructor(
     readonly capacity: number,

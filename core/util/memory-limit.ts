@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** The folder and limit file for cgroup versions 1 and 2. Some systems mount version 2 in a subfolder. */
+/** The folder and the limit file of cgroups version 1 and 2. Some systems mount version 2 in a subfolder. */
 const V1 = ['sys/fs/cgroup/memory', 'memory.limit_in_bytes'] as const;
 const V2 = [
   ['sys/fs/cgroup', 'memory.max'],
@@ -17,7 +17,7 @@ const read = (path: string): string => {
   }
 };
 
-/** A group and its ancestors. In a container, the host's path might not exist, but the root group does. */
+/** In a container, the path of the group might not exist, but the root group always does. */
 const withParents = (path: string): string[] =>
   path === '/' || path === '.' ? ['/'] : [path, ...withParents(dirname(path))];
 
@@ -31,9 +31,9 @@ const groupLimits = (root: string): number[] =>
       const groups = withParents(rest.join(':'));
       return places.flatMap(([folder, file]) => groups.map((group) => read(join(root, folder, group, file)).trim()));
     })
-    // The file of a group without a limit contains "max" or, in version 1, a number that exceeds any real memory size.
+    // Without a limit, the file contains "max" or, in version 1, a number larger than any real memory size.
     .filter((text) => /^\d+$/.test(text))
     .map(Number);
 
-/** Returns the memory limit of this process in bytes. A group's limit also applies to its subgroups. */
+/** Returns the memory limit of this process in bytes. The limits of parent cgroups apply as well. */
 export const memoryLimit = (root = '/'): number => Math.min(totalmem(), ...groupLimits(root));

@@ -1,4 +1,4 @@
-/** Counts the open files of this process, including connections. Results are undefined on systems without /proc. */
+/** Counts the open files of this process, which include its connections. Returns undefined on systems without /proc. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 export const openFiles = (): number | undefined => {
@@ -9,7 +9,7 @@ export const openFiles = (): number | undefined => {
   }
 };
 
-/** Returns the limit on open files. Node raises the soft limit to the hard limit on startup. */
+/** Node raises the soft limit to the hard limit on startup, so they are equal. */
 export const maxOpenFiles = (): number | undefined => {
   try {
     const limit = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
@@ -19,17 +19,13 @@ export const maxOpenFiles = (): number | undefined => {
   }
 };
 
-/** Reserved for files other than client connections: the dataset, the log and connections to stores. */
+/** Files other than client connections: the dataset, the log, and connections to stores. */
 const RESERVED = 100;
 
-/**
- * Returns how many client connections the limit on open files allows. Any more clients would have to wait for a free
- * file descriptor.
- */
+/** Returns how many client connections fit into the limit on open files. */
 export const connectionsAllowed = (limit = maxOpenFiles()): number =>
   limit === undefined ? Number.POSITIVE_INFINITY : Math.max(1, limit - Math.min(RESERVED, Math.ceil(limit / 2)));
 
-/** Returns a warning if the limit on open files allows fewer connections than configured. */
 export const fileLimitWarning = (maxConnections: number): string | undefined => {
   const limit = maxOpenFiles();
   const allowed = connectionsAllowed(limit);

@@ -1,10 +1,10 @@
 import { OperatorError } from '../errors.js';
 
 /**
- * Calls a plugin's function that creates an identity or an observer, and checks the result.
- * @param name the plugin function, used in error messages
- * @param member a function that the result must have
- * @throws OperatorError that names the plugin if the result is unusable
+ * Calls a plugin's factory of identities or observers, and checks the object that it returns.
+ * @param name the plugin's function, for error messages
+ * @param member a method that the object must have
+ * @throws OperatorError that names the plugin
  */
 export const openPart = <Part extends object>(
   plugin: string,

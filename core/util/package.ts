@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Loads a dependency on first use, to save startup time and memory. For CommonJS packages only. Pass `typeof
- * import(name)` as the type argument.
+ * Loads a CommonJS dependency on first use, which saves startup time and memory. Pass `typeof import(name)` as the type
+ * argument.
  */
 export const loadPackage: NodeJS.Require = createRequire(import.meta.url);
 
@@ -32,7 +32,7 @@ const manifest = readManifest();
 export const packageName = manifest.name;
 export const packageVersion = manifest.version;
 
-/** Reads the version again, because an upgrade might have changed it since this process started. */
+/** Reads the file again, because an upgrade might have replaced it since this process started. */
 export const installedVersion = (): string => readManifest().version;
 
 export const { engines, peerDependencies } = manifest;

@@ -1,19 +1,18 @@
 /**
  * Makes text safe to print on a terminal. File names, key names and error messages can contain control characters that
- * clear the screen, fake output or change the text direction.
+ * clear the screen or change the text direction.
  */
 const UNSAFE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** Escapes control characters other than newlines and tabs, as `\u001b`. JSON text keeps its meaning. */
+/** Escapes control characters as `\u001b`, except newlines and tabs. JSON text keeps its meaning. */
 export const printable = (text: string): string =>
   text.replace(UNSAFE, (character) => (character === '\n' || character === '\t' ? character : escaped(character)));
 
-/** Like `printable`, but also escapes newlines and tabs, for text that must stay on one line, such as a table cell. */
+/** Also escapes newlines and tabs, for text that must stay on one line, such as a table cell. */
 export const printableLine = (text: string): string => text.replace(UNSAFE, escaped);
 
-/** Returns a copy of plain data with all strings and property names made safe. */
 export const printableData = (value: unknown): unknown => {
   if (typeof value === 'string') return printable(value);
   if (Array.isArray(value)) return value.map(printableData);

@@ -1,6 +1,6 @@
 /**
- * Reads files named by the user. Only regular files are accepted, because opening a pipe blocks a thread until there is
- * a writer, and devices have no end.
+ * Reads files that the user has named. Only regular files are accepted: opening a pipe blocks a thread until another
+ * process writes to it, and a device might never end.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
@@ -24,7 +24,7 @@ const assertSize = (path: string, size: number, maxBytes: number): void => {
   throw Object.assign(new Error(message), { code: 'EFBIG', syscall: 'read', path, maxBytes });
 };
 
-/** For `catch`: returns undefined if the file does not exist, and rethrows all other errors. */
+/** For `catch`: turns a missing file into undefined, and rethrows all other errors. */
 export const unlessMissing = (error: NodeJS.ErrnoException): undefined => {
   if (error.code !== 'ENOENT') throw error;
   return undefined;
@@ -33,15 +33,15 @@ export const unlessMissing = (error: NodeJS.ErrnoException): undefined => {
 /**
  * Opens a regular file.
  * @param flags as for `open(2)`; default: read-only
- * @throws an error from `node:fs`, or one like it with the code `EISDIR` or `ENOTREG`
+ * @throws an error from `node:fs`, or a similar one with the code `EISDIR` or `ENOTREG`
  */
 export const openRegular = async (path: string, flags = O_RDONLY, mode?: number): Promise<FileHandle> => {
-  // Opening some devices has side effects, so check the type first.
+  // The type is checked first, because opening some devices has side effects.
   const found = await stat(path).catch(unlessMissing);
   if (found) assertRegular(path, found);
   const file = await open(path, flags | O_NONBLOCK | O_NOCTTY, mode);
   try {
-    // The file might have been replaced since that check.
+    // The file might have been replaced since the first check.
     assertRegular(path, await file.stat());
     return file;
   } catch (error) {
@@ -50,13 +50,13 @@ export const openRegular = async (path: string, flags = O_RDONLY, mode?: number)
   }
 };
 
-/** Reads a whole file. @throws like `openRegular`, or with the code `EFBIG` if the file exceeds `maxBytes` */
+/** @throws like `openRegular`, or with the code `EFBIG` if the file exceeds `maxBytes` */
 export const readRegularBytes = async (path: string, maxBytes = DEFAULT_MAX_BYTES): Promise<Buffer> => {
   const file = await openRegular(path);
   try {
     const { size } = await file.stat();
     assertSize(path, size, maxBytes);
-    // The size is only an estimate, because the file might be growing and files in /proc have size 0.
+    // The size can be wrong: the file might be growing, and files in /proc have size 0.
     let buffer = Buffer.allocUnsafeSlow(size + 1);
     let bytes = 0;
     for (;;) {
@@ -72,9 +72,8 @@ export const readRegularBytes = async (path: string, maxBytes = DEFAULT_MAX_BYTE
 };
 
 /**
- * Streams the content of a file.
- * @param start byte offset to start at
- * @throws like `readRegularBytes`, but with `EFBIG` only once more than `maxBytes` bytes have been read
+ * @param start byte offset at which to start
+ * @throws like `readRegularBytes`, but `EFBIG` only after `maxBytes` bytes have been read
  */
 export async function* streamRegular(path: string, maxBytes: number, start = 0): AsyncGenerator<Buffer> {
   const file = await openRegular(path);
@@ -93,7 +92,6 @@ export async function* streamRegular(path: string, maxBytes: number, start = 0):
 export const readRegular = async (path: string, maxBytes?: number): Promise<string> =>
   (await readRegularBytes(path, maxBytes)).toString('utf8');
 
-/** Like `readRegular`, for synchronous code. */
 export const readRegularSync = (path: string, maxBytes = DEFAULT_MAX_BYTES): string => {
   assertRegular(path, statSync(path));
   const file = openSync(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);

@@ -6,7 +6,7 @@ export const withTimeout = <T>(
 ): Promise<T> =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      // After a busy turn of the event loop, timers run before pending I/O. Give that I/O a chance first.
+      // After a busy turn of the event loop, timers run before pending I/O, which might still settle the promise.
       setImmediate(() => reject(failure()));
     }, ms);
     promise.then(

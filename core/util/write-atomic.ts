@@ -1,6 +1,6 @@
 /**
- * Replaces files atomically: readers see either the old or the new content, even after a crash. A replaced file keeps
- * its owner, group and permissions. If they cannot be kept, the file is left unchanged.
+ * Replaces files atomically: even after a crash, readers see either the old or the new content. A replaced file keeps
+ * its owner, group and permissions. If that is not possible, the file stays unchanged.
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -44,8 +44,8 @@ export const linkTarget = async (path: string): Promise<string> => {
 };
 
 /**
- * Returns the ownership for a new file. When running as root, it is copied from the related file or the folder, because
- * a service that runs as another user could not read or replace a file owned by root.
+ * When running as root, a new file gets the owner of the related file or of its folder. Otherwise, a service that runs
+ * as another user could not read or replace the file.
  */
 const ownershipOfNew = async (path: string, { mode, like }: NewFile): Promise<Ownership> => {
   const related = like === undefined ? undefined : await stat(like).catch(unlessMissing);
@@ -69,7 +69,7 @@ const applyOwnership = async (file: FileHandle, { uid, gid, mode }: Ownership): 
 export const ownNewFile = async (path: string, file: FileHandle, options: NewFile = {}): Promise<void> =>
   applyOwnership(file, await ownershipOfNew(path, options));
 
-/** A replacement for recursive `mkdir`, which never returns for a path under /proc on Linux. */
+/** Recursive `mkdir` never returns for a path under /proc on Linux. */
 const makeMissing = async (path: string): Promise<string | undefined> => {
   const missing: string[] = [];
   for (let at = path; !(await exists(at)); at = dirname(at)) missing.unshift(at);
@@ -93,9 +93,9 @@ const exists = (path: string): Promise<boolean> =>
   );
 
 /**
- * Creates a folder and its missing parents. When running as root, new folders get the owner and group of the parent
- * that already existed.
- * @returns the outermost folder that was created, or undefined if all of them existed
+ * Creates a folder and its missing parents. When running as root, they get the owner and group of the nearest existing
+ * parent.
+ * @returns the outermost folder that was created, or undefined if the folder existed
  */
 export const makeFolder = async (path: string): Promise<string | undefined> => {
   const top = await makeMissing(resolve(path));
@@ -105,7 +105,7 @@ export const makeFolder = async (path: string): Promise<string | undefined> => {
   return top;
 };
 
-/** Makes the directory entry durable where the system supports it. */
+/** Makes the new directory entry survive a crash, if the system supports this. */
 const syncFolder = async (folder: string): Promise<void> => {
   const handle = await open(folder, 'r').catch(() => undefined);
   await handle?.sync().catch(() => undefined);
@@ -115,7 +115,7 @@ const syncFolder = async (folder: string): Promise<void> => {
 /**
  * Replaces a file, or creates it.
  * @param path if this is a symbolic link, its target is replaced
- * @param options.beforeCommit runs right before the file is replaced; if it rejects, nothing changes
+ * @param options.beforeCommit runs right before the file is replaced; if it rejects, the file stays unchanged
  */
 export const writeFileAtomic = async (
   path: string,
