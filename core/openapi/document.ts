@@ -13,7 +13,6 @@ import { errorResponses, errorSchema, headerReferences } from './responses.js';
 
 const SECURITY_SCHEME = 'ApiKey';
 
-/** The same arguments always produce the same document. */
 export const openApiDocument = async (
   {
     routes,
@@ -80,7 +79,7 @@ const infoOf = (
   ...(changes.length > 0 && { 'x-changes': changes.flatMap((change) => servedChange(change, served)) }),
 });
 
-/** Keeps only the operations that this service has. Returns an empty list if none are left. */
+/** Removes operations that this service does not have. A change without any remaining operation is left out. */
 const servedChange = ({ operations, ...change }: InterfaceChange, served: ReadonlySet<string>): InterfaceChange[] => {
   if (!operations) return [change];
   const known = operations.filter((operation) => served.has(operation));
@@ -126,7 +125,7 @@ const operation = (
 
 const securityOf = (route: Route, { name }: Plugin, anonymous: Tier | undefined) => {
   if (!needsKey(route)) return { security: [] };
-  // The empty requirement makes the API key optional.
+  // In OpenAPI, an empty security requirement makes the key optional.
   return anonymous && includes(anonymous, [name, route.path]) ? { security: [{ [SECURITY_SCHEME]: [] }, {}] } : {};
 };
 
@@ -135,7 +134,7 @@ const contentOfList = async (route: Route, formats: readonly Format[]) => {
   if (others.length === 0) return {};
   const { data } = route.response.example as { readonly data: readonly Row[] };
   const [row = {}] = data;
-  // If the columns depend on parameters, describe the columns of the example.
+  // If the columns depend on parameters, only the columns of the example are described.
   const isChosen = route.kind === 'data' && route.columns !== undefined;
   const columns = typedColumns(route).filter(({ name }) => !isChosen || Object.hasOwn(row, name));
   return Object.fromEntries(
@@ -152,8 +151,8 @@ const contentOfList = async (route: Route, formats: readonly Format[]) => {
 };
 
 /**
- * Writes the example as text. Returns undefined if the format is binary or writing fails, so that an error in a format
- * does not break the document.
+ * Returns undefined for a binary format. Also if writing the example fails, so that an error in one format does not
+ * break the whole document.
  */
 const textIn = async (
   format: Format,
@@ -194,14 +193,14 @@ const successHeaders = (route: Route): HeaderName[] => [
   ...(isLimited(route) && !isShared(route) ? limitNames : []),
 ];
 
-/** Keywords whose values are data. A "title" in them is not a schema title. */
+/** The values of these keywords are data, so a "title" in them is not the title of a schema. */
 const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example', 'examples']);
-/** Keywords whose values map names to schemas. A name can be the same as a keyword. */
+/** The values of these keywords map names to schemas. A name can be the same as a keyword. */
 const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs']);
 
 /**
- * Turns object schemas with a title into named components, so that generated clients have named types. In other
- * schemas, the title is just a label, such as a column heading.
+ * Turns object schemas with a title into named components, so that generated clients have named types. The title of any
+ * other schema is only a label, such as a column heading.
  */
 class ComponentSchemas {
   readonly #components = new Map<string, { schema: JsonSchema; resolved: unknown }>();
@@ -238,8 +237,8 @@ class ComponentSchemas {
 }
 
 /**
- * Returns the links (OpenAPI 3.1, section 4.8.20) from a route's response to all routes whose required parameters the
- * response contains, by operationId.
+ * Returns links (OpenAPI 3.1, 4.8.20) by operationId. A response links to every route whose required parameters it
+ * contains.
  */
 const linksFrom = (source: Route, routes: readonly Route[]): Record<string, object> =>
   Object.fromEntries(
@@ -252,8 +251,8 @@ const linksFrom = (source: Route, routes: readonly Route[]): Record<string, obje
   );
 
 /**
- * Returns runtime expressions by parameter name. Returns undefined if there are none, or if a required parameter has
- * none.
+ * Maps parameter names to runtime expressions. Returns undefined if no parameter has an expression, or if a required
+ * parameter has none.
  */
 const foundParameters = ({ operationId }: Route, { parameters }: Route): Record<string, string> | undefined => {
   const found: Record<string, string> = {};

@@ -4,7 +4,7 @@ import type { Operator } from '../contracts/storage.js';
 import { operatorSchemas } from '../data/conditions.js';
 import { pascalCase } from './typescript.js';
 
-/** Replaces a titled schema with a reference to its component. */
+/** Replaces a schema that has a title with a reference to its component. */
 type Reference = (schema: JsonSchema) => unknown;
 
 export const parametersOf = (
@@ -31,8 +31,8 @@ const parameter = (place: 'path' | 'query', name: string, { description, schema,
 });
 
 /**
- * Describes a filter as a single parameter, whose value is an object of operators or a plain value.
- * @param same the parameter with the same name, if any. Its schema applies to plain values
+ * Describes a filter as one parameter. Its value is either a plain value or an object of operators.
+ * @param same a parameter with the same name, whose schema applies to plain values
  */
 const filterParameter = (
   name: string,
@@ -64,9 +64,8 @@ const OPERATORS: Readonly<Record<Operator, string>> = {
 };
 
 /**
- * Patterns for one item in the list that the operator `in` takes, by type. The list is described as text, because
- * OpenAPI has no style for lists within `deepObject`. The number of digits is limited, because larger numbers might
- * overflow.
+ * Patterns for one item of the operator `in`, by type. The list is described as text, because OpenAPI has no style for
+ * a list inside `deepObject`. The patterns limit the number of digits, because larger numbers might overflow.
  */
 const LISTED: Readonly<Record<string, string>> = {
   integer: '-?(0|[1-9]\\d{0,14})',
@@ -79,7 +78,7 @@ const listText = (type: string): JsonSchema => {
   return { type: 'string', pattern: `^${one}(,${one})*$` };
 };
 
-/** Describes the operators of a column. Columns with the same plain type share a component. */
+/** Columns of the same plain type share one component. */
 const filterSchema = (value: JsonSchema): JsonSchema => {
   const { type, format, ...limits } = value as { readonly type: string; readonly format?: string };
   const properties = Object.entries(operatorSchemas(value)).map(([operator, schema]) => [
@@ -94,7 +93,7 @@ const filterSchema = (value: JsonSchema): JsonSchema => {
   };
 };
 
-/** Limits integers to the range that can be represented exactly, because the service rejects others. */
+/** The service rejects integers that a JavaScript number cannot represent exactly. */
 const withSafeRange = (schema: JsonSchema): JsonSchema => {
   const { type, items, enum: values } = schema;
   if (type === 'array') return { ...schema, items: withSafeRange(items as JsonSchema) };

@@ -8,10 +8,10 @@ interface OpenApi {
   readonly paths: object;
 }
 
-/** Maximum number of cached documents, one per public URL. There are only a few different URLs. */
+/** There is one document per public URL, and a service has only a few of them. */
 const MOST_DOCUMENTS = 10;
 
-/** @param build called on the first request, when all plugins have been registered */
+/** @param build called on the first request, when all plugins are registered */
 export const openApiPlugin = (build: (publicUrl: string) => Promise<object>): Plugin => {
   const documentFor = memoize((publicUrl) => build(publicUrl) as Promise<OpenApi>, MOST_DOCUMENTS);
   return definePlugin({

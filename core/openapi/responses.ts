@@ -1,4 +1,4 @@
-/** The responses in the OpenAPI document: headers, and errors by status with an example for each code. */
+/** Describes responses in the OpenAPI document: their headers, and for each error status an example of each code. */
 import { type Tiers, USAGE_PATH } from '../config/tiers.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Route } from '../contracts/plugin.js';
@@ -41,7 +41,7 @@ const HEADERS: Readonly<Record<number, readonly HeaderName[]>> = {
   503: ['Retry-After'],
 };
 
-/** Returns the route's own errors and the framework errors that can occur on it. */
+/** Returns the errors that the route declares, and the errors that the framework can send for it. */
 const kindsOf = (route: Route, tiers: Tiers | undefined): ErrorKind[] => {
   const query = Object.values(route.parameters?.query ?? {});
   return [
@@ -63,7 +63,7 @@ const kindsOf = (route: Route, tiers: Tiers | undefined): ErrorKind[] => {
   ];
 };
 
-/** Describes the errors of each operation, and collects the components that they reference. */
+/** Describes the error responses of each operation, and collects the components that they refer to. */
 export const errorResponses = (tiers?: Tiers) => {
   const components: Record<string, object> = {};
   const reference = (status: number, kinds: readonly ErrorKind[], limited: boolean): object => {
@@ -90,7 +90,7 @@ export const errorResponses = (tiers?: Tiers) => {
       for (const kind of kindsOf(route, tiers)) {
         byStatus.set(kind.status, [...(byStatus.get(kind.status) ?? []), kind]);
       }
-      // On every route, requests with an error count against the limit.
+      // An error response counts against the limit on every route.
       const limited = (status: number) => status !== 431 && !isShared(route) && (isLimited(route) || status < 500);
       return Object.fromEntries(
         [...byStatus]

@@ -1,5 +1,6 @@
 /**
- * Generates TypeScript types from this framework's OpenAPI documents: schemas, and the input and output of each path.
+ * Generates TypeScript types from an OpenAPI document of this framework: one type per schema, and the parameters and
+ * responses of each path.
  */
 
 type Json = Readonly<Record<string, unknown>>;
@@ -44,7 +45,7 @@ const SCALARS: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** Returns the type of a schema. Keywords that types cannot express, such as bounds and patterns, are ignored. */
+/** Ignores keywords that TypeScript cannot express, such as bounds and patterns. */
 const typeOf = (schema: Json, indent: string): string => {
   const { $ref, enum: values, anyOf, oneOf, type } = schema as Record<string, never>;
   if ($ref) return pascalCase(String($ref).split('/').at(-1)!);
@@ -85,8 +86,8 @@ const parameterMember = ({ name, description, required, schema }: ParameterObjec
   member(name, description, required, typeOf(schema, indent), indent);
 
 /**
- * Returns the parameters that at least two paths share, by name. If several have the same name, the most common one is
- * returned.
+ * Returns the parameters that at least two paths share, by name. If different parameters have the same name, the most
+ * common one is returned.
  */
 const sharedParameters = (operations: readonly Operation[]): ReadonlyMap<string, string> => {
   const counts = new Map<string, { readonly name: string; count: number }>();
@@ -120,7 +121,7 @@ const pathMember = (
   return `${comment(summary, '  ')}  readonly ${quoted(path)}: {\n    readonly input: ${inputOf(parameters, shared)};\n    readonly output: ${output};\n  };\n`;
 };
 
-/** Returns the declarations of all schemas. A schema that contains every member of another schema extends it. */
+/** A schema that contains all members of another schema extends that schema. */
 const schemaTypes = (schemas: TypedDocument['components']['schemas']): string[] => {
   const all = Object.entries(schemas).map(([title, schema]) => ({ title, schema, members: membersOf(schema, '  ') }));
   const objects = all.filter(({ schema, members }) => schema['type'] === 'object' && members.length > 1);
@@ -135,7 +136,7 @@ const schemaTypes = (schemas: TypedDocument['components']['schemas']): string[] 
   });
 };
 
-/** Returns the source text of a module without imports. The same document always produces the same text. */
+/** Returns the source text of a module without imports. The same document always results in the same text. */
 export const typescriptOf = ({ info, paths, components }: TypedDocument): string => {
   const shared = sharedParameters(Object.values(paths).map(({ get }) => get));
   return [

@@ -1,4 +1,6 @@
-/** Extends Koa with `ctx.requestState`, JSON error bodies, prepared bodies and trusted proxies. */
+/**
+ * Extends Koa with `ctx.requestState`, error responses in JSON, prepared bodies, and trusted proxies given as networks.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import Koa, { type Middleware, type ParameterizedContext } from 'koa';
@@ -14,34 +16,34 @@ import { type CommonHeaders, newRequestId } from '../response/headers.js';
 import { acceptPrepared } from '../response/respond.js';
 import { failResponse } from './catch-errors.js';
 
-/** The service's own state for a request. It is separate from `ctx.state`, which is left to plugin middleware. */
+/** The state that the service keeps for a request. Plugins can use `ctx.state` without conflicts. */
 export class RequestState {
-  /** When the request arrived, in milliseconds since the process started. */
+  /** In milliseconds since the process started. */
   readonly startedAt = performance.now();
-  /** For an inner request: the connection of the outer request, which a mount is handling. */
+  /** Set for inner requests: the connection of the outer request. */
   connection: Socket | undefined;
 
-  // Set by `findEndpoint`. Undefined if service middleware responds first.
+  // Set by `findEndpoint`. Undefined if middleware of a plugin has already responded.
   match: Match | undefined;
-  /** The response format. Undefined for a mount, or if the client accepts none of the available formats. */
+  /** Undefined for a mount, or if the client accepts none of the available formats. */
   format: Format | undefined;
-  /** An error in the request that does not depend on the caller. Thrown by `checkRequest`. */
+  /** An error that does not depend on the caller. `checkRequest` throws it. */
   error: ApiError | undefined;
 
-  // Set by `identify`. An inner request has the caller of the outer request.
+  // Set by `identify`. An inner request has the same caller as the outer request.
   caller: Caller | undefined;
   invalidKey = false;
-  /** The error from a plugin that failed to identify the caller. Thrown by `authorize`. */
+  /** Set if a plugin failed to identify the caller. `authorize` throws it. */
   identityError: unknown;
 
-  // Set by `limit`, except for inner requests and endpoints without a limit.
+  // Set by `limit`, but not for inner requests and endpoints without a limit.
   decision: Decision | undefined;
 
-  // Set by `handleRoute`, and therefore not for mounts.
+  // Set by `handleRoute`, so mounts do not have these values.
   cacheHit = false;
   snapshotVersion: string | undefined;
 
-  /** Time from `startedAt` until the response was written, in milliseconds. Set by `observe`. */
+  /** Time in milliseconds from `startedAt` until the response was written. Set by `observe`. */
   durationMs = 0;
 
   /**
@@ -64,17 +66,17 @@ export interface HasRequestState {
   requestState: RequestState;
 }
 
-/** A route or a mount, as the middleware sees it. */
+/** What the middleware needs to know about a route or a mount. */
 export interface Endpoint {
-  /** The full path template, as used in logs and metrics. */
+  /** The full path template, for logs and metrics. */
   readonly pattern: string;
-  /** The names by which tiers can include the endpoint: its plugin, and its path as declared. */
+  /** A tier can include the endpoint by either of these names: the plugin's name, and the path as declared. */
   readonly names: readonly string[];
-  /** Supported methods, except OPTIONS, which every endpoint supports. */
+  /** Does not contain OPTIONS, which every endpoint supports. */
   readonly methods: readonly string[];
   readonly needsKey: boolean;
   readonly limited: boolean;
-  /** Whether shared caches may store the response. If so, the response must not depend on the caller. */
+  /** True if shared caches may store the response. It must then not depend on the caller. */
   readonly shared: boolean;
   /** Undefined for a route. */
   readonly mount?: Mount | undefined;
@@ -85,14 +87,17 @@ export interface Endpoint {
   readonly handle: ApiMiddleware;
 }
 
-/** The endpoint that matches a URL, or the error in the URL. */
+/** The result of matching a URL: an endpoint, an error, or both. */
 export interface Match {
   readonly endpoint: Endpoint | undefined;
   readonly format?: Format | undefined;
   readonly error?: ApiError | undefined;
 }
 
-/** The number of proxies in front of the service, or functions that recognise proxies and read forwarded addresses. */
+/**
+ * The number of proxies in front of the service. If proxies are configured by network, functions that recognise proxies
+ * and read forwarded addresses.
+ */
 export type Proxies =
   | number
   | {
@@ -115,7 +120,7 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
   readonly #networks: Exclude<Proxies, number> | undefined;
   #run: ((ctx: ApiContext) => Promise<void>) | undefined;
 
-  /** @param order returns all middleware of the service, including middleware added by `use` */
+  /** @param order returns all middleware of the service, including `added`, which was passed to `use` */
   constructor(
     { logger, headers, proxies }: ApiKoaOptions,
     order: (added: readonly Middleware[]) => readonly ApiMiddleware[],
@@ -128,9 +133,9 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
     this.context.onerror = function (this: ApiContext, error: unknown): void {
       if (error !== null && error !== undefined) failResponse(this, error, logger, headers);
     };
-    // `catchErrors` has already logged the error. Without a listener, emitting it would throw.
+    // `catchErrors` has already logged the error. Without a listener, `emit` would throw.
     this.on('error', () => undefined);
-    // Makes `ctx.ip` the client's address, based on the same trusted proxies as the rate limits.
+    // `ctx.ip` then uses the same trusted proxies as the rate limits.
     this.proxy = proxies !== 0;
     if (typeof proxies === 'number') this.maxIpsCount = proxies;
     else this.#networks = proxies;
@@ -139,7 +144,7 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
   /**
    * Adds middleware around the service. It is not added to `this.middleware`, because Koa applications that mount this
    * one read that list.
-   * @throws Error after the first request, because the middleware has already been composed
+   * @throws Error after the first request, when the middleware is already composed
    */
   override use<State, Context>(
     middleware: Middleware<NoState & State, HasRequestState & Context>,
@@ -156,7 +161,7 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
   ): ParameterizedContext<State, HasRequestState> {
     const ctx = super.createContext(request, response);
     if (this.#networks) {
-      // Koa does not know the proxies' networks, so it would trust these headers from any client.
+      // Koa does not know the networks of the proxies, so it would accept these headers from any client.
       if (!this.#networks.isProxy(request.socket)) for (const name of FORWARDED) delete request.headers[name];
       ctx.request.ip = this.#networks.forwarded(request) ?? request.socket.remoteAddress ?? '';
     }
@@ -169,7 +174,7 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
       this.handle(this.createContext(request, response), ended)) as ReturnType<Koa['callback']>;
   }
 
-  /** Runs all middleware, then calls `ended`. The promise never rejects. */
+  /** The promise never rejects. */
   handle(ctx: ApiContext, ended?: () => void): Promise<void> {
     this.#run ??= compose([...this.#order(this.#added)]) as (ctx: ApiContext) => Promise<void>;
     ctx.res.statusCode = 404;
@@ -183,10 +188,10 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
 
 const HARMLESS = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** Returns the request's `X-Request-Id` if it is safe to log, otherwise a new id. */
+/** Returns the `X-Request-Id` header if it is safe to log, otherwise a new id. */
 export const requestId = ({ headers }: IncomingMessage): string => {
   const sent = headers['x-request-id'];
-  // A client might send an API key in this header by mistake, and keys must not appear in the log.
+  // A client might send an API key in this header by mistake. Keys must not appear in the log.
   const harmless = typeof sent === 'string' && HARMLESS.test(sent) && !holdsKey(sent);
   return harmless ? sent : newRequestId();
 };

@@ -1,9 +1,7 @@
 /**
- * The middleware stack for every request. It runs from top to bottom, and code after `await next()` runs from bottom to
- * top.
- *
- * `limit` comes before `authorize` and `checkRequest`, so that every request is counted, even with a wrong key or an
- * invalid URL.
+ * Defines the middleware stack, which runs for every request from top to bottom. Code after `await next()` runs from
+ * bottom to top.
+ * `limit` comes before `authorize` and `checkRequest`, so that requests with a wrong key or an invalid URL also count.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
@@ -29,10 +27,7 @@ interface KoaDependencies extends ApiKoaOptions {
   readonly addressOf: (request: IncomingMessage) => string;
   readonly settings: { readonly tiers: Tiers };
   readonly observers: readonly ((ctx: ApiContext) => void)[];
-  /**
-   * Middleware from plugins that wraps every request. A plugin's `middleware`, in contrast, wraps only its own
-   * endpoints.
-   */
+  /** Middleware of plugins that wraps every request. The `middleware` of a plugin wraps only its own endpoints. */
   readonly serviceMiddleware: readonly Middleware[];
   readonly realm: string;
   readonly compression: boolean;
@@ -41,19 +36,22 @@ interface KoaDependencies extends ApiKoaOptions {
 export const createKoa = (deps: KoaDependencies): ApiKoa => {
   const { logger, headers, observers, serviceMiddleware, realm } = deps;
   return new ApiKoa(deps, (added) => [
-    observe(observers), // reports the response to the log, metrics and plugins
-    respond(deps), // sets the request id, security and CORS headers, then writes the response or a 304
+    observe(observers), // reports the response to the log, the metrics and the plugins
+    respond(deps), // sets the request id, security headers and CORS headers, then writes the response or a 304
     ...guarded(logger, [...serviceMiddleware, ...added]), // middleware of plugins and of the embedding program
-    catchErrors(logger), // turns errors into responses, keeping the headers set above
+    catchErrors(logger), // turns errors into responses, and keeps the headers set above
     findEndpoint(deps), // finds the route or mount, and parses the parameters and the response format
     identify(deps), // identifies the caller by key, by plugin, or by address
-    limit(deps), // counts the request; responds with 429 if the caller is over its limit
-    authorize(realm), // responds with 401 or 403 if the caller may not use the endpoint
+    limit(deps), // counts the request, and responds with 429 if the caller is over its limit
+    authorize(realm), // responds with 401 or 403 if the caller must not use the endpoint
     checkRequest(headers), // responds with 400, 404, 405, 406 or 414 to invalid requests
-    handle, // runs the middleware of the endpoint's plugin, then the route or mount
+    handle, // runs the middleware of the plugin that owns the endpoint, then the route or mount
   ]);
 };
 
-/** Middleware around the service. It sees the service's errors as responses. Its own errors become responses here. */
+/**
+ * This middleware sees errors of the service as responses. If it throws an error itself, `catchErrors` turns that into
+ * a response, too.
+ */
 const guarded = (logger: Logger, middleware: readonly Middleware[]): ApiMiddleware[] =>
   middleware.length === 0 ? [] : [catchErrors(logger), ...(middleware as unknown as ApiMiddleware[])];

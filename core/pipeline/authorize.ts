@@ -4,10 +4,10 @@ import { ApiError, errors } from '../errors.js';
 import type { ApiMiddleware } from './api-koa.js';
 
 /**
- * Protects endpoints that need a key. Without a valid key, the response is a 401, unless the tier for anonymous callers
- * includes the endpoint. If the caller's tier does not include the endpoint, the response is a 403. OPTIONS requests
- * and unsupported methods are not checked.
- * @param realm realm for the `WWW-Authenticate` header
+ * Protects endpoints that need a key. Callers without a valid key get a 401, unless the tier for anonymous callers
+ * includes the endpoint. Callers whose tier does not include the endpoint get a 403. OPTIONS requests and unsupported
+ * methods are not checked.
+ * @param realm for the `WWW-Authenticate` header
  */
 export const authorize = (realm: string): ApiMiddleware => {
   const missing = { headers: { 'WWW-Authenticate': `Bearer realm="${realm}"` } };
@@ -17,7 +17,8 @@ export const authorize = (realm: string): ApiMiddleware => {
     const endpoint = match?.endpoint;
     if (!endpoint?.needsKey || !endpoint.methods.includes(ctx.method)) return next();
     if (identityError !== undefined) throw identityError;
-    // Inner requests need no key, because the mount's caller has already been checked. The caller's tier still applies.
+    // An inner request needs no key, because the outer request was already checked. The tier of the caller still
+    // applies.
     const mayEnter = isInner || caller?.key !== undefined || (caller?.tier !== undefined && !invalidKey);
     const isIncluded = caller?.tier === undefined || includes(caller.tier, endpoint.names);
     if (mayEnter && isIncluded) return next();
@@ -28,10 +29,7 @@ export const authorize = (realm: string): ApiMiddleware => {
   };
 };
 
-/**
- * Returns the title if it can be a realm, which is a quoted ASCII string (RFC 9110, section 11.5). Otherwise returns
- * `API`.
- */
+/** A realm is a quoted ASCII string (RFC 9110, 11.5). If the title cannot be one, returns `API`. */
 export const realmOf = ({ title }: ServiceInfo): string => (/^[ !#-[\]-~]+$/.test(title) ? title : 'API');
 
 const forbidden = ({ name, endpoints }: Tier): ApiError => {
@@ -42,9 +40,6 @@ const forbidden = ({ name, endpoints }: Tier): ApiError => {
   );
 };
 
-/**
- * Whether callers with this tier may use an endpoint.
- * @param names the endpoint's names: its plugin and its path
- */
+/** @param names the path of the endpoint, and the name of its plugin */
 export const includes = ({ endpoints }: Tier, names: readonly string[]): boolean =>
   endpoints === null || names.some((name) => endpoints.has(name));

@@ -6,8 +6,8 @@ import { isPrepared, sendNow } from '../response/respond.js';
 import type { ApiContext, ApiMiddleware } from './api-koa.js';
 
 /**
- * Turns errors thrown by later middleware into error responses. Removes headers that describe the replaced body, and
- * keeps all others. Also adds the API's error body to responses that have an error status but no body.
+ * Turns errors thrown by later middleware into error responses. Headers that describe the replaced body are removed. A
+ * response that has an error status but no body gets an error body.
  */
 export const catchErrors =
   (logger: Logger): ApiMiddleware =>
@@ -21,14 +21,14 @@ export const catchErrors =
     }
   };
 
-/** Also returns true for Koa's default 404, when no middleware has responded. */
+/** Also true for Koa's default 404, which means that no middleware has responded. */
 const lacksErrorBody = ({ res, response, respond }: ApiContext): boolean => {
   if (res.statusCode < 400 || isPrepared(response)) return false;
   const isExplicitNull = (response as { readonly _explicitNullBody?: boolean })._explicitNullBody === true;
   return response.body === undefined && !isExplicitNull && !res.headersSent && respond !== false;
 };
 
-/** Writes an error response for an error that Koa reports after the middleware has run. */
+/** Koa calls this for errors that occur after the middleware has run. */
 export const failResponse = (ctx: ApiContext, error: unknown, logger: Logger, headers: CommonHeaders): void => {
   ctx.app.emit('error', error, ctx);
   if (ctx.headerSent || !ctx.writable) {

@@ -1,4 +1,4 @@
-/** The combined log format of Apache and nginx, for access log analysers. */
+/** Writes the combined log format of Apache and nginx, which access log analysers can read. */
 import { maskKeys } from '../keys/key.js';
 import { FastResponse } from '../response/writer.js';
 import { memoize } from '../util/lru-map.js';
@@ -7,7 +7,7 @@ import type { ApiContext } from './api-koa.js';
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** Formats a time in seconds as `[26/Nov/2026:07:05:09 +0000]`. */
+/** Returns text such as `[26/Nov/2026:07:05:09 +0000]`. @param second seconds since 1970 */
 const timestamp = memoize((second) => {
   const iso = new Date(Number(second) * 1000).toISOString();
   const [year, month, day] = iso.slice(0, 10).split('-');
@@ -18,7 +18,7 @@ const field = (text: string | undefined): string =>
   text === undefined ? '-' : maskKeys(printableLine(text).replace(/["\\]/g, '\\$&'));
 
 /**
- * Formats one log line. The user is the key id, and the URL has no query.
+ * The user field contains the key id. The URL has no query, because queries can contain secrets.
  * @param address `-` if addresses are not logged
  */
 export const combinedLine = ({ req, res, requestState: state }: ApiContext, address: string): string => {

@@ -1,7 +1,4 @@
-/**
- * Middleware for endpoints: `findEndpoint` matches the URL, `checkRequest` rejects invalid requests, and `handle` runs
- * the endpoint.
- */
+/** The middleware that finds an endpoint by its URL, rejects invalid requests, and runs the endpoint. */
 import type { IncomingMessage } from 'node:http';
 import type { Format } from '../contracts/format.js';
 import { ApiError, errors } from '../errors.js';
@@ -10,8 +7,8 @@ import { Prepared } from '../response/representation.js';
 import type { ApiMiddleware, Match } from './api-koa.js';
 
 /**
- * Matches the URL, parses the input and chooses the response format. Errors are thrown later, by `checkRequest`, once
- * the rate limit and the key have been checked.
+ * Matches the URL, parses the parameters and chooses the response format. Errors are kept until `checkRequest`, because
+ * the rate limit and the key are checked first.
  */
 export const findEndpoint =
   ({ routes: { find } }: { readonly routes: { readonly find: ApiMiddleware } }): ApiMiddleware =>
@@ -24,7 +21,7 @@ export const findEndpoint =
       return next();
     });
 
-/** Throws the error found by `findEndpoint` (400, 404, 405, 406 or 414), and responds to OPTIONS requests. */
+/** Throws the error that `findEndpoint` has found (400, 404, 405, 406 or 414), and responds to OPTIONS requests. */
 export const checkRequest =
   (headers: CommonHeaders): ApiMiddleware =>
   (ctx, next) => {
@@ -32,7 +29,7 @@ export const checkRequest =
     const { endpoint } = state.match!;
     const method = req.method ?? '';
     const isBodyRead = endpoint?.mount && endpoint.methods.includes(method) && !READ_METHODS.includes(method);
-    // Node would parse an unread body as the next request, so close the connection after the response.
+    // Node would parse an unread body as the next request, so the connection is closed after the response.
     if (!isBodyRead && hasBody(req)) res.shouldKeepAlive = false;
     if (state.error) throw state.error;
     if (endpoint && method === 'OPTIONS') {
@@ -47,7 +44,7 @@ export const handle: ApiMiddleware = (ctx, next) => ctx.requestState.match!.endp
 const BODY_REFUSED = 'This API does not accept request bodies: send the request without one.';
 const BODY_DETAILS = { details: [{ in: 'body', name: '', issue: 'must be absent' }] } as const;
 
-/** Returns the first error in a request, regardless of the caller. */
+/** Does not depend on the caller. */
 const requestError = (
   req: IncomingMessage,
   { endpoint, error }: Match,

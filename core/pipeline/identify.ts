@@ -1,4 +1,4 @@
-/** Identifies the caller by a valid key, by a plugin, or otherwise by client address. */
+/** Identifies the caller by key, by plugin, or by client address. */
 import type { IncomingMessage } from 'node:http';
 import type { Tiers } from '../config/tiers.js';
 import type { CallerAccount, CallerKey, IdentifiedCaller, ServiceRequest } from '../contracts/plugin.js';
@@ -10,13 +10,13 @@ import type { ApiContext, ApiMiddleware, RequestState } from './api-koa.js';
 interface IdentifyOptions {
   readonly keys: Authenticator;
   readonly identities: IdentityChain | null;
-  /** Returns the client's IPv4 address or IPv6 /64 network. */
+  /** Returns an IPv4 address or an IPv6 /64 network. */
   readonly addressOf: (request: IncomingMessage) => string;
-  /** The callers' limits and quotas. A reload replaces `tiers`. */
+  /** A reload replaces `tiers`. */
   readonly settings: { readonly tiers: Tiers };
 }
 
-/** Sets `state.caller`. Never rejects a request. */
+/** Sets `state.caller`. This middleware never rejects a request. */
 export const identify = ({ keys, identities, addressOf, settings }: IdentifyOptions): ApiMiddleware => {
   const callerOfKey = (identity: CallerIdentity): Caller => {
     const { tiers } = settings;
@@ -48,7 +48,7 @@ export const identify = ({ keys, identities, addressOf, settings }: IdentifyOpti
   };
   return (ctx, next) => {
     const { requestState: state } = ctx;
-    // An inner request of a mount already has the caller of the outer request. A request from this process has no
+    // The inner request of a mount already has the caller of the outer request. A request made by this process has no
     // caller.
     if (state.isInner) return next();
     const identity = keys.identify(credentialsOf(ctx.req));
@@ -66,7 +66,7 @@ export const identify = ({ keys, identities, addressOf, settings }: IdentifyOpti
 
 const NO_ENDPOINTS: ReadonlySet<string> = new Set();
 
-/** Returns the caller for inner requests that are restricted to the endpoints available without a key. */
+/** Returns a caller that can use only the endpoints available without a key. For inner requests. */
 export const callerWithoutKey = (tiers: Tiers): Caller => {
   const { limit } = tiers;
   const tier = tiers.anonymous ?? { name: 'none', limit, quotas: undefined, endpoints: NO_ENDPOINTS };
@@ -92,8 +92,8 @@ export const localCaller = (
 };
 
 /**
- * Treats repeated Authorization headers as invalid, because Node uses the first one but a proxy might have checked
- * another.
+ * If Authorization is repeated, the key is treated as invalid. Node uses the first header, but a proxy might have
+ * checked another one.
  */
 const credentialsOf = ({ headers, rawHeaders }: IncomingMessage): string | undefined => {
   let count = 0;
@@ -103,16 +103,13 @@ const credentialsOf = ({ headers, rawHeaders }: IncomingMessage): string | undef
   return count > 1 ? 'more than one' : headers.authorization;
 };
 
-/** Matches both `ApiContext` and Koa's `Context`. */
+/** Accepts both `ApiContext` and Koa's `Context`. */
 interface AnyContext {
   readonly req: object;
   readonly requestState?: Partial<RequestState>;
 }
 
-/**
- * Returns the caller of a request, as plugins see it. Returns null if the request has no valid key, or if the service
- * has not identified the caller yet.
- */
+/** Returns the caller's key as plugins see it, or null if there is no valid key or the caller is not identified yet. */
 export const callerOf = ({ requestState }: AnyContext): CallerKey | null => {
   const key = requestState?.caller?.key;
   return key ? { id: key.id, tier: key.tier } : null;

@@ -14,7 +14,7 @@ interface LimitOptions {
   readonly logger: Logger;
 }
 
-/** Counts each request against the caller's limit and quotas, and responds with 429 if one of them is used up. */
+/** Counts each request against the caller's limit and quotas. Responds with 429 if the limit or a quota is used up. */
 export const limit = ({ limiter, logger }: LimitOptions): ApiMiddleware => {
   const take = checkedTake(limiter);
   const rejection = errorResponse(new ApiError(errors.rate_limited), logger, '');
@@ -25,11 +25,10 @@ export const limit = ({ limiter, logger }: LimitOptions): ApiMiddleware => {
     next: () => Promise<unknown>,
   ): Promise<unknown> | undefined => {
     ctx.requestState.decision = decision;
-    // Shared caches may store the response of a shared endpoint, so it must not depend on the caller.
+    // Shared caches can store the response of a shared endpoint, so it must not depend on the caller.
     if (!ctx.requestState.match?.endpoint?.shared) addLines(ctx.res, limitLines(decision));
     if (decision.allowed) return next();
-    // The response is prepared in advance. Throwing an error, with its stack trace, would cost more than a normal
-    // response.
+    // The response is prepared in advance, because an error with a stack trace would cost more than a normal response.
     const usedUp = decision.quotas?.filter(({ remaining }) => remaining === 0) ?? [];
     const { status, head, payload } = usedUp.length > 0 ? quotaRejection : rejection;
     const resetMs = usedUp.length > 0 ? Math.max(...usedUp.map((quota) => quota.resetMs)) : decision.resetMs;
@@ -51,8 +50,8 @@ export const limit = ({ limiter, logger }: LimitOptions): ApiMiddleware => {
 };
 
 /**
- * Whether callers are asking for their own usage. These requests have the same limit but a separate window. They do not
- * count against quotas and do not appear in the usage.
+ * Callers can still read their usage when a quota is used up. These requests have the same limit but a separate window,
+ * and do not count against quotas.
  */
 const asksForUsage = ({ caller, invalidKey, match }: RequestState, method: string): boolean => {
   if (!caller?.tier?.quotas || invalidKey || match?.error !== undefined) return false;
@@ -63,8 +62,8 @@ const asksForUsage = ({ caller, invalidKey, match }: RequestState, method: strin
 const windowSeconds = WINDOW_MS / 1000;
 
 /**
- * Returns `RateLimit-Policy` and `RateLimit`, which are structured fields (RFC 9651) from the IETF draft on rate limit
- * headers. The first lists all policies. The second contains only the policy with the fewest remaining requests.
+ * Returns the `RateLimit-Policy` and `RateLimit` headers of the IETF draft. `RateLimit-Policy` lists all policies.
+ * `RateLimit` contains only the policy with the fewest remaining requests. Both are structured fields (RFC 9651).
  */
 export const limitLines = ({ quotas, ...decision }: Decision): string =>
   quotas === undefined || quotas.length === 0 ? windowLines(decision) : quotaLines(decision, quotas);

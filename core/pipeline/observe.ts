@@ -1,4 +1,4 @@
-/** Reports each response to the request log, the metrics and the plugins' observers. */
+/** Reports each response to the request log, the metrics and the observers of plugins. */
 import type { IncomingMessage } from 'node:http';
 import type { Config } from '../config/schema.js';
 import type { Decision } from '../contracts/limiter.js';
@@ -9,7 +9,7 @@ import { memoize } from '../util/lru-map.js';
 import type { ApiContext, ApiMiddleware } from './api-koa.js';
 import { combinedLine } from './combined-log.js';
 
-/** Calls the observers once the complete response has been passed to Node. Inner requests are not observed. */
+/** Calls the observers when the complete response has been passed to Node. Inner requests are not observed. */
 export const observe =
   (observers: readonly ((ctx: ApiContext) => void)[]): ApiMiddleware =>
   (ctx, next) =>
@@ -24,19 +24,16 @@ const quoted = memoize((name) => JSON.stringify(name));
 
 const text = (name: string | null | undefined): string => (name === undefined || name === null ? 'null' : quoted(name));
 
-/**
- * Returns the members of a log line as JSON text. Building the text takes a sixth of the time that serializing an
- * object would take.
- */
+/** Returns JSON text, because serializing an object would take six times as long. */
 const members = ({ req, res, requestState: state }: ApiContext): string => {
   const { id, match, caller, decision, snapshotVersion, cacheHit, durationMs } = state;
   const trace = traceId(req.headers['traceparent']);
   const limited = decision?.allowed === false ? `,"limitedBy":"${limitedBy(decision)}"` : '';
-  // The id needs no escaping (see `requestId`).
+  // `requestId` allows only characters that need no escaping.
   return `"requestId":"${id}","method":${text(req.method)},"route":${text(match?.endpoint?.pattern)},"status":${res.statusCode},"ms":${threeDecimals(durationMs)},"key":${caller?.loggedKey ?? 'null'},"snapshot":${text(snapshotVersion)},"cached":${cacheHit},"trace":${trace === undefined ? 'null' : `"${trace}"`}${limited}`;
 };
 
-/** Returns the name of the limit or quota that the caller has used up. */
+/** Returns the name of the used-up limit or quota. */
 const limitedBy = ({ quotas = [] }: Decision): string =>
   quotas.find(({ remaining }) => remaining === 0)?.name ?? 'window';
 
@@ -46,7 +43,10 @@ const networkOf = (address: string): string => {
   return `${address.split(':').slice(0, 3).join(':')}::/48`;
 };
 
-/** Whether this is a successful probe from a load balancer or monitoring system. Only probe endpoints have no limit. */
+/**
+ * Probes come from load balancers and monitoring systems. Only probe endpoints have no limit. A failed probe is still
+ * reported.
+ */
 const isProbe = ({ res, requestState: state }: ApiContext): boolean =>
   state.match?.endpoint?.limited === false && res.statusCode < 400;
 
@@ -57,8 +57,8 @@ export const withoutProbes =
   };
 
 /**
- * Writes one log line per request, with the key id and the route pattern. Includes the client address only as far as
- * `log.addresses` allows.
+ * Writes one log line per request, with the key id and the route pattern. `log.addresses` determines how much of the
+ * client address is logged.
  * @param addressOf returns an IPv4 address, or the /64 network of an IPv6 address
  */
 export const requestLog = (
@@ -76,25 +76,23 @@ export const requestLog = (
     logger.infoJson?.bind(logger) ??
     ((json: string, message: string): void => logger.info(JSON.parse(`{${json}}`) as object, message));
   if (!shown) return (ctx) => info(members(ctx), 'request');
-  // Addresses need no escaping (see `caller-address.ts`).
+  // `caller-address.ts` returns only characters that need no escaping.
   return (ctx) => info(`${members(ctx)},"address":"${shown(ctx.req)}"`, 'request');
 };
 
-/** Version, trace id, parent id and flags. Later versions may append more fields after another hyphen. */
+/** Version, trace id, parent id and flags. Future versions can append more fields. */
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
 const SAMPLED = 1;
 
-/**
- * Parses a W3C `traceparent` header (Trace Context level 1, section 3.2). Returns undefined if it is absent or invalid.
- */
+/** Parses a W3C `traceparent` header (Trace Context level 1, 3.2). Returns undefined if it is missing or invalid. */
 export const traceParent = (header: string | string[] | undefined): TraceParent | undefined => {
   if (typeof header !== 'string') return undefined;
   const [, version, traceId, parentId, flags, more] = TRACEPARENT.exec(header) ?? [];
-  // Version 00 allows nothing after the flags.
+  // Version 00 has no fields after the flags.
   if (traceId === undefined || parentId === undefined || (version === '00' && more !== undefined)) return undefined;
   return { traceId, parentId, sampled: (Number.parseInt(flags!, 16) & SAMPLED) === SAMPLED };
 };
 
-/** Returns the trace id (32 hexadecimal digits), or undefined if the header is absent or invalid. */
+/** Returns 32 hexadecimal digits, or undefined if the header is missing or invalid. */
 export const traceId = (header: string | string[] | undefined): string | undefined => traceParent(header)?.traceId;

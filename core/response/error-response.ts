@@ -1,4 +1,6 @@
-/** Error responses for thrown errors, and for requests that never reach Koa. All have the same body format. */
+/**
+ * Creates error responses, both for thrown errors and for requests that never reach Koa. All have the same body format.
+ */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from '../contracts/runtime.js';
@@ -16,12 +18,12 @@ interface ErrorContext {
   body: unknown;
 }
 
-/** Sent while a store is unavailable. Such an outage usually lasts at most two seconds. */
+/** Sent while a store is unavailable, which usually lasts at most two seconds. */
 const RETRY_AFTER_SECONDS = '2';
 
 /**
- * The error to use for each status. If several errors share a status, a generic one is used. `not_in_tier` is excluded
- * because its message is too specific for other 403 responses, which get the code `forbidden`.
+ * If several errors have the same status, this maps the status to the most generic one. `not_in_tier` is excluded,
+ * because its message is too specific for other 403 responses.
  */
 const KINDS_BY_STATUS: ReadonlyMap<number, ErrorKind> = new Map(
   [...Object.values(errors).toReversed(), errors.invalid_parameter, errors.invalid_api_key, errors.route_not_found]
@@ -29,10 +31,7 @@ const KINDS_BY_STATUS: ReadonlyMap<number, ErrorKind> = new Map(
     .map((kind) => [kind.status, kind]),
 );
 
-/**
- * Returns the error for a status. If no error is defined for it, the code is derived from the reason phrase: `gone` for
- * 410.
- */
+/** If no error is defined for a status, the code is derived from the reason phrase: `gone` for 410. */
 const kindOf = (status: number): ErrorKind => {
   const known = KINDS_BY_STATUS.get(status);
   if (known) return known;
@@ -42,7 +41,7 @@ const kindOf = (status: number): ErrorKind => {
   return { code, status, sentence, when: reason };
 };
 
-/** Properties of errors created by `ctx.throw`, `ctx.assert` or the package http-errors. */
+/** An error created by `ctx.throw`, `ctx.assert` or the http-errors package. */
 interface HttpError extends Error {
   readonly status: number;
   readonly expose?: boolean;
@@ -84,11 +83,11 @@ const errorBody = (error: ApiError): Buffer => {
     code: error.kind.code,
     ...(error.kind.status === 400 && error.options.details ? { details: error.options.details } : {}),
   });
-  // The message might quote a key that was sent in the wrong place, and users paste error messages into tickets.
+  // The message might contain a key that the client sent in the wrong place. Users paste error messages into tickets.
   return Buffer.from(maskKeys(text));
 };
 
-/** @throws TypeError if `more` contains an invalid header */
+/** @throws TypeError if a header is invalid */
 const errorHead = (body: Buffer, more: Readonly<Record<string, string>>): string =>
   linesOf({ 'Content-Type': JSON_TYPE, 'Content-Length': String(body.length), 'Cache-Control': 'no-store', ...more });
 
@@ -99,8 +98,7 @@ const reasonOf = ({ message, options: { cause } }: ApiError): string =>
 export const errorResponse = (thrown: unknown, logger: Logger, requestId: string): Prepared => {
   const error = asApiError(thrown);
   const { status } = error.kind;
-  // Log no stack trace: while a store is unavailable, every request fails in the same way, and the traces would flood
-  // the log.
+  // While a store is unavailable, every request fails in the same way. Stack traces would flood the log.
   if (status === 503) logger.warn({ reason: reasonOf(error), requestId }, 'a request was rejected');
   else if (status >= 500) logger.error({ err: thrown, requestId }, 'a request failed');
   const body = errorBody(error);
@@ -108,7 +106,7 @@ export const errorResponse = (thrown: unknown, logger: Logger, requestId: string
   try {
     return new Prepared(status, errorHead(body, more), payloadOf(body));
   } catch (invalidHeader) {
-    // An error thrown by a plugin might have invalid headers.
+    // A plugin can throw an error with invalid headers.
     return errorResponse(invalidHeader, logger, requestId);
   }
 };
@@ -118,13 +116,16 @@ export const statusResponse = (status: number, logger: Logger, requestId: string
 
 const INCOMPLETE_BODY = 'The connection closed before the request body was complete.';
 
-/** Replaces the socket error that occurs while reading an incomplete body, because the client caused it. */
+/**
+ * If the client disconnects before it has sent the whole body, Node reports a socket error. The client caused it, so it
+ * is not an internal error.
+ */
 const withoutBrokenBody = ({ req }: ErrorContext, error: unknown): unknown =>
   error !== null && error === req.errored && !(error instanceof ApiError)
     ? new ApiError(errors.invalid_parameter, INCOMPLETE_BODY, { cause: error })
     : error;
 
-/** Responds with an error. If the response headers have already been sent, the connection is closed instead. */
+/** Responds with an error. Closes the connection instead if the response headers have already been sent. */
 export const setError = (ctx: ErrorContext, error: unknown, logger: Logger): void => {
   const body = errorResponse(withoutBrokenBody(ctx, error), logger, ctx.requestState.id);
   if (ctx.res.headersSent) {
@@ -154,7 +155,7 @@ const ABOUT_THE_BODY = [
 ];
 
 const removeBodyHeaders = (response: ServerResponse): void => {
-  // The header lines of the replaced body are still text, and the new head replaces them.
+  // Node does not have the header lines of the replaced body yet, and `setHead` will replace them.
   if (response instanceof FastResponse && !response.isOrdinary) return;
   for (const name of ABOUT_THE_BODY) response.removeHeader(name);
 };
@@ -166,7 +167,7 @@ export interface Rejection {
   toSocket(socket: Socket): void;
 }
 
-/** Builds an error response in advance, so that sending it is cheap. */
+/** Builds an error response once, so that sending it is cheap. */
 export const rejection = (
   error: ApiError,
   headers: CommonHeaders,

@@ -1,4 +1,4 @@
-/** Response formats: JSON for all responses, NDJSON and CSV for lists. */
+/** The text formats: JSON for all responses, NDJSON and CSV for lists. */
 import type { Format, Row } from '../contracts/format.js';
 import { textOf } from '../data/lazy-rows.js';
 import { nonFinitePath } from '../validation/json.js';
@@ -6,20 +6,20 @@ import { valueAt } from '../validation/path.js';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Thrown if a route's response cannot be sent. The client receives a 500, and the reason is logged. */
+/** Thrown if the response of a route cannot be sent. The client gets a 500, and the reason is logged. */
 export class ResponseError extends Error {
   override readonly name = 'ResponseError';
 }
 
 /**
- * Serializes a response, or part of it, as JSON.
- * @param at JSON Pointer of the part, for error messages
- * @throws ResponseError for undefined, and for NaN and infinite numbers, which JSON would turn into null
+ * Serializes a value as JSON.
+ * @param at JSON Pointer to the value within the response, for error messages
+ * @throws ResponseError for undefined, NaN and infinite numbers, which JSON cannot represent
  */
 export const jsonOf = (response: unknown, at = ''): string => {
   const text = JSON.stringify(response);
   if (text === undefined) throw new ResponseError(`it is ${String(response)}, which JSON cannot represent`);
-  // JSON.stringify writes NaN and infinite numbers as null, so text without "null" contains none.
+  // JSON.stringify turns NaN and infinite numbers into null. If the text does not contain "null", there were none.
   if (text.includes('null')) {
     const path = nonFinitePath(response);
     if (path) {
@@ -34,8 +34,8 @@ const COMMA = 0x2c;
 const NEWLINE = 0x0a;
 
 /**
- * Returns the stored JSON text of rows, each followed by the separator. Returns undefined if the rows are not stored as
- * text.
+ * Returns the JSON text of rows that are stored as text, each followed by the separator. Returns undefined for other
+ * rows.
  */
 const storedText = (rows: readonly object[], separator: number): Buffer | undefined => {
   const text = textOf(rows)?.filter(({ ends }) => ends.length > 0);
@@ -78,18 +78,18 @@ export const ndjsonFormat: Format = {
 };
 
 /**
- * Matches text that a spreadsheet would run as a formula: text that starts with a character on OWASP's list, or with
- * the full-width form of one. Apostrophes before that character also match, so that the original can always be restored
- * by removing one apostrophe.
+ * Matches text that a spreadsheet would run as a formula, because it starts with a character on OWASP's list or with
+ * the full-width form of one. Apostrophes before that character also match, so that removing one apostrophe always
+ * restores the original text.
  */
 const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/u;
 
 /**
- * CSV (RFC 4180): a header and one record per row, each followed by CRLF. Null and missing values become empty fields,
+ * CSV (RFC 4180): a header and one record per row, each ending with CRLF. Null and missing values become empty fields,
  * and the empty string becomes `""`. Numbers and booleans are written as in JSON. Objects and arrays are written as
  * JSON in a single cell.
  * @param formulaGuard whether to put an apostrophe in front of text that a spreadsheet would run as a formula. Numbers
- *   are left unchanged
+ * are not changed
  */
 export const csvFormat = (formulaGuard: boolean): Format => {
   const text = (value: string): string => quote(formulaGuard && FORMULA.test(value) ? `'${value}` : value);
@@ -97,10 +97,10 @@ export const csvFormat = (formulaGuard: boolean): Format => {
     if (typeof value === 'string') return text(value);
     const json = value === undefined ? undefined : jsonOf(value, `/${column}`);
     if (json === undefined || json === 'null') return '';
-    // Dates become strings in JSON.
+    // In JSON, dates are strings.
     return json.startsWith('"') ? text(JSON.parse(json) as string) : quote(json);
   };
-  // Many readers skip empty lines, so a record with a single empty field is written as `""`.
+  // Many CSV readers skip empty lines, so a record that consists of one empty field is written as `""`.
   const record = (cells: readonly string[]): string => `${cells.join(',') || '""'}\r\n`;
   return {
     name: 'csv',

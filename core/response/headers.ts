@@ -1,4 +1,4 @@
-/** Header lines as text, each ending with CRLF, and the headers common to all responses. */
+/** Creates header lines as text, each ending with CRLF, and the headers that all responses have. */
 import { randomBytes } from 'node:crypto';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Config } from '../config/schema.js';
@@ -7,14 +7,14 @@ import { exposedHeaders } from '../header-table.js';
 const LAST_THREE = Array.from({ length: 1000 }, (_, i) => String(i).padStart(3, '0'));
 
 /**
- * Formats a whole number without adding it to V8's cache of number strings. That cache would take up half the time of
- * each young-generation garbage collection.
+ * V8 caches the strings of numbers that it formats. For whole numbers, this function avoids the cache, which would take
+ * up half the time of each young-generation garbage collection.
  */
 export const digits = (count: number): string =>
-  // False for NaN, infinity and fractions, which cannot be split this way.
+  // NaN, infinity and fractions cannot be split into thousands.
   count >= 1000 && Number.isInteger(count) ? `${Math.floor(count / 1000)}${LAST_THREE[count % 1000]}` : String(count);
 
-/** Like `toFixed(3)`, but four times as fast for non-negative numbers. */
+/** Four times as fast as `toFixed(3)`, with the same result. */
 export const threeDecimals = (value: number): string => {
   if (!(value >= 0 && value < Number.MAX_SAFE_INTEGER / 1000)) return value.toFixed(3);
   const thousandths = Math.round(value * 1000);
@@ -22,7 +22,7 @@ export const threeDecimals = (value: number): string => {
 };
 
 /**
- * Formats header lines, which are validated only here. Many responses share the result.
+ * Formats and validates header lines. They are not validated again, because many responses share them.
  * @throws TypeError for an invalid name or value
  */
 export const linesOf = (fields: Readonly<Record<string, string>>): string => {
@@ -35,7 +35,7 @@ export const linesOf = (fields: Readonly<Record<string, string>>): string => {
   return lines;
 };
 
-// Request ids consist of a random part per process and a counter, so no request waits for random bytes.
+// A request id consists of a random part per process and a counter, so no request waits for random bytes.
 const processId = randomBytes(8).toString('hex');
 let count = 0;
 
@@ -43,7 +43,7 @@ export const newRequestId = (): string => `${processId}-${(++count).toString(36)
 
 export const allowOf = (methods: readonly string[]): string => [...methods, 'OPTIONS'].join(', ');
 
-/** Request headers that pages on other origins may send to any endpoint. */
+/** With CORS, pages from other origins can send these request headers to any endpoint. */
 const ACCEPTED: readonly string[] = [
   'Authorization',
   'Accept',
@@ -53,12 +53,12 @@ const ACCEPTED: readonly string[] = [
   'X-Request-Id',
 ];
 
-/** Methods of routes, and default methods of mounts. Requests with these methods have no body. */
+/** The methods of routes, and the default methods of mounts. Requests with these methods have no body. */
 export const READ_METHODS: readonly string[] = ['GET', 'HEAD'];
 
 /**
- * Sent with every response. Prevents browsers from rendering JSON as a page, framing it, or guessing its type. Mounts
- * can set a different policy.
+ * Sent with every response, so that browsers do not render JSON as a page, show it in a frame, or guess its type.
+ * Mounts can set a different policy.
  */
 const FIXED = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
@@ -66,17 +66,14 @@ const FIXED = {
   'X-Content-Type-Options': 'nosniff',
 };
 
-/** Headers that do not depend on the representation. Methods that return a string return complete header lines. */
+/** Headers that do not depend on the body. A returned string consists of complete header lines. */
 export interface CommonHeaders {
-  /**
-   * Returns the headers for any response.
-   * @param id request id, without characters that need escaping (see `requestId`)
-   */
+  /** @param id request id, without characters that need escaping (see `requestId`) */
   always(id: string, origin: string | undefined): string;
   /** Returns `Date` and `Connection` for the fast writer. Node adds them to all other responses. */
   connectionLines(isKept: boolean): string;
   /**
-   * Returns the headers for a response to OPTIONS.
+   * Returns the headers of a response to OPTIONS.
    * @param requestHeaders request headers that only this endpoint reads
    */
   options(methods: readonly string[], requestHeaders?: readonly string[]): string;
@@ -84,7 +81,7 @@ export interface CommonHeaders {
 
 interface CommonHeadersOptions {
   readonly declared?: readonly string[];
-  /** Null if pages on other origins must not read responses. */
+  /** Null if pages from other origins must not read responses. */
   readonly cors: Config['http']['cors'];
   readonly keepAliveTimeoutMs: number;
 }
@@ -112,7 +109,7 @@ const always =
   (id, origin) =>
     `X-Request-Id: ${id}\r\n${linesFor(origin)}`;
 
-/** Returns a function that provides the CORS and security headers for a request's origin. */
+/** Returns a function that maps the origin of a request to CORS and security headers. */
 const readableBy = (
   cors: Config['http']['cors'],
   declared: readonly string[],
@@ -138,7 +135,7 @@ const readableBy = (
   return (origin) => (origin === undefined ? undefined : allowed.get(origin)) ?? denied;
 };
 
-/** `Date` has a resolution of one second, so the lines are kept for the rest of the second. */
+/** `Date` has a resolution of one second, so the lines are reused until the second ends. */
 const connectionLines = (keepAliveTimeoutMs: number): CommonHeaders['connectionLines'] => {
   const kept = linesOf({
     Connection: 'keep-alive',

@@ -3,12 +3,12 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { TurnQueue } from '../util/event-loop.js';
 
-/** Size of a piece. Writing 4 MB at once would block the event loop for up to 13 ms. */
+/** Writing 4 MB at once would block the event loop for up to 13 ms. */
 export const PIECE_BYTES = 256 * 1024;
-/** Shared by all applications in the process, because they share its event loop. */
+/** All applications in the process share this queue, because they share the event loop. */
 const largeBodies = new TurnQueue(0.5);
 
-/** Sends a body as fast as the client reads it. Large bodies for different callers are sent in turns. */
+/** Sends a body as fast as the client reads it. Callers take turns. */
 export const endInPieces = async (response: ServerResponse, body: Buffer, caller?: string): Promise<void> => {
   const pauses = largeBodies.join(caller);
   for (let at = 0; at < body.length; at += PIECE_BYTES) {
@@ -20,10 +20,10 @@ export const endInPieces = async (response: ServerResponse, body: Buffer, caller
   if (!response.destroyed) response.end();
 };
 
-/** Resolves when all earlier responses on the connection have been sent, or when the connection is closed. */
+/** Resolves when all earlier responses on the connection have been sent, or when the connection closes. */
 export const firstOnConnection = async (response: ServerResponse, connection: Socket): Promise<void> => {
   if (response.socket || connection.destroyed) return;
-  // Clients can pipeline many requests, and each one adds listeners.
+  // Clients can pipeline many requests, and each one adds a listener.
   connection.setMaxListeners(0);
   await new Promise<void>((resolve) => {
     const settle = () => {
@@ -37,12 +37,12 @@ export const firstOnConnection = async (response: ServerResponse, connection: So
 };
 
 /**
- * Writes a piece immediately. Without the cork, Node would delay the write until the end of the event loop turn, in
- * order to combine it with later writes.
- * @returns whether more can be written now. If false, a `drain` event follows
+ * Writes a piece immediately. Without `cork`, Node would wait until the end of the event loop turn to combine several
+ * writes.
+ * @returns false if the buffer is full; a `drain` event follows
  */
 const writeAtOnce = (response: ServerResponse, piece: Buffer): boolean => {
-  // A response has no socket while it waits for an earlier one on the same connection.
+  // A response has no socket while an earlier response on the same connection is pending.
   response.socket?.cork();
   const room = response.write(piece);
   response.socket?.uncork();

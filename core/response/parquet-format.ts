@@ -4,9 +4,8 @@ import type { Column, Format, Row } from '../contracts/format.js';
 import { ResponseError } from './formats.js';
 
 /**
- * Number of values in a row group. A group is encoded without a pause, which takes 4 to 6 ms: as long as writing 1,000
- * CSV rows with the same number of columns. Larger groups would make files smaller, but block the event loop for
- * longer.
+ * A row group is encoded without a pause, which takes 4 to 6 ms with this number of values. Larger groups would make
+ * files smaller, but block the event loop for longer.
  */
 const GROUP_VALUES = 20_000;
 
@@ -14,7 +13,7 @@ const DAY_MS = 24 * 3600 * 1000;
 
 interface ColumnType {
   readonly element: Pick<SchemaElement, 'type' | 'converted_type' | 'logical_type'>;
-  /** Returns the value in the form that the library expects, or undefined if the value has a different type. */
+  /** Converts a value to the type that the library expects. Returns undefined if that is impossible. */
   readonly valueOf: (value: unknown) => string | number | bigint | boolean | undefined;
 }
 
@@ -54,7 +53,7 @@ const TYPES: Readonly<Record<Column['type'], ColumnType>> = {
     element: { type: 'BOOLEAN' },
     valueOf: (value) => (typeof value === 'boolean' ? value : undefined),
   },
-  // The column type is text, because readers return columns of type JSON as bytes.
+  // The column type is text, because readers return JSON columns as bytes.
   json: {
     element: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
     valueOf: (value) => JSON.stringify(value),
@@ -63,7 +62,7 @@ const TYPES: Readonly<Record<Column['type'], ColumnType>> = {
 
 type Value = ReturnType<ColumnType['valueOf']>;
 
-/** @throws ResponseError if the value does not match the column's type */
+/** @throws ResponseError if the value does not match the type of the column */
 const valueIn = ({ name, type, optional }: Column, row: Row): Value => {
   const given = Object.hasOwn(row, name) ? row[name] : undefined;
   if (optional && (given === undefined || given === null)) return undefined;
@@ -93,9 +92,9 @@ const schemaOf = (columns: readonly Column[]): SchemaElement[] => [
 ];
 
 /**
- * All row groups except the last have the same number of rows, however the list is split into batches. Equal lists
- * therefore have equal bytes. The formula guard is not needed, because spreadsheets do not run text from Parquet files
- * as formulas.
+ * All row groups except the last have the same number of rows, so equal lists result in equal bytes, no matter how they
+ * are split into batches. There is no formula guard, because spreadsheets do not run text from Parquet files as
+ * formulas.
  */
 export const parquetFormat: Format = {
   name: 'parquet',
@@ -106,7 +105,7 @@ export const parquetFormat: Format = {
     // Loaded only if a client requests Parquet.
     const { ByteWriter, ParquetWriter } = await import('hyparquet-writer');
     const bytes = new ByteWriter();
-    // Statistics help only readers that fetch parts of a file, which this service does not support.
+    // Statistics are only useful for reading parts of a file, which this service does not support.
     const file = new ParquetWriter({ writer: bytes, statistics: false, schema: schemaOf(columns) });
     const groupRows = Math.ceil(GROUP_VALUES / columns.length);
     let group: Row[] = [];

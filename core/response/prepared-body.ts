@@ -14,13 +14,13 @@ import { setHead } from './writer.js';
 
 export interface Response extends Koa.Response {
   prepared?: Prepared | Representation | undefined;
-  /** The prepared body's content, as read by middleware. */
+  /** What middleware gets when it reads `ctx.body`. */
   shown?: unknown;
-  /** If middleware compressed the body, the representation that was compressed. */
+  /** If middleware has compressed the body, the original representation. */
   source?: Representation | undefined;
 }
 
-/** Returns the content that middleware sees: an object for JSON, otherwise text or bytes. */
+/** Returns what middleware sees as `ctx.body`: an object for JSON, otherwise text or bytes. */
 export const contentOf = ({ type }: Response, { payload }: Prepared): unknown => {
   if (payload === undefined) return undefined;
   if (type === 'application/json') return JSON.parse(String(payload));
@@ -33,11 +33,11 @@ export const replace = (response: Response, prepared: Prepared | Representation,
   const isEncoding = response.res.hasHeader('Content-Encoding') && !wasChanged(response);
   response.prepared = undefined;
   setHead(response.res, '');
-  // Koa keeps a status that was set explicitly. Otherwise it would use 200.
+  // Koa keeps a status only if it was set explicitly. Otherwise it would use 200.
   response.status = response.res.statusCode;
   response.remove('Content-Length');
   if (!(prepared instanceof Representation) || body === null || body === undefined) return;
-  // A part of the body (206) keeps the ETag of the whole.
+  // A partial body (206) keeps the ETag of the whole body.
   if (response.get('ETag') !== prepared.identity.etag || response.res.hasHeader('Content-Range')) return;
   if (isEncoding) {
     response.source = prepared;
@@ -48,14 +48,13 @@ export const replace = (response: Response, prepared: Prepared | Representation,
   }
 };
 
-/** Whether a string or buffer has the same content as the prepared body. */
 const isSame = (prepared: Prepared | Representation, body: unknown): boolean => {
   if (typeof body !== 'string' && !Buffer.isBuffer(body)) return false;
   const { payload = '' } = identityOf(prepared);
   return Buffer.from(body).equals(Buffer.from(payload));
 };
 
-/** Whether middleware has modified the object that it read from `ctx.body`. */
+/** Middleware can modify the object that it has read from `ctx.body`. */
 export const wasChanged = ({ prepared, shown }: Response): boolean => {
   if (prepared === undefined || typeof shown !== 'object' || shown === null || Buffer.isBuffer(shown)) return false;
   return JSON.stringify(shown) !== String(identityOf(prepared).payload);

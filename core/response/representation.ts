@@ -1,4 +1,4 @@
-/** A resource's bytes in one format, with validators and compressed encodings. */
+/** The body of a response in one format, with its ETag, date and compressed variants. */
 import { isAscii } from 'node:buffer';
 import { hash } from 'node:crypto';
 import type { Transform } from 'node:stream';
@@ -9,19 +9,19 @@ import { memoize } from '../util/lru-map.js';
 import { JSON_TYPE, jsonOf } from './formats.js';
 import { linesOf } from './headers.js';
 
-/** Bytes or ASCII text. */
+/** Bytes, or text that contains only ASCII characters. */
 export type Payload = Buffer | string;
 
 /**
- * A body of up to this size is sent together with its header lines, in a single system call. An ASCII body is kept as a
- * string, which takes one byte per character.
+ * Smaller bodies are sent together with the header lines, in a single system call. If they are ASCII, they are kept as
+ * strings, which take one byte per character.
  */
 export const WRITTEN_AS_TEXT_BYTES = 8 * 1024;
 
 export const payloadOf = (body: Buffer): Payload =>
   body.length <= WRITTEN_AS_TEXT_BYTES && isAscii(body) ? body.toString('latin1') : body;
 
-/** A status, header lines and a body that can be sent without further checks. */
+/** A response that can be sent without further checks. */
 export class Prepared {
   /**
    * @param head header lines that describe the body
@@ -35,14 +35,14 @@ export class Prepared {
 }
 
 /**
- * Longer `Accept` and `Accept-Encoding` headers are ignored, as RFC 9110 (12.5.1, 12.5.3) allows. Parsing them would
- * cost more than the response. Browsers send at most 200 characters.
+ * Longer `Accept` and `Accept-Encoding` headers are ignored, which RFC 9110 (12.5.1, 12.5.3) allows, because parsing
+ * them would cost more than the response. Browsers send at most 200 characters.
  */
 const MAX_NEGOTIATED_LENGTH = 512;
 
 export type Encoding = 'br' | 'gzip' | 'identity';
 
-// The published types are for negotiator 0.6, and lack the second argument that version 1 added.
+// The published types describe negotiator 0.6, which lacks the second argument.
 type ChooseEncodings = (available: readonly string[], options: { preferred: readonly string[] }) => string[];
 
 const negotiateEncoding = memoize((value): Encoding => {
@@ -52,15 +52,15 @@ const negotiateEncoding = memoize((value): Encoding => {
   return (best as Encoding | undefined) ?? 'identity';
 });
 
-/** Chooses the best encoding that the client accepts, or identity if it accepts none (RFC 9110, 12.5.3). */
+/** Returns identity if the client accepts none of the encodings (RFC 9110, 12.5.3). */
 export const chooseEncoding = (acceptEncoding: string | undefined): Encoding =>
   acceptEncoding === undefined || acceptEncoding.length > MAX_NEGOTIATED_LENGTH
     ? 'identity'
     : negotiateEncoding(acceptEncoding);
 
 /**
- * Returns a function that chooses the best offer for an `Accept` header, or undefined if the header excludes all of
- * them.
+ * Returns a function that chooses the best offer for an `Accept` header. If the header excludes all offers, the
+ * function returns undefined.
  */
 export const mediaTypeChooser = <Offer extends { readonly mediaTypes: readonly string[] }>(
   offers: readonly Offer[],
@@ -79,18 +79,18 @@ const brotliAsync = promisify(brotliCompress);
 
 /** Smaller bodies do not benefit from compression. */
 const COMPRESSED_FROM_BYTES = 1024;
-/** Compresses JSON well, in a tenth of the time that the default quality takes. */
+/** Takes a tenth of the time that the default quality takes, and still compresses JSON well. */
 const BROTLI_QUALITY = 5;
 
 /**
- * A longer `If-None-Match` header is ignored. Caches send only a few tags, and parsing a longer header would cost more
- * than sending the response.
+ * A longer `If-None-Match` header is ignored. Caches send only a few tags, and parsing more would cost more than
+ * sending the response.
  */
 const LONGEST_TAGS = 1024;
-/** A longer `If-Modified-Since` header is ignored. HTTP dates are 29 characters long. */
+/** HTTP dates have 29 characters. A longer `If-Modified-Since` header is ignored. */
 const LONGEST_DATE = 64;
 
-/** One encoding of the body, ready to be sent with status 200. */
+/** The body in one encoding, ready to be sent with status 200. */
 export class Encoded extends Prepared {
   /** The response if the client's copy is up to date. */
   readonly notModified: Prepared;
@@ -99,9 +99,9 @@ export class Encoded extends Prepared {
     readonly body: Buffer,
     readonly encoding: Encoding,
     readonly etag: string,
-    /** Header lines that apply only to this encoding. */
+    /** Header lines for this encoding only. */
     ownHead: string,
-    /** Header lines that apply to every encoding and to the 304. */
+    /** Header lines for all encodings and for the 304. */
     head: string,
   ) {
     const notModifiedHead = `ETag: ${etag}\r\n${head}`;
@@ -113,7 +113,7 @@ export class Encoded extends Prepared {
 interface RepresentationOptions {
   readonly lastModified: Date;
   readonly head: string;
-  /** Whether the format itself is compressed, like Parquet, so that no `Content-Encoding` is needed. */
+  /** True if the format itself compresses, as Parquet does. The response is then not compressed again. */
   readonly isCompressed?: boolean;
   /** SHA-256 of the body in base64url, if it is already known. */
   readonly sha256?: string;
@@ -122,12 +122,12 @@ interface RepresentationOptions {
 export const jsonRepresentation = (data: unknown, options: RepresentationOptions): Representation =>
   new Representation(Buffer.from(jsonOf(data)), JSON_TYPE, options);
 
-/** Memoized, because all representations of a snapshot have the same date. */
+/** All representations of a snapshot have the same date. */
 const datedLines = memoize((lastModified) =>
   linesOf({ 'Last-Modified': new Date(Number(lastModified)).toUTCString(), Vary: 'Accept, Accept-Encoding' }),
 );
 
-/** Length of the digest in an ETag. 27 base64url characters hold 162 bits. */
+/** 27 base64url characters contain 162 bits of the digest. */
 const DIGEST_LENGTH = 27;
 
 export class Validators {
@@ -149,7 +149,9 @@ export class Validators {
     return encoding === 'identity' ? `"${this.#digest}"` : `"${this.#digest}-${encoding}"`;
   }
 
-  /** Whether the client's copy is up to date (RFC 9110, 13.1.2 and 13.1.3). `If-None-Match` takes precedence. */
+  /**
+   * Returns true if the client's copy is up to date (RFC 9110, 13.1.2 and 13.1.3). `If-None-Match` takes precedence.
+   */
   isFresh(ifNoneMatch: string | undefined, ifModifiedSince: string | undefined): boolean {
     if (ifNoneMatch !== undefined) return this.matches(ifNoneMatch);
     if (ifModifiedSince === undefined) return false;
@@ -160,7 +162,8 @@ export class Validators {
   matches(ifNoneMatch: string): boolean {
     if (ifNoneMatch.length > LONGEST_TAGS) return false;
     if (ifNoneMatch.trim() === '*') return true;
-    // The tags of all encodings contain the same digest, so any of them shows that the client's copy is up to date.
+    // All encodings have the same digest in their tags, so the tag of any encoding shows that the client's copy is up
+    // to date.
     return ifNoneMatch.split(',').some((tag) => {
       const opaque = /^\s*(?:W\/)?"([^"]*)"\s*$/.exec(tag)?.[1];
       return (
@@ -175,7 +178,7 @@ export const identityOf = (body: Prepared | Representation): Prepared =>
 
 const BROTLI_PARAMS = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY };
 
-/** Creates a stream that compresses with the same settings as representations. */
+/** The settings are the same as for representations. */
 export const compressor = (encoding: 'br' | 'gzip'): Transform =>
   encoding === 'gzip' ? createGzip() : createBrotliCompress({ params: BROTLI_PARAMS });
 
@@ -200,14 +203,14 @@ export class Representation extends Validators {
     return size;
   }
 
-  /** Whether the encoding is available without compressing the body first. */
+  /** Returns false if the body would have to be compressed first. */
   has(encoding: Encoding): boolean {
     return encoding === 'identity' || !this.#isCompressible || this.#encodings.get(encoding) instanceof Encoded;
   }
 
   /**
-   * Returns an encoding. The body is compressed on another thread when an encoding is first requested. Small bodies are
-   * not compressed.
+   * Small bodies are not compressed. Otherwise, the body is compressed on another thread when an encoding is first
+   * requested.
    */
   encoding(encoding: Encoding): Encoded | Promise<Encoded> {
     if (encoding === 'identity' || !this.#isCompressible) return this.identity;

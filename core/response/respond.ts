@@ -1,8 +1,8 @@
 /**
- * Writes responses. `ctx.body` accepts prepared bodies, and `respond` writes the final body.
- *
- * The fast writer sends prepared bodies, compressed or as a 304 if the request allows it. Middleware that reads
- * `ctx.body` sees an ordinary body: an object (for JSON), text or bytes. Koa writes all other bodies.
+ * Writes responses, and makes `ctx.body` accept prepared bodies.
+ * The fast writer sends a prepared body, and compresses it or replaces it with a 304 if the request allows this.
+ * Middleware that reads `ctx.body` sees an ordinary body: an object for JSON, otherwise text or bytes. Koa writes all
+ * other bodies.
  */
 import Koa, { type Context, type Middleware } from 'koa';
 import type { CommonHeaders } from './headers.js';
@@ -16,11 +16,11 @@ interface HasId {
 
 export const isPrepared = (response: Koa.Response): boolean => (response as Response).prepared !== undefined;
 
-/** Writes a prepared response immediately. For errors that occur outside the middleware. */
+/** For errors that occur outside the middleware. */
 export const sendNow = ({ res, response }: Context, { connectionLines }: CommonHeaders): void =>
   send(res, identityOf((response as Response).prepared!), connectionLines);
 
-/** Adds the headers common to all responses, runs later middleware, and writes the response. */
+/** Adds the headers that all responses have, runs later middleware, and writes the response. */
 export const respond = ({
   compression,
   headers: { always, connectionLines },
@@ -66,12 +66,12 @@ export const respond = ({
   };
 };
 
-/** Whether no middleware has read or changed a header. */
+/** True until middleware reads or changes a header. */
 const isUntouched = (res: Context['res']): boolean => res instanceof FastResponse && !res.isOrdinary;
 
 /**
- * Whether the representation can still be compressed or replaced by a 304, because middleware has not changed its
- * status, ETag or encoding.
+ * If middleware has changed the status, the ETag or the encoding, the response must not be compressed or replaced by a
+ * 304.
  */
 const isNegotiable = ({ res }: Context, { identity }: Representation): boolean =>
   res.statusCode === identity.status &&
@@ -97,7 +97,6 @@ const leaveUnmodified = (ctx: Context): void => {
 
 type HandleRequest = (ctx: Context, run: () => Promise<void>) => Promise<void>;
 
-/** Lets Koa write an ordinary body: text, bytes, an object or a stream. */
 const respondByKoa = (ctx: Context): Promise<void> => {
   const { statusCode } = ctx.res;
   // Koa's `respond` is private. It can be called through `handleRequest`, which first sets the status to 404.
@@ -110,7 +109,7 @@ const respondByKoa = (ctx: Context): Promise<void> => {
 type Body = PropertyDescriptor & Required<Pick<PropertyDescriptor, 'get' | 'set'>>;
 
 /**
- * Makes Koa's `ctx.body` accept a `Prepared` or `Representation`.
+ * Makes `ctx.body` accept a `Prepared` or a `Representation`.
  * @param prototype prototype of the application's responses
  */
 export const acceptPrepared = (prototype: Koa.BaseResponse): void => {

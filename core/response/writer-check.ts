@@ -1,4 +1,4 @@
-/** Checks at startup whether fast writes work with this version of Node. */
+/** Checks at startup whether the fast writer works with this version of Node. */
 import { createServer } from 'node:http';
 import { Duplex } from 'node:stream';
 import { Prepared } from './representation.js';
@@ -9,9 +9,9 @@ const CHECK_MS = 1000;
 let check: Promise<boolean> | undefined;
 
 /**
- * Sends responses over an in-memory connection. Checks that Node treats a response from the fast writer as finished,
- * continues with the next request on the connection, and closes the connection if required. Until this check has
- * succeeded, Node writes all responses.
+ * Sends responses over an in-memory connection. Node must treat a response from the fast writer as finished, continue
+ * with the next request, and close the connection if required. Node writes all responses until this check has
+ * succeeded.
  */
 export const tryFastWrites = (): Promise<boolean> => {
   check ??= tryOnce().then((work) => {

@@ -1,16 +1,15 @@
 /**
- * Writes prepared responses: status, header lines and body in one system call, without Node's checks.
- *
- * `addLines`, `setHead` and `send` work with any Node response, but only a `FastResponse` is written this way. Its
- * header lines remain text until code reads or changes a header. All lines are then passed to Node, and the response
- * becomes an ordinary one. The bytes sent are the same either way. Only this file depends on Node's internals, and only
- * after `tryFastWrites` has checked them.
+ * Writes prepared responses: the status, the header lines and the body in one system call, without Node's checks.
+ * `addLines`, `setHead` and `send` accept any Node response, but only a `FastResponse` is written this way. Its header
+ * lines remain text until code reads or changes a header. All lines are then passed to Node, and the response becomes
+ * an ordinary one. The bytes sent are the same either way. Only this file depends on Node's internals, and only after
+ * `tryFastWrites` has checked them.
  */
 import { type IncomingMessage, OutgoingMessage, ServerResponse, STATUS_CODES } from 'node:http';
 import { endInPieces, PIECE_BYTES } from './large-bodies.js';
 import { type Payload, type Prepared, WRITTEN_AS_TEXT_BYTES } from './representation.js';
 
-/** Returns the `Date` and `Connection` lines. @param isKept whether the connection stays open */
+/** @param isKept whether the connection stays open */
 type ConnectionLines = (isKept: boolean) => string;
 
 /** Adds header lines that do not describe the body. */
@@ -19,16 +18,16 @@ export const addLines = (response: ServerResponse, lines: string): void => {
   else setLines(response, lines);
 };
 
-/** Sets the header lines that describe the body, replacing the lines for an earlier body. */
+/** Sets the header lines that describe the body, and replaces the lines of an earlier body. */
 export const setHead = (response: ServerResponse, head: string): void => {
   if (response instanceof FastResponse) response.setHead(head);
   else setLines(response, head);
 };
 
 /**
- * Sends a prepared body. Its header lines are left out if Node already has the headers, because middleware has read,
- * changed or sent a header, or changed the status.
- * @param caller large bodies for different callers are sent in turns
+ * Sends a prepared body. If Node already has the headers, because middleware has read, changed or sent one, the body's
+ * header lines are left out.
+ * @param caller callers with large bodies take turns
  */
 export const send = (
   response: ServerResponse,
@@ -43,24 +42,26 @@ export const send = (
 type FastState = 'no' | 'sent' | 'finished';
 
 export class FastResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
-  /** Header lines common to all responses (`#common`), and header lines for the prepared body (`#head`). */
+  /**
+   * `#common` contains the header lines that all responses have, and `#head` contains the lines for the prepared body.
+   */
   #common = '';
   #head = '';
   #isOrdinary = false;
   #isSending = false;
   #sent: FastState = 'no';
 
-  /** Whether the headers have been passed to Node, because code has read or changed one. */
+  /** True after code has read or changed a header, which passes all headers to Node. */
   get isOrdinary(): boolean {
     return this.#isOrdinary;
   }
 
-  /** Whether the fast writer has sent the response, and whether the operating system has accepted the data. */
+  /** Whether the fast writer has sent the response, and whether the operating system has accepted all data. */
   get fastState(): FastState {
     return this.#sent;
   }
 
-  /** Value of `Content-Length`, even after a fast write. Undefined if there is no such header. */
+  /** The value of `Content-Length`, which Node no longer knows after a fast write. */
   get contentLength(): string | undefined {
     if (this.#sent === 'no') return this.getHeader('content-length')?.toString();
     return /^Content-Length: (\d+)/m.exec(this.#head)?.[1];
@@ -89,8 +90,8 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
   }
 
   /**
-   * Whether Node would write the same bytes now. The request must be HTTP/1.1 and the first on its connection, nothing
-   * may have been written yet, and no method may have been replaced.
+   * Returns true if Node would write the same bytes. The request must be HTTP/1.1 and the first on its connection,
+   * nothing must have been written yet, and no method must have been replaced.
    */
   #canWriteFast(payload: Payload | undefined): boolean {
     const { socket, req } = this;
@@ -137,7 +138,7 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     }
   }
 
-  /** Since version 24, Node ignores a callback passed after `#writeFast`, so it is called here. */
+  /** After `#writeFast`, Node 24 and later ignores the callback, so it is called here. */
   // biome-ignore lint/suspicious/noExplicitAny: passes the arguments of all overloads on to Node
   override end(...given: any[]): this {
     if (this.#sent === 'no') return super.end(...given);
@@ -149,14 +150,14 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     return this;
   }
 
-  /** Called before any use of Node's headers. */
+  /** Must be called before Node's header methods are used. */
   giveLinesToNode(): void {
     if (this.#isOrdinary) return;
     this.#isOrdinary = true;
     setLines(this, this.#common + this.#head);
   }
 
-  /** Node itself also calls this method before the first write. */
+  /** Node also calls this method before its first write. */
   // biome-ignore lint/suspicious/noExplicitAny: passes the arguments of all overloads on to Node
   override writeHead(...given: any[]): this {
     this.giveLinesToNode();
@@ -165,8 +166,8 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
   }
 
   /**
-   * Called when middleware sends the headers. The length and ETag of the prepared body might not match the bytes that
-   * follow.
+   * Called when middleware sends the headers. The bytes that follow might not match the length and the ETag of the
+   * prepared body.
    */
   #removeLinesOfBody(): void {
     const pairs = pairsOf(this.#head);
@@ -203,7 +204,7 @@ for (const name of USES_OF_HEADERS) {
   });
 }
 
-/** Returns one of Node's getters, which do not know about `#writeFast`. */
+/** Returns a getter of Node, which does not know about `#writeFast`. */
 const byNode = (name: string) => Object.getOwnPropertyDescriptor(OutgoingMessage.prototype, name)?.get;
 const [headersSentByNode, writableFinishedByNode] = [byNode('headersSent'), byNode('writableFinished')];
 Object.defineProperties(FastResponse.prototype, {
@@ -222,19 +223,19 @@ Object.defineProperties(FastResponse.prototype, {
 });
 
 interface ResponseInsides {
-  /** Whether Node closes the connection after the response. */
+  /** If true, Node closes the connection after the response. */
   _last: boolean;
 }
 
 interface RequestInsides {
-  /** Whether a handler reads the body, so that Node does not have to. */
+  /** If true, Node assumes that a handler reads the body. */
   _consuming: boolean;
   readonly socket: { readonly parser?: { incoming: unknown } | null };
 }
 
 /**
- * Releases a request that has been received completely and whose stream is not used. Node would first read the stream
- * to its end, which takes four ticks and creates a sixth of a request's garbage.
+ * Releases a request that was received completely and whose stream is unused. Otherwise, Node would read the stream to
+ * its end, which takes four ticks and creates a sixth of the garbage of a request.
  */
 const releaseRequest = (request: IncomingMessage): void => {
   if (!request.complete || request.readableLength > 0) return;
@@ -256,11 +257,11 @@ const pairsOf = (lines: string): string[] =>
     });
 
 /**
- * Sets header lines on any response. A line replaces an earlier one with the same name, except that `Vary` values are
+ * Sets header lines on any response. A line replaces an earlier line with the same name, but `Vary` values are
  * combined.
  */
 const setLines = (response: ServerResponse, lines: string): void => {
-  // Like Koa, ignore headers that are set after the headers have been sent.
+  // Koa also ignores headers that are set after the headers have been sent.
   if (response.headersSent) return;
   const pairs = pairsOf(lines);
   for (let i = 0; i < pairs.length; i += 2) {
@@ -281,7 +282,7 @@ export const allowFastWrites = (work: boolean): void => {
   fastWritesWork = work;
 };
 
-/** Ends a response whose status and headers are already set. Responses to HEAD get no body. */
+/** The status and the headers must already be set. */
 const sendBody = (response: ServerResponse, payload: Payload | undefined, caller?: string): void => {
   if (response.req.method !== 'HEAD' && isLarge(payload)) void endInPieces(response, payload, caller);
   else response.end(payload, 'latin1');
