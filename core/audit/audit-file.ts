@@ -1,6 +1,6 @@
 /**
- * An audit log with one entry per line. Lines are appended and never rewritten. `<file>.head` contains the hash of the
- * newest entry, so that removal of the last line is detected.
+ * Stores an audit log in a file, with one entry per line. Lines are appended and never rewritten. `<file>.head`
+ * contains the hash of the newest entry, which reveals whether the last line was removed.
  */
 import { constants } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
@@ -10,9 +10,9 @@ import { openRegular, readRegular, streamRegular, unlessMissing } from '../util/
 import { type NewFile, ownNewFile, writeFileAtomic } from '../util/write-atomic.js';
 import { chain, endOf, type Placed, verifyChain } from './chain.js';
 
-/** The maximum size of a log: enough for about a million entries. */
+/** Enough for about a million entries. */
 const MAX_BYTES = 384 * 2 ** 20;
-/** The search for the newest entry starts with this many bytes at the end of a log, and usually succeeds there. */
+/** The newest entry is usually within this many bytes of the end of a log. */
 const TAIL_BYTES = 16 * 1024;
 const NEWLINE = 0x0a;
 const APPEND = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
@@ -24,7 +24,7 @@ const appendLines = async (path: string, lines: string, options: NewFile): Promi
     if (isNew) await ownNewFile(path, file, options);
     const { size } = await file.stat();
     const { bytesRead, buffer } = await file.read({ buffer: Buffer.alloc(1), position: Math.max(0, size - 1) });
-    // A crash or a full disk may have truncated the last line. If so, add a newline before the next entry.
+    // A crash or a full disk can leave an incomplete last line. The next entry must start on a new line.
     const start = bytesRead === 0 || buffer[0] === NEWLINE ? '' : '\n';
     await file.appendFile(`${start}${lines}\n`);
     await file.sync();
@@ -51,16 +51,16 @@ export class AuditFile<E extends AuditEntry> {
   }
 
   /**
-   * Appends entries to the chain. Resolves with the chained entries once they are on disk. The caller must hold a lock.
+   * Chains the entries and appends them. Resolves when they are on disk. The caller must hold a lock.
    * @param added at least one entry
    * @param options owner and permissions for a new file
    */
   async append(added: readonly E[], options: NewFile): Promise<readonly E[]> {
     const entries = await this.#newest();
     const head = await this.#head();
-    // The previous writer may have been stopped after writing its entry but before writing the head.
+    // The previous process might have stopped after it wrote the entry, but before it wrote the head.
     const isHeadOld = entries.at(-1)?.previous === head;
-    // If the newest lines were removed, the new entry still refers to the old head, so that the gap is detected.
+    // If the newest lines were removed, the new entry still refers to the old head, which reveals the gap.
     let previous = head === undefined || isHeadOld ? endOf(entries) : head;
     const linked = added.map((entry) => {
       const each = chain(entry, previous);
@@ -84,7 +84,7 @@ export class AuditFile<E extends AuditEntry> {
     await writeFileAtomic(this.#headPath, `${hash}\n`, { ...options, like: this.#path });
   }
 
-  /** Returns all entries, oldest first. Lines that are not entries are skipped, and their line numbers are logged. */
+  /** Returns all entries, oldest first. Skips lines that are not entries, and logs their line numbers. */
   async list(logger?: Logger): Promise<readonly E[]> {
     const { placed, unreadable } = await this.#read();
     if (unreadable.length > 0)
@@ -96,7 +96,7 @@ export class AuditFile<E extends AuditEntry> {
     for (;;) {
       const head = await this.#head();
       const { placed, unreadable } = await this.#read();
-      // Another process appended an entry between the reads, so the lines might not match the head. Try again.
+      // Another process has appended an entry between the reads, so the lines might not match the head. Read again.
       if ((await this.#head()) !== head) continue;
       const notes = unreadable.map((line) => `line ${line} is not an entry: the process that wrote it was stopped`);
       return { ...verifyChain(placed, head, expected), notes };
@@ -121,7 +121,7 @@ export class AuditFile<E extends AuditEntry> {
     return { placed, unreadable };
   }
 
-  /** Returns the entries at the end of the log, going back at least to the newest entry that has a hash. */
+  /** Returns the last entries of the log. They include at least one entry with a hash, unless no entry has one. */
   async #newest(): Promise<readonly E[]> {
     const size = await this.size();
     for (let bytes = TAIL_BYTES; ; bytes *= 16) {
@@ -135,10 +135,7 @@ export class AuditFile<E extends AuditEntry> {
     return (await stat(this.#path).catch(unlessMissing))?.size ?? 0;
   }
 
-  /**
-   * Yields the entries from a position in the file, oldest first.
-   * @param start byte offset; a line that starts before it is skipped
-   */
+  /** @param start byte offset; a line that starts before it is skipped */
   async *entries(start = 0): AsyncGenerator<E> {
     for await (const { entry } of this.#lines(start)) if (entry) yield entry;
   }

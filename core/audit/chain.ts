@@ -1,11 +1,12 @@
 /**
- * Audit entries record who made a change. They are chained by hashes so that later edits and removals can be detected.
+ * Audit entries record who made a change. Each entry contains the hash of the previous one, so that later edits and
+ * removals can be detected.
  */
 import { createHash } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import type { AuditEntry, AuditVerification } from '../contracts/audit.js';
 
-/** Returns the current user's name, or the uid if the user has no name, as in some containers. */
+/** In some containers, the user has no name. The result then contains the uid. */
 const userName = (): string => {
   try {
     return userInfo().username;
@@ -14,7 +15,7 @@ const userName = (): string => {
   }
 };
 
-/** Reads an environment variable. Users can set it to anything, so it is a hint rather than proof. */
+/** Users can set environment variables to anything, so this value proves nothing. */
 const hint = (name: string): string | undefined => /^[\w.:@-]{1,64}/.exec(process.env[name] ?? '')?.[0];
 
 export const actor = (): { readonly by: string; readonly host: string } => {
@@ -26,13 +27,13 @@ export const actor = (): { readonly by: string; readonly host: string } => {
   };
 };
 
-/** An entry, and its location for use in messages, such as `line 7`. */
+/** `place` is the location of the entry for messages, such as `line 7`. */
 export interface Placed<E extends AuditEntry> {
   readonly entry: E;
   readonly place: string;
 }
 
-/** Sorts property names, because a store might return fields in a different order. */
+/** Property names are sorted, because a store might return fields in a different order. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)
@@ -42,13 +43,12 @@ const canonical = (value: unknown): string =>
 
 const hashOf = ({ hash: _, ...rest }: AuditEntry): string => createHash('sha256').update(canonical(rest)).digest('hex');
 
-/** @param previous the hash of the previous entry, or null for the first one */
+/** @param previous the hash of the previous entry, or null for the first entry */
 export const chain = <E extends AuditEntry>(entry: E, previous: string | null): E & { readonly hash: string } => {
   const linked = { ...entry, previous };
   return { ...linked, hash: hashOf(linked) };
 };
 
-/** Returns the hash of the newest entry that has one, or null if there is none. */
 export const endOf = (entries: readonly AuditEntry[]): string | null =>
   entries.findLast(({ hash }) => hash !== undefined)?.hash ?? null;
 
@@ -60,10 +60,10 @@ const findError = <E extends AuditEntry>({ entry, place }: Placed<E>, previous: 
 };
 
 /**
- * Verifies every entry and the order of the chain.
+ * Verifies each entry and the order of the chain.
  * @param placed all entries, oldest first
- * @param head the hash of the newest entry, as stored separately; undefined if it is missing
- * @param expected the hash of an entry that must be present, usually one printed by an earlier verification
+ * @param head the hash of the newest entry, which is stored separately; undefined if it is missing
+ * @param expected a hash that must occur in the log, usually one that an earlier verification printed
  */
 export const verifyChain = <E extends AuditEntry>(
   placed: readonly Placed<E>[],
@@ -81,7 +81,7 @@ export const verifyChain = <E extends AuditEntry>(
   const last = chained.at(-1);
   if (head === undefined) {
     if (last) errors.push('the hash of the newest entry is missing: newer entries may have been removed with it');
-    // A process may have been stopped after writing the entry but before writing the head.
+    // The process might have stopped after it wrote the entry, but before it wrote the head.
   } else if (head !== previous && last?.previous !== head) {
     errors.push(`the newest entry is missing: its hash is ${head}`);
   }
@@ -97,8 +97,8 @@ interface AuditLog<E extends AuditEntry> {
 }
 
 /**
- * Verifies a log and compares its entries with the store. If an entry is added in the meantime, the two might not
- * match, so everything is read again.
+ * Verifies a log, and compares its entries with the store. If an entry is added in the meantime, everything is read
+ * again.
  * @param compare reads the store, and returns a function that adds the differences to the result
  */
 export const verifyStore = async <E extends AuditEntry>(
@@ -114,14 +114,14 @@ export const verifyStore = async <E extends AuditEntry>(
   }
 };
 
-/** Removes entries whose change was never made, and the entries that undo them. */
+/** Removes the entries of changes that were never made, and the entries that undo them. */
 export const madeOnly = <E extends AuditEntry>(entries: readonly E[]): readonly E[] => {
   const undone = new Set(entries.flatMap(({ undoes }) => undoes ?? []));
   if (undone.size === 0) return entries;
   return entries.filter(({ hash, undoes }) => undoes === undefined && !(hash !== undefined && undone.has(hash)));
 };
 
-/** Returns an entry recording that an earlier entry's change was never made. */
+/** Returns an entry which states that the change of an earlier entry was never made. */
 export const undoing = <E extends AuditEntry>(
   { previous: _, hash, ...entry }: E,
   time: string,

@@ -17,7 +17,7 @@ export const isDataAuditEntry = compileSchema<DataAuditEntry>({
   },
 });
 
-/** Takes the SHA-256 of each collection's rows from a version's description. A missing hash becomes an empty string. */
+/** Maps collection names to the SHA-256 of their rows. A missing hash becomes an empty string. */
 export const sumsOf = ({
   collections,
 }: {
@@ -27,7 +27,7 @@ export const sumsOf = ({
 
 /**
  * Returns one digest for all rows of a version.
- * @param sums each collection's name and the SHA-256 of its rows
+ * @param sums the name of each collection and the SHA-256 of its rows
  */
 export const contentOf = (sums: Iterable<readonly [string, string]>): string => {
   const lines = [...sums].map(([name, sha256]) => `${name} ${sha256}\n`).sort();
@@ -35,7 +35,7 @@ export const contentOf = (sums: Iterable<readonly [string, string]>): string => 
 };
 
 /**
- * Creates the entry for a change made by the user who runs this process.
+ * Creates an entry for a change by the user who runs this process.
  * @param now milliseconds since 1970
  */
 export const dataAuditEntry = (
@@ -43,20 +43,17 @@ export const dataAuditEntry = (
   now: number,
 ): DataAuditEntry => ({ time: new Date(now).toISOString(), ...change, ...actor() });
 
-/** The current version in a store and, if the store keeps several, all versions, oldest first. */
+/** What the store contains. `versions` is set only if the store keeps several versions, and starts with the oldest. */
 export interface PublishedNow {
   readonly current: string | null;
   readonly versions?: readonly string[];
 }
 
-/** Returns the entries for publications and activations, even if they never took effect. */
+/** Returns publications and activations, including those that never took effect. */
 const movesOf = (entries: readonly DataAuditEntry[]): readonly DataAuditEntry[] =>
   entries.filter(({ action }) => action !== 'prune');
 
-/**
- * Whether a change took effect. @param next the version that the next change replaced; for the newest change, the
- * current version
- */
+/** @param next the version that the next change replaced; for the newest change, the current version */
 const wasMade = (entry: DataAuditEntry, next: string | null | undefined): boolean => next === entry.version;
 
 const madeOf = (moves: readonly DataAuditEntry[], current: string | null): readonly DataAuditEntry[] =>
@@ -80,9 +77,8 @@ const faultsOfMoves = (moves: readonly DataAuditEntry[], current: string | null)
   });
 
 /**
- * Returns the entry for a version's most recent publication.
  * @param entries all entries that were not undone, oldest first
- * @param current the store's current version
+ * @param current the current version in the store
  */
 export const publicationOf = (
   entries: readonly DataAuditEntry[],
@@ -105,7 +101,7 @@ const faultsOfVersions = (
   const kept = new Set(versions);
   const gone = [...last.values()].filter(({ action, version }) => action === 'publish' && !kept.has(version));
   const back = [...last.values()].filter(({ action, version }) => action === 'prune' && kept.has(version));
-  // Versions older than the first one in the audit were published before the store had an audit.
+  // The audit can be newer than the store. Versions before the first audited one have no entries.
   const first = versions.findIndex((version) => last.has(version));
   const published = new Set(entries.filter(({ action }) => action === 'publish').map(({ version }) => version));
   const unknown = first === -1 ? [] : versions.slice(first).filter((version) => !published.has(version));
@@ -117,7 +113,7 @@ const faultsOfVersions = (
 };
 
 /**
- * Adds the differences between the audit and the store to the result of a chain verification.
+ * Adds the differences between the audit and the store to the result of the verification.
  * @param entries all entries that were not undone, oldest first
  */
 export const withPublished = (

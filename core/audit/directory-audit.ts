@@ -1,6 +1,6 @@
 /**
- * The audit of publications to a directory. It is stored in the directory as `.audit.ndjson`, so that it is moved and
- * backed up together with the dataset.
+ * Records publications to a directory. The audit is in the directory as `.audit.ndjson`, so that it is moved and backed
+ * up together with the dataset.
  */
 import { join } from 'node:path';
 import type { AuditVerification, DataAudit, DataAuditEntry } from '../contracts/audit.js';
@@ -31,7 +31,7 @@ const auditOf = async <T>(
 };
 
 /**
- * Records a publication right before it is made. Only one process at a time may call this.
+ * Must be called right before the publication takes effect, by only one process at a time.
  * @throws StorageError with the code `conflict` if this version was already published with different rows
  */
 export const recordPublication = (
@@ -43,9 +43,9 @@ export const recordPublication = (
     const { version } = next;
     const content = contentOf(sumsOf(next));
     const entries = madeOnly(await file.list());
-    // Assume that a damaged manifest belongs to the newest publication.
+    // A damaged manifest is assumed to belong to the newest publication.
     const replaces = (isDamaged ? entries.at(-1)?.version : previous?.version) ?? null;
-    // If this version is already current, `writeDirectory` has already compared the rows.
+    // If this version is current, `writeDirectory` has already compared the rows.
     const before = previous?.version === version ? undefined : publicationOf(entries, version, replaces);
     if (before?.content !== undefined && before.content !== content) {
       throw new StorageError(
@@ -58,10 +58,7 @@ export const recordPublication = (
     });
   });
 
-/**
- * Resolves with the manifest, with null if there is none, or with a description of the damage if the manifest is
- * invalid.
- */
+/** Resolves with null if there is no manifest. */
 const manifestIn = async (directory: string): Promise<DirectoryManifest | null | { readonly damage: string }> => {
   try {
     return await readManifest(directory);
@@ -72,11 +69,11 @@ const manifestIn = async (directory: string): Promise<DirectoryManifest | null |
   }
 };
 
-/** A file written by a command has the first 12 hex digits of its SHA-256 in its name. */
+/** The commands put the first 12 hexadecimal digits of a file's SHA-256 into its name. */
 const SUM_IN_NAME = /\.([0-9a-f]{12})\.ndjson$/;
 
 /**
- * Returns one message for each file that changed after publication.
+ * Returns a message for each file that was changed after publication.
  * @param content the digest of all published rows; undefined if unknown
  */
 const editsIn = async (
@@ -112,7 +109,7 @@ const verify = (
     const manifest = await manifestIn(directory);
     const newest = entries.at(-1)?.version ?? null;
     const isDamaged = manifest !== null && 'damage' in manifest;
-    // Assume that a damaged manifest belongs to the newest publication.
+    // A damaged manifest is assumed to belong to the newest publication.
     const current = isDamaged ? newest : (manifest?.version ?? null);
     const notes = isDamaged
       ? [`version ${newest === null ? 'unknown' : `"${newest}"`}: ${manifest.damage}`]
@@ -123,7 +120,7 @@ const verify = (
     };
   });
 
-/** Returns all entries, including those for changes that were never made. */
+/** Includes entries of changes that were never made. */
 export const directoryEntries = (directory: string): Promise<readonly DataAuditEntry[]> =>
   auditOf(directory, 'read', (file) => file.list());
 

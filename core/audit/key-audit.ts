@@ -1,11 +1,11 @@
-/** Creates audit entries for key changes, and detects manual edits that have no entry. */
+/** Creates audit entries for key changes, and finds manual edits that have no entry. */
 import { createHash } from 'node:crypto';
 import type { AuditVerification } from '../contracts/audit.js';
 import type { KeyAuditEntry, KeyRecord } from '../contracts/keys.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { actor, madeOnly } from './chain.js';
 
-/** Fields that are not recorded as changes: the id has its own field, and the hash is secret. */
+/** The id has its own field in the entry, and the hash is secret. */
 const OMITTED: ReadonlySet<string> = new Set(['id', 'hash']);
 
 const text = { type: 'string' };
@@ -21,11 +21,11 @@ export const isKeyAuditEntry = compileSchema<KeyAuditEntry>({
   },
 });
 
-/** Returns a digest of the key's hash, which shows whether the hash has changed without revealing it. */
+/** Reveals whether the hash of a key has changed, but not the hash itself. */
 const fingerprintOf = ({ hash }: KeyRecord): string =>
   createHash('sha256').update(`fingerprint:${hash}`).digest('hex').slice(0, 32);
 
-/** Returns the fields that differ. For a new record, all previous values are null. */
+/** For a new record, all previous values are null. */
 const changesOf = (before: object | undefined, after: object): KeyAuditEntry['changes'] => {
   const old = new Map<string, unknown>(Object.entries(before ?? {}));
   return Object.fromEntries(
@@ -49,7 +49,6 @@ const actionOf = (
 };
 
 /**
- * Creates the audit entry for a change.
  * @param before undefined for a new key
  * @param now milliseconds since 1970
  * @returns undefined if no field changes
@@ -100,12 +99,12 @@ const compare = (records: readonly KeyRecord[], entries: readonly KeyAuditEntry[
   return [...found, ...[...keys.keys()].map((key) => ({ action: 'remove' as const, key, changes: {} }))];
 };
 
-/** The audited fields of a record. Each field has a bit, so that a single number can record which fields differ. */
+/** The audited fields of a key record. Each field has a bit, so that one number can store which fields differ. */
 const FIELDS = 'pepper name tier limit_per_minute created_at expires_at revoked_at shares_limit_of'.split(' ');
-/** The bit for the hash and all fields that are not in FIELDS. */
+/** The bit for the hash and for all fields that are not in FIELDS. */
 const OTHER = 1 << FIELDS.length;
 
-/** A later entry can undo the newest one, so several of the newest entries are kept. */
+/** A later entry can undo the newest one, so more than one must be kept. */
 const MAX_NEWEST = 100;
 
 type AnyRecord = Readonly<Record<string, unknown>>;
@@ -115,11 +114,11 @@ const bitOf = (name: string): number => {
   return at === -1 ? OTHER : 1 << at;
 };
 
-/** Returns the bits of the fields that differ before any entry for the record has been applied. */
+/** Returns the bits of the fields that differ before any entry of the record is applied. */
 const unaudited = (record: AnyRecord): number =>
   FIELDS.reduce((bits, name, at) => ((record[name] ?? null) === null ? bits : bits | (1 << at)), OTHER);
 
-/** Returns the bits of the fields that differ after applying an entry. @param differing the bits before the entry */
+/** Returns the bits of the fields that differ after an entry is applied. @param differing the bits before */
 const follow = (record: KeyRecord, differing: number, { action, changes, fingerprint }: KeyAuditEntry): number => {
   const fields = record as unknown as AnyRecord;
   if (action === 'remove') return unaudited(fields);
@@ -133,8 +132,8 @@ const follow = (record: KeyRecord, differing: number, { action, changes, fingerp
 };
 
 /**
- * Finds keys whose records might differ from the audit. Returns their records and entries, plus the entries of the most
- * recently changed key. To save memory, it discards the entries of all other keys.
+ * Finds the keys whose records might differ from the audit. To save memory, only their entries are kept, and those of
+ * the most recently changed key.
  * @param read reads the audit; called once or twice
  */
 export const entriesInDoubt = async (
@@ -169,7 +168,7 @@ export interface Comparison {
   readonly pending: KeyAuditEntry | undefined;
 }
 
-/** @param entries all entries for these records, and the newest entry in the audit */
+/** @param entries all entries of these records, and the newest entry of the audit */
 export const compareWithAudit = (records: readonly KeyRecord[], entries: readonly KeyAuditEntry[]): Comparison => {
   const made = madeOnly(entries);
   const unrecorded = compare(records, made);
@@ -187,14 +186,14 @@ export const entriesOf = (unrecorded: readonly Unrecorded[], now: number): reado
   return unrecorded.map((each) => ({ ...found, ...each }));
 };
 
-/** Names the key and the changed fields but not their values, such as `key_4fJ8kQ2mXw (limit_per_minute)`. */
+/** The text does not contain any values. Example: `key_4fJ8kQ2mXw (limit_per_minute)`. */
 export const describeUnrecorded = ({ action, key, changes, fingerprint }: Unrecorded): string => {
   if (action === 'remove') return `${key} (removed)`;
   if (changes['created_at']?.from === null) return `${key} (new)`;
   return `${key} (${[...(fingerprint === undefined ? [] : ['hash']), ...Object.keys(changes)].join(', ')})`;
 };
 
-/** Adds unrecorded changes to the result of a chain verification. */
+/** Adds changes without an entry to the result of the verification. */
 export const withComparison = (
   verified: AuditVerification,
   records: readonly KeyRecord[],

@@ -11,11 +11,11 @@ export interface Caller {
   /** The name under which the limiter counts requests (see `Limiter.take`). */
   readonly id: string;
   readonly limit: number;
-  /** The key's tier, or the tier for callers without a key. Undefined if there is none. */
+  /** The tier of the key, or the tier for callers without a key. Undefined if there is none. */
   readonly tier: Tier | undefined;
-  /** The key, or the caller identified by a plugin. Undefined if the request has no valid credentials. */
+  /** The key, or the caller that a plugin has identified. Undefined if the request has no valid credentials. */
   readonly key: Pick<KeyRecord, 'id' | 'tier'> | undefined;
-  /** The key id as JSON, for the log. It is stored with the caller because a cache for all keys would be too large. */
+  /** The key id as JSON, for the log. Kept here, because a separate cache for all keys would be too large. */
   readonly loggedKey: string;
   readonly tiers: Tiers;
 }
@@ -24,12 +24,12 @@ export interface CallerIdentity {
   readonly kind: 'key';
   readonly account: string;
   readonly record: Pick<KeyRecord, 'id' | 'tier' | 'limit_per_minute'>;
-  /** Cached here because reading a property is faster than a lookup. */
+  /** Kept here, because reading a property is faster than a lookup. */
   caller: Caller | undefined;
 }
 
 interface KeyIdentity extends CallerIdentity {
-  /** Expiry in milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   readonly endsAt: number;
   readonly use: Use;
 }
@@ -49,7 +49,7 @@ interface AuthenticatorOptions {
   readonly tiers: readonly string[];
   readonly clock: Pick<Clock, 'now'>;
   readonly peppers?: Peppers;
-  /** Returns the object that records when this key was last used. */
+  /** Returns the object in which the last use of this key is recorded. */
   readonly useOf?: (id: string) => Use;
 }
 
@@ -57,19 +57,18 @@ export const NONE: SomeIdentity = { kind: 'none' };
 export const INVALID: SomeIdentity = { kind: 'invalid' };
 
 /**
- * `Bearer` in any case (RFC 9110, section 11.1), at least one space, and a single token68 (RFC 6750, section 2.1).
- * Lists, parameters and additional credentials do not match.
+ * `Bearer` in any case (RFC 9110, 11.1), at least one space, and a single token (RFC 6750, 2.1). Lists, parameters and
+ * additional credentials do not match.
  */
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 
 /**
  * Identifies callers by API key. Digests are cached until the key store changes.
- *
  * Response times reveal nothing about keys. Keys are compared by digest, so a guess that shares characters with a real
- * key takes as long as any other. Only headers with a valid key are cached.
+ * key takes as long as any other guess. Only headers with a valid key are cached.
  */
 export class Authenticator {
-  /** Identities by normalized header, so that each key has at most one entry. */
+  /** Headers are normalized first, so that each key has at most one entry. */
   readonly #cached = new Map<string, KeyIdentity>();
   readonly #tiers: ReadonlySet<string>;
   readonly #clock: Pick<Clock, 'now'>;
@@ -87,14 +86,14 @@ export class Authenticator {
     store.onChange(() => this.#cached.clear());
   }
 
-  /** @param authorization the header value; an empty value counts as absent */
+  /** @param authorization the header value; an empty value counts as missing */
   identify(authorization: string | undefined): SomeIdentity {
     if (authorization === undefined) return NONE;
     const known = this.#cached.get(authorization);
     return known === undefined ? this.#look(authorization) : this.#ifActive(known);
   }
 
-  /** Checks that the key has not expired. An invalid expiry date (NaN) counts as expired. */
+  /** An invalid expiry date (NaN) counts as expired. */
   #ifActive(identity: KeyIdentity): SomeIdentity {
     const now = this.#clock.now();
     if (!(now < identity.endsAt)) return INVALID;
@@ -106,7 +105,8 @@ export class Authenticator {
     if (authorization.trim() === '') return NONE;
     const token = BEARER.exec(authorization)?.[1];
     const record = token !== undefined && !isMistyped(token) ? this.#find(token) : undefined;
-    // A revoked key is rejected even if its revocation time is in the future, because replica clocks differ.
+    // A revoked key is rejected even if its revocation time is in the future, because the clocks of replicas can
+    // differ.
     if (record === undefined || record.revoked_at !== null || !this.#tiers.has(record.tier)) return INVALID;
     const endsAt = record.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(record.expires_at);
     const account = `key:${familyOf(record)}`;
@@ -127,7 +127,7 @@ export class Authenticator {
 }
 
 const WRITE_EVERY_MS = 5 * 60_000;
-/** Timeout for the final write, so that an unreachable store does not delay shutdown. */
+/** An unreachable store must not delay the shutdown for longer than this. */
 const LAST_WRITE_MS = 500;
 
 interface KeyUseOptions {
@@ -137,15 +137,15 @@ interface KeyUseOptions {
 }
 
 interface KeyUse {
-  /** Returns the same object every time for the same key. */
+  /** Always returns the same object for a key. */
   of(id: string): Use;
-  /** Writes pending times. Gives up after LAST_WRITE_MS. */
+  /** Writes the remaining times. Gives up after LAST_WRITE_MS. */
   close(): Promise<void>;
 }
 
 /**
- * Records in memory when keys are used, and writes the times to the store every few minutes. Each write includes only
- * keys used since the last successful write.
+ * Records in memory when each key was last used, and writes these times to the store every few minutes. Each write
+ * contains only the keys used since the last successful write.
  */
 export const keyUse = ({ write, logger, everyMs = WRITE_EVERY_MS }: KeyUseOptions): KeyUse => {
   const uses = new Map<string, Use & { written: number }>();
@@ -160,7 +160,7 @@ export const keyUse = ({ write, logger, everyMs = WRITE_EVERY_MS }: KeyUseOption
       await write(times);
     } catch (error) {
       for (const id of times.keys()) uses.get(id)!.written = 0;
-      // Not a warning, because every write fails by design on replicas with read-only access.
+      // This is not a warning, because on replicas with read-only access every write fails.
       logger.debug({ err: error }, 'the last use of keys could not be written');
     }
   };
@@ -185,15 +185,15 @@ interface AuthenticatorDependencies {
   readonly keyStore: KeyStore;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Whether plugins can also identify callers. Default: false. */
+  /** True if plugins can also identify callers. Default: false. */
   readonly hasIdentities?: boolean;
 }
 
 export interface OpenAuthenticator {
   readonly authenticator: Authenticator;
-  /** Warns if no key is active or a pepper is missing. This reads the keys, so the store must already be open. */
+  /** Warns if no key is active or a pepper is missing. The key store must already be open. */
   open(): Promise<void>;
-  /** Writes when keys were last used. Call this before closing the store. */
+  /** Writes when keys were last used. Must be called before the key store is closed. */
   close(): Promise<void>;
 }
 
@@ -224,7 +224,7 @@ export const createAuthenticator = ({
   };
 };
 
-/** @throws OperatorError if `lookup` is async. It is called for every request, so it must find keys in memory. */
+/** `lookup` is called for every request, so it must find keys in memory. @throws OperatorError if `lookup` is async */
 const checkLookup = (keyStore: KeyStore): void => {
   let found: unknown;
   try {
@@ -238,8 +238,8 @@ const checkLookup = (keyStore: KeyStore): void => {
 };
 
 /**
- * After the first successful read of the keys, warns about configurations that would cause 401 responses: no key is
- * active although endpoints need one, or a key needs a pepper that is not configured. Each warning is logged once.
+ * After the first successful read of the keys, logs a warning if endpoints need a key but no key is active, or if a key
+ * needs a pepper that is not configured. Each warning is logged only once.
  */
 const keyReporter = (
   { auth, keyStore, clock, logger, hasIdentities }: AuthenticatorDependencies,
@@ -256,7 +256,7 @@ const keyReporter = (
       }
       for (const sentence of missingPeppers(records, peppers, clock.now())) logger.warn(sentence);
     } catch {
-      // The keys could not be read. Try again when the store changes.
+      // The keys could not be read. This runs again when the store changes.
       isDue = true;
     }
   };

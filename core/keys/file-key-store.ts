@@ -1,7 +1,7 @@
 /**
- * Stores keys in a JSON file. Several processes can write to it, and every process reloads it when it changes. Files
- * next to it contain the audit (`<file>.audit.ndjson` and its `.head`) and the time when each key was last used
- * (`<file>.used.json`).
+ * Stores keys in a JSON file. Several processes can write to it, and each process reloads it when it changes. The audit
+ * and the time of each key's last use are in files next to it (`<file>.audit.ndjson`, `<file>.audit.ndjson.head` and
+ * `<file>.used.json`).
  */
 
 import { stat } from 'node:fs/promises';
@@ -44,7 +44,7 @@ interface FileKeyStoreOptions {
 
 const MAX_NAMED = 20;
 
-/** Identifies a version of a file. Undefined if the file does not exist. */
+/** Changes whenever the file changes. Undefined if the file does not exist. */
 type Stamp = string | undefined;
 
 const stampOf = async (path: string): Promise<Stamp> => {
@@ -58,13 +58,13 @@ export class FileKeyStore implements KeyStore {
   readonly #listeners: (() => void)[] = [];
   #records: readonly KeyRecord[] = [];
   #byHash = indexByHash([]);
-  /** The lines as last read. Undefined if the file was not written by a command. */
+  /** Undefined if the file was written by hand. */
   #lines: KeyLines | undefined;
   #stamp: Stamp;
   #error: KeyStoreError | undefined;
   #reading: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
-  /** Checks for manual edits run one after another. */
+  /** Only one check for manual edits runs at a time. */
   #edits: Promise<void> = Promise.resolve();
   #closed = false;
 
@@ -76,7 +76,7 @@ export class FileKeyStore implements KeyStore {
     this.#audit = new KeyFileAudit(this.#path);
   }
 
-  /** A missing file is treated as empty. @throws KeyStoreError if the file cannot be read */
+  /** A missing file counts as empty. @throws KeyStoreError if the file cannot be read */
   async open(): Promise<void> {
     await this.#audit.open();
     await this.#read();
@@ -162,7 +162,7 @@ export class FileKeyStore implements KeyStore {
       await writeFileAtomic(this.#path, keyFilePieces(records), {
         mode: KEY_FILE_MODE,
         beforeCommit: async () => {
-          // The audit entry is written first so that every change has one.
+          // The audit entry is written first, so that no change is without an entry.
           if (entry) await this.#audit.append([entry]);
           await confirm();
         },
@@ -185,9 +185,9 @@ export class FileKeyStore implements KeyStore {
   }
 
   /**
-   * Returns the records, and reloads the file first if it has changed. Reads do not overlap, so none of them can
-   * restore an older state. If a read fails, `lookup` continues to use the previous records.
-   * @param isOwn whether this store made the change itself, in which case the audit already includes it
+   * Returns the records, and reloads the file if it has changed. Reads run one after another, so that no read restores
+   * an older state. After a failed read, `lookup` continues to use the previous records.
+   * @param isOwn true if this store made the change itself, in which case it is already in the audit
    * @throws KeyStoreError
    */
   #read({ isOwn = false } = {}): Promise<readonly KeyRecord[]> {
@@ -199,9 +199,9 @@ export class FileKeyStore implements KeyStore {
   async #load(isOwn: boolean): Promise<readonly KeyRecord[]> {
     const earlier = this.#error;
     try {
-      // Get the stamp before the content, so that the next poll notices a change made during the read.
+      // The stamp is taken before the content, so that the next poll notices a change made during the read.
       const stamp = await stampOf(this.#path);
-      // Removing the file does not revoke its keys, because the file might have been removed by mistake.
+      // Removing the file does not revoke its keys, because it might have been removed by mistake.
       if (stamp === undefined && this.#stamp !== undefined) throw this.#unavailable('read', 'it has disappeared');
       if (stamp === this.#stamp && earlier?.code !== 'unavailable') {
         if (earlier) throw earlier;
@@ -246,7 +246,7 @@ export class FileKeyStore implements KeyStore {
     try {
       if (change && (await this.#audit.isRecorded(change))) return;
       if ((await this.#audit.compare(this.#records, 'read')).unrecorded.length === 0) return;
-      // While this process holds the lock, no change is in progress, so any difference is a manual edit.
+      // No change is in progress while this process holds the lock, so any difference is a manual edit.
       await withFileLock(this.#path, async () => this.#recordEdits(await this.#read()));
     } catch (err) {
       const { path } = this.options;
@@ -275,7 +275,7 @@ export class FileKeyStore implements KeyStore {
     this.#timer = setTimeout(async () => {
       const earlier = this.#error;
       await this.#read().catch((err: KeyStoreError) => {
-        // Log each error once rather than on every poll.
+        // Each error is logged only once, and not on every poll.
         if (err.message === earlier?.message) return;
         this.context.logger.error({ err }, 'the key file cannot be used; the previous keys stay active');
       });

@@ -1,4 +1,4 @@
-/** Asks plugins to identify callers. Results are cached, and the number of pending results is limited. */
+/** Asks the plugins to identify a caller. Results are cached, and the number of pending results is limited. */
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { IdentifiedCaller, Identity, IdentityRequest, RunningContext } from '../contracts/identity.js';
@@ -23,12 +23,12 @@ interface Entry {
   readonly until: number;
 }
 
-/** Default lifetime of a cached result. Revoked credentials are rejected within this time, like revoked keys. */
+/** Revoked credentials are accepted for at most this long. Revoked keys have the same limit. */
 const CACHED_MS = 5000;
 const LONGEST_CACHED_MS = 60_000;
 const CACHED = 10_000;
 const TIMEOUT_MS = 5000;
-/** Maximum number of pending results, in total and per address. Requests beyond these limits get a 503. */
+/** The number of pending results is limited, both in total and per address. Further requests get a 503. */
 const MOST_WAITING = 200;
 const MOST_WAITING_OF_ADDRESS = 20;
 const LONGEST_ID = 256;
@@ -57,7 +57,7 @@ export class IdentityChain {
   }
 
   /**
-   * Returns cached results synchronously. Rejects with a plugin's error unless its status is 401.
+   * Returns cached results synchronously. Rejects with the error of a plugin, unless its status is 401.
    * @param address returns the client's address; called only if needed
    */
   identify({ headers }: IncomingMessage, address: () => string): SomeIdentity | Promise<SomeIdentity> {

@@ -18,16 +18,16 @@ import type { LineChange } from './key-lines.js';
 
 export class KeyFileAudit {
   readonly #keyFile: string;
-  /** The audit's size at the last comparison, in bytes. */
+  /** Size of the audit in bytes when it was last compared with the keys. */
   #size = 0;
-  /** Entries added since then whose changes have not yet appeared in the key file. */
+  /** Entries that were added since then, and whose changes are not in the key file yet. */
   #early: readonly KeyAuditEntry[] = [];
 
   constructor(keyFile: string) {
     this.#keyFile = keyFile;
   }
 
-  /** Call this before the key file is first read. */
+  /** Must be called before the key file is read for the first time. */
   async open(): Promise<void> {
     // If the audit cannot be read, the first comparison reports the error.
     this.#size = await this.#with('read', (file) => file.size()).catch(() => 0);
@@ -42,7 +42,7 @@ export class KeyFileAudit {
     await this.#with('written', (file) => file.append(entries, options));
   }
 
-  /** Returns all entries, including those for changes that were never made. */
+  /** Includes entries of changes that were never made. */
   entries(): Promise<readonly KeyAuditEntry[]> {
     return this.#with('read', (file) => file.list());
   }
@@ -69,7 +69,10 @@ export class KeyFileAudit {
     });
   }
 
-  /** Whether entries added since the last comparison account for this change. If not, compare all keys. */
+  /**
+   * Returns true if the entries added since the last comparison explain this change. Otherwise, all keys must be
+   * compared.
+   */
   async isRecorded({ removed, added }: LineChange): Promise<boolean> {
     const entries = [...this.#early];
     await this.#with('read', async (file) => {

@@ -49,13 +49,13 @@ const validate = compileSchema<KeyFile>({
   },
 });
 
-/** Maximum size of the key file and of the file with last-used times: enough for about a million keys. */
+/** Enough for about a million keys. Also applies to the file with the times of last use. */
 export const MAX_KEY_FILE_BYTES = 384 * 2 ** 20;
 
 const MAX_SHOWN = 20;
 
 const reject = (path: string, errors: readonly string[]): never => {
-  // The file might contain a key by mistake, and error messages must not reveal it.
+  // Error messages must not reveal a key that is in the file by mistake.
   const lines = firstLines(errors, MAX_SHOWN).map((error) => `\n  - ${maskKeys(error)}`);
   throw new KeyStoreError('invalid_file', `The key file ${path} is not valid:${lines.join('')}`);
 };
@@ -70,13 +70,13 @@ const repetitions = (keys: readonly KeyRecord[], field: 'id' | 'hash'): string[]
   });
 };
 
-/** @throws KeyStoreError with the code `invalid_file` that lists all errors without revealing hashes or keys */
+/** @throws KeyStoreError with the code `invalid_file`. It lists all errors but reveals no hashes or keys */
 export const parseKeyFile = (path: string, content: string): readonly KeyRecord[] => {
   let value: unknown;
   try {
     value = JSON.parse(content);
   } catch {
-    // `JSON.parse` would quote the content in its message.
+    // The message of `JSON.parse` would quote the content.
     const error = findJsonError(content);
     return reject(path, error ? [formatJsonError(error)] : []);
   }
@@ -90,9 +90,7 @@ export const assertUnique = (path: string, keys: readonly KeyRecord[]): readonly
   return repeated.length > 0 ? reject(path, repeated) : keys;
 };
 
-/**
- * The text around the keys in a file written by a command. Each key is on a line of its own, to keep diffs readable.
- */
+/** Commands write one key per line, so that diffs are readable. */
 export const KEYS_START = '{\n  "format": 1,\n  "keys": [';
 export const KEYS_END = '\n  ]\n}\n';
 export const KEY_INDENT = '    ';
@@ -110,18 +108,15 @@ export function* keyFilePieces(keys: readonly KeyRecord[]): Generator<string> {
 
 export const formatKeyFile = (keys: readonly KeyRecord[]): string => [...keyFilePieces(keys)].join('');
 
-/**
- * Returns the path of a file next to the key file. If the key file is a symbolic link, the sibling is next to the
- * target.
- */
+/** If the key file is a symbolic link, the sibling is next to its target. */
 export const siblingPath = async (path: string, extension: string): Promise<string> =>
   `${await linkTarget(path)}.${extension}`;
 
 export const KEY_FILE_MODE = 0o600;
 
 /**
- * Last-used times are stored in a separate file that is written every few minutes. Writing them to the key file would
- * conflict with manual edits and make every process reload all keys.
+ * Times of last use are written to a separate file every few minutes. In the key file, they would conflict with manual
+ * edits, and each write would make every process reload all keys.
  */
 const usedPath = (keyFile: string): Promise<string> => siblingPath(keyFile, 'used.json');
 
@@ -138,18 +133,20 @@ const readTimes = async (path: string): Promise<Map<string, number>> => {
     const times = Object.entries(last_used_at).map(([id, time]) => [id, Date.parse(time)] as const);
     return new Map(times.filter(([, time]) => !Number.isNaN(time)));
   } catch {
-    // If the file is missing or damaged, last-used times are unknown.
+    // A missing or damaged file means that the times are unknown.
     return new Map();
   }
 };
 
-/** Resolves with last-used times in milliseconds since 1970, by key id. Keys without a known time are absent. */
+/**
+ * Resolves with the times of last use by key id, in milliseconds since 1970. Keys whose time is unknown are missing.
+ */
 export const readUsed = async (keyFile: string): Promise<ReadonlyMap<string, number>> =>
   readTimes(await usedPath(keyFile));
 
 export const clearUsed = async (keyFile: string): Promise<void> => rm(await usedPath(keyFile), { force: true });
 
-/** Keeps the later time for each key. @throws an error from `node:fs`, for example if the folder is read-only */
+/** Keeps the later time of each key. @throws an error from `node:fs`, for example if the folder is read-only */
 export const mergeUsed = async (keyFile: string, times: ReadonlyMap<string, number>): Promise<void> => {
   const path = await usedPath(keyFile);
   await withFileLock(path, async (confirm) => {

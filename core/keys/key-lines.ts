@@ -1,4 +1,7 @@
-/** Key files as written by commands, with one key per line. A change can be found without parsing the other lines. */
+/**
+ * Finds what changed in a key file that was written by a command. Such a file has one key per line, so unchanged lines
+ * need not be parsed.
+ */
 import type { KeyRecord } from '../contracts/keys.js';
 import { isKeyRecord, KEY_INDENT, KEYS_END, KEYS_START } from './key-file.js';
 
@@ -7,11 +10,11 @@ const END = Buffer.from(KEYS_END);
 const NEWLINE = 0x0a;
 const COMMA = 0x2c;
 
-/** The maximum size of a change in bytes. After a larger change, the whole file is read again. */
+/** In bytes. After a larger change, the whole file is read again. */
 const MAX_CHANGE = 256 * 1024;
 const BLOCK = 64 * 1024;
 
-/** Returns the keys on the lines between two offsets, or undefined if any line is invalid or has a different format. */
+/** Returns undefined if a line is invalid or has a different format. */
 const readLines = (bytes: Buffer, start: number, end: number): KeyRecord[] | undefined => {
   const records: KeyRecord[] = [];
   const last = bytes.length - END.length;
@@ -42,7 +45,7 @@ const sharedStart = (a: Buffer, b: Buffer): number => {
   return at;
 };
 
-/** Returns the length of the common suffix of two buffers, at most `most`. */
+/** Returns the length of the common suffix of two buffers, but at most `most`. */
 const sharedEnd = (a: Buffer, b: Buffer, most: number): number => {
   let size = 0;
   for (; size + BLOCK <= most; size += BLOCK) {
@@ -77,7 +80,7 @@ export class KeyLines {
     return records && { lines: new KeyLines(bytes), records };
   }
 
-  /** Returns what changed in a new version of the file, or undefined if the whole file must be read again. */
+  /** Returns undefined if the whole file must be read again. */
   changeTo(bytes: Buffer): LineChange | undefined {
     const old = this.#bytes;
     const same = sharedStart(old, bytes);
@@ -87,7 +90,7 @@ export class KeyLines {
     const end = old.indexOf(NEWLINE, old.length - sharedEnd(old, bytes, most));
     const newEnd = end + bytes.length - old.length;
     if (end === -1 || end > old.length - END.length) return undefined;
-    // The line before the change must end with a comma unless it is now the last line.
+    // The line before the change must end with a comma, unless it is now the last line.
     const isNowLast = start === bytes.length - END.length;
     if (start > START.length && (bytes[start - 1] === COMMA) === isNowLast) return undefined;
     if (Math.max(end, newEnd) - start > MAX_CHANGE) return undefined;

@@ -5,19 +5,19 @@ import type { KeyRecord } from '../contracts/keys.js';
 import { defaultService } from '../contracts/service.js';
 
 /**
- * Matches 33 or more characters of the part after the prefix. Shorter text is not masked, because it might be a name or
- * a trace id. Even 32 characters of a key leave at least 11 random ones (65 bits) to guess.
+ * Matches 33 or more characters of the secret part of a key. Shorter text might be a name or a trace id, and is not
+ * masked. If 32 characters of a key become known, at least 11 random ones (65 bits) remain secret.
  */
 const SECRETS = /[0-9A-Za-z]{33,}/g;
 
-/** Replaces each key with `prefix_***`, and each secret part that has no prefix with `***`. */
+/** Keeps the prefix of a key, and replaces the rest with `***`. */
 export const maskKeys = (text: string): string => text.replace(SECRETS, '***');
 
 export const holdsKey = (text: string): boolean => maskKeys(text) !== text;
 
 const MAX_SHOWN_LENGTH = 80;
 
-/** Prepares text from a caller for an error message by masking keys and limiting the length. */
+/** Makes text from a caller safe for an error message by masking keys and limiting the length. */
 export const excerpt = (text: string, maxLength = MAX_SHOWN_LENGTH): string => {
   const masked = maskKeys(text);
   return masked.length > maxLength ? `${masked.slice(0, maxLength)}…` : masked;
@@ -30,8 +30,8 @@ const SECRET_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
 const ID_LENGTH = 10;
 
-// Base 62 needs no escaping, and a double click selects the whole key. Any prefix is accepted, so that keys remain
-// valid if the service changes its prefix.
+// Base 62 needs no escaping, and a double click selects the whole key. The pattern allows any prefix, so that keys
+// remain valid after the service changes its prefix.
 const SHAPE = new RegExp(`^[A-Za-z][A-Za-z0-9_]{0,18}_[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`);
 
 const randomDigits = (length: number): string =>
@@ -44,14 +44,14 @@ const base62 = (value: number, length: number): string => {
 };
 
 /**
- * The CRC-32 of the preceding text. It detects incomplete pastes and typos (all typos within four adjacent characters),
- * and spares secret scanners false positives. It does not prevent forgery; the 256 random bits do.
+ * The checksum detects incomplete pastes and most typos, including all typos within four adjacent characters. With it,
+ * secret scanners find fewer false positives. It does not prevent forgery, which the 256 random bits do.
  */
 const checksum = (text: string): string => base62(crc32(text), CHECKSUM_LENGTH);
 
 /**
- * Returns the SHA-256 or, with a pepper, the HMAC-SHA-256 (RFC 2104), in lower-case hex. A slow hash would not help,
- * because 256 random bits cannot be guessed.
+ * Returns lower-case hexadecimal digits of the SHA-256 or, with a pepper, of the HMAC-SHA-256 (RFC 2104). A slow hash
+ * would add no security, because 256 random bits cannot be guessed.
  */
 export const hashKey = (key: string, pepper?: KeyObject): string =>
   pepper === undefined ? hash('sha256', key, 'hex') : createHmac('sha256', pepper).update(key).digest('hex');
@@ -59,9 +59,9 @@ export const hashKey = (key: string, pepper?: KeyObject): string =>
 type KeyDigest = Pick<KeyRecord, 'hash' | 'pepper'>;
 
 /**
- * Creates a key, the hash to store and a random id for its record.
- * @param peppers the newest one is used; without peppers, the hash is plain SHA-256
- * @param prefix helps people and secret scanners recognise leaked keys
+ * Creates a key, its hash, and a random id for its record.
+ * @param peppers the newest pepper is used; without peppers, the hash is a plain SHA-256
+ * @param prefix helps people and secret scanners to recognise leaked keys
  */
 export const createKey = (
   peppers?: { digest(key: string): KeyDigest },
@@ -72,16 +72,18 @@ export const createKey = (
   return { key, ...(peppers?.digest(key) ?? { hash: hashKey(key) }), id: `key_${randomDigits(ID_LENGTH)}` };
 };
 
-/** Whether text looks like a key but has a wrong checksum. False for keys in other formats, which some stores have. */
+/** True if the text has the shape of a key, but a wrong checksum. Some stores also have keys of other shapes. */
 export const isMistyped = (text: string): boolean =>
   SHAPE.test(text) && !text.endsWith(checksum(text.slice(0, -CHECKSUM_LENGTH)));
 
-/** The id of the first key in a chain of rotations. All keys in the chain share a limit and a usage count. */
+/**
+ * Returns the id of the first key in a chain of rotations. All keys in the chain share one limit and one usage count.
+ */
 export const familyOf = ({ id, shares_limit_of }: Pick<KeyRecord, 'id' | 'shares_limit_of'>): string =>
   shares_limit_of ?? id;
 
 /**
- * Whether a key is neither revoked nor expired. An invalid `expires_at` counts as expired.
+ * An invalid `expires_at` counts as expired.
  * @param now milliseconds since 1970
  */
 export const isActive = (
@@ -92,7 +94,7 @@ export const isActive = (
 type KeyTerms = Pick<KeyRecord, 'name' | 'tier'> &
   Partial<Pick<KeyRecord, 'limit_per_minute' | 'expires_at' | 'shares_limit_of'>>;
 
-/** Creates a key and its record. @param now milliseconds since 1970 */
+/** @param now milliseconds since 1970 */
 export const newKey = (
   { name, tier, limit_per_minute = null, expires_at = null, shares_limit_of }: KeyTerms,
   now: number,
@@ -132,7 +134,7 @@ export class Peppers {
     return { hash: hashKey(key) };
   }
 
-  /** Yields every digest that a key could be stored under, computed one at a time. The plain SHA-256 is last. */
+  /** Yields each digest under which the key might be stored. The plain SHA-256 is last. */
   *digests(key: string): Generator<string> {
     for (const secret of this.#secrets.values()) yield hashKey(key, secret);
     yield hashKey(key);
@@ -142,8 +144,8 @@ export class Peppers {
 const MAX_SHOWN = 3;
 
 /**
- * Finds peppers that are needed by active keys but not configured.
- * @returns a message per missing pepper, including how to fix the problem
+ * Finds peppers that active keys need but that are not configured.
+ * @returns a message per missing pepper, which explains how to fix the problem
  */
 export const missingPeppers = (
   records: readonly Omit<KeyRecord, 'hash'>[],

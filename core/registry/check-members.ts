@@ -1,7 +1,7 @@
 import { isJsonObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
 
-/** A trailing question mark means that the member is optional. */
+/** A question mark at the end means that the member is optional. */
 type MemberKind = 'string' | 'function' | 'object' | 'list' | 'boolean' | 'number';
 export type Members = Readonly<Record<string, MemberKind | `${MemberKind}?` | 'list|function?'>>;
 
@@ -12,7 +12,7 @@ const isOf = (kind: string, value: unknown): boolean => {
 
 const article = (kind: string): string => (kind === 'object' ? 'an object' : `a ${kind}`);
 
-/** Returns one message per error. Each starts with the name of the member. */
+/** Returns a message for each error. It starts with the name of the member. */
 export const memberErrors = (given: Readonly<Record<string, unknown>>, members: Members): string[] => [
   ...Object.entries(members).flatMap(([name, kind]) => {
     const isOptional = kind.endsWith('?');
@@ -29,7 +29,7 @@ export const memberErrors = (given: Readonly<Record<string, unknown>>, members: 
 ];
 
 /**
- * Checks that a plugin's function returned a list. Undefined counts as an empty list.
+ * Checks that a function of a plugin has returned a list. Undefined counts as an empty list.
  * @throws Error that describes what was returned instead
  */
 export const listFrom = <T>(name: string, returned: readonly T[] | undefined): readonly T[] => {

@@ -7,7 +7,7 @@ import { pointerPath, valueAt } from '../validation/path.js';
 import { type Members, memberErrors } from './check-members.js';
 import { declaredHeaders, frameworkParameters, listColumns } from './route-defaults.js';
 
-/** Checks a route's `foundIn` links. Links to operations that the service does not have are ignored. */
+/** Checks the `foundIn` links of a route. Links to operations that the service does not have are ignored. */
 export const linkErrors = (route: Route, routes: readonly Route[]): string[] =>
   Object.entries({ ...route.parameters?.path, ...route.parameters?.query }).flatMap(([name, parameter]) =>
     Object.entries(parameter.foundIn ?? {}).flatMap(([operationId, pointer]) => {
@@ -62,10 +62,10 @@ const HEADER: Members = { description: 'string', example: 'string' };
 
 export const templateParameters = (path: string): string[] => [...path.matchAll(/\{([^}]+)\}/g)].map((m) => m[1]!);
 
-/** Removes the parameter names, so that templates matching the same paths become equal. */
+/** Templates that match the same paths have the same shape. */
 export const templateShape = (path: string): string => path.replace(/\{[^}]+\}/g, '{}');
 
-/** Returns one message per error in a route declaration. Each message names the route. */
+/** Returns a message for each error in a route declaration. */
 export const routeErrors = (route: Route): string[] => {
   const errors: string[] = [];
   const report = (text: string) => errors.push(`route ${String(route.path)}: ${text}`);
@@ -153,7 +153,7 @@ const compileError = (schema: object): string | undefined => {
   }
 };
 
-// Keywords whose value is a schema, a list of schemas, or an object of schemas.
+// The value of each keyword is a schema, a list of schemas, or an object of schemas.
 const SCHEMA = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames'];
 const SCHEMAS = ['prefixItems', 'anyOf', 'oneOf', 'allOf'];
 const NAMED_SCHEMAS = ['properties', 'patternProperties', '$defs', 'dependentSchemas'];
@@ -172,7 +172,7 @@ const misfit = (schema: object, value: unknown): string | undefined => {
   return `${shown.length > 80 ? `${shown.slice(0, 80)}…` : shown} does not conform to the schema: ${error!.instancePath ? `${error!.instancePath} ` : ''}${message}`;
 };
 
-/** Checks every `default`, `example` and `examples` in a schema. Each message starts with the path of the value. */
+/** Checks each `default`, `example` and `examples` in a schema. Each message starts with the path of the value. */
 export const sampleErrors = (schema: unknown, at: string): string[] => {
   if (!isObject(schema)) return [];
   const samples = [

@@ -10,7 +10,7 @@ interface FittedCollections {
   readonly byName: ReadonlyMap<string, Collection>;
 }
 
-/** Collects and checks the collections of all plugins. Several plugins may declare the same collection. */
+/** Several plugins can declare the same collection. */
 export const collectCollections = (
   entries: readonly LoadedPlugin[],
   resolvePath: (path: string) => string,
@@ -47,7 +47,7 @@ export const collectCollections = (
   return { own, byName };
 };
 
-/** Whether two declarations are equal. They can be different objects, because each package can have its own copy. */
+/** Equal declarations can be different objects, because each package can contain its own copy. */
 const isSameDeclaration = (a: Collection, b: Collection): boolean =>
   a === b || JSON.stringify(declarationOf(a)) === JSON.stringify(declarationOf(b));
 
@@ -98,7 +98,7 @@ const schemaErrors = ({ schema }: Collection): string[] => {
   }
 };
 
-/** Checks one declaration. The messages do not name the collection. */
+/** The messages do not contain the name of the collection. */
 export const checkCollection = (collection: Collection): string[] => [
   ...(NAME.test(collection.name) ? [] : [`the name must match ${NAME.source}`]),
   ...schemaErrors(collection),
@@ -110,7 +110,7 @@ export const checkCollection = (collection: Collection): string[] => [
   ),
 ];
 
-/** Checks a collection's references. @param byName all collections of the service */
+/** @param byName all collections of the service */
 export const referenceErrors = (collection: Collection, byName: ReadonlyMap<string, Collection>): string[] =>
   (collection.references ?? []).flatMap(({ fields, to }) => {
     const target = byName.get(to);

@@ -24,7 +24,7 @@ export interface RegisteredMount extends Registered {
 
 type MiddlewareOf = (plugin: Plugin) => readonly Middleware[];
 
-/** Collects and checks all mounts. A default plugin's mount is dropped if another plugin has one at the same path. */
+/** Another plugin can replace a mount of a default plugin by declaring one at the same path. */
 export const collectMounts = (
   entries: readonly LoadedPlugin[],
   middlewareOf: MiddlewareOf,
@@ -46,7 +46,7 @@ export const collectMounts = (
 };
 
 const MOUNT_PATH = /^(\/|(\/[A-Za-z0-9._-]+)+)$/;
-/** An RFC 9110 `token` (section 5.6.2). */
+/** A token (RFC 9110, 5.6.2). */
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 const MOUNT: Members = {
   path: 'string',
@@ -78,7 +78,7 @@ const mountErrors = (mount: Mount): string[] => {
   ];
 };
 
-/** Collects and checks all routes. Routes with errors are left out. */
+/** Routes with errors are left out. */
 export const collectRoutes = (
   entries: readonly LoadedPlugin[],
   middlewareOf: MiddlewareOf,

@@ -15,7 +15,7 @@ const MEDIA_TYPE = /^[a-z0-9][a-z0-9.+-]*\/[a-z0-9][a-z0-9.+-]*(;|$)/;
 
 export const essenceOf = (mediaType: string): string => mediaType.split(';')[0]!;
 
-/** Collects and checks all response formats. The framework's own formats come first, so that JSON is the default. */
+/** The formats of the framework come first, so that JSON is the default. */
 export const collectFormats = (entries: readonly LoadedPlugin[], registration: Registration): readonly Format[] => {
   const ordered = [...entries].sort((a, b) => Number(b.isDefault ?? false) - Number(a.isDefault ?? false));
   return ordered.flatMap((entry) => {

@@ -1,6 +1,6 @@
 /**
- * Loads adapters, key stores and plugins by built-in name, package name or path, and checks that they fulfil their
- * contracts.
+ * Loads adapters, key stores and plugins by built-in name, package name or path, and checks that they have the required
+ * members.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -45,12 +45,12 @@ const MEMBERS: Readonly<Record<ModuleKind, Members>> = {
   },
 };
 
-/** Built-in modules by name. Each is loaded on first use. */
+/** Built-in modules by name. Each is imported on first use. */
 export type Builtins<T> = Readonly<Record<string, () => Promise<{ default: T }>>>;
 
 /**
- * Loads a module and returns its default export.
- * @param use a built-in name, a path starting with `./` or `../`, an absolute path, or a package name
+ * Returns the default export of a module.
+ * @param use a built-in name, a path that starts with `./` or `../`, an absolute path, or a package name
  * @param folder base folder for relative paths and packages
  * @throws Error that names the module and describes the problem
  */
@@ -82,7 +82,7 @@ export const checkModule = (kind: ModuleKind, use: string, module: unknown): voi
   if (errors.length > 0) throw new Error(`${kind} "${use}" is not valid: ${errors.join('; ')}`);
 };
 
-/** Describes an error from `import()` and, where possible, how to fix it. */
+/** Describes an error of `import()` and, if possible, how to fix it. */
 export const importErrorReason = (error: Error): string => {
   const { name, message } = error;
   if (name === 'SyntaxError' && /import statement outside a module|Unexpected token 'export'/.test(message)) {
@@ -91,7 +91,7 @@ export const importErrorReason = (error: Error): string => {
   if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') return message;
   const missing = /^Cannot find package '([^']+)'/.exec(message)?.[1] ?? '';
   if (!Object.hasOwn(peerDependencies, missing)) return message;
-  // Packages in the same scope are used together.
+  // Packages of the same scope are installed together.
   const [scope] = missing.split('/');
   const names = Object.keys(peerDependencies).filter((each) => each === missing || each.startsWith(`${scope}/`));
   return `an optional package is not installed: npm install ${names.map((each) => `"${each}@${peerDependencies[each]}"`).join(' ')}`;
@@ -112,8 +112,8 @@ const locate = (use: string, folder: string, builtins: readonly string[]): strin
 };
 
 /**
- * Resolves a package the way an import from `folder` would. `createRequire` alone does not find packages that export
- * only `import`.
+ * Resolves a package like an import from `folder`. `createRequire` alone does not find a package that only exports
+ * `import`.
  */
 const resolvePackage = (name: string, folder: string): string | undefined => {
   try {

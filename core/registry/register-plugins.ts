@@ -1,4 +1,4 @@
-/** Collects and checks what plugins declare, one kind of declaration at a time. */
+/** Collects and checks everything that plugins declare: collections, routes, mounts, formats and so on. */
 import { resolve } from 'node:path';
 import type { Context, Middleware } from 'koa';
 import { serviceSchema } from '../config/schema.js';
@@ -46,7 +46,7 @@ export interface RegisteredObserver {
 
 export interface Registry {
   readonly plugins: readonly Plugin[];
-  /** Names and texts from the configuration, a plugin or the defaults, in that order of precedence. */
+  /** Set by the configuration, otherwise by a plugin, otherwise by default. */
   readonly service: ServiceInfo;
   readonly routes: readonly RegisteredRoute[];
   readonly mounts: readonly RegisteredMount[];
@@ -55,7 +55,7 @@ export interface Registry {
   readonly identities: readonly RegisteredIdentity[];
   /** Plugins that have an `open`, `close` or `onError` function. */
   readonly lifecycles: readonly RegisteredLifecycle[];
-  /** The first is JSON, the default. */
+  /** The first format is JSON, the default. */
   readonly formats: readonly Format[];
   readonly collections: ReadonlyMap<string, Collection>;
   readonly errors: ReadonlyMap<string, ErrorKind>;
@@ -63,9 +63,9 @@ export interface Registry {
 
 interface Registered {
   readonly registry: Registry;
-  /** One message per error. Each names the plugins involved. */
+  /** Each message names the plugins involved. */
   readonly errors: readonly string[];
-  /** False if errors in plugins might have kept endpoints out of the registry. */
+  /** False if an error in a plugin might have kept an endpoint out of the registry. */
   readonly isComplete: boolean;
 }
 
@@ -118,7 +118,6 @@ export const registerPlugins = (
   return { registry, errors: registration.errors, isComplete: registration.isComplete };
 };
 
-/** Drops plugins whose name is already taken by an earlier plugin. */
 const uniquePlugins = (loaded: readonly LoadedPlugin[], registration: Registration): readonly LoadedPlugin[] => {
   const byName = new Map<string, LoadedPlugin>();
   for (const entry of loaded) {

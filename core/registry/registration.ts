@@ -2,12 +2,12 @@ import type { Plugin } from '../contracts/plugin.js';
 import { OperatorError } from '../errors.js';
 import { listFrom } from './check-members.js';
 
-/** A plugin with its options. `at` is where the configuration lists it. */
+/** `at` is the place of the plugin in the configuration. */
 export interface LoadedPlugin {
   readonly plugin: Plugin;
   readonly options: unknown;
   readonly at: string;
-  /** Whether other plugins' mounts replace this plugin's mounts at the same paths. */
+  /** If true, a mount of another plugin replaces a mount of this plugin at the same path. */
   readonly isDefault?: boolean;
 }
 
@@ -15,7 +15,7 @@ export const label = (plugin: Plugin): string => `plugin "${plugin.name}" ${plug
 
 export class Registration {
   readonly errors: string[] = [];
-  /** False if errors in plugins might have kept endpoints out of the registry. */
+  /** False if an error in a plugin might have kept an endpoint out of the registry. */
   isComplete: boolean;
   readonly #owners = new Map<string, Plugin>();
 
@@ -34,7 +34,7 @@ export class Registration {
   }
 
   /**
-   * Claims a declaration that must be unique. Reports an error if a plugin has already claimed it.
+   * Reports an error if another plugin has already claimed the same declaration.
    * @param what identifies the declaration
    */
   claim(plugin: Plugin, what: string, described = what): void {
@@ -44,7 +44,8 @@ export class Registration {
   }
 
   /**
-   * Calls a plugin function that returns a list. If it throws, the error is reported and the result is an empty list.
+   * Calls a function of a plugin that returns a list. If the function throws, the error is reported and the list is
+   * empty.
    */
   listOf<T>({ plugin, at }: LoadedPlugin, name: string, declare: () => readonly T[] | undefined): readonly T[] {
     try {

@@ -1,4 +1,6 @@
-/** What the framework adds to routes: defaults, list columns, and parameters that it handles itself. */
+/**
+ * What the framework adds to routes: default settings, the columns of lists, and the parameters `format` and `as_of`.
+ */
 import type { Column, Format } from '../contracts/format.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Parameter, ResponseHeader, Route } from '../contracts/plugin.js';
@@ -10,8 +12,8 @@ export const isLimited = (route: Route): boolean => route.kind === 'data' || (ro
 export const isShared = (route: Route): boolean => route.kind === 'service' && route.sharedSeconds !== undefined;
 
 /**
- * Returns the columns of a data route whose response is `{data: [...]}`: a list of objects and no other property.
- * Returns undefined for all other routes.
+ * A data route returns a list if its response is `{data: [...]}` with objects and has no other property. Returns
+ * undefined for all other routes.
  */
 export const listColumns = (route: Route): readonly string[] | undefined => {
   const columns = Object.keys(propertiesOf(rowSchema(route)) ?? {});
@@ -27,7 +29,7 @@ const rowSchema = ({ kind, response }: Route): unknown => {
 
 const SCALARS: readonly Column['type'][] = ['string', 'date', 'date-time', 'integer', 'number', 'boolean'];
 
-/** Returns the typed columns of a list, in the same order as `listColumns`. */
+/** The columns have the same order as in `listColumns`. */
 export const typedColumns = (route: Route): readonly Column[] => {
   const known = columnsByRoute.get(route);
   if (known) return known;
@@ -47,7 +49,7 @@ export const typedColumns = (route: Route): readonly Column[] => {
 /** Computed once per route, because a table can have thousands of columns. */
 const columnsByRoute = new WeakMap<Route, readonly Column[]>();
 
-/** Returns the properties of a schema that allows only objects, otherwise undefined. */
+/** Returns undefined if the schema also allows other types than objects. */
 const propertiesOf = (schema: unknown): Readonly<Record<string, JsonSchema>> | undefined => {
   const { type, properties } = (schema ?? {}) as JsonSchema;
   return type === 'object' ? (properties as Readonly<Record<string, JsonSchema>> | undefined) : undefined;
@@ -57,7 +59,7 @@ export const declaredHeaders = (route: Route): Readonly<Record<string, ResponseH
   (route.kind === 'data' && route.response?.headers) || {};
 
 /**
- * Returns the formats of a route: all of them for a list, otherwise only JSON.
+ * Lists are available in all formats, and other responses only in JSON.
  * @param formats all formats, with JSON first
  */
 export const formatsOf = (route: Route, formats: readonly Format[]): readonly Format[] =>

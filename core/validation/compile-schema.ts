@@ -1,6 +1,6 @@
 /**
- * Compiles JSON Schema draft 2020-12 with formats. Validators collect all errors. A validator that stops at the first
- * error would nest one `if` per property, which overflows the stack at about 1,600 properties.
+ * Compiles JSON Schema draft 2020-12 with formats. Validators collect all errors: a validator that stops at the first
+ * error has one nested `if` per property, and overflows the stack at about 1,600 properties.
  */
 import { Ajv2020, type AnySchemaObject, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
 import ajvFormats from 'ajv-formats';
@@ -14,14 +14,14 @@ const defaults: Options = {
   strictTypes: false,
   strictRequired: false,
   verbose: true,
-  // `compile` validates all schemas with one compiler, because each new compiler would first have to compile the
-  // meta-schema (30 ms).
+  // `compile` validates all schemas with one compiler, because every new compiler would need 30 ms to compile the
+  // meta-schema.
   validateSchema: false,
   // Optimized code takes twice as long to compile and is no faster.
   code: { optimize: false },
 };
 
-/** Most dates in a dataset occur many times, and a cache lookup is much faster than a check. */
+/** Most dates in a dataset occur many times, and a cache lookup is much faster than the check. */
 const REPEATED_FORMATS = ['date', 'date-time'];
 const REMEMBERED = 10_000;
 
@@ -52,8 +52,8 @@ const compilerWith = (options: Options): Ajv2020 => {
 };
 
 /**
- * Property names that every object inherits, such as "constructor". Only schemas that mention one of these check for
- * own properties, because the check is slower.
+ * Every object inherits these property names, for example "constructor". Only schemas that mention one of them use the
+ * slower check for own properties.
  */
 const INHERITED = new RegExp(`"(${Object.getOwnPropertyNames(Object.prototype).join('|')})":`);
 
@@ -67,7 +67,7 @@ const compile = (schema: AnySchemaObject, options: Options): ValidateFunction =>
   return validate;
 };
 
-/** Validators by schema and options. Most parameter schemas are shared between routes. */
+/** Most parameter schemas occur in several routes, so validators are cached. */
 const compiled = new Map<string, ValidateFunction>();
 
 export const compileSchema = <T = unknown>(schema: AnySchemaObject, options: Options = {}): ValidateFunction<T> => {

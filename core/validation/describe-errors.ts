@@ -27,8 +27,8 @@ export const suggest = (name: string, names: readonly string[]): string => {
 };
 
 /**
- * Removes errors that only repeat other errors. For `anyOf` and `oneOf`, errors at deeper paths are kept. If there are
- * none, only the error of the `anyOf` or `oneOf` itself is kept.
+ * Removes errors that only repeat other errors. For `anyOf` and `oneOf`, only errors at deeper paths are kept. If there
+ * are none, the error of the `anyOf` or `oneOf` itself is kept.
  */
 const withoutEchoes = (errors: readonly ErrorObject[]): ErrorObject[] => {
   const dropped = new Set<ErrorObject>();
@@ -44,7 +44,7 @@ const withoutEchoes = (errors: readonly ErrorObject[]): ErrorObject[] => {
   return errors.filter((error) => !dropped.has(error));
 };
 
-/** Describes alternatives that differ only in required settings, such as `exactly one of "a", "b"`. */
+/** Describes alternatives that differ only in required settings, for example `exactly one of "a", "b"`. */
 const requiredChoice = ({ keyword, schema }: ErrorObject): string | undefined => {
   if (keyword !== 'oneOf' && keyword !== 'anyOf') return undefined;
   const names = (schema as JsonSchema[]).map((each) =>
@@ -89,16 +89,16 @@ const sentence = (error: ErrorObject): { path: Path; text: string } => {
   return { path: [], text: `${shown} is not allowed; it must be ${allowed}${exampleOf(schema)}` };
 };
 
-/** Describes the location of an error: the path, and the environment variable if the value comes from one. */
+/** The place of a value from the environment includes the name of the variable. */
 export const placeOf = (path: string, overrides: readonly Override[]): string => {
   const from = overrides.find((override) => isWithin(path, override.path));
   return `${path || 'the whole'}${from ? ` (from ${from.variable})` : ''}`;
 };
 
 /**
- * Returns one line per error, in the order of the schema's keywords, without duplicates.
+ * Returns one line per error, without duplicates, in the order of the keywords in the schema.
  * @param root the path of the checked value; empty for the whole document
- * @param overrides values from the environment; their errors name the variable
+ * @param overrides values from the environment; their errors contain the name of the variable
  */
 export const describeErrors = (
   errors: readonly ErrorObject[],
@@ -115,7 +115,7 @@ export const describeErrors = (
 };
 
 /**
- * Checks a module's options, and fills in the defaults of its schema in place.
+ * Checks the options of a module, and fills in the defaults of its schema in place.
  * @param path the path of the options, such as `adapter.options`
  * @returns one line per error
  */
@@ -187,7 +187,7 @@ const byType: Record<string, (schema: JsonSchema) => string> = {
   object,
 };
 
-/** Describes the allowed values, to complete "it must be ...". */
+/** Completes the sentence "it must be ...". */
 export const describeSchema = (schema: JsonSchema): string => {
   const { enum: values, const: only, type, anyOf, oneOf } = schema;
   if (Array.isArray(values)) return list(values.map((value) => JSON.stringify(value)));

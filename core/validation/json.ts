@@ -1,6 +1,6 @@
 /**
- * Checks JSON values and text, and finds syntax errors. `JSON.parse` reports their position only in some versions of
- * Node, and its messages quote the text, which might contain secrets.
+ * Checks JSON values and finds syntax errors in JSON text. `JSON.parse` reports the position of an error only in some
+ * versions of Node, and its messages quote the text, which might contain secrets.
  */
 
 export const isObject = (value: unknown): value is Record<string | number, unknown> =>
@@ -9,12 +9,12 @@ export const isObject = (value: unknown): value is Record<string | number, unkno
 export const isJsonObject = (value: unknown): value is Record<string, unknown> =>
   isObject(value) && !Array.isArray(value);
 
-/** The maximum nesting depth of objects and arrays, the same as in MongoDB. Recursive functions rely on it. */
+/** MongoDB has the same limit. Recursive functions rely on it. */
 export const MAX_DEPTH = 100;
 
 /**
- * Returns the path of the first NaN or infinite number, or undefined if there is none. JSON has neither:
- * `JSON.stringify` writes them as null, and `JSON.parse` reads 1e999 as Infinity.
+ * Returns the path of the first NaN or infinite number. JSON has neither, but `JSON.stringify` writes them as null, and
+ * `JSON.parse` reads 1e999 as Infinity.
  */
 export const nonFinitePath = (value: unknown): readonly string[] | undefined => {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : [];
@@ -50,7 +50,7 @@ export const countNames = (value: object): number => {
 };
 
 export interface JsonSize {
-  /** Whether the text is exactly one object: it starts with a brace, and nothing follows the matching one. */
+  /** True if the text starts with a brace and nothing follows the matching brace. */
   isObject: boolean;
   depth: number;
   names: number;
@@ -85,7 +85,7 @@ const skipWhitespace = (bytes: Uint8Array, from: number, end: number): number =>
   return at;
 };
 
-/** Measures UTF-8 JSON without parsing it. The counts are exact only for valid JSON. */
+/** Measures UTF-8 JSON without parsing it. The counts are exact only if the JSON is valid. */
 export const measureJson = (bytes: Uint8Array, start = 0, end = bytes.length): JsonSize => {
   const first = skipWhitespace(bytes, start, end);
   const size = { isObject: false, depth: 0, names: 0, commas: 0 };
@@ -108,7 +108,7 @@ export const measureJson = (bytes: Uint8Array, start = 0, end = bytes.length): J
 };
 
 interface JsonError {
-  /** Lines and columns start at 1. Columns are UTF-16 code units. */
+  /** Lines and columns start at 1. Columns are counted in UTF-16 code units. */
   readonly line: number;
   readonly column: number;
   readonly problem: string;
@@ -128,8 +128,8 @@ class SyntaxProblem {
 }
 
 /**
- * Checks text against RFC 8259. Also rejects more than MAX_DEPTH levels, and repeated names in an object, because
- * `JSON.parse` silently drops all but the last value.
+ * Checks text against RFC 8259. Also rejects nesting beyond MAX_DEPTH, and repeated names in an object, of which
+ * `JSON.parse` would silently keep only the last.
  */
 class SyntaxCheck {
   #at = 0;
@@ -169,7 +169,7 @@ class SyntaxCheck {
     return new SyntaxProblem(this.#at, isInside ? `expected ${what}` : `the text ends where ${what} is expected`);
   }
 
-  /** Uses two loops, because a single regular expression overflows the stack on strings of several megabytes. */
+  /** Two loops are used, because a single regular expression overflows the stack on strings of several megabytes. */
   #string(): void {
     const start = this.#at++;
     do this.#read(PLAIN);
@@ -218,7 +218,6 @@ class SyntaxCheck {
   }
 }
 
-/** Returns the first syntax error in JSON text, or undefined if there is none. */
 export const findJsonError = (text: string): JsonError | undefined => {
   try {
     new SyntaxCheck(text).run();

@@ -1,8 +1,8 @@
 import { closest, distance } from 'fastest-levenshtein';
 
 /**
- * Returns the closest candidate, ignoring case, if it differs by at most two edits or a third of its length, whichever
- * is more.
+ * Ignores case. A candidate is close enough if it differs by at most two edits or a third of its length, whichever is
+ * more.
  */
 export const nearest = (name: string, candidates: readonly string[]): string | undefined => {
   if (candidates.length === 0) return undefined;

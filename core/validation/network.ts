@@ -13,9 +13,7 @@ export const groupsOf = (address: string): number[] => {
   return [...left, ...new Array<number>(8 - left.length - right.length).fill(0), ...right];
 };
 
-/**
- * Removes the zone from an address, and converts IPv4-mapped addresses to IPv4. Returns undefined for any other text.
- */
+/** Removes the zone of an address, and converts IPv4-mapped addresses to IPv4. Returns undefined for any other text. */
 export const plainAddress = (text: string): string | undefined => {
   const address = text.trim().replace(/%.*$/, '');
   if (isIPv4(address)) return address;
@@ -49,7 +47,7 @@ const firstOf = ({ address, family, prefix }: Network): string => {
   return last === 8 ? head.join(':') : `${head.join(':')}::`;
 };
 
-/** Parses an address or a network such as `10.0.0.0/8`. IPv4-mapped networks become IPv4 networks. */
+/** Parses an address or a network, such as `10.0.0.0/8`. IPv4-mapped networks become IPv4 networks. */
 const parseNetwork = (text: string): Network | undefined => {
   const [, written = '', length] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const address = plainAddress(written);
@@ -62,7 +60,7 @@ const parseNetwork = (text: string): Network | undefined => {
   return { address, family: isV4 ? 'ipv4' : 'ipv6', prefix };
 };
 
-/** Returns why a network is invalid, worded to follow it in a message, or undefined if it is valid. */
+/** Returns a clause that explains why the network is invalid, or undefined if it is valid. */
 export const networkError = (text: string): string | undefined => {
   const network = parseNetwork(text);
   if (!network) return 'it must be an address or a network, such as "10.0.0.0/8" or "fd00::/8"';
@@ -77,8 +75,8 @@ export const networkError = (text: string): string | undefined => {
 const same = (a: string, b: string): boolean => groupsOf(a).join() === groupsOf(b).join();
 
 /**
- * Returns a function that checks whether an address (as returned by `plainAddress`) is in any of the networks.
  * @param networks valid networks
+ * @returns a function that takes an address as returned by `plainAddress`
  */
 export const inNetworks = (networks: readonly string[]): ((address: string) => boolean) => {
   const list = new BlockList();

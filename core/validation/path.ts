@@ -1,8 +1,8 @@
-/** Paths to values in a document. The text form is, for example, `plugins[0].options.path`. */
+/** Paths to values in a document. As text, a path is for example `plugins[0].options.path`. */
 
 export type Path = readonly (string | number)[];
 
-/** @param root the text form of the path to prepend */
+/** @param root a path in text form, which is prepended */
 export const formatPath = (path: Path, root = ''): string =>
   path.reduce<string>((text, segment) => {
     if (typeof segment === 'number') return `${text}[${segment}]`;
@@ -10,7 +10,7 @@ export const formatPath = (path: Path, root = ''): string =>
     return text === '' ? segment : `${text}.${segment}`;
   }, root);
 
-/** Whether a path in text form equals `outer` or is inside it. */
+/** Returns true if `path` equals `outer` or is inside it. */
 export const isWithin = (path: string, outer: string): boolean =>
   path === outer || path.startsWith(`${outer}.`) || path.startsWith(`${outer}[`);
 

@@ -1,20 +1,20 @@
-/** Masks secrets before output: values marked `x-secret`, and passwords in URLs. */
+/** Masks secrets in output: values that a schema marks with `x-secret`, and passwords in URLs. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import { isObject } from './json.js';
 
 const MASK = '***';
 
-/** Advice for a URL that cannot be parsed. The cause is usually an unescaped character in the password. */
+/** Advice for a URL that cannot be parsed, usually because the password contains an unescaped character. */
 export const ENCODE_CREDENTIALS =
   'percent-encode special characters in the user name and the password: @ is %40, : is %3A, / is %2F';
 
 const SECRET_NAME = /pass(word|phrase)?$|secret|token|credential|pepper|(api|private|access)_?key$/i;
 
-/** Greedy up to the last `@`, so that a password containing an unescaped `@` or `/` is masked completely. */
+/** Masks up to the last `@`, in case the password contains an unescaped `@` or `/`. */
 export const maskUrlPasswords = (text: string): string =>
   text.replace(/([a-z][a-z0-9+.-]*:\/\/[^\s:@/]*):\S*@/gi, `$1:${MASK}@`);
 
-/** Keeps the scheme and hosts of a secret URL, because operators need to see them. */
+/** Keeps the scheme and the hosts of a secret URL, because operators need to see them. */
 const maskSecret = (value: unknown): unknown => {
   if (value === null || value === undefined || value === '') return value;
   const url = typeof value === 'string' ? /^([a-z][a-z0-9+.-]*:\/\/)(.*@)?([^/?#@]*)(.*)$/is.exec(value) : null;
@@ -30,8 +30,8 @@ const childSchema = (schema: JsonSchema | undefined, name: string): JsonSchema |
 };
 
 /**
- * Returns a copy with secrets masked: values that the schema marks as secret, values with secret-looking names if there
- * is no schema, and passwords in URLs.
+ * Returns a copy in which secrets are masked: values that the schema marks as secret, and passwords in URLs. Without a
+ * schema, secrets are recognised by name.
  */
 export const maskBySchema = (value: unknown, schema: JsonSchema | undefined, name = ''): unknown => {
   if (schema?.['x-secret'] === true) return maskSecret(value);
@@ -45,6 +45,6 @@ export const maskBySchema = (value: unknown, schema: JsonSchema | undefined, nam
   );
 };
 
-/** Whether any part of the schema is marked as secret. If so, an invalid value might itself be the secret. */
+/** If a part of the schema is marked as secret, an invalid value might itself be the secret. */
 export const holdsSecret = (schema: unknown): boolean =>
   isObject(schema) && (schema['x-secret'] === true || Object.values(schema).some(holdsSecret));
