@@ -6,7 +6,7 @@ import { Tiers } from '../config/tiers.js';
 import type { Logger } from '../contracts/runtime.js';
 import { isObject } from '../validation/json.js';
 
-/** TIER stands for any tier name. Keys are not listed, because a key change takes effect without a reload. */
+/** TIER is a placeholder for any tier name. Keys are not listed, because a key change takes effect without a reload. */
 export const RELOADED = [
   'log.level',
   'limits.requestsPerMinute',

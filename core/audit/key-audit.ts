@@ -132,8 +132,8 @@ const follow = (record: KeyRecord, differing: number, { action, changes, fingerp
 };
 
 /**
- * Finds the keys whose records might differ from the audit. To save memory, only their entries are kept, and those of
- * the most recently changed key.
+ * Finds the keys whose records might differ from the audit. To save memory, only the entries of these keys and of the most
+ * recently changed key are kept.
  * @param read reads the audit; called once or twice
  */
 export const entriesInDoubt = async (

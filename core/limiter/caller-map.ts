@@ -1,16 +1,16 @@
 import { LruMap } from '../util/lru-map.js';
 
 /**
- * Minimum number of addresses that each process, and also Redis, remembers. A client that wants its own address to be
- * forgotten would need this many other addresses, which cost more than a fresh limit is worth.
+ * Each process, and also Redis, remembers at least this many addresses. A client could make the service forget its
+ * address only by sending requests from this many others, which costs more than a fresh limit is worth.
  */
 export const MOST_ADDRESSES = 10_000;
 
 export const isAddress = (caller: string): boolean => caller.startsWith('ip:');
 
 /**
- * Stores a state for each caller and drops idle callers. At most twice `mostAddresses` addresses are kept. The
- * number of other callers is not limited, because clients cannot create keys or identities.
+ * Stores a state for each caller and drops idle callers. At most twice `mostAddresses` addresses are kept. The number
+ * of other callers has no limit, because clients cannot create keys or identities.
  */
 export class CallerMap<State> {
   readonly #keys: LruMap<string, State>;

@@ -5,21 +5,21 @@ import type { SlidingWindow } from './window.js';
 
 export type Settle = (decision: Decision | Promise<never>) => void;
 
-/** Prefetched permits from one bucket. Redis has already counted them. */
+/** Permits for later requests in the same bucket. Redis has already counted them. */
 export interface PrefetchedPermits {
   count: number;
-  /** End of the bucket, in microseconds of Redis's clock. */
+  /** In microseconds of Redis's clock. */
   readonly bucketEnd: number;
-  /** When the permits expire, in milliseconds of the monotonic clock. Never later than `bucketEnd`. */
+  /** In milliseconds of the monotonic clock. Never later than `bucketEnd`. */
   readonly expiresAt: number;
 }
 
-/** Shared by all callers without permits to return, to avoid allocating an array for each. */
+/** Shared by all callers without permits to return, so that no array is allocated for each of them. */
 export const NOTHING_RETURNED: readonly Returned[] = [];
 
 /**
- * A replica's state for one caller. It is a single object because, with many callers, each additional object costs a
- * CPU cache miss.
+ * What a replica knows about one caller. With many callers, each additional object would cost a CPU cache miss, so
+ * there is only one.
  */
 export class CallerState {
   limit = 0;
@@ -27,13 +27,13 @@ export class CallerState {
   /** Undefined until the caller has quotas. */
   usage: UsageCounter | undefined = undefined;
   prefetched: PrefetchedPermits | undefined = undefined;
-  /** Unused permits to return with the next call. */
+  /** Unused permits, which the next call returns. */
   returned = NOTHING_RETURNED;
   /** Requests that wait for the next call. Undefined if the caller is not queued. */
   waiting: Settle[] | undefined = undefined;
-  /** Number of permits left in Redis, as of its last reply. */
+  /** Permits left in Redis according to its last reply. */
   remaining = 0;
-  /** When another permit becomes free, in monotonic milliseconds. */
+  /** The time at which another permit becomes free, in monotonic milliseconds. */
   resetAt = 0;
   /** Requests before this time, in monotonic milliseconds, are rejected without a call. */
   rejectUntil = 0;
@@ -49,12 +49,12 @@ export class CallerState {
   ) {}
 }
 
-/** A caller in a batch, with the limit and quotas that applied when the batch was sent. */
+/** The limit and the quotas are those at the time when the batch was sent. */
 export interface Entry {
   readonly caller: CallerState;
   readonly limit: number;
   readonly quotas?: Quotas | undefined;
-  /** Number of permits to request. 0 if the call only reports. */
+  /** 0 if the call only reports. */
   readonly permits: number;
   /** Requests that wait for the reply. */
   readonly waiting: readonly Settle[];

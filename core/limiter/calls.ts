@@ -1,4 +1,4 @@
-/** Calls `decide.lua`: encodes its argument, decodes its reply, and fails calls that take too long. */
+/** Calls `decide.lua`: encodes its argument, decodes its reply, and applies a timeout. */
 import type { Quotas } from '../contracts/limiter.js';
 import type { Clock } from '../contracts/runtime.js';
 import type { RedisClient, RedisConnection } from '../redis/connection.js';
@@ -16,58 +16,65 @@ export interface UsageReport {
   /** An integer below 2^32. */
   readonly counterId: number;
   readonly quotas: Quotas;
-  /** New values for the counter in Redis. `requests` is undefined if Redis already has the correct number. */
+  /** `requests` is undefined if Redis already has the correct number. */
   readonly days: readonly { readonly day: number; readonly requests: number | undefined; readonly refused: number }[];
 }
 
 export interface Ask {
   readonly caller: string;
   readonly limit: number;
-  /** Number of permits to request. 0 if the call only reports. */
+  /** 0 if the call only reports. */
   readonly permits: number;
-  /** Set for a resync: everything that this replica admitted within the window. Replaces the count in Redis. */
+  /**
+   * Set for a resync. Contains everything that this replica has admitted within the window, and replaces the count in
+   * Redis.
+   */
   readonly resync?: readonly Admitted[] | undefined;
-  /** Never used together with `resync`, which reports only used permits. */
+  /** Not set for a resync, which reports only used permits. */
   readonly returned?: readonly Returned[] | undefined;
   readonly usage?: UsageReport | undefined;
 }
 
-/** A batch of callers. Each caller appears only once. */
 export interface Call {
-  /** Increases with each call from a replica. */
+  /** Increases with each call of a replica. */
   readonly number: number;
-  /** Number of a call that Redis must already have applied. Otherwise Redis has lost data and rejects this call. */
+  /**
+   * The number of a call that Redis must have applied already. If Redis has not, it has lost data, and rejects this
+   * call.
+   */
   readonly previous: number;
   readonly asks: readonly Ask[];
 }
 
 export interface Grant {
   readonly permits: number;
-  /** Number of further permits that Redis would grant now. */
+  /** The number of further permits that Redis would grant now. */
   readonly remaining: number;
   /** Milliseconds until another permit becomes free. 0 if the window is empty. */
   readonly resetMs: number;
-  /** Usage on the bucket's day and in its month. Undefined if the call reported no usage. */
+  /** Usage on the day of the bucket, and in its month. Undefined if the call reported no usage. */
   readonly used: Used | undefined;
 }
 
 export interface AppliedReply {
   readonly applied: true;
-  /** In the order of the asks. */
+  /** In the same order as `asks`. */
   readonly grants: readonly Grant[];
   /** End of the current bucket, in microseconds of Redis's clock. */
   readonly bucketEnd: number;
-  /** Milliseconds until the end of the current bucket. */
+  /** Milliseconds until the current bucket ends. */
   readonly bucketMs: number;
 }
 
-/** If `applied` is false, the call has changed nothing, and `last` is the number of the replica's last applied call. */
+/**
+ * If `applied` is false, the call has changed nothing. `last` is then the number of this replica's last applied call.
+ */
 export type Reply = AppliedReply | { readonly applied: false; readonly last: number };
 
 export interface Target {
   readonly redis: RedisClient;
   readonly key: string;
-  /** A random integer below 2^32, chosen each time a replica starts. */
+  /** A random integer below 2^32, which a replica chooses each time it starts. */
   readonly replica: number;
   readonly script: DecideScript;
 }
@@ -78,8 +85,8 @@ const listFor = <T>(asks: readonly Ask[]): (T | false)[] => Array<T | false>(ask
 
 /**
  * Encodes the argument of `decide.lua`, which documents the names. The argument is a single JSON text, because each
- * additional argument of a command is expensive. It has one list per property, because a list of objects would cost
- * Redis more.
+ * additional argument of a command is expensive. Each property is a list with one item per caller, because a list of
+ * objects would cost Redis more.
  */
 const encode = (replica: number, { number, previous, asks }: Call): string => {
   const [fields, limits, permits]: [string[], number[], number[]] = [[], [], []];
@@ -89,7 +96,7 @@ const encode = (replica: number, { number, previous, asks }: Call): string => {
   let usageDays: (UsageReport['days'] | false)[] | undefined;
   for (let i = 0; i < asks.length; i++) {
     const { caller, limit, permits: asked, resync, returned, usage } = asks[i] as Ask;
-    // The id of a key can contain a lone surrogate, which would make the whole call fail.
+    // A key id can contain a lone surrogate, which would make the whole call fail.
     fields.push(caller.toWellFormed());
     limits.push(limit);
     permits.push(asked);
@@ -137,8 +144,7 @@ const decode = (reply: Buffer, { asks }: Call, bucketMicros: number): Reply => {
 };
 
 /**
- * Returns the hashes that a call needs. Most calls need only one, which matters because a cluster rejects multi-key
- * calls while their keys are being migrated.
+ * Most calls need only one hash. This matters because a cluster rejects calls with several keys while it migrates them.
  */
 const hashesFor = (key: string, asks: readonly Ask[]): readonly string[] =>
   asks.some(({ caller }) => isAddress(caller)) ? hashesOf(key) : [key];
@@ -150,7 +156,7 @@ export const decide = async ({ redis, key, replica, script }: Target, call: Call
 
 let checks = 0;
 
-/** Runs the script, and the commands that only some calls run, on temporary hashes. */
+/** Runs the script on temporary hashes, and also the commands that only some calls use. */
 export const checkScript = async (target: Target): Promise<void> => {
   const key = `${target.key}:check-${target.replica}-${++checks}`;
   await decide({ ...target, key }, { number: 1, previous: 0, asks: [{ caller: 'ip:check', limit: 1, permits: 1 }] });
@@ -174,13 +180,13 @@ interface CallsOptions<Batch> {
   readonly redis: Pick<RedisConnection, 'timeoutMs' | 'durations'>;
   readonly clock: Clock;
   readonly onReply: (sent: Sent<Batch>, reply: Reply) => void;
-  /** Called if the call failed or timed out. Later replies to the call are ignored. */
+  /** Called if the call failed or timed out. A later reply is ignored. */
   readonly onFailure: (sent: Sent<Batch>, error: unknown) => void;
 }
 
 /**
- * Sends calls and applies their timeout. A single timer serves all calls, because a timer per call would cost as much
- * as the rest of the call.
+ * Sends calls and applies their timeout. All calls share one timer, because a timer per call would cost as much as the
+ * rest of the call.
  */
 export class CallsInFlight<Batch> {
   readonly #options: CallsOptions<Batch>;
@@ -216,7 +222,8 @@ export class CallsInFlight<Batch> {
     } = this.#options;
     const now = clock.monotonic();
     const late = [...this.#calls].filter(({ sentAt }) => now - sentAt >= timeoutMs);
-    // After a long event loop turn, timers run before received data is read, so read the replies first.
+    // After a long event loop turn, timers run before received data is read. `setImmediate` gives replies a chance
+    // first.
     setImmediate(() => {
       for (const sent of late) this.#fail(sent, new Error(`There was no response within ${timeoutMs} ms.`));
       const [oldest] = this.#calls;

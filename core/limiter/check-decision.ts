@@ -1,5 +1,5 @@
 /**
- * Checks the decisions of limiters passed by embedding programs, because invalid decisions would lead to invalid
+ * Checks the decisions of limiters that embedding programs provide, because an invalid decision would result in invalid
  * headers.
  */
 import type { Decision, Limiter, Quotas } from '../contracts/limiter.js';
@@ -8,7 +8,7 @@ import { MemoryLimiter } from './memory-limiter.js';
 import { RedisLimiter } from './redis-limiter.js';
 import { WorkerLimiter } from './worker-limiter.js';
 
-/** Built-in limiters. Their decisions are not checked, to avoid the cost on every request. */
+/** The decisions of built-in limiters are not checked, which saves time on every request. */
 const OWN: readonly unknown[] = [MemoryLimiter, RedisLimiter, WorkerLimiter];
 
 type Check = readonly [expected: string, isValid: (value: unknown) => boolean];
@@ -53,8 +53,8 @@ const decisionErrors = (decision: unknown): string[] => {
 type Take = (caller: string, limit: number, quotas?: Quotas) => Decision | Promise<Decision>;
 
 /**
- * Wraps the limiter's `take`. The returned function throws or rejects with an Error if a decision is invalid. The
- * message names the limiter and the invalid members.
+ * Wraps the `take` method of a limiter. If a decision is invalid, the wrapper throws or rejects with an Error that
+ * names the limiter and the invalid members.
  */
 export const checkedTake = (limiter: Limiter): Take => {
   const take: Take = limiter.take.bind(limiter);
@@ -66,7 +66,7 @@ export const checkedTake = (limiter: Limiter): Take => {
   };
   return (...args) => {
     const decision = take(...args);
-    // Recognises promises by `then`, because they might come from another realm or library.
+    // A promise might come from another realm or library, so `instanceof` would not work.
     const isPromise = typeof (decision as Partial<Promise<Decision>> | undefined)?.then === 'function';
     return isPromise ? Promise.resolve(decision).then(check) : check(decision as Decision);
   };

@@ -28,7 +28,7 @@
 local partition, recent, earlier = KEYS[1], KEYS[2], KEYS[3]
 -- Twice the time for which fields are needed.
 local TIME_TO_LIVE_MS = math.ceil(2 * KEPT / 1000)
--- Maximum number of fields that a sweep reads. Reading this many takes about 10 ms.
+-- A sweep reads at most this many fields, which takes about 10 ms.
 local MOST_SWEPT = 20000
 
 local call = cjson.decode(ARGV[1])
@@ -45,14 +45,14 @@ for i = 1, counters and callers or 0 do
 end
 local values = redis.call('HMGET', partition, unpack(fields))
 
--- Rejects the call if it arrived late or twice, or if it shows that this server has lost earlier calls.
+-- Rejects the call if it arrived late or twice, or if this server has lost earlier calls.
 local applied = values[replicaAt] and unpackAt('>I7', values[replicaAt], 8) or 0
 if applied >= call.number or applied < call.previous then
   return pack('>Bd', 0, applied)
 end
 
--- `written` holds the arguments of HMSET. addresses[i] is true if field i belongs to an address. moved[i] is the value
--- of field i if it must be copied from `earlier` to `recent`.
+-- `written` contains the arguments of HMSET. addresses[i] is true if field i belongs to an address. moved[i] is the
+-- value of field i if that value must be copied from `earlier` to `recent`.
 local written, writtenAddresses = { fields[replicaAt], pack('>I7I7', now, call.number) }, nil
 local addresses, moved, createdAt
 if recent then
@@ -78,13 +78,13 @@ if recent then
   end
 end
 
--- No valid bucket ends later than this, because prefetched permits are used within one bucket length. Buckets that end
--- later were written before the clock was set back.
+-- No valid bucket ends later than this, because prefetched permits are used within one bucket length. A bucket that
+-- ends later was written before the clock was set back.
 local latestEnd = thisEnd + BUCKET
 local asked, resyncs, returns, usageDays = call.permits, call.resyncs, call.returns, call.usageDays
 local reply, size = { now }, 1
 
--- Why the permits in a window never exceed the limit: a permit is granted only if `total` is below the limit, and then
+-- The permits in a window never exceed the limit: a permit is granted only if `total` is below the limit, and then
 -- counts towards `total`. It leaves `total` one window after the end of its bucket, so never too early.
 for i = 1, callers do
   local limit, permits, resync, returned = limits[i], asked[i], resyncs and resyncs[i], returns and returns[i]
@@ -138,7 +138,7 @@ for i = 1, callers do
   end
 end
 
--- Once per bucket, deletes some of the fields that are no longer used. A full pass over all fields takes half a window.
+-- Once per bucket, deletes some of the fields that are no longer used. Reading all fields takes half a window.
 local swept = values[sweepAt]
 local isSweepDue = not swept or math.abs(now - unpackAt('>I7', swept)) >= BUCKET
 if isSweepDue then
@@ -149,7 +149,8 @@ if isSweepDue then
     local field, value = scanned[2][i], scanned[2][i + 1]
     local at, span = 1, KEPT
     if sub(field, 1, 8) == 'replica:' then
-      -- Replicas refer to a call as `previous` for up to one window and one bucket, or two days if usage is counted.
+      -- A replica can refer to a call as `previous` for up to one window and one bucket, or for two days if usage is
+      -- counted.
       span = COUNTS_USAGE and 3 * DAY or 2 * WINDOW
     elseif field ~= '' and sub(field, 1, 6) ~= 'usage:' then
       at, span = #value - TAIL_BYTES + 1, WINDOW + BUCKET

@@ -1,6 +1,6 @@
 /**
- * Turns grants from Redis into decisions, and stores what each reply implies for later requests. Permits are prefetched
- * for active callers, so that most of their requests need no call.
+ * Turns grants from Redis into decisions, and remembers what each reply means for later requests. Permits are
+ * prefetched for active callers, so that most of their requests need no call.
  */
 import type { Decision } from '../contracts/limiter.js';
 import type { Clock } from '../contracts/runtime.js';
@@ -9,14 +9,14 @@ import type { AppliedReply, Grant } from './calls.js';
 import { dayOf, dayOfBucket, quotaLeft, quotaStates } from './quotas.js';
 import type { PartitionSync } from './resync.js';
 
-/** Times in monotonic milliseconds. Redis read its clock in between. */
+/** In monotonic milliseconds. Redis read its clock at some time in between. */
 interface CallTimes {
   readonly sentAt: number;
   readonly receivedAt: number;
 }
 
 export class Decisions {
-  /** Redis's clock, in milliseconds since 1970, minus the monotonic clock. Undefined until the first reply. */
+  /** Redis's clock in milliseconds since 1970, minus the monotonic clock. Undefined until the first reply. */
   #clockOffset: number | undefined;
 
   constructor(
@@ -26,14 +26,14 @@ export class Decisions {
   ) {}
 
   /**
-   * Returns the time on Redis's clock, in milliseconds since 1970. Redis's clock determines when a day starts. Until
-   * the first reply, the local clock is used instead.
+   * Returns the time in milliseconds since 1970. Redis's clock determines when a day starts, but until the first reply,
+   * only the local clock is available.
    */
   redisTime(now: number): number {
     return this.#clockOffset === undefined ? this.clock.now() : now + this.#clockOffset;
   }
 
-  /** @param time the time on Redis's clock, in milliseconds since 1970 */
+  /** @param time on Redis's clock, in milliseconds since 1970 */
   quotas({ usage, prefetched, quotas }: CallerState, time: number): Decision['quotas'] {
     if (!usage || !quotas) return undefined;
     const { day, month } = usage.used(dayOf(time));
@@ -42,8 +42,8 @@ export class Decisions {
   }
 
   /**
-   * Allows a request with a prefetched permit, or returns undefined if there is none. Expired permits are marked to be
-   * returned.
+   * Allows a request if there is a prefetched permit, otherwise returns undefined. Expired permits will be returned to
+   * Redis.
    */
   allowPrefetched(caller: CallerState, now: number): Decision | undefined {
     const { prefetched } = caller;
@@ -81,7 +81,7 @@ export class Decisions {
     }
   }
 
-  /** Settles a caller's waiting requests. Surplus permits in the grant become prefetched permits. */
+  /** If the grant contains more permits than requests are waiting, the rest become prefetched permits. */
   #settleEntry(entry: Entry, grant: Grant, { bucketEnd, bucketMs }: AppliedReply, times: CallTimes): void {
     const { caller, limit, waiting } = entry;
     const { usage } = caller;
@@ -114,7 +114,7 @@ export class Decisions {
     const left = quotas && used ? quotaLeft(quotas, used) : Number.POSITIVE_INFINITY;
     caller.remaining = Math.min(remaining, left);
     // `resetAt` is measured from the arrival of the reply, so that a request sent at that time is allowed.
-    // `rejectUntil` is measured from when the call was sent, so that no request that Redis would allow is rejected.
+    // `rejectUntil` is measured from the start of the call, so that no request is rejected that Redis would allow.
     caller.resetAt = receivedAt + resetMs;
     if (caller.remaining > 0 || caller.prefetched) this.#serveWaiting(caller, receivedAt);
     else if (left === 0) caller.rejectUntil = sentAt + bucketMs;
@@ -132,29 +132,29 @@ export const withQuotas = (decision: Decision, quotas: Decision['quotas']): Deci
   quotas ? { ...decision, quotas } : decision;
 
 /**
- * A call prefetches enough permits for this many buckets. On average, half a bucket is left when a call is sent. With
- * three times that amount, most callers need one call per bucket, and unused permits are returned with the next call at
- * no extra cost.
+ * The number of permits to prefetch, in buckets. On average, half a bucket is left when a call is sent. With three
+ * times as many permits, most callers need one call per bucket, and returning unused permits with the next call costs
+ * nothing.
  */
 const PREFETCHED_BUCKETS = 3 / 2;
 /**
- * Minimum number of permits to prefetch. A single permit is seldom used before it expires, and returning it costs a
+ * Prefetching fewer permits does not pay: a single permit is seldom used before it expires, and returning it costs a
  * call.
  */
 const FEWEST = 2;
 /**
- * Maximum fraction of the remaining permits to prefetch. Other replicas cannot use these permits until they are
+ * At most this fraction of the remaining permits is prefetched, because other replicas cannot use them until they are
  * returned.
  */
 const MOST_OF_REMAINING = 1 / 64;
 
-/** Whether permits are prefetched for callers with this limit. If so, other replicas can return permits at any time. */
+/** If permits are prefetched, other replicas can return some at any time. */
 const mayPrefetch = (limit: number): boolean => limit * MOST_OF_REMAINING >= FEWEST;
 
 /**
- * Returns the number of permits to prefetch with a call for `waiting` requests. The expected demand is the number of
- * requests in the previous bucket. If only one request is waiting, the current bucket counts too. Several requests at
- * once might be a burst that is already over, so the current bucket would then overestimate the demand.
+ * Returns how many permits to prefetch with a call for `waiting` requests. The expected demand is the number of
+ * requests in the previous bucket. If only one request is waiting, the current bucket counts as well. If several are
+ * waiting, they might be a burst that is already over, and the current bucket would overestimate the demand.
  */
 export const prefetchCount = (
   { window, remaining }: CallerState,
@@ -170,13 +170,13 @@ export const prefetchCount = (
   return count >= FEWEST ? count : 0;
 };
 
-/** Marks unused prefetched permits to be returned with the next call. */
+/** The next call returns these permits to Redis. */
 export const returnPrefetched = (caller: CallerState): void => {
   if (caller.prefetched) caller.returned = [...caller.returned, caller.prefetched];
   caller.prefetched = undefined;
 };
 
-/** Adds permits from a reply. Existing permits are kept if they belong to the same bucket, and otherwise returned. */
+/** Adds the permits from a reply. Existing permits of another bucket are returned. */
 export const addPrefetched = (caller: CallerState, added: PrefetchedPermits): void => {
   const { prefetched } = caller;
   if (prefetched?.bucketEnd === added.bucketEnd) {

@@ -23,14 +23,14 @@ interface LocalLimitsOptions {
   readonly outagePolicy: OutagePolicy;
   readonly replicas: number;
   readonly windowMs: number;
-  /** When this replica started, in monotonic milliseconds. */
+  /** The start of this replica, in monotonic milliseconds. */
   readonly startedAt: number;
 }
 
 interface Share {
   /** The full local share. */
   readonly whole: number;
-  /** The part of the share that is currently available. */
+  /** The part of the share that is available now. */
   readonly permits: number;
   /** Milliseconds until the share grows by another permit. 0 if it is complete. */
   readonly growsInMs: number;
@@ -43,7 +43,7 @@ export class LocalLimits {
     this.#options = options;
   }
 
-  /** Decides a request. If the request is allowed, the caller needs a resync, because Redis does not know about it. */
+  /** Redis does not know about a request that is allowed here, so the caller then needs a resync. */
   decide({ decisions, sync }: Partition, caller: CallerState, now: number): Decision | Promise<never> {
     const { outagePolicy } = this.#options;
     if (outagePolicy === 'closed') return Promise.reject(new LimiterUnavailable(OUTAGE_MESSAGES.closed));
@@ -56,7 +56,7 @@ export class LocalLimits {
         : this.#decideByShare(caller, now, today);
     if (!decision.allowed) usage?.addRejected(today, 1);
     else if (usage) usage.addLocal(today);
-    // With the outage policy `open`, allowed requests need to be reported only if usage is counted.
+    // With the policy `open`, allowed requests need to be reported only if usage is counted.
     if (decision.allowed && (usage || outagePolicy === 'local')) sync.requireResync(caller);
     return withQuotas(decision, decisions.quotas(caller, time));
   }
@@ -66,14 +66,15 @@ export class LocalLimits {
     const share = this.#share(limit, now);
     const hasQuota = !usage || !quotas || usage.hasLocalShare(quotas, today, replicas);
     const { allowed, remaining, resetMs } = window.take(now, share.permits, hasQuota);
-    // Report the share as the limit, because this replica also rejects requests that the full limit would allow.
+    // The decision contains the share as the limit, because this replica also rejects requests that the full limit
+    // would allow.
     if (allowed) return { allowed, limit: share.whole, remaining, resetMs };
     return { allowed, limit: share.whole, remaining: 0, resetMs: Math.max(resetMs, share.growsInMs) };
   }
 
   /**
    * Returns the local share of a limit. A replica that has just started does not know how many requests were admitted
-   * before, so its share grows evenly from 0 to its full size during the first window. Even a replica that restarts
+   * before. Therefore, its share grows from 0 to its full size during the first window. Even a replica that restarts
    * often then admits at most one full share per window.
    */
   #share(limit: number, now: number): Share {

@@ -1,4 +1,4 @@
-/** Limiter for a single process. It decides immediately, using exact sliding windows in memory. */
+/** Limits callers within a single process. Decisions are immediate and use exact sliding windows in memory. */
 import { type DayUsage, type Decision, type Limiter, type Quotas, WINDOW_MS } from '../contracts/limiter.js';
 import { type Clock, type Health, systemClock } from '../contracts/runtime.js';
 import { CallerMap } from './caller-map.js';
@@ -6,8 +6,8 @@ import { DAY_MS, dayOf, KEPT_DAYS, quotaLeft, quotaStates, UsageByDay, usageRepo
 import { SlidingWindow } from './window.js';
 
 /**
- * A request leaves the window exactly 60 seconds after it was admitted. A caller's window is dropped after 60 to 120
- * seconds without a request.
+ * A request leaves the window exactly 60 seconds after it was admitted. The window of an idle caller is dropped after
+ * 60 to 120 seconds.
  */
 export class MemoryLimiter implements Limiter {
   readonly #clock: Clock;

@@ -15,19 +15,19 @@ interface PartitionOptions {
   readonly countsUsage: boolean;
   readonly redis: Pick<RedisConnection, 'timeoutMs' | 'durations'>;
   readonly clock: Clock;
-  /** While this returns true, no calls are sent. */
+  /** No calls are sent while this returns true. */
   readonly isUnreachable: () => boolean;
   readonly onFailure: (partition: Partition, error: unknown) => void;
   readonly onDataLoss: () => void;
   readonly decideLocally: (partition: Partition, caller: CallerState) => Decision | Promise<never>;
 }
 
-/** Maximum number of callers per call. Limits the time for which one call blocks Redis. */
+/** Limits the number of callers in a call, and thereby the time for which the call blocks Redis. */
 const LARGEST_BATCH = 200;
 /** When this many calls are in flight, further requests wait for a reply. */
 const CALLS_IN_FLIGHT = 2;
 /**
- * A batch of at least this many callers is split into two calls, so that Redis can process the second half while this
+ * From this number of callers on, a batch is split into two calls. Redis can then process the second half while this
  * process sends the responses for the first half.
  */
 const SPLIT_FROM = 20;
@@ -35,8 +35,8 @@ const SPLIT_FROM = 20;
 const NONE: Settle[] = [];
 
 /**
- * A replica's side of one partition. During each event loop turn, collects the callers that need permits, and then
- * requests the permits from Redis in one call.
+ * The connection of a replica to one partition. Collects the callers that need permits during each event loop turn, and
+ * requests these permits from Redis in one call.
  */
 export class Partition {
   readonly #options: PartitionOptions;
@@ -47,7 +47,7 @@ export class Partition {
   readonly decisions: Decisions;
   #queue: CallerState[] = [];
   #isScheduled = false;
-  /** Callers for the timer to check, because they might have expired permits or unreported rejections. */
+  /** Callers that might have expired permits or unreported rejections. A timer checks them. */
   readonly #unreported = new Set<CallerState>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -85,13 +85,13 @@ export class Partition {
     return new CallerState(name, window, this.sync.epoch);
   }
 
-  /** Sends an empty call if none was sent for `idleMs`. The reply shows whether Redis has lost data. */
+  /** Sends an empty call if there was no call for `idleMs`. The reply shows whether Redis has lost data. */
   checkForDataLoss(now: number, idleMs: number): void {
     if (!this.isBusy && this.sync.mayHaveLostData(now, idleMs)) this.#send([]);
   }
 
   /**
-   * Changes a caller's limit. The last reply and any prefetched permits belong to the old limit, so the reply is
+   * Changes the limit of a caller. The last reply and any prefetched permits belong to the old limit, so the reply is
    * discarded and the permits are returned.
    */
   changeLimit(caller: CallerState, limit: number, quotas: Quotas | undefined): void {
@@ -128,7 +128,7 @@ export class Partition {
     }
   }
 
-  /** Marks all prefetched permits to be returned with the next call. */
+  /** Prefetched permits are returned with the next call. */
   returnAll(): void {
     clearTimeout(this.#timer);
     for (const caller of this.#unreported) returnPrefetched(caller);
@@ -140,7 +140,7 @@ export class Partition {
     this.#queue.push(caller);
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    // Runs at the end of this event loop turn, so that the batch includes all requests that arrive during the turn.
+    // This runs at the end of the event loop turn, so that the batch includes all requests that arrive during the turn.
     setImmediate(() => {
       this.#isScheduled = false;
       this.#sendBatches();
@@ -156,7 +156,7 @@ export class Partition {
       const batch: Entry[] = [];
       for (const caller of this.#queue.splice(0, most)) {
         const entry = this.#dequeue(caller, now);
-        // Prefetched permits might have served all of the caller's requests in the meantime.
+        // Prefetched permits might have served all requests of this caller in the meantime.
         if (entry.waiting.length > 0 || this.sync.needsCall(caller)) batch.push(entry);
       }
       if (this.#options.isUnreachable()) this.#settleAllLocally(batch);
@@ -208,7 +208,7 @@ export class Partition {
     this.#timer ??= setTimeout(this.#reportUnreported, this.#bucketMs).unref();
   }
 
-  /** Reports rejections, and returns expired permits, for callers that have stopped sending requests. */
+  /** Reports rejections and returns expired permits of callers that no longer send requests. */
   readonly #reportUnreported = (): void => {
     const now = this.#clock.monotonic();
     for (const caller of this.#unreported) {

@@ -10,15 +10,15 @@
 local USAGE_HEAD_BYTES, DAY_BYTES, COUNTER_BYTES = 11, 14, 18
 local max, floor = math.max, math.floor
 
--- Returns the UTC day that a moment counts towards: the day of its bucket, because prefetched permits can be used until
--- the end of their bucket.
+-- Returns the UTC day to which a moment counts: the day of its bucket, because prefetched permits can be used until
+-- their bucket ends.
 local function dayOf(moment)
   return floor((bucketEnd(moment) - 1) / DAY)
 end
 
--- Returns the first day of a day's month. The calendar repeats every 400 years, or 146,097 days. In this function,
--- years start on 1 March, so that a leap day is the last day of its year. There are 719,468 days from 0000-03-01 to
--- 1970-01-01.
+-- Returns the first day of the month that contains a day. The calendar repeats every 400 years, or 146,097 days. In
+-- this function, years start on 1 March, so that a leap day is the last day of its year. There are 719,468 days from
+-- 0000-03-01 to 1970-01-01.
 local function monthStart(day)
   local inEra = (day + 719468) % 146097
   local year = floor((inEra - floor(inEra / 1460) + floor(inEra / 36524) - floor(inEra / 146096)) / 365)
@@ -32,8 +32,8 @@ if COUNTS_USAGE then
   firstOfMonth = monthStart(today)
 end
 
--- Reads the counters of the last three days. Calls report two days. The third is needed in case the clock is set back
--- past midnight: without its counter, a day that is reported again would be counted twice.
+-- Reads the counters of the last three days. Calls report only two days. If the clock is set back past midnight, a day
+-- is reported again, and would be counted twice without the third counter.
 local function readCounters(stored, from)
   local counters = {}
   for at = from, #stored, COUNTER_BYTES do
@@ -46,7 +46,7 @@ local function readCounters(stored, from)
 end
 
 -- Reads the stored usage: `days` since yesterday, `older` days in their stored form, `counters`, and the number of
--- requests this `month`.
+-- requests in this `month`.
 local function readUsage(stored)
   local usage = { older = '', days = {}, counters = {}, month = 0 }
   if not stored then
@@ -74,7 +74,7 @@ local function readUsage(stored)
   return usage
 end
 
--- Returns the list entry with this day and counter id, creating it if necessary.
+-- Returns the entry with this day and counter id. Creates it if necessary.
 local function entryOf(list, day, id)
   for _, entry in ipairs(list) do
     if entry.day == day and entry.id == id then
@@ -86,7 +86,7 @@ local function entryOf(list, day, id)
   return entry
 end
 
--- Sets this replica's counter for a day, and changes the day's total by the difference.
+-- Sets this replica's counter for a day, and changes the total of the day by the difference.
 local function setCounter(usage, day, requests, refused)
   local counter, total = entryOf(usage.counters, day, usage.counterId), entryOf(usage.days, day, nil)
   local before = total.requests

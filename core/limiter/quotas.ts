@@ -2,16 +2,16 @@ import type { DayUsage, QuotaState, Quotas } from '../contracts/limiter.js';
 
 export const DAY_MS = 86_400_000;
 
-/** Number of days for which usage is kept: at least this month and the previous one. */
+/** Enough for this month and the previous one. */
 export const KEPT_DAYS = 62;
 
 /** Returns the number of UTC days since 1970-01-01. @param ms milliseconds since 1970 */
 export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
 
-/** Returns the UTC day of a bucket. Buckets include their end. @param end microseconds since 1970 */
+/** A bucket includes its end. @param end microseconds since 1970 */
 export const dayOfBucket = (end: number): number => Math.floor((end - 1) / (DAY_MS * 1000));
 
-/** Returns the first day of a day's month. @param later number of months to add */
+/** Returns the first day of the month that contains `day`. @param later number of months to add */
 const monthStart = (day: number, later = 0): number => {
   const date = new Date(day * DAY_MS);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later, 1) / DAY_MS;
@@ -76,14 +76,14 @@ export const usageReport = (days: readonly DayCount[], now: number): readonly Da
     }));
 };
 
-/** Sums up a usage report for today and for this month. @param now milliseconds since 1970 */
+/** Adds up the usage of today and of this month. @param now milliseconds since 1970 */
 export const usedNow = (days: readonly DayUsage[], now: number, which: 'requests' | 'refused' = 'requests'): Used => {
   const today = new Date(now).toISOString().slice(0, 10);
   const on = (prefix: string) => days.reduce((sum, day) => sum + (day.date.startsWith(prefix) ? day[which] : 0), 0);
   return { day: on(today), month: on(today.slice(0, 7)) };
 };
 
-/** Adjusts usage read on one day for use on another day: the count of a new day or month starts at 0. */
+/** Returns the usage on another day. The count of a new day or month starts at 0. */
 export const carryOver = (used: Used, readOn: number, day: number): Used =>
   day === readOn ? used : { day: 0, month: monthStart(day) === monthStart(readOn) ? used.month : 0 };
 

@@ -1,4 +1,4 @@
-/** Limiter for several replicas. README.md explains its protocol and proves that no limit is exceeded. */
+/** Applies limits across several replicas. README.md explains the protocol and proves that no limit is exceeded. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type DayUsage, type Decision, type Limiter, type Quotas, WINDOW_MS } from '../contracts/limiter.js';
@@ -18,42 +18,42 @@ import { readUsage, UsageCounter } from './usage.js';
 
 interface RedisLimiterOptions {
   readonly redis: RedisConnection;
-  /** Number of replicas that share the limits. The outage policy `local` divides limits by this number. */
+  /** The number of replicas that share the limits. The outage policy `local` divides limits by this number. */
   readonly replicas: number;
   readonly outagePolicy?: OutagePolicy;
   /** Only tests set this. Default: `WINDOW_MS`. */
   readonly windowMs?: number;
-  /** Whether callers can have quotas. Default: false. */
+  /** True if callers can have quotas. Default: false. */
   readonly countsUsage?: boolean;
   readonly clock?: Clock;
   readonly logger: Logger;
 }
 
 /**
- * After a resync with a Redis server that might have lost data, the replica keeps deciding locally for this long. In
- * the meantime, the other replicas reconnect (`core/redis/connection.ts`), close their circuit breakers or notice the
- * loss, and then resync as well. Otherwise the first replica to ask could get permits that other replicas have already
- * used.
+ * After Redis might have lost data, a replica resyncs but still decides locally for this long. In the meantime, the
+ * other replicas reconnect (`core/redis/connection.ts`), close their circuit breakers or notice the loss, and then
+ * resync as well. Otherwise, the first replica could get permits that other replicas have already used.
  */
 const REJOIN_MS = 500;
 /**
- * Interval at which a replica checks that Redis can run the script. Without this check, an error could go unnoticed
- * while no request needs a call.
+ * While no request needs a call, an error in the script would go unnoticed. Therefore, a replica checks the script this
+ * often.
  */
 const CHECK_MS = 5000;
-/** Interval at which a replica checks whether Redis has lost counts that the replica still needs. */
+/** How often a replica checks whether Redis has lost counts that are still needed. */
 const POLL_MS = REJOIN_MS / 2;
 
-/** Timeout for reading usage, and for the check at startup. */
+/** Applies to reading usage and to the check at startup. */
 const READ_MS = 1000;
 
-/** Maximum time that `close` waits for Redis. Long enough for a lost call, a probe and another call. */
+/** `close` waits at most this long for Redis: enough for a lost call, a probe and another call. */
 const CLOSE_MS = 2000;
 const CLOSE_POLL_MS = 5;
 
 /**
- * Number of partitions in a cluster. A partition is a Redis hash that stores windows. A single server has only one,
- * because each call uses one partition, and fewer calls cost less. A cluster has 32, so that its nodes share the work.
+ * The number of partitions in a cluster. A partition is a Redis hash that stores windows, and each call uses only one
+ * partition. A cluster has several, so that its nodes share the work. A single server has one, because fewer calls cost
+ * less.
  */
 const CLUSTER_PARTITIONS = 32;
 
@@ -61,7 +61,7 @@ const CLUSTER_PARTITIONS = 32;
 export const partitionKeys = (prefix: string, isCluster: boolean): string[] =>
   Array.from({ length: isCluster ? CLUSTER_PARTITIONS : 1 }, (_, i) => `${prefix}limits:{${i}-partition}`);
 
-/** Returns the index of a caller's partition, computed with FNV-1a. All replicas must agree on it. */
+/** Returns the index of the partition of a caller (FNV-1a). All replicas must agree on it. */
 export const partitionOf = (caller: string, partitions: number): number => {
   if (partitions === 1) return 0;
   let hash = 0x811c9dc5;
@@ -95,7 +95,7 @@ export class RedisLimiter implements Limiter {
     this.#local = new LocalLimits({ outagePolicy, replicas, windowMs, startedAt: clock.monotonic() });
     this.#partitions = this.#createPartitions(windowMs, countsUsage);
     this.#failed = this.#partitions[0] as Partition;
-    // A resync reports yesterday's and today's usage, so callers with usage are kept for at least a day.
+    // A resync reports the usage of yesterday and today, so callers with usage are kept for at least a day.
     this.#callers = new CallerMap(countsUsage ? DAY_MS : windowMs, (name) =>
       this.#partitionOf(name).createCaller(name),
     );
@@ -129,7 +129,7 @@ export class RedisLimiter implements Limiter {
     for (const partition of this.#partitions) partition.checkForDataLoss(now, POLL_MS);
     if (now < this.#nextCheck) return;
     this.#nextCheck = now + CHECK_MS;
-    // Timeouts can be ignored here, because the calls made for requests detect them.
+    // Timeouts can be ignored here, because the calls of requests detect them.
     this.#failed.check().catch((error: unknown) => {
       if (isReply(error)) this.#breaker.open(error);
     });
@@ -185,7 +185,7 @@ export class RedisLimiter implements Limiter {
   }
 
   /**
-   * Returns unused permits and reports everything that Redis does not know yet. Takes at most `CLOSE_MS`. The
+   * Returns unused permits, and reports everything that Redis does not know yet. Takes at most `CLOSE_MS`. The
    * connection stays open, because its owner closes it.
    */
   async close(): Promise<void> {
@@ -229,7 +229,7 @@ export class RedisLimiter implements Limiter {
     this.#reportAll();
   }
 
-  /** Whether there is anything to report to Redis, now or after the calls in flight. */
+  /** Also true while calls are in flight, because their replies can require another report. */
   #hasUnreported(): boolean {
     return (
       this.#partitions.some(({ isBusy }) => isBusy) ||

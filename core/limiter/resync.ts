@@ -1,6 +1,6 @@
 /**
- * One replica's side of the protocol with a partition: numbers calls and tracks resyncs. Performs no I/O and reads no
- * clock.
+ * Numbers the calls of a replica to one partition, and determines which callers need a resync. Performs no I/O and
+ * reads no clock.
  */
 import type { Quotas } from '../contracts/limiter.js';
 import { type CallerState, type Entry, NOTHING_RETURNED } from './caller.js';
@@ -11,29 +11,29 @@ const NO_QUOTAS: Quotas = { perDay: null, perMonth: null };
 const UNSYNCED = -1;
 
 /**
- * Redis counts the permits that it grants, so it normally knows everything that a replica admits. The exceptions are a
- * lost reply, local decisions and data loss in Redis. The replica's next call for the caller is then a resync: it
- * reports everything that the replica admitted within the window, and Redis replaces its count for that replica. A
+ * Redis counts the permits that it grants, so it normally knows everything that a replica admits. It does not after a
+ * lost reply, after local decisions, and after it has lost data. The next call for the caller is then a resync: it
+ * reports everything that the replica has admitted within the window, and Redis replaces its count for that replica. A
  * resync can safely be repeated, so it does not matter whether a lost call was applied. Call numbers show whether a
  * call arrived late and whether Redis has lost data.
  */
 export class PartitionSync {
-  /** Number of the last call sent. */
+  /** The number of the last call that was sent. */
   #sent = 0;
   #sentAt = Number.NEGATIVE_INFINITY;
-  /** When the last call that asked for permits was sent. */
+  /** When the last call that requested permits was sent. */
   #askedAt = Number.NEGATIVE_INFINITY;
-  /** Number of the last call that Redis is known to have applied. */
+  /** The number of the last call that Redis is known to have applied. */
   #applied = 0;
   #inFlight = 0;
   #needsResync = false;
   /** Increases each time Redis might have lost data. Callers from an earlier epoch need a resync. */
   #epoch = 0;
 
-  /** @param countedMs time in milliseconds for which the counts in Redis are needed */
+  /** @param countedMs how long the counts in Redis are needed, in milliseconds */
   constructor(readonly countedMs: number) {}
 
-  /** The epoch for new callers, which need no resync. */
+  /** New callers start in this epoch and need no resync. */
   get epoch(): number {
     return this.#epoch;
   }
@@ -42,10 +42,7 @@ export class PartitionSync {
     return this.#inFlight;
   }
 
-  /**
-   * False while a resync must wait for the calls in flight, because the resync would not include the permits that those
-   * calls bring.
-   */
+  /** A resync must wait for the calls in flight, because it would not include the permits that they bring. */
   get canSend(): boolean {
     return this.#inFlight === 0 || !this.#needsResync;
   }
@@ -58,21 +55,21 @@ export class PartitionSync {
     return caller.returned.length > 0 || !this.isSynced(caller) || caller.usage?.hasRejections === true;
   }
 
-  /** Call this if Redis and this replica might have different counts for this caller. */
+  /** Must be called if Redis and this replica might have different counts for the caller. */
   requireResync(caller: CallerState): void {
     caller.epoch = UNSYNCED;
     caller.prefetched = undefined;
     this.#needsResync = true;
   }
 
-  /** Call this if Redis might have lost data. */
+  /** Must be called if Redis might have lost data. */
   requireResyncOfAll(): void {
     this.#epoch++;
     this.#needsResync = true;
   }
 
   /**
-   * Whether no call was sent for `idleMs` while the counts in Redis are still needed. A loss of data would then go
+   * True if no call was sent for `idleMs` although the counts in Redis are still needed. A loss of data would go
    * unnoticed.
    */
   mayHaveLostData(now: number, idleMs: number): boolean {

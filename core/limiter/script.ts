@@ -1,11 +1,11 @@
-/** The text of the Lua script, and the Redis hashes that it uses. Requires Redis 5.0 or later. */
+/** Builds the text of the Lua script, and names the Redis hashes that it uses. Requires Redis 5.0 or later. */
 import { RedisScript, readScript } from '../redis/calls.js';
 import { DAY_MS, KEPT_DAYS } from './quotas.js';
 
-/** Number of buckets per window. A permit becomes free at most one bucket late. */
+/** The number of buckets per window. A permit becomes free at most one bucket late. */
 export const BUCKETS = 60;
 
-/** Returns the length of a bucket, in microseconds. */
+/** In microseconds. */
 const bucketLength = (windowMs: number): number => Math.ceil((windowMs * 1000) / BUCKETS);
 
 export class DecideScript extends RedisScript {
@@ -22,12 +22,12 @@ export class DecideScript extends RedisScript {
 
 interface ScriptOptions {
   readonly windowMs: number;
-  /** Minimum number of addresses that each partition keeps. The maximum is twice that number plus one batch. */
+  /** Each partition keeps at least this many addresses, and at most twice as many plus one batch. */
   readonly mostAddresses: number;
   readonly countsUsage: boolean;
 }
 
-/** Creates the script. Its constants are part of the text, so that calls need not send them. */
+/** The constants are part of the text, so that calls need not send them. */
 export const decideScript = ({ windowMs, mostAddresses, countsUsage }: ScriptOptions): DecideScript => {
   const window = windowMs * 1000;
   const bucket = bucketLength(windowMs);
@@ -37,7 +37,7 @@ export const decideScript = ({ windowMs, mostAddresses, countsUsage }: ScriptOpt
     COUNTS_USAGE: countsUsage,
     DAY: DAY_MS * 1000,
     KEPT: countsUsage ? KEPT_DAYS * DAY_MS * 1000 : window + bucket,
-    // Each address has two fields if usage is counted.
+    // If usage is counted, each address has two fields.
     MOST_ADDRESSES: countsUsage ? 2 * mostAddresses : mostAddresses,
   };
   const source = [
@@ -50,5 +50,5 @@ export const decideScript = ({ windowMs, mostAddresses, countsUsage }: ScriptOpt
   return new DecideScript(source.join('\n'), windowMs);
 };
 
-/** Returns a partition's Redis keys: one hash for API keys, one for recent addresses and one for earlier addresses. */
+/** A partition consists of three hashes: one for API keys, one for recent addresses, and one for earlier addresses. */
 export const hashesOf = (key: string): readonly string[] => [key, `${key}:addresses`, `${key}:addresses-before`];

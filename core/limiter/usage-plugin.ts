@@ -1,4 +1,4 @@
-/** `GET /usage` shows callers their own usage. It exists only if usage is recorded. */
+/** `GET /usage` shows callers their own usage. The endpoint exists only if usage is counted. */
 import { USAGE_PATH } from '../config/tiers.js';
 import type { DayUsage } from '../contracts/limiter.js';
 import { type CallerAccount, definePlugin, type Plugin, serviceRoute } from '../contracts/plugin.js';

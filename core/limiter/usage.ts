@@ -1,4 +1,7 @@
-/** A caller's usage: this replica's counter, and the count of all replicas as last reported by Redis. */
+/**
+ * Counts the usage of a caller on this replica, and remembers the usage across all replicas from the last reply of
+ * Redis.
+ */
 import type { DayUsage, Quotas } from '../contracts/limiter.js';
 import type { RedisClient } from '../redis/connection.js';
 import { isAddress } from './caller-map.js';
@@ -9,7 +12,7 @@ import { hashesOf } from './script.js';
 /** A resync reports yesterday and today. */
 const REPORTED_DAYS = 2;
 
-/** Requests that this replica has allowed locally since the last reply from Redis: on `day`, and in total. */
+/** Requests that this replica has allowed locally since the last reply of Redis. */
 interface LocalUsage {
   readonly day: number;
   readonly onDay: number;
@@ -17,13 +20,13 @@ interface LocalUsage {
 }
 
 /**
- * Redis adds granted permits to this counter. No other replica or caller uses its id. A resync replaces the counter's
- * values in Redis with the values here. Rejected requests are counted only here, and reported with the next call.
+ * Redis adds granted permits to this counter. No other replica or caller uses its id. A resync replaces the values in
+ * Redis with the values here. Rejected requests are counted only here, and reported with the next call.
  */
 export class UsageCounter {
   readonly #days = new UsageByDay(REPORTED_DAYS);
   #hasRejections = false;
-  /** Usage across all replicas from Redis's last reply, and the day of that reply. */
+  /** The usage across all replicas according to the last reply of Redis, and the day of that reply. */
   #used: Used = { day: 0, month: 0 };
   #readOn = 0;
   #local: LocalUsage = { day: 0, onDay: 0, total: 0 };
@@ -48,14 +51,12 @@ export class UsageCounter {
     this.#local = { day, onDay: last === day ? onDay + 1 : 1, total: total + 1 };
   }
 
-  /** Whether any rejections have not been reported to Redis yet. */
+  /** True if there are rejections that Redis does not know about. */
   get hasRejections(): boolean {
     return this.#hasRejections;
   }
 
-  /**
-   * Returns the days to report with the next call. A resync reports all values. Other calls report only new rejections.
-   */
+  /** A resync reports all values. Other calls report only new rejections. */
   report(isResync: boolean): UsageReport['days'] {
     const isNeeded = isResync || this.#hasRejections;
     this.#hasRejections = false;
@@ -67,7 +68,7 @@ export class UsageCounter {
     }));
   }
 
-  /** Stores the usage from a reply. The reply must include everything that this replica has counted. */
+  /** Stores the usage from a reply, which must include everything that this replica has counted. */
   receive(day: number, used: Used): void {
     this.#used = used;
     this.#readOn = day;
@@ -80,10 +81,7 @@ export class UsageCounter {
     return { day: known.day + this.#localOn(day), month: known.month + this.#local.total };
   }
 
-  /**
-   * Whether the local share of the quotas allows another request. The share is the remaining quota last reported by
-   * Redis, divided by the number of replicas.
-   */
+  /** The local share is the remaining quota from the last reply of Redis, divided by the number of replicas. */
   hasLocalShare({ perDay, perMonth }: Quotas, day: number, replicas: number): boolean {
     const known = carryOver(this.#used, this.#readOn, day);
     const ofDay = quotaLeft({ perDay, perMonth: null }, known) / replicas;
@@ -96,7 +94,7 @@ export class UsageCounter {
   }
 }
 
-/** The layout of stored usage, as described and written by quotas.lua. */
+/** quotas.lua writes this layout and describes it. */
 const HEAD_BYTES = 11;
 const DAY_BYTES = 14;
 const COUNTER_BYTES = 18;
@@ -114,7 +112,10 @@ export const unpackDays = (packed: Buffer): DayCount[] => {
   return days;
 };
 
-/** Reads a caller's usage. @param key Redis key of the caller's partition @param now milliseconds since 1970 */
+/**
+ * @param key Redis key of the partition that contains the caller
+ * @param now milliseconds since 1970
+ */
 export const readUsage = async (
   redis: RedisClient,
   key: string,

@@ -54,7 +54,7 @@ local function readWindow(stored)
   window.newest, window.oldest, window.total, window.bytes, window.length = newest, oldest, total, stored, length
 end
 
--- Replaces the replica's buckets with `admitted`, if given: a list of { age, count }, oldest first. Buckets that end
+-- Replaces the buckets of a replica with `admitted`, if given: a list of { age, count }, oldest first. Buckets that end
 -- after `latest` are moved to `latest`.
 local function rewriteWindow(replica, admitted, latest)
   local list = {}
@@ -87,7 +87,7 @@ local function withPermits(at, permits)
   return sub(window.bytes, 1, at + 4) .. pack('>I4', permits) .. sub(window.bytes, at + BUCKET_BYTES, window.length)
 end
 
--- Removes returned permits, a list of { bucketEnd, count }, from the replica's buckets.
+-- Removes returned permits, a list of { bucketEnd, count }, from the buckets of a replica.
 local function returnPermits(replica, returned)
   for _, each in ipairs(returned) do
     local left, at = each.count, 1
@@ -105,7 +105,7 @@ end
 
 local formats = {}
 
--- Adds permits to the replica's newest bucket, which ends at `ends`, and returns the window in its stored form.
+-- Adds permits to the replica's newest bucket, which ends at `ends`. Returns the window in its stored form.
 local function packWithGranted(replica, ends, permits)
   local number, bytes, length = ends / BUCKET % NUMBERS, window.bytes, window.length
   window.total, window.oldest = window.total + permits, window.oldest or ends
@@ -125,8 +125,7 @@ local function packWithGranted(replica, ends, permits)
 end
 
 -- Returns the end of the bucket that must leave the window before another permit becomes free, or false if the window
--- is empty. The permits granted by this call are already included in `window.total`. They belong to the bucket that
--- ends at `grantedEnd`.
+-- is empty. `window.total` already includes the permits granted by this call, whose bucket ends at `grantedEnd`.
 local function blockingEnd(limit, grantedEnd)
   local at, left, ends = window.length - BUCKET_BYTES + 1, window.total, window.oldest
   while left >= limit and left > 0 do

@@ -1,4 +1,4 @@
-/** A sliding window in memory, which records when a caller's requests were admitted. */
+/** A sliding window in memory. It records when the requests of a caller were admitted. */
 import type { Decision } from '../contracts/limiter.js';
 
 export interface Admitted {
@@ -7,8 +7,8 @@ export interface Admitted {
 }
 
 /**
- * If the limit is higher than this, requests admitted in the same millisecond share an entry, to limit the size of the
- * window.
+ * If the limit is higher than this, requests admitted in the same millisecond share an entry, which limits the size of
+ * the window.
  */
 const EXACT_UP_TO = 1000;
 const FIRST_CAPACITY = 4;
@@ -16,8 +16,7 @@ const EMPTY: number[] = [];
 
 /**
  * A ring buffer of entries, each with a time and a count. Requests in the same span share an entry, whose time is that
- * of the last request. A request therefore never leaves the window early, and leaves at most one span late.
- *
+ * of the last request. Therefore, a request never leaves the window early, and at most one span late.
  * An entry takes 16 bytes. A window takes 1 KB with spans of one second, or 16 KB for 600 requests with separate
  * entries. All times are in milliseconds of a monotonic clock.
  */
@@ -33,7 +32,7 @@ export class SlidingWindow {
 
   /**
    * @param spanMs length of a span in milliseconds. With 0, each request has its own entry if the limit is at most
-   *   1,000
+   * 1,000
    */
   constructor(windowMs: number, spanMs = 0) {
     this.#windowMs = windowMs;
@@ -41,7 +40,7 @@ export class SlidingWindow {
   }
 
   /**
-   * Decides a request at time `now`, and counts the request if it is allowed.
+   * Decides a request, and counts it if it is allowed.
    * @param hasQuota if false, the request is rejected even if the window has room
    */
   take(now: number, limit: number, hasQuota = true): Decision {
@@ -92,8 +91,8 @@ export class SlidingWindow {
   }
 
   /**
-   * Returns the entry that must leave the window before a request is allowed. After a limit is lowered, this might not
-   * be the oldest entry.
+   * Returns the entry that must leave the window before a request is allowed. If the limit was lowered, this is not
+   * always the oldest entry.
    */
   #blocking(limit: number): number {
     let i = 0;
@@ -105,7 +104,7 @@ export class SlidingWindow {
   }
 
   #expire(now: number): void {
-    // The same sum as in `resetMs` above, so that rounding cannot make the two results differ.
+    // The same sum as for `resetMs` above, so that rounding cannot make a difference.
     while (this.#size > 0 && (this.#ring[this.#first] as number) + this.#windowMs <= now) {
       this.#total -= this.#countOf(0);
       this.#first = this.#index(1);

@@ -1,4 +1,7 @@
-/** Limiter for several workers on one machine. One process makes the decisions, and the workers ask it in batches. */
+/**
+ * Applies limits across several workers on one machine. One process makes the decisions, and the workers ask it in
+ * batches.
+ */
 import type { DayUsage, Decision, Limiter, Quotas } from '../contracts/limiter.js';
 import type { Health } from '../contracts/runtime.js';
 import { LimiterUnavailable } from '../errors.js';
@@ -17,7 +20,7 @@ export interface WorkerGrant extends Pick<Decision, 'remaining' | 'resetMs' | 'q
   readonly allowed: number;
 }
 
-/** Decides a batch of requests. Called in the process that makes the decisions. */
+/** Runs in the process that makes the decisions. */
 export const grantAll = (limiter: MemoryLimiter, asks: readonly WorkerAsk[]): WorkerGrant[] =>
   asks.map(({ caller, limit, quotas, count }) => {
     let admitted = 0;
@@ -38,7 +41,7 @@ interface Waiting {
   readonly settle: ((decision: Decision | Promise<never>) => void)[];
 }
 
-/** Much longer than the deciding process ever stays busy, and much shorter than clients are willing to wait. */
+/** Much longer than the process that decides is ever busy, and much shorter than clients are willing to wait. */
 const TIMEOUT_MS = 1000;
 const LATE = 'The process that manages rate limits does not respond: requests that count towards a limit are rejected.';
 
@@ -56,8 +59,8 @@ export class WorkerLimiter implements Limiter {
   #late = false;
 
   /**
-   * @param ask sends a batch to the deciding process, and resolves with one grant per ask
-   * @param askUsage reads a caller's usage from that process
+   * @param ask sends a batch to the process that decides, and resolves with one grant per ask
+   * @param askUsage reads the usage of a caller from that process
    */
   constructor(
     ask: (asks: readonly WorkerAsk[]) => Promise<readonly WorkerGrant[]>,
