@@ -1,8 +1,10 @@
 /**
- * Areas that can have an index: US metropolitan areas and their divisions, the states and the nation. The codes and
- * titles in `areas.json` follow the July 2023 delineation by the Office of Management and Budget. The centre of a
- * metropolitan area is its internal point in the 2025 Gazetteer. The centre of a state is the centroid of its outline
- * in `us-atlas`. The Census Bureau publishes all of this data.
+ * Defines the areas that can have an index: metropolitan areas and their divisions, the states and the nation. All data
+ * is from the Census Bureau.
+ *
+ * The codes and titles in `areas.json` follow the July 2023 delineation by the Office of Management and Budget. The
+ * centre of a metropolitan area is its internal point in the 2025 Gazetteer. The centre of a state is the centroid of
+ * its outline in `us-atlas`.
  */
 import { compareScalars } from 'metro-forecast-api/adapter';
 import table from './areas.json' with { type: 'json' };
@@ -17,17 +19,17 @@ export interface Area {
   readonly cbsa: string;
   readonly name: string;
   readonly kind: AreaKind;
-  /** Postal codes of the area's states, in the order in which the title lists them. Empty for the nation. */
+  /** Postal codes of the states in the order of the title. Empty for the nation. */
   readonly states: readonly string[];
-  /** Code of the metropolitan area that a division belongs to. Null if the area is not a division. */
+  /** Code of the metropolitan area to which a division belongs. Null for all other areas. */
   readonly parent: string | null;
   readonly divisions: readonly string[];
-  /** Latitude and longitude of the centre, in degrees. A division has the centre of its parent. */
+  /** Coordinates of the centre in degrees. A division has the centre of its parent. */
   readonly latitude: number;
   readonly longitude: number;
 }
 
-/** Returns the postal codes in a title, such as NY and NJ for "New York-Newark-Jersey City, NY-NJ". */
+/** Extracts the postal codes from a title. "New York-Newark-Jersey City, NY-NJ" contains NY and NJ. */
 const postalCodesIn = (name: string): string[] => /, ([A-Z]{2}(?:-[A-Z]{2})*)/.exec(name)?.[1]?.split('-') ?? [];
 
 const metropolitan: Area[] = table.metropolitan.map(({ cbsa, name, latitude, longitude }) => ({
@@ -51,10 +53,10 @@ const divisions: Area[] = table.divisions.map(({ cbsa, name, parent }) => {
 const byCode = (areas: readonly Area[]): ReadonlyMap<string, Area> =>
   new Map(areas.toSorted((a, b) => compareScalars(a.cbsa, b.cbsa)).map((area) => [area.cbsa, area]));
 
-/** Metropolitan areas and divisions, keyed by code in ascending order. */
+/** Metropolitan areas and divisions by code, in ascending order. */
 export const metroAreas = byCode([...metropolitan, ...divisions]);
 
-/** The centre is the geographic centre of the 50 states, according to the National Geodetic Survey. */
+/** The centre of the nation is the geographic centre of the 50 states, according to the National Geodetic Survey. */
 const NATION: Area = {
   cbsa: '00000',
   name: 'United States',
@@ -66,7 +68,7 @@ const NATION: Area = {
   longitude: -103.772,
 };
 
-/** The nation and the states, keyed by code in ascending order. */
+/** The nation and the states by code, in ascending order. */
 export const nationAndStates = byCode([
   NATION,
   ...table.states.map(
@@ -85,13 +87,10 @@ export const nationAndStates = byCode([
 
 export const areaOf = (cbsa: string): Area | undefined => metroAreas.get(cbsa) ?? nationAndStates.get(cbsa);
 
-/**
- * Returns the kind of an area. Unknown codes count as metropolitan areas, because older datasets contain codes that are
- * no longer in use.
- */
+/** Older datasets contain codes that are no longer in use. These count as metropolitan areas. */
 export const kindOf = (cbsa: string): AreaKind => areaOf(cbsa)?.kind ?? 'metropolitan';
 
-/** Returns the postal codes of an area's states. For a metropolitan area, parses the codes from the name. */
+/** Returns the postal codes of the states of an area. For a metropolitan area, they are parsed from the name. */
 export const statesOf = ({ cbsa, name }: { readonly cbsa: string; readonly name: string }): readonly string[] =>
   nationAndStates.get(cbsa)?.states ?? postalCodesIn(name);
 
@@ -100,7 +99,7 @@ const areasBySeries = new Map<string, Area>(
 );
 const seriesByCode = new Map([...areasBySeries].map(([id, { cbsa }]) => [cbsa, id]));
 
-/** Returns the id of the series that contains the index of the nation or of a state, such as `TXSTHPI` for Texas. */
+/** Returns the id of the series with the index of a state or the nation. For Texas, this is `TXSTHPI`. */
 export const seriesOfArea = (cbsa: string): string | undefined => seriesByCode.get(cbsa);
 
 export const areaOfSeries = (id: string): Area | undefined => areasBySeries.get(id);

@@ -1,4 +1,4 @@
-/** The collections of the Metro Forecast dataset, with document types and JSON Schemas. */
+/** Defines the collections of the Metro Forecast dataset, with their document types and JSON Schemas. */
 import { type Cadence, type Collection, collection, schemas } from 'metro-forecast-api/plugin';
 import {
   BASES,
@@ -33,7 +33,7 @@ import { lookAhead } from './periods.js';
 
 export * from './fields.js';
 
-/** Returns an error for a period that ended after the dataset was created. */
+/** Rejects a period that ended after the dataset was created. */
 const knownIn = (field: string, day: string, cadence: Cadence, created: string) => {
   const rule = lookAhead(day, cadence, created);
   return rule === undefined ? undefined : { field, rule: `${day} ${rule}` };
@@ -41,7 +41,7 @@ const knownIn = (field: string, day: string, cadence: Cadence, created: string) 
 
 type RowOf<C> = C extends Collection<infer Row> ? Row : never;
 
-/** Areas with their latest figures. All changes are in percent. */
+/** Areas with their latest figures. Changes are in percent. */
 export const markets = collection({
   name: 'markets',
   key: ['cbsa'],
@@ -55,7 +55,7 @@ export const markets = collection({
       yoy_price: { ...nullable(percent), description: 'Change in the index over the last 12 months, in percent.' },
       forecast_12m: nullable(forecast12m),
     },
-    // Other values of the newest forecast. Null if the area has no forecast.
+    // Values of the newest forecast. They are null if the area has no forecast.
     {
       lower_80: nullable(lower80),
       upper_80: nullable(upper80),
@@ -77,7 +77,7 @@ export const hpi = collection({
 });
 export type Hpi = RowOf<typeof hpi>;
 
-/** The catalogue of series: every macro series, and a single series for the indexes of all metros. */
+/** Catalogue of series. All metro indexes together are one series, and each macro series is one series. */
 export const series = collection({
   name: 'series',
   key: ['series_id'],
@@ -105,13 +105,13 @@ export const observations = collection({
   key: ['series_id', 'period_start'],
   references: [{ fields: ['series_id'], to: 'series' }],
   schema: record({ series_id: text, period_start: date, value: { type: 'number' } }),
-  // Only `series` contains the cadence, so this checks the first day of the period. The check of `observation_end` in
+  // The cadence is not known here, so only the first day of the period is checked. The check of `observation_end` in
   // `series` covers the last day.
   check: ({ period_start }, { created }) => knownIn('period_start', period_start, 'daily', created),
 });
 export type Observation = RowOf<typeof observations>;
 
-/** Model runs. Each run forecasts all markets for one horizon. Only completed runs are served. */
+/** Runs of a model. Each run contains the forecasts of all markets for one horizon. Only completed runs are served. */
 export const forecastRuns = collection({
   name: 'forecast_runs',
   key: ['id'],
@@ -126,18 +126,19 @@ export const forecastRuns = collection({
       features: { type: ['array', 'null'], items: text },
       notes: nullable({ type: 'string' }),
     },
-    // A run without `basis` counts as reconstructed.
+    // Runs without `basis` count as reconstructed.
     { ...runOrigin, rules: runRules, coefficients, inputs, signal_change_share: signalChangeShare },
   ),
 });
 export type ForecastRun = RowOf<typeof forecastRuns>;
 
-/** All forecasts and realized values are in percent. */
+/** Forecasts and realized values are in percent. */
 export const forecasts = collection({
   name: 'forecasts',
   key: ['run_id', 'cbsa'],
   orders: [['cbsa', 'run_at', 'run_id']],
-  // There is no reference to `markets`, because a published run keeps its forecasts for areas that were redrawn later.
+  // A reference to `markets` is impossible, because published runs keep their forecasts for areas that were redrawn
+  // later.
   references: [{ fields: ['run_id'], to: 'forecast_runs' }],
   schema: record(
     {
@@ -146,14 +147,14 @@ export const forecasts = collection({
       run_at: dateTime,
       model_version: text,
       horizon_months: { type: 'integer', minimum: 1 },
-      // First day of the quarter in which the forecast horizon ends.
+      // First day of the last quarter of the forecast horizon.
       target_period: date,
       point: percent,
       lower_80: nullable(lower80),
       upper_80: nullable(upper80),
       signal,
       risk_score: riskScore,
-      // The published change over the horizon that ends in `target_period`, and the vintage that it was taken from.
+      // Published change over the forecast horizon, and the vintage from which it was taken.
       realized: nullable(percent),
       realized_as_of: nullable(date),
     },
@@ -161,7 +162,7 @@ export const forecasts = collection({
       // `risk_score` is derived from this probability.
       decline_probability: nullable(rate),
       ...benchmarkPoints,
-      // Contribution of each of the run's `inputs` to `point`, in percentage points.
+      // Contributions of the `inputs` of the run to `point`, in percentage points.
       contributions: { type: 'array', items: { type: 'number' } },
     },
   ),
@@ -173,7 +174,7 @@ export const forecasts = collection({
 });
 export type Forecast = RowOf<typeof forecasts>;
 
-/** Backtests of models, updated whenever outcomes are published. */
+/** Backtests of models. They are recomputed when new outcomes are published. */
 export const backtests = collection({
   name: 'backtests',
   key: ['as_of', 'model_version', 'horizon_months'],

@@ -1,4 +1,4 @@
-/** Field schemas shared by collections and responses. */
+/** Schemas of fields that collections and responses share. */
 import { type FromSchema, schemas } from 'metro-forecast-api/plugin';
 import { forecastMeaning, gradeMeaning, lowerMeaning, signalMeaning } from './forecast/default-rules.js';
 
@@ -12,11 +12,11 @@ export type Signal = (typeof SIGNALS)[number];
 export const RISK_GRADES = ['A', 'B', 'C', 'D', 'F'] as const;
 export type RiskGrade = (typeof RISK_GRADES)[number];
 
-/** Whether a run was published in time or reconstructed later, see `basisOf`. */
+/** Whether a run was published in time or reconstructed later. `basisOf` defines the rule. */
 export const BASES = ['published', 'reconstructed'] as const;
 export type Basis = (typeof BASES)[number];
 
-/** Id of the series for the indexes of all metros, whose values are in the collection `hpi`. */
+/** Id of the series of all metro indexes. Its values are in the collection `hpi`. */
 export const METRO_HPI = 'metro_hpi';
 
 export const cbsa = { type: 'string', pattern: '^\\d{5}$', description: 'Core-based statistical area code.' } as const;
@@ -85,7 +85,6 @@ export const runOrigin = {
   published_at: { ...dateTime, description: 'Time of the first publication.' },
 } as const;
 
-/** See `plugins/metro/forecast/rules.ts`. */
 export const runRules = record({
   expand_point: { ...percent, description: 'Minimum `point` for the signal `expand`, in percent.' },
   expand_lower: { ...percent, description: '`lower_80` must be above this for `expand`, in percent.' },

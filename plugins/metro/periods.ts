@@ -1,15 +1,18 @@
 /**
- * Calendar arithmetic. Days are formatted as `YYYY-MM-DD`. Quarters are counted from year 0, so that they can be
+ * Calendar arithmetic. Days have the format `YYYY-MM-DD`. Quarters are numbered from year 0, so that they can be
  * subtracted.
  */
 import { type Cadence, periods } from 'metro-forecast-api/plugin';
 
 const { monthsIn, nextPeriod } = periods;
 
-/** Formats a quarter, such as `2005Q4`. */
+/** Formats a quarter as `2005Q4`. */
 export const quarterName = (index: number): string => `${Math.floor(index / 4)}Q${(index % 4) + 1}`;
 
-/** Parses a quarter such as `2005Q4`. Returns its number, see `quarterIndex`, or undefined for any other text. */
+/**
+ * Parses a quarter such as `2005Q4` and returns its number as defined by `quarterIndex`. Returns undefined for any
+ * other text.
+ */
 export const parseQuarter = (text: string): number | undefined => {
   const [, year, quarter] = /^(\d{4})Q([1-4])$/i.exec(text) ?? [];
   return year && quarter ? quarterIndex(Number(year), Number(quarter)) : undefined;
@@ -17,21 +20,20 @@ export const parseQuarter = (text: string): number | undefined => {
 
 const DAY_MS = 86_400_000;
 
-/** Returns whether the text is a valid day in the format `YYYY-MM-DD`. */
 export const isDay = (text: string): boolean => {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
   const time = Date.parse(`${text}T00:00:00Z`);
-  // The comparison is needed because `Date.parse` accepts 31 June as 1 July.
+  // `Date.parse` accepts 31 June as 1 July.
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
 };
 
-/** Returns the number of days since 1970-01-01. */
+/** Returns the number of days since 1 January 1970. */
 export const dayNumber = (day: string): number => Date.parse(`${day}T00:00:00Z`) / DAY_MS;
 
 const toDay = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
 /**
- * Returns the number of a quarter, counted from year 0.
+ * Numbers quarters from year 0.
  * @param quarter 1 to 4
  */
 export const quarterIndex = (year: number, quarter: number): number => year * 4 + quarter - 1;
@@ -41,11 +43,10 @@ export const quarterStart = (index: number): string => {
   return `${year}-${String((index % 4) * 3 + 1).padStart(2, '0')}-01`;
 };
 
-/** Returns the number of the quarter that contains a day. */
 export const quarterOf = (day: string): number =>
   quarterIndex(Number(day.slice(0, 4)), Math.floor((Number(day.slice(5, 7)) - 1) / 3) + 1);
 
-/** Returns the number of the month, counted from year 0. */
+/** Numbers months from year 0. */
 export const monthOf = (day: string): number => 12 * Number(day.slice(0, 4)) + Number(day.slice(5, 7)) - 1;
 
 export const addDays = (day: string, days: number): string => toDay((dayNumber(day) + days) * DAY_MS);
@@ -53,17 +54,17 @@ export const addDays = (day: string, days: number): string => toDay((dayNumber(d
 export const periodEnd = (start: string, cadence: Cadence): string => addDays(nextPeriod(start, cadence), -1);
 
 /**
- * Returns the last day of a value's period. The value cannot be known before that day. Daily and weekly values are
- * dated with the last day of their period, and values of longer periods with the first day.
+ * Returns the last day of the period of a value. The value cannot be known earlier. Daily and weekly values have the
+ * date of their last day, and values of longer periods have the date of their first day.
  */
 export const lastDay = (day: string, cadence: Cadence): string => (monthsIn(cadence) ? periodEnd(day, cadence) : day);
 
 /**
- * Returns an error if the period ended after the dataset was created, otherwise undefined.
+ * Returns an error message if the period ended after the dataset was created.
  * @param created RFC 3339, UTC
  */
 export const lookAhead = (day: string, cadence: Cadence, created: string): string | undefined => {
-  // No period is longer than five years, so the end of much older periods need not be computed.
+  // No period is longer than five years, so much older periods need no further check.
   if (Number(day.slice(0, 4)) < Number(created.slice(0, 4)) - 5) return undefined;
   const last = lastDay(day, cadence);
   return last > created.slice(0, 10)
@@ -71,13 +72,13 @@ export const lookAhead = (day: string, cadence: Cadence, created: string): strin
     : undefined;
 };
 
-/** Number of days by which a holiday can shift a weekly or biweekly observation. */
+/** Number of days by which holidays shift weekly and biweekly observations at most. */
 const SHIFTS: ReadonlyMap<Cadence, number> = new Map([
   ['weekly', 3],
   ['biweekly', 3],
 ]);
 
-/** Returns whether `next` is the period after `day`. For daily and irregular series, any later observation counts. */
+/** Returns whether `next` is the period after `day`. In daily and irregular series, this is any later observation. */
 export const isNextPeriod = (day: string, next: string, cadence: Cadence): boolean => {
   if (monthsIn(cadence)) return nextPeriod(day, cadence) === next;
   const shift = SHIFTS.get(cadence);
@@ -86,13 +87,13 @@ export const isNextPeriod = (day: string, next: string, cadence: Cadence): boole
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
 
-/** Returns whether all gaps are multiples of the step, with a tolerance of `shift`. */
+/** Returns whether all gaps are multiples of the step, give or take `shift` days. */
 const fits = (gaps: readonly number[], step: number, shift = 0): boolean =>
   gaps.every((gap) => gap >= step - shift && Math.abs(gap - Math.round(gap / step) * step) <= shift);
 
 /**
- * Infers the cadence of a series from its days, which must be in ascending order. Missing observations are allowed, so
- * gaps can be multiples of the usual gap. Returns `irregular` for fewer than two days or if no cadence matches.
+ * Infers the cadence of a series from its days in ascending order. Missing observations are allowed, so gaps can be
+ * multiples of the usual gap. Fewer than two days, or days without a matching cadence, are `irregular`.
  */
 export const inferCadence = (days: readonly string[]): Cadence => {
   if (days.length < 2) return 'irregular';

@@ -1,33 +1,31 @@
-/** Defines how long after the end of a period its data is released. */
+/** Defines how long after the end of a period the data is released. */
 import type { Cadence } from 'metro-forecast-api/plugin';
 import type { Basis } from './collections.js';
 import { addDays, lastDay, periodEnd, quarterStart } from './periods.js';
 
-/**
- * In days: the time between two values, and the usual delay between the end of a period and the release of its value.
- */
+/** Days between two values, and the usual number of days from the end of a period to the release of its value. */
 const SCHEDULES: Readonly<Record<Cadence, { readonly period: number; readonly delay: number }>> = {
-  // Daily values are published on the next business day. The period of 6 days tolerates a holiday weekend and one
+  // Daily values are published on the next business day. The period of 6 days allows for a holiday weekend and one
   // missed day.
   daily: { period: 6, delay: 1 },
   weekly: { period: 7, delay: 10 },
   biweekly: { period: 14, delay: 10 },
-  // New home sales have the longest delay, 25 days.
+  // New home sales take longest, 25 days.
   monthly: { period: 31, delay: 30 },
-  // FHFA's index takes up to 63 days, and GDP takes 30 days.
+  // The index of FHFA takes up to 63 days, and GDP takes 30 days.
   quarterly: { period: 92, delay: 63 },
   semiannual: { period: 184, delay: 120 },
   annual: { period: 366, delay: 274 },
   'five-year': { period: 1827, delay: 730 },
-  // The date of the next value is unknown, but after ten years it is certainly late.
+  // The next date is unknown, but after ten years a value is certainly late.
   irregular: { period: 3653, delay: 0 },
 };
 
 const DAY_SECONDS = 86_400;
 
 /**
- * Returns the ages at which a source becomes late and stale. A source is late when its next value is overdue, and stale
- * when the value after that is also overdue.
+ * Returns the ages at which a source becomes late and stale. A late source misses one value, and a stale source misses
+ * two values.
  */
 export const freshness = (cadence: Cadence): { late_after_seconds: number; stale_after_seconds: number } => {
   const { period, delay } = SCHEDULES[cadence];
@@ -37,13 +35,15 @@ export const freshness = (cadence: Cadence): { late_after_seconds: number; stale
   };
 };
 
-/** Returns the day from which a quarter's index counts as known: the first day of the third month after the quarter. */
+/**
+ * Returns the first day of the third month after a quarter. The index of the quarter counts as known from that day on.
+ */
 export const indexKnownOn = (quarter: number): string =>
   `${periodEnd(quarterStart(quarter + 1), 'quarterly').slice(0, 7)}-01`;
 
 const TUESDAY = 2;
 
-/** Returns the day on which FHFA releases a quarter's index: the last Tuesday of the second month after the quarter. */
+/** Returns the last Tuesday of the second month after a quarter, on which FHFA releases the index of that quarter. */
 export const indexReleaseOf = (quarter: number): string => {
   const last = addDays(indexKnownOn(quarter), -1);
   const sinceTuesday = (new Date(last).getUTCDay() - TUESDAY + 7) % 7;
@@ -54,6 +54,6 @@ export const indexReleaseOf = (quarter: number): string => {
 export const releaseOf = (day: string, cadence: Cadence): string =>
   addDays(lastDay(day, cadence), SCHEDULES[cadence].delay);
 
-/** A quarter's run counts as published if all `times` are before the release of the next quarter's index. */
+/** The run of a quarter counts as published if all `times` are before the release of the next index. */
 export const basisOf = (quarter: number, ...times: readonly Date[]): Basis =>
   times.every((time) => time.toISOString() < indexReleaseOf(quarter + 1)) ? 'published' : 'reconstructed';

@@ -1,5 +1,7 @@
 /** Stored percentages have four decimals. */
 const DECIMALS = 1e4;
 
-/** Rounds half up, and never returns -0. Rounding preserves order, for example of the bounds of an interval. */
+/**
+ * Rounds half up and never returns -0. Rounded values keep their order, so a lower bound stays below an upper bound.
+ */
 export const rounded = (value: number): number => Math.round(value * DECIMALS) / DECIMALS + 0;

@@ -3,10 +3,10 @@ import type { Error as ErrorBody, Paths } from './api-types.js';
 
 export type * from './api-types.js';
 
-/** The client reads only JSON, so inputs have no `format`. */
+/** The client always requests JSON, so inputs have no `format`. */
 type Input<T> = T extends { readonly input: infer I } ? Omit<I, 'format'> : never;
 type Output<T> = T extends { readonly output: infer O } ? O : never;
-/** The input is optional if no parameter is required. */
+/** The input is optional if all parameters are optional. */
 type Arguments<I> =
   Record<never, never> extends I ? [input?: I, options?: CallOptions] : [input: I, options?: CallOptions];
 
@@ -17,16 +17,16 @@ export interface ClientOptions {
   /** Maximum number of retries after a 429, a 503 or a network error. Default: 3. */
   readonly retries?: number;
   /**
-   * Maximum wait before a retry, in seconds. If the API asks for a longer wait, the client throws the error instead.
-   * Default: 60.
+   * Maximum wait before a retry, in seconds. If the API asks for a longer wait, the client throws the error. Default:
+   * 60.
    */
   readonly maxWaitSeconds?: number;
   /**
-   * Responses by URL, which the client revalidates with `If-None-Match`. Not needed in browsers, which have their own
-   * cache.
+   * Cache of responses by URL. The client revalidates them with `If-None-Match`. Browsers have their own cache and do
+   * not need this option.
    */
   readonly cache?: Map<string, CachedResponse>;
-  /** Called with every response. Use it to read headers such as `Snapshot-Version`, `RateLimit` and `X-Request-Id`. */
+  /** Called with every response, for example to read the headers `Snapshot-Version`, `RateLimit` and `X-Request-Id`. */
   readonly onResponse?: (response: Response) => void;
   readonly fetch?: typeof fetch;
 }
@@ -40,15 +40,15 @@ export interface CachedResponse {
   readonly body: unknown;
 }
 
-/** Thrown for an error response from the API. `code` is stable, and `message` explains what to do. */
+/** Error response of the API. `code` is stable across versions, and `message` explains what to do. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;
   readonly code: string;
   readonly details: NonNullable<ErrorBody['details']>;
-  /** Request id to include in problem reports, or null if the response has none. */
+  /** Request id to quote in bug reports, or null if the response has none. */
   readonly requestId: string | null;
-  /** Value of the `Retry-After` header in seconds, or null. */
+  /** Seconds from the `Retry-After` header, or null. */
   readonly retryAfter: number | null;
 
   constructor({ status, headers }: Response, body: Partial<ErrorBody> | undefined) {
@@ -64,11 +64,11 @@ export class ApiError extends Error {
 
 export interface Client<P = Paths> {
   /**
-   * Sends a GET request: `client.get('/markets/{cbsa}/history', { cbsa: '26420' })`.
+   * Sends a GET request, such as `client.get('/markets/{cbsa}/history', { cbsa: '26420' })`.
    * @param path path template
    * @param input path and query parameters by name
-   * @throws ApiError if the API still responds with an error after the retries
-   * @throws TypeError from `fetch` if the API is still unreachable after the retries
+   * @throws ApiError if the API responds with an error and no retry succeeds
+   * @throws TypeError from `fetch` if the API is unreachable and no retry succeeds
    */
   get<Path extends keyof P & string>(path: Path, ...args: Arguments<Input<P[Path]>>): Promise<Output<P[Path]>>;
 }
@@ -77,7 +77,7 @@ const RETRIED: ReadonlySet<number> = new Set([429, 503]);
 
 /**
  * Creates a client.
- * @typeParam P types of the API's paths; `metro-forecast types` generates them for an API with other plugins
+ * @typeParam P types of the paths of the API. `metro-forecast types` generates these types for other services
  */
 export const createClient = <P = Paths>({
   baseUrl,
@@ -132,10 +132,10 @@ const urlOf = (baseUrl: string, template: string, input: Readonly<Record<string,
   return `${baseUrl.replace(/\/$/, '')}${path}${search === '' ? '' : `?${search}`}`;
 };
 
-/** Returns the wait in seconds before the next attempt, or undefined if the request should not be retried. */
+/** Returns the number of seconds to wait before a retry, or undefined if a retry makes no sense. */
 const waitOf = (error: unknown, attempt: number): number | undefined => {
   const backoff = 0.25 * 2 ** attempt;
-  // `fetch` throws a TypeError for network errors, and a different error for an abort.
+  // `fetch` throws a TypeError for network errors, and another error for an abort.
   if (error instanceof TypeError) return backoff;
   if (error instanceof ApiError && RETRIED.has(error.status)) return error.retryAfter ?? backoff;
   return undefined;

@@ -1,9 +1,9 @@
-/** The endpoint for the contributions of model inputs to a forecast. */
+/** Serves the contributions of the inputs of a model to a forecast. */
 import { dataRoute, type Route } from 'metro-forecast-api/plugin';
 import { type Forecast, type ForecastRun, forecasts, nullable, percent, record, text } from '../collections.js';
 import { cbsaParameter, completedRuns, difference, listOf, marketNotFound, requireMarket } from './shared.js';
 
-/** Returns the contributions to a forecast by input. The map is empty if the run has no published contributions. */
+/** Maps inputs to their contributions. The map is empty if the run was published without contributions. */
 const contributionsOf = (run: ForecastRun | undefined, forecast: Forecast | undefined): ReadonlyMap<string, number> =>
   new Map(
     (run?.inputs ?? []).flatMap(({ name }, i) => {
@@ -24,7 +24,8 @@ const driversOf = (current: Made, prior: Made) => {
 };
 
 /**
- * Returns the input whose contribution changed most between two forecasts, and the change. Both are null if unknown.
+ * Returns the input whose contribution changed most between two forecasts, and its change. Both are null if a forecast
+ * has no contributions.
  */
 export const mainDriverOf = (current: Made, prior: Made) => {
   const [main] = driversOf(current, prior).sort((a, b) => Math.abs(b.change_pp ?? 0) - Math.abs(a.change_pp ?? 0));

@@ -59,7 +59,7 @@ type ForecastRow = MarketRow & { readonly horizon_months: Horizon; readonly poin
 
 const forecastList = listParameters<ForecastRow>(forecastSchema);
 
-/** Returns the markets with a forecast for the horizon. 12-month forecasts are read from `markets`. */
+/** Returns the markets that have a forecast for the horizon. `markets` already contains the 12-month forecasts. */
 const newestForecasts = async (snapshot: SnapshotReader, horizon_months: Horizon): Promise<ForecastRow[]> => {
   const rows = (await snapshot.find(markets)).map(marketRow);
   if (horizon_months === HORIZON_MONTHS) {
@@ -86,7 +86,7 @@ export default definePlugin({
   description: 'The newest forecasts, all past forecasts, the runs that computed them, and their backtest.',
   needs: ['markets'],
   collections: [markets, forecastRuns, forecasts, backtests],
-  // The methodology page is part of this plugin because it shows figures from the served snapshot.
+  // The methodology page is part of this plugin because it shows figures of the current snapshot.
   mounts: () => [methodologyPage()],
   components,
   // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table of routes

@@ -1,4 +1,4 @@
-/** Implements filtering, sorting, paging and field selection for all lists with one row per market. */
+/** Implements filters, sorting, paging and field selection of all lists with one row per market. */
 import {
   chosenFields,
   type DataContext,
@@ -17,7 +17,7 @@ export interface Selection extends PageInput, Partial<Record<FilterName, readonl
   readonly fields?: readonly string[];
 }
 
-/** Columns used for filtering and for the default order. */
+/** Columns that filters and the default order need. */
 export type ListRow = Pick<Market, 'cbsa' | 'name'> & {
   readonly signal?: Signal | null;
   readonly risk_score?: RiskGrade | null;
@@ -42,7 +42,7 @@ export const isOfKind = (kinds: readonly string[] = METRO_KINDS): ((row: { reado
   return ({ cbsa }) => chosen.has(kindOf(cbsa));
 };
 
-/** Sorts the kinds, or removes them if they equal the default, so that equivalent requests share a cached response. */
+/** Sorts the kinds and removes the default. Equivalent requests then share a response in the cache. */
 export const normalizeKind = <Input extends { readonly kind?: readonly string[] | undefined }>({
   kind,
   ...others
@@ -61,10 +61,7 @@ interface Filter {
   matches(row: ListRow, values: ReadonlySet<unknown>): boolean;
 }
 
-/**
- * All filters except `kind`, which has a default value. A list whose rows have no `risk_score` does not offer that
- * filter.
- */
+/** Filters without a default. Lists without `risk_score` do not offer the filter for it. */
 const FILTERS = {
   state: {
     parameter: filter('Postal codes of states. A market can be in several states.', STATES, ['TX', 'OK']),
@@ -91,7 +88,7 @@ const filterParameters = () =>
     readonly [Name in FilterName]: (typeof FILTERS)[Name]['parameter'];
   };
 
-/** Builds sets first, so that the cost per row does not depend on the number of filter values. */
+/** Sets make the cost per row independent of the number of filter values. */
 const chosenBy = (given: Selection): ((row: ListRow) => boolean) => {
   const hasKind = isOfKind(given.kind);
   const filters = FILTER_NAMES.flatMap((name) => {
@@ -102,15 +99,15 @@ const chosenBy = (given: Selection): ((row: ListRow) => boolean) => {
 };
 
 interface ListOptions<T> {
-  /** Sort order for requests without `sort`, in the format of `rowOrder`. Default: by CBSA code. */
+  /** Order of a request without `sort`, in the format of `rowOrder`. Default: by CBSA code. */
   readonly order?: readonly string[];
-  /** Returns the sort value of a field. Default: the row's property with that name. */
+  /** Returns the value by which a field is sorted. Default: the property with the name of the field. */
   readonly read?: (row: T, field: string) => Scalar | null;
 }
 
 /**
- * Defines the query parameters of a list, and the functions that apply them in its route.
- * @param row schema of a row; `sort` and `fields` accept its properties
+ * Defines the query parameters of a list and the functions with which its route applies them.
+ * @param row schema of a row, whose properties are the values of `sort` and `fields`
  */
 export const listParameters = <T extends ListRow = ListRow>(
   row: JsonSchema,
@@ -142,7 +139,7 @@ export const listParameters = <T extends ListRow = ListRow>(
     parameters,
     headers: paging.headers,
     columns: (given: Selection) => columns(given.fields),
-    /** Sorts filter values and removes default values, so that equivalent requests share a cached response. */
+    /** Sorts filter values and removes defaults. Equivalent requests then share a response in the cache. */
     normalize<Input extends Selection>({ sort, fields, ...others }: Input): Input {
       const entries = Object.entries(normalizeKind(others)).map(([name, value]) =>
         isFilter(name) && Array.isArray(value) ? [name, value.toSorted()] : [name, value],

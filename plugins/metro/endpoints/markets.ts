@@ -27,7 +27,7 @@ import { isOfKind, kindParameter, listParameters, normalizeKind } from './list-p
 import { cbsaParameter, listOf, marketNotFound, requireMarket } from './shared.js';
 import { checkSpan, indexOfMarket, normalizeSpan, periodsOfMarket, spanParameters } from './spans.js';
 
-/** Response schema. `fields` can omit all properties except the required ones. */
+/** Schema of a response row. `fields` can exclude all properties that are not required. */
 export const marketSchema = {
   title: 'Market',
   ...markets.schema,
@@ -59,7 +59,7 @@ export const marketExample: MarketRow = {
   kind: 'metropolitan',
 };
 
-/** Returns a market as a response row, with null for values that the dataset lacks. */
+/** Converts a market to a response row. Values that the dataset does not contain become null. */
 export const marketRow = ({
   lower_80 = null,
   upper_80 = null,

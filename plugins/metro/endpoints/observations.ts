@@ -58,7 +58,7 @@ const columnsFor = ({ series_id, units }: { readonly series_id: readonly string[
 ];
 
 /**
- * Returns consumer prices, with the newest month as the base month.
+ * Reads consumer prices. The base month is the newest month.
  * @throws ApiError with status 400 if the dataset has no consumer price index
  */
 const pricesOf = async (snapshot: SnapshotReader): Promise<Prices> => {
@@ -84,7 +84,7 @@ interface Level {
   readonly value: number;
 }
 
-/** Yields the levels of one series, oldest first. For the metro index, the levels are grouped by market. */
+/** Yields the levels of one series, oldest first. Levels of the metro index are grouped by market. */
 async function* levelsOf(
   snapshot: SnapshotReader,
   series_id: string,
@@ -98,11 +98,11 @@ async function* levelsOf(
 }
 
 interface RowsOptions extends Span {
-  /** The requested series, in the order of the request. */
+  /** The requested series, in the requested order. */
   readonly catalogued: readonly Described[];
   readonly codes: readonly string[] | undefined;
   readonly units: Units;
-  /** Consumer prices. Required if `units` is `real`. */
+  /** Only required if `units` is `real`. */
   readonly prices: Prices | undefined;
 }
 
@@ -110,7 +110,7 @@ type MakeRow = (cbsa: string | undefined, period_start: string, value: number) =
 
 /**
  * Returns a function that creates the rows of one series. Each kind of row has its own object literal, because V8
- * creates and serializes such rows several times faster than rows with conditional properties.
+ * creates and serializes these rows several times faster than rows with conditional properties.
  */
 const rowMaker = (series_id: string, isNamed: boolean, base_period: string | undefined): MakeRow => {
   const deflator = DEFLATOR;
@@ -130,7 +130,7 @@ const rowMaker = (series_id: string, isNamed: boolean, base_period: string | und
 };
 
 async function* rowsOf(snapshot: SnapshotReader, { catalogued, codes, units, prices, since = '', until }: RowsOptions) {
-  // Changes are computed from earlier levels, so the periods before `since` are needed too.
+  // A change needs an earlier level, which can be before `since`.
   const isWhole = since === '' || units === 'change' || units === 'yoy';
   const span: Span = { ...(!isWhole && { since }), ...(until !== undefined && { until }) };
   for (const { series_id, cadence } of catalogued) {

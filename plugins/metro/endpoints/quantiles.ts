@@ -3,19 +3,16 @@ import { type Forecast, forecasts, percent, rate, record } from '../collections.
 import { rounded } from '../rounding.js';
 import { cbsaParameter, completedRuns, listOf, marketNotFound, requireMarket } from './shared.js';
 
-/** Ratio of the 75% quantile to the 90% quantile of a normal distribution: 0.6745 / 1.2816. */
+/** Ratio of the 75% quantile to the 90% quantile of the normal distribution (0.6745 / 1.2816). */
 const QUARTILE = 0.5263;
 
-/**
- * Returns the quartile between the point forecast and a bound. The quartile is computed in logarithms, because the
- * interval is symmetric there.
- */
+/** Returns the quartile between the point forecast and a bound. The interval is symmetric only in logarithms. */
 const quartile = (point: number, bound: number): number => {
   const [middle, end] = [Math.log1p(point / 100), Math.log1p(bound / 100)];
   return rounded(100 * Math.expm1(middle + QUARTILE * (end - middle)));
 };
 
-/** Returns (probability, value) pairs, or an empty list if the forecast has no bounds. */
+/** Returns pairs of probability and value. Without bounds, there are no quantiles. */
 export const quantilesOf = ({ point, lower_80, upper_80 }: Forecast) =>
   lower_80 === null || upper_80 === null
     ? []

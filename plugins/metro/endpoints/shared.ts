@@ -41,7 +41,7 @@ export const cbsaList = (what: string) =>
     example: [cbsaParameter.example],
   }) as const satisfies Parameter;
 
-/** Sorts codes, so that equivalent requests share a cached response. */
+/** Equivalent requests share a response in the cache if their codes have the same order. */
 export const sortedCodes = <Input extends { readonly cbsa?: readonly string[] }>({ cbsa, ...others }: Input): Input =>
   ({ ...others, ...(cbsa !== undefined && { cbsa: [...cbsa].sort() }) }) as unknown as Input;
 
@@ -57,11 +57,10 @@ export const requireMarket = async (snapshot: SnapshotReader, cbsa: string): Pro
   throw new ApiError(marketNotFound, sentence);
 };
 
-/** Returns all runs, including failed ones, newest first. */
+/** Returns all runs, newest first. Failed runs are included. */
 export const newestRuns = (snapshot: SnapshotReader): Promise<readonly ForecastRun[]> =>
   snapshot.find(forecastRuns, { order: ['run_at', 'id'], descending: true });
 
-/** Returns the completed runs for a horizon, newest first. */
 export const completedRuns = async (
   snapshot: SnapshotReader,
   horizon: number = HORIZON_MONTHS,
@@ -88,5 +87,5 @@ export const originOf = ({ basis, vintage }: ForecastRun) => ({
 
 export const listOf = <const S extends JsonSchema>(items: S) => record({ data: { type: 'array', items } });
 
-/** Subtracts rounded numbers, and removes the floating-point error from the result. */
+/** Subtracts rounded numbers. The result is rounded again, to remove floating-point errors. */
 export const difference = (a: number, b: number): number => Number((a - b).toFixed(6));

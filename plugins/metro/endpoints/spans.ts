@@ -1,21 +1,21 @@
-/** Handles `since` and `until`. Normalizes equivalent spans, so that requests for them share a cached response. */
+/** Implements `since` and `until`. Equivalent spans are normalized, so that requests share a response in the cache. */
 import { invalidParameter, type Parameter, type SnapshotReader } from 'metro-forecast-api/plugin';
 import { seriesOfArea } from '../areas.js';
 import { date, hpi, observations } from '../collections.js';
 
-/** First and last day of the requested part of a list, both inclusive. */
+/** First and last day of the requested rows, both inclusive. */
 export interface Span {
   readonly since?: string;
   readonly until?: string;
 }
 
-/** The span applies to the first day of a row's period, or to the target period of a forecast. */
+/** The span limits the first day of a row's period. For forecasts, it limits the target period. */
 export const spanParameters = {
   since: { description: 'Earliest period, inclusive.', schema: date, example: '2024-01-01' },
   until: { description: 'Latest period, inclusive.', schema: date, example: '2025-12-31' },
 } as const satisfies Record<keyof Span, Parameter>;
 
-/** @throws ApiError if the span ends before it starts, which is probably a mistake */
+/** @throws ApiError if the span ends before it starts */
 export const checkSpan = ({ since, until }: Span): void => {
   if (since === undefined || until === undefined || since <= until) return;
   throw invalidParameter('query', 'until', `must not be before since=${since}`);
@@ -33,7 +33,7 @@ export const periodsOfSeries =
     return (await snapshot.find(observations, query))[0]?.period_start;
   };
 
-/** Returns the index of a market, oldest first. For the nation and the states, the index is a macro series. */
+/** Returns the index of a market, oldest first. The indexes of the nation and the states are macro series. */
 export const indexOfMarket = async (snapshot: SnapshotReader, cbsa: string, span: Span) => {
   const series_id = seriesOfArea(cbsa);
   const rows: readonly { period_start: string; value: number; standard_error?: number }[] = series_id
@@ -54,7 +54,7 @@ const periodsOfMetro =
     return (await snapshot.find(hpi, query))[0]?.period_start;
   };
 
-/** Sorted periods with an index value for at least one market, cached by snapshot. */
+/** Periods in which at least one market has an index value, in ascending order. */
 const indexPeriods = new WeakMap<SnapshotReader['manifest'], Promise<readonly string[]>>();
 
 const readIndexPeriods = async (snapshot: SnapshotReader): Promise<readonly string[]> => {
@@ -63,7 +63,7 @@ const readIndexPeriods = async (snapshot: SnapshotReader): Promise<readonly stri
   return [...found].sort();
 };
 
-/** Reads the whole index once per snapshot, because the collection has no order that starts with the period. */
+/** Reads the whole index once per snapshot, because no order of the collection starts with the period. */
 export const periodsOfIndex = (snapshot: SnapshotReader): FindPeriod => {
   const { manifest } = snapshot;
   const known = indexPeriods.get(manifest);
@@ -82,7 +82,7 @@ const BEFORE_ALL = '0001-01-01';
 const AFTER_ALL = '9999-12-31';
 
 /**
- * Moves `since` and `until` to the nearest periods within the span. A bound that excludes no period is dropped.
+ * Moves `since` and `until` to the nearest periods within the span, and drops bounds that exclude nothing.
  * @param finders one for each series in the response
  */
 export const normalizeSpan = async <Input extends Span>(

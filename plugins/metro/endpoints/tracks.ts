@@ -126,8 +126,8 @@ interface HorizonSpan extends Span {
 type AsRow<T> = (forecast: Forecast, run: ForecastRun) => T;
 
 /**
- * Returns a function that converts forecasts to rows. The function skips forecasts from incomplete runs and forecasts
- * whose target is outside the span.
+ * Returns a function that converts forecasts to rows. Forecasts of incomplete runs and targets outside the span are
+ * skipped.
  */
 const rowsIn = async <T>(
   snapshot: SnapshotReader,
@@ -146,7 +146,7 @@ const rowsIn = async <T>(
 const BY_MARKET = ['cbsa', 'run_at', 'run_id'] as const;
 
 /**
- * Returns the forecasts of an area. An area that was redrawn is no longer a market, but keeps its published forecasts.
+ * Returns the forecasts of an area. A redrawn area is no longer a market but still has its published forecasts.
  * @throws ApiError `market_not_found` if the area is not a market and has no forecasts
  */
 const forecastsOf = async (snapshot: SnapshotReader, cbsa: string): Promise<readonly Forecast[]> => {
@@ -175,7 +175,7 @@ interface Selection extends HorizonSpan {
 }
 
 /**
- * Returns the rows of the given areas, or of all areas of the given kinds, sorted by code and time.
+ * Returns the rows of several areas, sorted by code and time. The areas are given by code or by kind.
  * @throws ApiError `market_not_found`
  */
 const rowsOfMany = async <T extends object>(
@@ -208,7 +208,7 @@ const many = {
   },
   errors: [marketNotFound],
   check: checkSpan,
-  // The default for `kind` applies only without `cbsa`.
+  // The default of `kind` does not apply if the request contains `cbsa`.
   normalize: (input: Selection) => (input.cbsa === undefined ? normalizeKind(input) : sortedCodes(input)),
 } as const;
 

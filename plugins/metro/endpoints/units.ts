@@ -1,4 +1,4 @@
-/** Converts the levels of observations to other units, such as percent changes. */
+/** Converts observations to other units, such as percent changes. */
 import { type Cadence, periods } from 'metro-forecast-api/plugin';
 import type { Series } from '../collections.js';
 import { addDays, isNextPeriod } from '../periods.js';
@@ -13,24 +13,24 @@ export interface Prices {
   readonly base: string;
 }
 
-/** Properties that determine which units a series supports. */
+/** Properties on which the supported units of a series depend. */
 export type Described = Pick<Series, 'series_id' | 'kind' | 'title' | 'units' | 'cadence'>;
 
 const ADJUSTED = /\breal\b(?! estate)|\bchained\b|\bconstant\b|\binflation\b/i;
 const MONEY = /dollar|\busd\b|\$/i;
-/** "2017 dollars" are already adjusted for inflation, and exchange rates are not amounts of money. */
+/** "2017 dollars" are adjusted for inflation, and exchange rates are not amounts of money. */
 const NOT_MONEY = /\b\d{4}|adjusted|\bto one\b|percent/i;
 const PRICE_INDEX =
   /\b(prices?|costs?|rents?|wages?|earnings|compensation|stocks?)\b|S&P|Nasdaq|Dow Jones|Wilshire|Case-Shiller/i;
 
-/** Returns whether the values are nominal: prices or price indexes that are not adjusted for inflation. */
+/** Returns whether the values are prices or price indexes that are not adjusted for inflation. */
 const isNominal = ({ kind, title, units }: Described): boolean => {
   if (kind === 'metro') return true;
   if (ADJUSTED.test(`${title} ${units}`)) return false;
   return (MONEY.test(units) && !NOT_MONEY.test(units)) || (/\bindex\b/i.test(units) && PRICE_INDEX.test(title));
 };
 
-/** Returns why the series does not support the units, or undefined if it does. */
+/** Returns the reason if a series does not support the units. */
 export const unsupported = (units: Units, one: Described): string | undefined => {
   if (units === 'yoy' && one.cadence === 'five-year')
     return `does not apply to ${one.series_id}, which has one value every five years`;
@@ -42,7 +42,7 @@ export const unsupported = (units: Units, one: Described): string | undefined =>
 const SCALE = 1e8;
 
 /**
- * Rounds to 8 decimals with the same result as `toFixed`. The fast path is ten times faster, but is exact only for
+ * Rounds to 8 decimals, with the same result as `toFixed`. The fast path is ten times faster but works only for
  * moderate values that are not close to halfway between two results.
  */
 const rounded = (value: number): number => {
@@ -53,9 +53,8 @@ const rounded = (value: number): number => {
 };
 
 /**
- * Returns the mean price index over the months of a period. For a period shorter than a month, returns the index of the
- * month in which the period starts. For a five-year period, only the first year is used. Returns undefined if a month
- * is missing.
+ * Returns the mean price index over a period, or undefined if a month is missing. A period shorter than a month has the
+ * index of the month in which it starts. A five-year period has the mean of its first year.
  */
 const priceIn = ({ months }: Prices, start: string, cadence: Cadence): number | undefined => {
   const count = Math.min(periods.monthsIn(cadence) ?? 1, 12);
@@ -70,25 +69,22 @@ const priceIn = ({ months }: Prices, start: string, cadence: Cadence): number | 
   return sum / count;
 };
 
-/** Returns the same day of the previous year, or 28 February for 29 February. */
+/** Returns the same day of the previous year. 29 February becomes 28 February. */
 const yearBefore = (day: string): string =>
   `${String(Number(day.slice(0, 4)) - 1).padStart(4, '0')}${day.slice(4).replace('02-29', '02-28')}`;
 
-/** Returns the range of days to search for the year-ago value. The last observation in the range is used. */
+/** Returns the range of days that can contain the value of a year ago. The last observation in this range is used. */
 const yearEarlier = (period: string, cadence: Cadence): { since: string; until: string } => {
   // Holidays can shift a weekly observation by up to three days.
   if (cadence === 'weekly' || cadence === 'biweekly')
     return { since: addDays(period, -52 * 7 - 3), until: addDays(period, -52 * 7 + 3) };
   const until = yearBefore(period);
   if (cadence === 'irregular') return { since: '', until };
-  // Financial markets never close for more than a week. If there is no value within seven days, the series was
-  // interrupted.
+  // Financial markets never close for more than a week, so a longer gap means that the series was interrupted.
   return { since: cadence === 'daily' ? addDays(until, -7) : until, until };
 };
 
-/**
- * Returns a function that finds the level a year before a period. Call the function with periods in ascending order.
- */
+/** Returns a function that finds the level of a year before a period. Calls must have ascending periods. */
 const levelsYearEarlier = (cadence: Cadence) => {
   const known: { readonly period: string; readonly level: number }[] = [];
   let at = -1;
@@ -102,8 +98,7 @@ const levelsYearEarlier = (cadence: Cadence) => {
 };
 
 /**
- * Returns a function that converts the levels of one series. Pass the levels oldest first. The function returns
- * undefined for a value that cannot be computed.
+ * Returns a function that converts the levels of one series, oldest first. It returns undefined for values that cannot be computed.
  * @param prices required for `real`
  */
 export const unitsOf = (

@@ -54,7 +54,7 @@ interface Difference {
   changed: number;
 }
 
-/** Compares a collection in two snapshots. Both are streamed to keep memory use low. */
+/** Compares a collection in two snapshots. Both snapshots are streamed, which limits the memory in use. */
 const compare = async <T extends object>(
   collection: Collection<T>,
   before: SnapshotReader,
@@ -93,12 +93,12 @@ const changesBetween = async (before: SnapshotReader, after: SnapshotReader): Pr
   };
 };
 
-/** Undefined if the store has deleted the version. */
+/** Undefined if the store no longer has the version. */
 type Counted = Promise<
   { readonly vintage: string; readonly data_through: string | null; readonly changes: Changes | null } | undefined
 >;
 
-/** Counts the changes in each published version. Caches the counts, because a version never changes. */
+/** Counts the changes in each published version. Versions never change, so the counts are cached. */
 class Vintages {
   #counted = new Map<string, Counted>();
 
@@ -106,7 +106,7 @@ class Vintages {
   async list(published: readonly PublishedVersion[]) {
     const counted = new Map<string, Counted>();
     const rows: FromSchema<typeof vintageRow>[] = [];
-    // Sequential, because each comparison reads two whole versions.
+    // Each comparison reads two whole versions, so there is only one at a time.
     for (const [i, version] of published.entries()) {
       const before = published[i + 1];
       const name = JSON.stringify([version.version, before?.version]);

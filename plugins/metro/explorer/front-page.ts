@@ -13,8 +13,8 @@ interface Outlines {
 }
 
 /**
- * Class widths in percent, and numbers of colours for falls and rises. Must match `scales.js`, which colours the
- * explorer's map.
+ * Widths of classes in percent, and numbers of colours for falls and rises. Keep them equal to the values in
+ * `scales.js`.
  */
 const WIDTHS = [0.5, 1, 2, 5, 10, 20, 50, 100];
 const [FALLS, RISES] = [5, 7];
@@ -26,7 +26,7 @@ interface Forecast extends Market {
 interface Facts {
   readonly markets: readonly Market[];
   readonly forecasts: readonly Forecast[];
-  /** First day of the quarter in which the forecast period ends. */
+  /** First day of the last quarter of the forecast horizon. */
   readonly target: string;
   readonly nation: Market | undefined;
   readonly series: Series | undefined;
@@ -44,11 +44,14 @@ const median = (values: readonly number[]): number => {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 };
 
-/** Returns "Houston, TX" for "Houston-Pasadena-The Woodlands, TX". */
+/** Shortens "Houston-Pasadena-The Woodlands, TX" to "Houston, TX". */
 const shortName = (name: string): string =>
   name.replace(/[-/,].*(?=, [A-Z]{2})/, '').replace(/, ([A-Z]{2}).*$/, ', $1');
 
-/** Compares last year's change with the forecast, for the nation or, without a national index, for the median metro. */
+/**
+ * Compares the change of the last year with the forecast for the nation. If there is no national index, uses the median
+ * metro.
+ */
 const nationFinding = ({ nation, markets, forecasts, target }: Facts): Finding[] => {
   const past = markets.flatMap(({ yoy_price }) => yoy_price ?? []);
   const last = nation?.yoy_price ?? (past.length === 0 ? null : median(past));
@@ -102,7 +105,7 @@ const accuracy = (backtest: Backtest | null | undefined): Finding[] => {
 
 const colorOf = (index: number): string => (index < 0 ? `fall-${-index}` : `rise-${index + 1}`);
 
-/** Classes of equal width on both sides of zero. The first and last class are open-ended. */
+/** Creates classes of equal width on both sides of zero. The first and the last class have no limit. */
 const classesOf = (values: readonly number[]) => {
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const width = WIDTHS.find((one) => -least <= one * FALLS && most <= one * RISES) ?? WIDTHS.at(-1)!;
@@ -149,7 +152,7 @@ const shapesOf = (
   });
   return [
     { path: land, fill: 'raised', stroke: 'control', width: 3 },
-    // Shapes of the same colour are grouped to keep the page small.
+    // Consecutive shapes of the same colour are grouped, which keeps the page small.
     ...drawn.sort(([a], [b]) => a - b).map(([, shape]) => shape),
     { path: states, stroke: 'muted', width: 3 },
   ];
@@ -170,7 +173,7 @@ const mapOf = ({ markets, forecasts, target, series }: Facts): FrontPageFigure =
   };
 };
 
-/** Finds the run that computed the forecasts. Newer runs can have a different horizon. */
+/** Finds the run that computed the forecasts. A newer run can have another horizon. */
 const runOf = ([forecast]: readonly Forecast[], runs: readonly ForecastRun[] = []): ForecastRun | undefined =>
   runs.find(({ id }) => id === forecast?.run_id);
 

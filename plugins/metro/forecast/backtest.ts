@@ -1,14 +1,14 @@
-/** Scores the forecasts of completed runs against the values published later. */
+/** Scores the forecasts of completed runs by their outcomes. */
 import type { Backtest, Forecast, ForecastRun } from '../collections.js';
 import { rounded } from '../rounding.js';
 
-/** Benchmark names, keyed by the column that stores the benchmark's forecasts. */
+/** Names of the benchmarks, by the column of their forecasts. */
 const BENCHMARKS = { benchmark: 'persistence', ar1_nation: 'ar1_nation', shrunk_mean: 'shrunk_mean' } as const;
 export type Benchmark = keyof typeof BENCHMARKS;
 
 /**
- * A forecast with a published outcome, and the benchmarks' forecasts for the same target. All values are in percent,
- * except for the probability.
+ * A forecast with its outcome, and the forecasts of the benchmarks for the same target. Values are in percent, but the
+ * probability is from 0 to 1.
  */
 export interface ScoredForecast extends Readonly<Record<Benchmark, number>> {
   readonly point: number;
@@ -23,16 +23,16 @@ export interface BenchmarkScores {
   readonly mae_pp: number;
   readonly bias_pp: number;
   readonly direction_hit_rate: number;
-  /** 1 - MAE / benchmark MAE, or 0 if the benchmark made no error. */
+  /** 1 - MAE / MAE of the benchmark. 0 if the benchmark made no error. */
   readonly skill_mae: number;
 }
 
 export interface Scores {
   readonly n: number;
-  /** Number of realized declines. `declines_called` counts the declines with a negative point forecast. */
+  /** Number of declines that happened. `declines_called` is the number of these that had a negative point forecast. */
   readonly declines: number;
   readonly declines_called: number;
-  /** Share of realized values above 0: the hit rate of always forecasting a rise. */
+  /** Share of outcomes above 0, which is the hit rate of always forecasting a rise. */
   readonly base_rate_up: number;
   readonly mae_pp: number;
   readonly rmse_pp: number;
@@ -105,8 +105,8 @@ export const scoresOf = (forecasts: readonly ScoredForecast[]): Scores | undefin
 export type Scorable = Forecast & ScoredForecast;
 
 /**
- * Selects the forecasts with a published outcome from completed runs of the newest run's model. Forecasts without
- * bounds or benchmarks are skipped, so that all scores cover the same forecasts.
+ * Selects the forecasts with an outcome in completed runs of the newest model. Forecasts without bounds or benchmarks
+ * are skipped, so that all scores cover the same forecasts.
  */
 export const scorable = (runs: readonly ForecastRun[], forecasts: readonly Forecast[]): Scorable[] => {
   const completed = runs.filter(({ status }) => status === 'completed');
@@ -128,7 +128,7 @@ export interface BacktestInput {
   readonly vintage: string;
 }
 
-/** Returns whether the timestamps span at least 12 months. RFC 3339 timestamps in UTC sort correctly as text. */
+/** RFC 3339 timestamps in UTC have the same order as text. */
 const spanTwelveMonths = (moments: readonly string[]): boolean => {
   const [first] = moments.toSorted();
   if (first === undefined) return false;
@@ -138,8 +138,8 @@ const spanTwelveMonths = (moments: readonly string[]): boolean => {
 };
 
 /**
- * Backtests the newest run's model over its completed runs. Returns undefined if the completed runs of all models span
- * less than 12 months, or if no outcome has been published yet. `as_of` is the time of the newest completed run.
+ * Backtests the newest model over its completed runs. Returns undefined if no outcome is published, or if completed
+ * runs span less than 12 months. `as_of` is the time of the newest completed run.
  */
 export const backtestOf = ({ runs, forecasts, vintage }: BacktestInput): Backtest | undefined => {
   const moments = runs.filter(({ status }) => status === 'completed').map((run) => run.run_at);

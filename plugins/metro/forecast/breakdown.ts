@@ -1,4 +1,4 @@
-/** Groups past forecasts, for example by year, grade or state, and scores each group. */
+/** Scores groups of past forecasts, such as years, grades or states. */
 import { statesOf } from '../areas.js';
 import { BASES, type Forecast, type ForecastRun, RISK_GRADES, SIGNALS } from '../collections.js';
 import { quarterOf } from '../periods.js';
@@ -19,12 +19,12 @@ const SIZES = [
   ['8 and more', 8],
 ] as const;
 
-/** Bins for the probability of a decline, each ten percentage points wide. */
+/** Classes of the probability of a decline, each ten percentage points wide. */
 const PROBABILITIES = Array.from({ length: 10 }, (_, tenth) => `${10 * tenth} to ${10 * tenth + 10}%`);
 
 const QUARTERS = ['Q1', 'Q2', 'Q3', 'Q4'] as const;
 
-/** Display order of groups that are not sorted alphabetically. */
+/** Order of groups that are not sorted alphabetically. */
 const ORDERS: Readonly<Partial<Record<BreakdownKey, readonly string[]>>> = {
   grade: RISK_GRADES,
   signal: SIGNALS,
@@ -41,8 +41,8 @@ interface Named {
 }
 
 /**
- * Returns the group of a forecast. When grouping by state, a market that spans several states has several groups. A
- * forecast that lacks the value to group by, such as a grade, has no group.
+ * Returns the group of a forecast. A market in several states belongs to several groups. A forecast without the value,
+ * such as a grade, belongs to no group.
  */
 const groupOf = ({ row, name, run }: Named, by: BreakdownKey): string | readonly string[] | undefined => {
   switch (by) {
@@ -99,8 +99,7 @@ const figuresOf = (group: string, rows: readonly Scorable[]) => {
 export type BacktestGroup = ReturnType<typeof figuresOf>;
 
 /**
- * Groups the scored forecasts of the newest run's model and sorts the groups. A market that spans several states counts
- * in each of them.
+ * Scores the forecasts of the newest model by group. A market in several states counts in each of them.
  * @param names market names by code
  */
 export const breakdownOf = (

@@ -1,4 +1,4 @@
-/** Has the type `Rules`, which cannot be imported here without creating an import cycle. */
+/** The object has the type `Rules`. Importing the type would create an import cycle. */
 export const defaultRules = {
   expandPoint: 4,
   expandLower: 0,

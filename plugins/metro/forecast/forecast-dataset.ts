@@ -1,4 +1,4 @@
-/** Computes forecasts for a whole dataset, and returns the collections that change. */
+/** Computes the forecasts of a dataset and returns the collections that change. */
 import type { Dataset } from 'metro-forecast-api/adapter';
 import {
   backtests,
@@ -20,7 +20,7 @@ import { macroSeries, panelsOf } from './panel.js';
 import { makeRuns, type Runs, type RunsInput, withNewestRun } from './runs.js';
 
 export interface ForecastInput extends Omit<RunsInput, 'panel' | 'nationAndStates' | 'vintage' | 'kept'> {
-  /** Recompute existing runs, except for runs that were published with an earlier vintage. */
+  /** Recompute existing runs. Runs that were published with an earlier vintage are kept. */
   readonly recompute?: boolean | undefined;
 }
 
@@ -35,8 +35,8 @@ const wasPublishedEarlier = (run: ForecastRun, vintage: string): boolean =>
   run.basis === 'published' && run.vintage !== vintage;
 
 /**
- * Selects the runs to keep, with their forecasts. Incomplete runs are replaced. Runs without a `basis` are also
- * replaced, because they might have used different rules.
+ * Selects the runs to keep, with their forecasts. Incomplete runs are replaced. Runs without `basis` are replaced as
+ * well, because they can have used other rules.
  */
 const keptOf = async (dataset: Dataset, recompute: boolean) => {
   const old = await readAll<ForecastRun>(dataset.read(forecastRuns.name));
@@ -50,7 +50,7 @@ const keptOf = async (dataset: Dataset, recompute: boolean) => {
 };
 
 /**
- * Reads the markets and builds two panels, one for the metros and one for the nation and the states.
+ * Reads the markets and builds two panels: one for the metros, and one for the nation and the states.
  * @param onRead called with the number of index rows read so far
  * @throws OperatorError if the index has invalid rows
  */

@@ -1,4 +1,4 @@
-/** Computes forecasts for a dataset directory and writes them as the next version of the dataset. */
+/** Computes forecasts for a dataset directory and writes the next version of the dataset. */
 import { openDirectory, StorageError, writeDirectory } from 'metro-forecast-api/adapter';
 import { type Document, OperatorError } from 'metro-forecast-api/plugin';
 import { type ForecastDataset, type ForecastInput, forecastDataset } from './forecast-dataset.js';
@@ -17,8 +17,7 @@ export interface ForecastReport extends Pick<ForecastDataset, 'made' | 'replaced
 }
 
 /**
- * Adds runs to the dataset, updates its markets and writes a new version. Readers see the old version until the new one
- * is complete. An error leaves the old version unchanged.
+ * Adds runs to the dataset, updates its markets and writes a new version. Readers see the old version until the new version is complete. After an error, the old version remains.
  * @throws OperatorError if the directory cannot be read or written, the index has invalid rows, or no market can be
  *   forecast
  */

@@ -1,6 +1,6 @@
 /**
- * The contract that forecast models implement. A model receives the quarters one at a time and returns its forecasts
- * after each, so that it cannot use data from later quarters.
+ * Defines the contract of forecast models. A model receives one quarter at a time and returns forecasts after each, so
+ * that it cannot use data of later quarters.
  */
 import type { MacroSeriesValues, PanelMarket } from './panel.js';
 
@@ -10,8 +10,8 @@ export type Horizon = (typeof HORIZONS)[number];
 export const HORIZON_MONTHS = 12;
 
 /**
- * Horizons for the nation and the states. Shorter horizons are left out, because a benchmark was as good as the model
- * for the states at 3 months and for the nation at 6 months.
+ * Horizons for the nation and the states. At shorter horizons, a benchmark was as good as the model, for the states at
+ * 3 months and for the nation at 6 months.
  */
 export const WIDE_HORIZONS: readonly Horizon[] = [12, 24];
 
@@ -19,23 +19,24 @@ const MONTHS_IN_QUARTER = 3;
 export const quartersOf = (months: number): number => months / MONTHS_IN_QUARTER;
 
 /**
- * One forecast per market, in the order of the panel: the change in the index over the horizon and the bounds of the
- * 80% interval, in percent. `NaN` marks a missing value. A forecast has either both bounds or neither.
+ * Forecasts of one quarter, with one value per market in the order of the panel. The point is the change of the index
+ * over the horizon in percent, and the bounds are those of the 80% interval. `NaN` marks a missing value. Either both
+ * bounds are missing or none.
  */
 export interface QuarterForecasts {
   readonly point: Float64Array;
   readonly lower: Float64Array;
   readonly upper: Float64Array;
-  /** Fitted coefficients by regressor, if the model has any. */
+  /** Fitted coefficients by regressor. Not all models have coefficients. */
   readonly coefficients?: Readonly<Record<string, number>> | undefined;
   /**
-   * Contribution of each input to the point forecasts, in percentage points. A market's contributions add up to its
-   * point forecast.
+   * Contribution of each input to the point forecasts, in percentage points. The contributions of a market add up to
+   * its point forecast.
    */
   readonly contributions?: Readonly<Record<string, Float64Array>> | undefined;
 }
 
-/** Data available at a quarter, in addition to the index. */
+/** Data that is available at a quarter in addition to the index. */
 export interface Known {
   /** Quarter number, see `quarterIndex`. */
   readonly quarter: number;
@@ -46,14 +47,14 @@ export interface Known {
 /** Runs a model over one panel. */
 export interface Forecaster {
   /**
-   * Processes the next quarter and returns its forecasts. `levels` contains the index level of each market, or `NaN`.
-   * Neither the model nor the caller may modify the array.
+   * Processes the next quarter and returns its forecasts. `levels` contains the index level of each market or `NaN`.
+   * The array must not be modified.
    */
   next(levels: Float64Array, known: Known): QuarterForecasts;
 }
 
 export interface ForecastOptions {
-  /** Minimum number of index values. Markets with fewer values so far are not forecast. */
+  /** Minimum number of index values. Markets with fewer values get no forecast. */
   readonly minValues: number;
   /** Default: 12 months. */
   readonly horizon?: Horizon;
@@ -62,22 +63,22 @@ export interface ForecastOptions {
 export const defaultForecastOptions: ForecastOptions = { minValues: 20 };
 
 export interface ForecastModel {
-  /** Name in kebab case, used to select the model in commands. */
+  /** Name in kebab case, with which commands select the model. */
   readonly name: string;
-  /** Version of the formula. Change it whenever the formula changes. */
+  /** Version of the formula, which must change whenever the formula changes. */
   readonly version: string;
-  /** One-sentence description for help texts. */
+  /** Description in one sentence, for help texts. */
   readonly summary: string;
-  /** Names of the model's inputs, published with each run. */
+  /** Names of the inputs, published with each run. */
   readonly features: readonly string[];
   /** Ids of the macro series that the model reads. */
   readonly series: readonly string[];
-  /** Whether the model needs the latitude and longitude of each market's centre. */
+  /** Whether the model needs the coordinates of each market. */
   readonly needsCentres: boolean;
-  /** Creates a forecaster for a panel. The forecaster receives every quarter of the panel, oldest first. */
+  /** Creates a forecaster for a panel. It receives every quarter of the panel, oldest first. */
   start(markets: readonly PanelMarket[], options: ForecastOptions): Forecaster;
 }
 
-/** Returns the model's name and version as published with forecasts, such as `metro-momentum-1.0.0`. */
+/** Returns the name and version that are published with forecasts, such as `metro-momentum-1.0.0`. */
 export const modelVersion = (model: Pick<ForecastModel, 'name' | 'version'>): string =>
   `${model.name}-${model.version}`;

@@ -1,16 +1,15 @@
-/** Builds panels, which models use as input. A panel is a table of index levels by quarter and market. */
+/** Builds panels, which are the input of models. A panel is a table of index levels by quarter and market. */
 import { OperatorError } from 'metro-forecast-api/plugin';
 import { areaOf, areaOfSeries, seriesOfArea, statesOf } from '../areas.js';
 import type { Hpi, Market, Observation, Series } from '../collections.js';
 import { lastDay, quarterOf, quarterStart } from '../periods.js';
 
-/** Market properties that models can use, in addition to the index. */
+/** Properties of a market that models can use in addition to the index. */
 export interface PanelMarket {
   readonly cbsa: string;
   readonly name: string;
   /**
-   * Postal code of the market's first state. Markets without a state have an empty string, which models treat as a
-   * separate state.
+   * Postal code of the first state of the market. It is empty without a state, which models treat as a separate state.
    */
   readonly state: string;
   /** Centre of the area in degrees. Undefined for the nation and for codes that the Census Bureau does not list. */
@@ -24,14 +23,14 @@ export interface SeriesValue {
   readonly value: number;
 }
 
-/** Values of macro series by series id, oldest first. */
+/** Values of macro series by id, oldest first. */
 export type MacroSeriesValues = ReadonlyMap<string, readonly SeriesValue[]>;
 
 export interface Panel {
   readonly markets: readonly PanelMarket[];
   /** Number of the first quarter with a value, see `quarterIndex`. */
   readonly firstQuarter: number;
-  /** For each quarter, an array of index levels by market. No quarter is left out. `NaN` marks a missing level. */
+  /** Index levels by market for each quarter, without gaps between quarters. `NaN` marks a missing level. */
   readonly quarters: readonly Float64Array[];
   readonly macro: MacroSeriesValues;
 }
@@ -42,10 +41,7 @@ const toPanelMarket = (market: Pick<Market, 'cbsa' | 'name'>): PanelMarket => {
   return { cbsa: market.cbsa, name: market.name, state: statesOf(market)[0] ?? '', centre };
 };
 
-/**
- * Groups observations by macro series and adds the last day of each period. A value is known only after its period
- * ends.
- */
+/** Groups observations by macro series and adds the last day of each period. Values are not known before that day. */
 export const macroSeries = (
   catalog: readonly Pick<Series, 'series_id' | 'cadence'>[],
   observations: readonly Observation[],
@@ -61,7 +57,7 @@ export const macroSeries = (
 };
 
 /**
- * Arranges index rows as a panel. Markets without rows are included.
+ * Converts index rows to a panel. Markets without rows are included.
  * @throws OperatorError that lists each row with an unknown code, a value that is not positive, or a date that is not
  *   the first day of a quarter
  */
@@ -98,7 +94,9 @@ export const createPanel = (
   };
 };
 
-/** Returns one panel for the metros and one for the nation and the states, whose indexes are stored as macro series. */
+/**
+ * Returns one panel for the metros, and one for the nation and the states. The indexes of the latter are macro series.
+ */
 export const panelsOf = (
   markets: readonly Pick<Market, 'cbsa' | 'name'>[],
   index: readonly Hpi[],
@@ -122,6 +120,5 @@ export const panelsOf = (
   };
 };
 
-/** Returns the change in percent, or `NaN` if either value is missing. */
 export const percentChange = (from: number | undefined, to: number | undefined): number =>
   100 * ((to ?? Number.NaN) / (from ?? Number.NaN) - 1);

@@ -9,36 +9,37 @@ const SIGMAS_WIDE = 2.563;
 export interface Rules {
   /** Minimum point forecast for `expand`, in percent. */
   readonly expandPoint: number;
-  /** For `expand`, the lower bound must also be above this value, in percent. */
+  /** The lower bound of `expand` must be above this value, in percent. */
   readonly expandLower: number;
-  /** For `contract`, the point forecast must be below this value, in percent. */
+  /** The point forecast of `contract` must be below this value, in percent. */
   readonly contractPoint: number;
-  /** Percentage points by which a forecast must cross a threshold before the signal changes. */
+  /** A forecast must cross a threshold by this margin before the signal changes, in percentage points. */
   readonly margin: number;
   /**
-   * Upper limits of the decline probability for the grades A, B, C and D, exclusive. From the last limit up, the grade
-   * is F.
+   * Exclusive upper limits of the decline probability for the grades A, B, C and D. Higher probabilities have the grade
+   * F.
    */
   readonly grades: readonly [a: number, b: number, c: number, d: number];
 }
 
-/** A forecast in percent. The bounds are null if the model has not computed any. */
+/** A forecast in percent. The bounds are null if the model does not compute them. */
 export interface Outlook {
   readonly point: number;
   readonly lower_80: number | null;
   readonly upper_80: number | null;
 }
 
-/** Returns the signal, ignoring the previous one. A forecast without bounds is never `expand`. */
+/**
+ * Returns the signal that a forecast would have without a previous signal. A forecast without bounds is never `expand`.
+ */
 const plainSignalOf = ({ point, lower_80 }: Outlook, rules: Rules): Signal => {
   if (point < rules.contractPoint) return 'contract';
   return point >= rules.expandPoint && lower_80 !== null && lower_80 > rules.expandLower ? 'expand' : 'hold';
 };
 
 /**
- * Returns the signal of a forecast. A market keeps its previous signal if shifting the forecast by at most the margin
- * would give that signal, so that small changes in the data do not change signals.
- * @param previous the market's signal in the previous run, if any
+ * Returns the signal of a forecast. If a forecast within the margin would give the previous signal, the market keeps that signal. Small changes of the data thus do not change signals.
+ * @param previous signal of the market in the previous run
  */
 export const signalOf = (outlook: Outlook, rules: Rules, previous?: Signal | null): Signal => {
   const [low, plain, high] = [-rules.margin, 0, rules.margin].map((shift) => {
@@ -56,7 +57,7 @@ export const signalOf = (outlook: Outlook, rules: Rules, previous?: Signal | nul
 export const declineProbability = ({ point, lower_80, upper_80 }: Outlook): number | null => {
   if (lower_80 === null || upper_80 === null) return null;
   const sigma = (upper_80 - lower_80) / SIGMAS_WIDE;
-  // If sigma and point are both 0, the division would be 0 / 0.
+  // The quotient 0 / 0 would be `NaN`.
   return sigma === 0 && point === 0 ? 0.5 : normalCdf(-point / sigma);
 };
 
@@ -74,7 +75,7 @@ export const toRunRules = ({ expandPoint, expandLower, contractPoint, margin, gr
   grades,
 });
 
-/** @throws OperatorError that lists all rules that contradict each other */
+/** @throws OperatorError that lists all contradictions */
 export const checkRules = (rules: Rules): Rules => {
   const errors: string[] = [];
   if (rules.expandPoint < rules.contractPoint) {

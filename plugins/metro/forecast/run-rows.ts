@@ -1,4 +1,7 @@
-/** Creates the forecast rows of runs, with the forecasts of the model and the benchmarks for all areas in a panel. */
+/**
+ * Creates the forecast rows of runs. Rows contain the forecasts of the model and of the benchmarks for all areas in a
+ * panel.
+ */
 import { compareScalars } from 'metro-forecast-api/adapter';
 import type { Forecast, Signal } from '../collections.js';
 import { quarterIndex, quarterStart } from '../periods.js';
@@ -19,15 +22,15 @@ import { declineProbability, type Outlook, type Rules, riskGradeOf, signalOf } f
 import { type Origin, realizedChange, walk } from './walk.js';
 
 /**
- * Derives a run's id from its quarter, such as 20054 for 2005Q4. For horizons other than 12 months, the id ends with
- * the horizon, such as 2005403 for 3 months.
+ * Derives the id of a run from its quarter, such as 20054 for 2005Q4. Ids of horizons other than 12 months end with the
+ * horizon, such as 2005403 for 3 months.
  */
 export const runId = (quarter: number, horizon: Horizon = HORIZON_MONTHS): number => {
   const id = Math.floor(quarter / 4) * 10 + (quarter % 4) + 1;
   return horizon === HORIZON_MONTHS ? id : 100 * id + horizon;
 };
 
-/** Returns whether the id belongs to a 12-month run. */
+/** Only runs with other horizons have longer ids. */
 export const isMainRun = (id: number): boolean => id < 100_000;
 
 /** Returns the quarter number of a run, see `quarterIndex`. */
@@ -38,7 +41,7 @@ export const quarterOfRun = (id: number): number => {
 
 export const toTimestamp = (time: Date): string => time.toISOString().replace('.000Z', 'Z');
 
-/** Returns the time at which the quarter's index becomes known, or `created` if that is earlier. */
+/** Returns the time at which the index of a quarter becomes known. `created` is the upper limit. */
 export const runAt = (quarter: number, created: Date): string =>
   toTimestamp(new Date(Math.min(Date.parse(indexKnownOn(quarter)), created.getTime())));
 
@@ -56,23 +59,23 @@ export interface RowsInput {
   readonly kept: readonly Forecast[];
 }
 
-/** Rounds a number, and converts `NaN` to null. */
+/** Rounds a number. `NaN` becomes null. */
 const orNull = (value: number | undefined): number | null =>
   value === undefined || Number.isNaN(value) ? null : rounded(value);
 
-/** An origin with the rounded forecasts and signals that are served for each market. */
+/** An origin with the rounded forecasts and the signals that the API serves for each market. */
 export interface ServedOrigin extends Origin {
   readonly served: readonly ((Outlook & { readonly signal: Signal }) | undefined)[];
   /**
-   * Share of markets whose signal changed since the previous run, among markets with a signal in both runs. `NaN` if
-   * there are no such markets.
+   * Share of markets whose signal changed since the previous run. Only markets with a signal in both runs count. `NaN`
+   * if there are no such markets.
    */
   readonly signalChanges: number;
 }
 
 /**
- * Adds the signals. Each signal depends on the previous quarter's signal. For the newest quarter, the previous signal
- * is read from the previous run, if there is one. For all other quarters, it is recomputed.
+ * Adds the signals. Each signal depends on the signal of the previous quarter. Before the newest quarter, this is the
+ * published signal of the previous run, if there is one. All other previous signals are recomputed.
  */
 const withSignals = (origins: readonly Origin[], { panel, rules, kept, newest }: RowsInput): ServedOrigin[] => {
   let before: readonly (Signal | null | undefined)[] = [];
@@ -97,9 +100,9 @@ const withSignals = (origins: readonly Origin[], { panel, rules, kept, newest }:
 export interface PanelRows {
   /** Quarters with at least one forecast, oldest first. */
   readonly origins: readonly ServedOrigin[];
-  /** Returns the forecasts of a quarter's run, sorted by code. */
+  /** Returns the forecasts of the run of a quarter, sorted by code. */
   rowsAt(quarter: number): Forecast[];
-  /** Adds the outcome to each forecast whose outcome has been published. */
+  /** Adds published outcomes to the forecasts. */
   withRealized(forecasts: readonly Forecast[]): Forecast[];
 }
 
@@ -117,13 +120,13 @@ const realizedIn = ({ panel, vintage, options: { horizon } }: RowsInput, quarter
 };
 
 /**
- * Runs the model and the benchmarks over a panel. The rules use rounded numbers, so that the served signal and grade
- * are consistent with the served numbers.
+ * Runs the model and the benchmarks over a panel. The rules use rounded numbers, so that signals and grades agree with
+ * the published numbers.
  */
 export const createPanelRows = (input: RowsInput): PanelRows => {
   const { panel, model, options, rules, created } = input;
   const { horizon } = options;
-  // The rules are defined for 12-month changes only.
+  // The rules apply to 12-month changes only.
   const hasRules = horizon === HORIZON_MONTHS;
   const benchmarks = benchmarksOf(input);
   const origins = withSignals([...walk(model, panel, options)].filter(hasForecast), input);

@@ -1,4 +1,4 @@
-/** Creates a model's runs. Each run belongs to one quarter and uses only data up to that quarter. */
+/** Creates the runs of a model. Each run belongs to one quarter and uses no data of later quarters. */
 
 import { compareScalars } from 'metro-forecast-api/adapter';
 import { OperatorError } from 'metro-forecast-api/plugin';
@@ -23,19 +23,19 @@ import { type Rules, toRunRules } from './rules.js';
 import { createPanelRows, quarterOfRun, runAt, runId, type ServedOrigin, toTimestamp } from './run-rows.js';
 import { macroKnownAt, type Origin } from './walk.js';
 
-/** Selects the quarters of new runs: the newest `last` quarters between `from` and `to`, inclusive. */
+/** Quarters of new runs. These are the newest `last` quarters from `from` to `to`, both inclusive. */
 export interface Span {
   readonly from?: number;
   readonly to?: number;
   readonly last?: number;
 }
 
-/** Keep the methodology page consistent with this default. */
+/** The methodology page describes this default. */
 export const defaultSpan = { from: quarterIndex(2005, 4) } satisfies Span;
 
 export interface RunsInput {
   readonly panel: Panel;
-  /** Panel for the nation and the states. The model is fitted to this panel separately. */
+  /** Panel of the nation and the states, to which the model is fitted separately. */
   readonly nationAndStates?: Panel | undefined;
   /** Default: the default model, or the fallback model if the panel lacks inputs of the default model. */
   readonly model?: ForecastModel | undefined;
@@ -50,7 +50,7 @@ export interface RunsInput {
   readonly computed?: Date | undefined;
   /** Default: all. */
   readonly horizons?: readonly Horizon[] | undefined;
-  /** Existing runs to keep, with their forecasts. Quarters that already have a run get no new one. */
+  /** Existing runs to keep, with their forecasts. They are not created again. */
   readonly kept?: Pick<Runs, 'runs' | 'forecasts'> | undefined;
 }
 
@@ -58,7 +58,7 @@ interface Making extends RunsInput {
   readonly chosen: ChosenModel;
 }
 
-/** Earlier and new runs with their forecasts, in key order. */
+/** Kept and new runs with their forecasts, in key order. */
 export interface Runs {
   readonly added: readonly number[];
   readonly runs: readonly ForecastRun[];
@@ -88,7 +88,7 @@ const emptyMessage = ({ panel, span, options }: RunsInput): string => {
 
 const newestQuarter = ({ firstQuarter, quarters }: Panel): number => firstQuarter + quarters.length - 1;
 
-/** Returns a note with the last known month of each macro series that a run uses. */
+/** Lists the last known month of each macro series that a run uses, as a note. */
 const macroNote = ({ panel, chosen }: Making, quarter: number): string =>
   [...macroKnownAt(panel, chosen.model.series, quarter)]
     .map(([id, values]) => ` ${id} up to ${values.at(-1)?.start.slice(0, 7) ?? 'nothing'}.`)
@@ -144,7 +144,7 @@ const runOf = (
 };
 
 /**
- * Creates the runs and the backtest for one horizon.
+ * Creates the runs and the backtest of one horizon.
  * @throws OperatorError if the horizon is 12 months and no quarter in the span can be forecast
  */
 const runsAt = (horizon: Horizon, input: Making): Runs => {
@@ -208,7 +208,6 @@ export const makeRuns = (input: RunsInput): Runs => {
   };
 };
 
-/** Returns a predicate that selects runs or forecasts by their horizon in months. */
 export const isOf =
   (horizon: number = HORIZON_MONTHS) =>
   ({ horizon_months }: { readonly horizon_months: number }): boolean =>
@@ -217,7 +216,7 @@ export const isOf =
 const isOfMetro = ({ cbsa }: Forecast): boolean => METRO_KINDS.includes(kindOf(cbsa));
 
 /**
- * Copies the figures of the newest completed 12-month run to the markets. Markets without a forecast get null values.
+ * Copies the figures of the newest completed 12-month run to the markets. Markets without a forecast have null values.
  */
 export const withNewestRun = (
   markets: readonly Market[],

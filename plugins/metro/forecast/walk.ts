@@ -1,4 +1,4 @@
-/** Runs a model over a panel, quarter by quarter. */
+/** Runs a model over a panel, one quarter after another. */
 
 import { periodEnd, quarterStart } from '../periods.js';
 import {
@@ -32,8 +32,8 @@ export function* walk(model: ForecastModel, panel: Panel, options: ForecastOptio
 }
 
 /**
- * Returns the published change over the horizon that starts at a quarter, in percent, or `NaN` if it has not been
- * published yet.
+ * Returns the published change over the horizon that starts at a quarter, in percent. Not yet published changes are
+ * `NaN`.
  */
 export const realizedChange = (panel: Panel, quarter: number, market: number, horizon = HORIZON_MONTHS): number => {
   const index = quarter - panel.firstQuarter;

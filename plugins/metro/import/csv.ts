@@ -3,32 +3,32 @@ import type { ImportErrors } from './import-errors.js';
 
 export type Row = CsvRecord;
 
-/** A row ends at every line break, even inside quotes, so that a missing quote affects only one line. */
+/** A row ends at every line break, even inside quotes, so that a missing quote spoils only one line. */
 const DIALECT = { separator: ',', quote: '"', lineEnd: '\n', isOneLine: true } as const;
 
 /**
- * Maximum line length in characters. Real lines are far shorter. The limit keeps a file without line breaks from
- * exhausting the memory.
+ * Maximum length of a line in characters. Real lines are far shorter. A file without line breaks would otherwise
+ * exhaust the memory.
  */
 const MAX_LINE = 64 * 1024;
 
 const isBlank = ({ cells }: Row): boolean => cells.length === 1 && cells[0]!.trim() === '';
 
-/** Trims all cells, and drops blank rows and rows with incorrect quotes. */
+/** Trims all cells. Blank rows and rows with incorrect quotes are dropped. */
 const validRows = (rows: readonly Row[]): readonly Row[] =>
   rows
     .filter((row) => !row.isMisquoted && !isBlank(row))
     .map((row) => ({ ...row, cells: row.cells.map((cell) => cell.trim()) }));
 
-/** Parses CSV text. Blank rows and rows with incorrect quotes are left out. */
+/** Parses CSV text. Blank rows and rows with incorrect quotes are dropped. */
 export const rowsOf = (text: string): readonly Row[] => {
   const splitter = new CsvSplitter(DIALECT);
   return validRows([...splitter.push(text), ...splitter.end()]);
 };
 
 /**
- * Decodes UTF-8 in chunks, and drops any byte order mark. An overlong line is cut off and gets a stray quote, so that
- * the row is reported as invalid.
+ * Decodes UTF-8 and drops a byte order mark. Overlong lines are truncated and get a stray quote, so that the row is
+ * reported as invalid.
  */
 async function* readText(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
@@ -39,7 +39,7 @@ async function* readText(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<strin
     const first = text.indexOf('\n');
     const isLong = lineLength > MAX_LINE;
     lineLength = last === -1 ? lineLength + text.length : text.length - last - 1;
-    // Skip the rest of an overlong line.
+    // The rest of an overlong line is skipped.
     if (!isLong) yield lineLength > MAX_LINE ? `${text}"` : text;
     else if (first !== -1) yield text.slice(first);
   }
@@ -48,7 +48,7 @@ async function* readText(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<strin
 
 /**
  * Yields rows in batches. A line break always ends a row, even inside quotes. Blank lines are skipped. Rows with
- * incorrect quotes are reported and left out. The number of cells is not checked.
+ * incorrect quotes are reported and dropped. The number of cells is not checked.
  */
 export async function* readRows(
   bytes: AsyncIterable<Uint8Array>,

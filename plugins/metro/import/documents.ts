@@ -1,4 +1,4 @@
-/** Converts imported data to documents for the collections and sources for the manifest. */
+/** Converts imported data to documents of the collections and to sources of the manifest. */
 import type { Source } from 'metro-forecast-api/plugin';
 import { areaOfSeries } from '../areas.js';
 import { type Hpi, type Market, METRO_HPI, type Observation, type Series } from '../collections.js';
@@ -11,9 +11,7 @@ import { FHFA, fredEntryOf } from './fred-catalog.js';
 
 export const FHFA_ATTRIBUTION = 'This product uses FHFA data but is neither endorsed nor certified by FHFA';
 
-/**
- * Returns the change from four quarters earlier to the newest value, in percent, or null if either value is missing.
- */
+/** Returns the change over the last four quarters in percent, or null if a value is missing. */
 const yearOnYear = ({ quarters, values }: MetroIndex): number | null => {
   const last = quarters.at(-1);
   const before = last === undefined ? undefined : values[quarters.lastIndexOf(last - 4)];
@@ -31,8 +29,7 @@ export const toMarket = (index: MetroIndex): Market => ({
 });
 
 /**
- * Returns an array with the market for the nation or a state, or an empty array if the series is not the house price
- * index of the nation or a state.
+ * Returns the market whose index is this series. Only the house price indexes of the nation and the states have one.
  */
 export const toWideMarkets = ({ id, cadence, days, values }: MacroSeries): Market[] => {
   const area = cadence === 'quarterly' ? areaOfSeries(id) : undefined;
@@ -50,7 +47,7 @@ export const toHpi = ({ cbsa, quarters, values, errors }: MetroIndex): Hpi[] =>
 export const toObservations = ({ id, days, values }: MacroSeries): Observation[] =>
   days.map((day, i) => ({ series_id: id, period_start: day, value: values[i] as number }));
 
-/** Returns the first and last quarter with a value in any area, or undefined if there are no values. */
+/** Returns the first and last quarter in which any area has a value. */
 const span = (areas: readonly MetroIndex[]): { first: string; last: string } | undefined => {
   let first = Number.POSITIVE_INFINITY;
   let last = Number.NEGATIVE_INFINITY;
@@ -61,7 +58,7 @@ const span = (areas: readonly MetroIndex[]): { first: string; last: string } | u
   return first > last ? undefined : { first: quarterStart(first), last: quarterStart(last) };
 };
 
-/** A series in the catalog, and the matching source in the manifest. Both have the same id. */
+/** A series of the catalogue with its source of the manifest. Both have the same id. */
 export interface Entry {
   readonly series: Series;
   readonly source: Source;

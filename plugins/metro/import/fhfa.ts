@@ -1,16 +1,16 @@
-/** Reads FHFA's all-transactions House Price Index by metro area (`hpi_at_metro.csv`). */
+/** Reads the all-transactions House Price Index by metro area of FHFA (`hpi_at_metro.csv`). */
 import type { Cadence } from 'metro-forecast-api/plugin';
 import { quarterIndex } from '../periods.js';
 import type { Row } from './csv.js';
 import type { ImportErrors } from './import-errors.js';
 
-/** The index of one area. Quarters without a value are left out. */
+/** The index of one area. Quarters without a value are omitted. */
 export interface MetroIndex {
   readonly cbsa: string;
   readonly name: string;
   readonly quarters: readonly number[];
   readonly values: readonly number[];
-  /** Standard errors; null for a value without one. Absent if the publisher provides none. */
+  /** Standard errors, which are null for values without one. Undefined if the publisher provides no errors. */
   readonly errors?: readonly (number | null)[];
 }
 
@@ -20,7 +20,7 @@ const MISSING = '-';
 const NUMBER = /^\d+(\.\d+)?$/;
 const STANDARD_ERROR = /^\(\s*(\d+(?:\.\d+)?)\s*\)$/;
 
-/** Collects the rows of an area. Missing values are stored as NaN, so that repeated quarters are detected. */
+/** Collects the rows of an area. Missing values are stored as `NaN`, so that repeated quarters are detected. */
 class Area {
   readonly #quarters: number[] = [];
   readonly #values: number[] = [];
@@ -32,9 +32,9 @@ class Area {
     readonly line: number,
   ) {}
 
-  /** Adds a row. Returns false if the quarter already has a row. */
+  /** Returns false if the quarter already has a row. */
   add(quarter: number, value: number, error: number): boolean {
-    // Published files are sorted, so the row nearly always belongs at the end.
+    // Published files are sorted, so a row nearly always belongs at the end.
     let at = this.#quarters.length;
     while (at > 0 && (this.#quarters[at - 1] as number) > quarter) at--;
     if (this.#quarters[at - 1] === quarter) return false;
@@ -52,7 +52,7 @@ class Area {
   }
 }
 
-/** Checks a single row and returns a message for each problem. */
+/** Returns a message for each problem of a row. */
 const rulesBroken = ([name, code, year, quarter, value, error]: readonly string[]): string[] => {
   const rules: string[] = [];
   if (!name || name.includes('\ufffd')) rules.push('the name must be text in UTF-8');

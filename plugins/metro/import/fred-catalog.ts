@@ -1,4 +1,4 @@
-/** Describes well-known FRED series, because FRED's files contain neither titles nor units. */
+/** Describes well-known FRED series. The files of FRED contain neither titles nor units. */
 import type { Cadence } from 'metro-forecast-api/plugin';
 import { areaOfSeries } from '../areas.js';
 import type { Series } from '../collections.js';
@@ -8,7 +8,7 @@ interface FredEntry {
   readonly cadence: Cadence;
   readonly units: string;
   readonly seasonal_adjustment: Series['seasonal_adjustment'];
-  /** The agency that compiles the series. */
+  /** Agency that compiles the series. */
   readonly publisher: string;
   /** Default: United States. */
   readonly geography?: string;
@@ -36,7 +36,7 @@ const HPI = 'All-Transactions House Price Index for';
 const yieldOf = (years: number) =>
   `Market Yield on U.S. Treasury Securities at ${years}-Year Constant Maturity, Quoted on an Investment Basis`;
 
-/** Titles, units, seasonal adjustment and cadence match the series pages at fred.stlouisfed.org. */
+/** Titles, units, seasonal adjustment and cadence are the same as on fred.stlouisfed.org. */
 const CATALOG: ReadonlyMap<string, FredEntry> = new Map([
   ['CIVPART', entry('Labor Force Participation Rate', 'monthly', 'Percent', 'SA', BLS)],
   ['CPIAUCSL', entry(`${CPI}: All Items in U.S. City Average`, 'monthly', 'Index 1982-1984=100', 'SA', BLS)],

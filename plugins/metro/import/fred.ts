@@ -1,4 +1,4 @@
-/** Reads series in FRED's download format (`fredgraph.csv?id=<SERIES>`). */
+/** Reads series in the download format of FRED (`fredgraph.csv?id=<SERIES>`). */
 import { basename } from 'node:path';
 import { type Cadence, periods } from 'metro-forecast-api/plugin';
 import { inferCadence, isDay } from '../periods.js';
@@ -6,7 +6,7 @@ import type { Row } from './csv.js';
 import { fredEntryOf } from './fred-catalog.js';
 import type { ImportErrors } from './import-errors.js';
 
-/** One series in date order. Days without a value are left out. */
+/** One series in date order. Days without a value are omitted. */
 export interface MacroSeries {
   readonly id: string;
   readonly cadence: Cadence;
@@ -21,7 +21,7 @@ const isNumber = (text: string): boolean => NUMBER.test(text) && Number.isFinite
 const isMissing = (value: string) => value === '' || value === '.';
 
 /**
- * Derives the series id from a file name or URL, such as `UNRATE` from `downloads/unrate.csv` or
+ * Derives the id of the series from a file name or URL, such as `UNRATE` from `downloads/unrate.csv` or
  * `https://host/UNRATE.csv?download`.
  */
 const idFromName = (file: string): string => {
@@ -31,7 +31,7 @@ const idFromName = (file: string): string => {
     .toUpperCase();
 };
 
-/** Checks a single row and returns a message for the first problem. */
+/** Returns a message for the first problem of a row. */
 const ruleBroken = ([day = '', ...texts]: readonly string[], ids: readonly string[]): string | undefined => {
   if (texts.length !== ids.length)
     return `must have ${ids.length + 1} cells (date, value), but has ${texts.length + 1}`;
@@ -46,8 +46,8 @@ const ruleBroken = ([day = '', ...texts]: readonly string[], ids: readonly strin
 };
 
 /**
- * Prefers the cadence inferred from the dates, because FRED also offers series aggregated to longer periods. If there
- * are fewer than 4 dates or they are irregular, the cadence in the catalog takes precedence.
+ * The cadence of the dates takes precedence over the catalogue, because FRED also offers series that are aggregated to
+ * longer periods. If the dates are irregular or fewer than 4, the catalogue decides.
  */
 const cadenceOf = (id: string, days: readonly string[]): Cadence => {
   const inferred = inferCadence(days);
@@ -56,9 +56,9 @@ const cadenceOf = (id: string, days: readonly string[]): Cadence => {
 };
 
 /**
- * Reads rows with the header `date,value`, or with `observation_date` or `DATE` followed by one or more series ids. A
- * column named `value` takes its series id from the file name. Missing values are empty or `.`. The cadence is inferred
- * from the dates. Rows can be in any order. Invalid rows are reported to `errors` and left out.
+ * Reads rows in any order. The header is `date,value`, or `observation_date` or `DATE` followed by one or more series
+ * ids. A column named `value` gets the series id from the file name. Missing values are empty or `.`. The cadence is
+ * inferred from the dates. Invalid rows are reported to `errors` and dropped.
  */
 export const readFred = async (
   rows: AsyncIterable<readonly Row[]>,
@@ -98,7 +98,7 @@ export const readFred = async (
   return ids.map((id, i) => {
     const column = columns[i] as Map<string, number>;
     const days = [...column.keys()].sort();
-    // If the file contains several series, `dates` can include dates of series with a different cadence.
+    // `dates` can include dates of other series in the file, which can have another cadence.
     return {
       id,
       cadence: cadenceOf(id, isOnly ? dates : days),

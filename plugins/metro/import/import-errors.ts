@@ -16,12 +16,12 @@ export class ImportErrors {
     if (this.#count++ < MAX_LISTED) this.#rows.push(`${file}:${line}: ${rule}`);
   }
 
-  /** Adds a file that cannot be used. Unlike a bad row, a bad file always stops the import. */
+  /** Adds a file that cannot be used. A bad file always stops the import, even if bad rows are skipped. */
   addFile(file: string, rule: string): void {
     this.#files.push(`${file}: ${rule}`);
   }
 
-  /** Returns the first bad rows as `file:line: rule`, followed by the number of other bad rows. */
+  /** Returns the first bad rows as `file:line: rule`, and then the number of remaining rows. */
   listRows(): string[] {
     const left = this.#count - this.#rows.length;
     return left === 0 ? [...this.#rows] : [...this.#rows, `and ${left} more bad rows`];

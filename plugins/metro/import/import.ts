@@ -14,14 +14,14 @@ import { type Imported, type OnRead, readInputs } from './read.js';
 export interface ImportOptions {
   /** Files, directories and http(s) URLs. */
   readonly sources: readonly string[];
-  /** Dataset directory. Created if it does not exist. */
+  /** Dataset directory, which is created if it does not exist. */
   readonly to: string;
-  /** A day on which the data was available, `YYYY-MM-DD`. Default: derived from the newest data. */
+  /** Day on which the data was available, `YYYY-MM-DD`. Default: derived from the newest data. */
   readonly vintage?: string | undefined;
-  /** Leave bad rows out. By default, a bad row stops the import. */
+  /** Drop bad rows. By default, a bad row stops the import. */
   readonly skipBadRows?: boolean | undefined;
   readonly time?: Date | undefined;
-  /** Creation time of the dataset. All data must have been available by then. Default: `time`. */
+  /** Creation time of the dataset, which must not be before the data was available. Default: `time`. */
   readonly created?: Date | undefined;
   readonly onRead?: OnRead | undefined;
   readonly onWrite?: ((progress: { collection: string; written: number }) => void) | undefined;
@@ -34,20 +34,20 @@ export interface ImportReport {
   /** The imported FHFA index, or null if the sources contain none. */
   readonly index: { readonly markets: number; readonly values: number } | null;
   readonly series: readonly { readonly series_id: string; readonly cadence: Cadence; readonly values: number }[];
-  /** Number of bad rows that were left out. `faults` lists the first 50. */
+  /** Number of bad rows that were dropped. `faults` lists the first 50. */
   readonly badRows: number;
   readonly faults: readonly string[];
-  /** Files that were found in directories and skipped, each with the reason. */
+  /** Files in directories that were skipped, each with the reason. */
   readonly ignored: readonly string[];
   readonly dropped: {
-    /** Codes of markets that are not in the new index. */
+    /** Codes of markets that the new index does not contain. */
     readonly markets: readonly string[];
-    /** Number of dropped rows by collection. The rows were computed from the previous index. */
+    /** Number of dropped rows by collection. These rows were computed from the previous index. */
     readonly rows: Readonly<Record<string, number>>;
   };
 }
 
-/** Opens the dataset in a directory, or resolves with undefined if there is none. */
+/** Opens the dataset in a directory. Resolves with undefined if there is no dataset. */
 export const openOld = async (directory: string): Promise<OldDataset | undefined> => {
   if (!existsSync(join(directory, MANIFEST_FILE))) return undefined;
   try {
@@ -67,8 +67,8 @@ export const openOld = async (directory: string): Promise<OldDataset | undefined
 };
 
 /**
- * Derives the default vintage: the day of `created` if given, otherwise the day on which the newest data was released.
- * The vintage is never in the future, and never before the vintage of an index that is kept.
+ * Returns the default vintage. It is the day of `created`, or the day on which the newest data was released. A vintage
+ * is never in the future and never before the vintage of an index that is kept.
  */
 const defaultVintage = (
   { sources }: Merged,
@@ -87,7 +87,7 @@ const defaultVintage = (
   return kept !== undefined && kept > day ? kept : day;
 };
 
-/** Rejects periods that end after `created`, because their values cannot have been known by then. */
+/** Rejects periods that end after `created`, because their values cannot have been known then. */
 const checkLookAhead = ({ index = [], macro }: Imported, { sources }: Merged, created: string): void => {
   const errors: string[] = [];
   const check = (id: string, days: readonly string[], cadence: Cadence): void => {

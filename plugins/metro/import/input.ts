@@ -5,25 +5,25 @@ import { OperatorError } from 'metro-forecast-api/plugin';
 
 export interface Opened {
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** Size in bytes, or undefined if it is not known in advance. */
+  /** Size in bytes. Undefined if the size is not known in advance. */
   readonly size: number | undefined;
 }
 
 export interface Input {
   /** Path or URL, as shown in messages. */
   readonly name: string;
-  /** Whether the file was found by searching a directory. Such a file might be unrelated to the import. */
+  /** Whether the file was found in a directory. It can then be unrelated to the import. */
   readonly found: boolean;
   /** @throws OperatorError or errors from `node:fs` */
   open(): Promise<Opened>;
 }
 
-/** Maximum file size in bytes: more than ten times the size of the largest file from FHFA or FRED. */
+/** Maximum size of a file in bytes. The largest files of FHFA and FRED have less than a tenth of this size. */
 const MAX_BYTES = 2 ** 30;
-/** Maximum time in milliseconds that a server may be silent before the response or between two chunks. */
+/** Maximum time in milliseconds without a response or data from a server. */
 const SILENCE_MS = 30_000;
 
-/** `fetch` puts the actual reason for an error into its `cause`. */
+/** `fetch` puts the actual reason of an error into `cause`. */
 const reason = (error: unknown): string => {
   const { cause, message } = error as Error;
   return cause instanceof Error ? `${message}: ${cause.message || (cause as NodeJS.ErrnoException).code}` : message;
@@ -64,7 +64,7 @@ export const openUrl = async (url: string, silenceMs = SILENCE_MS, maxBytes = MA
       clearTimeout(timer);
     }
   }
-  // For a compressed response, the content length is not the decoded length.
+  // The content length of a compressed response is not the length of the decoded data.
   const length = response.headers.has('content-encoding') ? null : response.headers.get('content-length');
   return { bytes: bytes(), size: length === null ? undefined : Number(length) };
 };
@@ -77,14 +77,14 @@ const walk = async (directory: string): Promise<string[]> => {
     .map(async (entry) => {
       const path = join(directory, entry.name);
       if (entry.isDirectory()) return walk(path);
-      // Links to files are followed. Links to directories are not, because they can form a cycle.
+      // Links to directories are not followed, because they can form a cycle.
       return (await stat(path).catch(() => undefined))?.isFile() ? [path] : [];
     });
   return (await Promise.all(paths)).flat();
 };
 
 /**
- * Finds the files and URLs to import. Directories are searched recursively; hidden files and folders are skipped.
+ * Finds the files and URLs to import. Directories are searched recursively, and hidden files and folders are skipped.
  * @param sources paths and http(s) URLs
  * @throws OperatorError that lists every source that does not exist or contains no files
  */

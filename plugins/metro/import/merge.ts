@@ -25,11 +25,11 @@ import type { Imported } from './read.js';
 
 export interface Merged {
   readonly sources: readonly Source[];
-  /** Rows to write by collection, in key order. All other collections stay unchanged. */
+  /** Rows to write by collection, in key order. Other collections stay unchanged. */
   readonly collections: ReadonlyMap<string, Rows>;
-  /** Codes of markets that are not in the new index. */
+  /** Codes of markets that the new index does not contain. */
   readonly droppedMarkets: readonly string[];
-  /** Number of dropped rows by collection. The rows were computed from the replaced index. */
+  /** Number of dropped rows by collection. These rows were computed from the replaced index. */
   readonly droppedRows: Readonly<Record<string, number>>;
 }
 
@@ -39,8 +39,8 @@ export interface OldDataset {
 }
 
 /**
- * Selects the completed published runs, which are kept with their forecasts as a record. Runs for a quarter after the
- * end of the new index and runs published after `loadedAt` are dropped, because they did not exist at that time.
+ * Selects the completed published runs, which are kept as a record with their forecasts. Runs of a quarter after the
+ * end of the new index, and runs published after `loadedAt`, did not exist at that time and are dropped.
  */
 const recordOf = async (readOld: (name: string) => Rows, index: readonly MetroIndex[], loadedAt: string) => {
   const newest = Math.max(...index.map(({ quarters }) => quarters.at(-1) ?? Number.NEGATIVE_INFINITY));
@@ -69,7 +69,7 @@ async function* hpiOf(index: readonly MetroIndex[]): AsyncGenerator<readonly obj
   for (const area of index) yield toHpi(area);
 }
 
-/** Adds new markets and updates `yoy_price` of existing ones. Existing forecasts are kept. */
+/** Adds new markets and updates `yoy_price` of existing markets. Existing forecasts are kept. */
 const withLevels = (old: readonly Market[], imported: readonly Market[]): Market[] => {
   const all = new Map(old.map((market) => [market.cbsa, market]));
   for (const market of imported)
@@ -130,7 +130,7 @@ export const merge = async (
   sources.sort((a, b) => compareScalars(a.id, b.id));
 
   const written = new Map<string, Rows>();
-  // A dataset must contain every collection, even if it is empty.
+  // A dataset must contain every collection, even an empty one.
   for (const { name } of collections) if (!old?.collections.includes(name)) written.set(name, nothing());
   written.set(series.name, inOneBatch(catalog));
   if (macro.length > 0) written.set(observations.name, mergeObservations(readOld(observations.name), macro));

@@ -1,4 +1,4 @@
-/** Reads the files to import. Formats are recognized by content, not by name. */
+/** Reads the files to import. Their content determines the format, not their name. */
 import { files } from 'metro-forecast-api/adapter';
 import { OperatorError } from 'metro-forecast-api/plugin';
 import { readRows } from './csv.js';
@@ -9,10 +9,10 @@ import type { Input } from './input.js';
 import { EXPECTED, type FileKind, peek, recognize } from './recognize.js';
 
 export interface Imported {
-  /** Areas from FHFA's file, sorted by code; undefined if there is no such file. */
+  /** Areas in the file of FHFA, sorted by code. Undefined without such a file. */
   readonly index: readonly MetroIndex[] | undefined;
   readonly macro: readonly MacroSeries[];
-  /** Files that were found in directories and skipped, each with the reason. */
+  /** Files in directories that were skipped, each with the reason. */
   readonly ignored: readonly string[];
 }
 
@@ -34,8 +34,7 @@ async function* counted(bytes: AsyncIterable<Uint8Array>, onRead: (done: number)
 }
 
 /**
- * Reads every input. A file with an unknown format is skipped if it was found in a directory, and is an error if it was
- * given explicitly.
+ * Reads every input. An unknown format is an error, but files found in a directory are skipped instead.
  * @param errors receives every bad row, every unknown file, and every file that repeats data from another file
  * @throws OperatorError if an input cannot be read
  */
@@ -47,10 +46,10 @@ export const readInputs = async (
   let index: MetroIndex[] | undefined;
   const macro = new Map<string, MacroSeries>();
   const ignored: string[] = [];
-  /** Maps the index and each series to the name of the file that contains it. */
+  /** File that contains the index or a series. */
   const holders = new Map<string, string>();
 
-  /** Returns whether this is the first file with the data. If it is not, reports it as an error. */
+  /** Returns true for the first file with the data. Reports an error for every other file. */
   const claim = (what: string, name: string): boolean => {
     const holder = holders.get(what);
     if (holder === undefined) holders.set(what, name);

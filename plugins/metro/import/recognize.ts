@@ -2,7 +2,7 @@ import { type Row, rowsOf } from './csv.js';
 
 export type FileKind = 'fhfa-metro' | 'fhfa-purchase-only' | 'fred';
 
-/** Describes the supported formats in messages. */
+/** Text that describes the supported formats. */
 export const EXPECTED =
   "FHFA's all-transactions index by metro (hpi_at_metro.csv: name, code, year, quarter, index, error; no header) " +
   'or FRED series (header "observation_date,<SERIES>,...", "DATE,<SERIES>,..." or "date,value")';
@@ -15,25 +15,25 @@ const isFredId = (name: string): boolean => /^[A-Z0-9][A-Z0-9_.-]*$/.test(name);
 const isFhfaRow = ({ cells }: Row): boolean =>
   cells.length === 6 && /^\d{4}$/.test(cells[2] as string) && /^\d$/.test(cells[3] as string);
 
-/** Returns the format of a file that starts with the given text, or undefined if it is unknown. */
+/** Returns the format of a file from the start of its text. Undefined if the format is unknown. */
 export const recognize = (head: string): FileKind | undefined => {
   const rows = rowsOf(head);
   const names = rows[0]?.cells ?? [];
   const header = names.map((cell) => cell.toLowerCase());
   const isDated = header[0] === 'date' || header[0] === 'observation_date';
-  // Several lower-case columns suggest a table from another publisher.
+  // Several columns in lower case suggest a table of another publisher.
   if (isDated && (names.length === 2 || (names.length > 2 && names.slice(1).every(isFredId)))) return 'fred';
   if (header[0] === 'cbsa' && header[1] === 'metro_name') return 'fhfa-purchase-only';
-  // One valid row is enough to recognize the format. Bad rows are reported later.
+  // One valid row identifies the format. Bad rows are reported later.
   return rows.some(isFhfaRow) ? 'fhfa-metro' : undefined;
 };
 
 export interface Peeked {
-  /** Up to 4096 bytes as text, without a byte order mark. */
+  /** The first 4096 bytes as text, without a byte order mark. */
   readonly head: string;
-  /** The whole file, including the first bytes. */
+  /** The whole file, including `head`. */
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** Closes the file. Required if `bytes` is not read to the end. */
+  /** Closes the file. Only required if `bytes` is not read to the end. */
   close(): Promise<void>;
 }
 

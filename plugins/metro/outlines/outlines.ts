@@ -1,7 +1,7 @@
 /**
- * Creates the outlines of metropolitan areas and divisions as SVG paths. The outlines are merged from the counties in
- * `us-atlas`: the Census Bureau's cartographic boundary files of 2017, in the Albers USA projection at 975 by 610
- * pixels.
+ * Creates the outlines of metropolitan areas and divisions as SVG paths. An outline merges the counties of an area from
+ * `us-atlas`. These are the cartographic boundary files of the Census Bureau from 2017, in the Albers USA projection at
+ * 975 by 610 pixels.
  */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -20,21 +20,21 @@ export interface Outlines {
   readonly size: readonly [width: number, height: number];
   readonly land: string;
   readonly states: string;
-  /** By CBSA code: an outline, which can be empty, and a point inside the area. */
+  /** For each CBSA code, an outline, which can be empty, and a point inside the area. */
   readonly areas: Readonly<Record<string, readonly [outline: string, x: number, y: number]>>;
 }
 
 const SIZE = [975, 610] as const;
-/** Coordinates are stored in units of 1/5 of an atlas pixel. */
+/** Coordinates are in fifths of an atlas pixel. */
 const STEPS = 5;
-/** In square pixels of the atlas. Simplification removes smaller triangles. */
+/** Simplification removes triangles below this area, in square pixels of the atlas. */
 const DETAIL = 0.35;
-/** In square pixels of the atlas. Smaller rings are removed from an area that also has larger ones. */
+/** Rings below this area are removed if the area also has larger rings, in square pixels of the atlas. */
 const SMALLEST = 0.6;
 
 const round = (value: number) => Math.round(value * STEPS);
 
-/** Formats a ring or line as relative steps. Consecutive points that are equal after rounding are merged. */
+/** Formats a ring or line as relative steps. Rounding can make consecutive points equal, and these are merged. */
 const stepsOf = (points: readonly Position[]): string => {
   let [x, y] = [0, 0];
   const steps: string[] = [];
@@ -63,7 +63,7 @@ const outlineOf = ({ coordinates }: MultiPolygon): string => {
   return kept.map((ring) => `${stepsOf(ring)}Z`).join('');
 };
 
-/** Expands a group of county codes: `48:059,253` means the counties 48059 and 48253. */
+/** Expands a group of county codes. For example, `48:059,253` contains the counties 48059 and 48253. */
 const countyCodes = (group: string): string[] => {
   const [state, list = ''] = group.split(':');
   return list.split(',').map((county) => `${state}${county}`);
@@ -76,7 +76,7 @@ const middleOf = ({ coordinates }: MultiPolygon): readonly [number, number] => {
 };
 
 /**
- * Five-digit county codes by area. Areas with divisions are represented by their divisions. `counties.json` is the July
+ * Five-digit codes of the counties of each area. The divisions of an area represent it. `counties.json` is the July
  * 2023 delineation by the Office of Management and Budget, with two digits for the state and three for each county.
  */
 export const countiesByArea: ReadonlyMap<string, readonly string[]> = new Map(
@@ -104,8 +104,8 @@ export const buildOutlines = async (): Promise<Outlines> => {
       areas[cbsa] = [outlineOf(outline), round(x), round(y)];
       continue;
     }
-    // Areas in Connecticut are points, because the state's planning regions are newer than the atlas. Puerto Rico is
-    // not in the atlas.
+    // Areas in Connecticut are points, because the planning regions of the state are newer than the atlas. The atlas
+    // does not contain Puerto Rico.
     const centre = projection([longitude, latitude]);
     if (centre) areas[cbsa] = ['', round(centre[0]), round(centre[1])];
   }

@@ -1,4 +1,4 @@
-/** Joins ZIP codes to metros by their counties. */
+/** Assigns ZIP codes to metros by county. */
 import { countiesByArea } from './outlines.js';
 
 export interface ZipCode {
@@ -6,14 +6,14 @@ export interface ZipCode {
   readonly county_fips: string | null;
 }
 
-/** Formats ascending ZIP codes as the first code, followed by the difference between each code and the previous one. */
+/** Formats ascending ZIP codes as the first code and the differences between consecutive codes. */
 const stepsOf = (zips: readonly string[]): string =>
   zips
     .map(Number)
     .map((zip, index, all) => zip - (all[index - 1] ?? 0))
     .join(' ');
 
-/** Returns the ZIP codes by area. A metro with divisions is represented by its divisions. */
+/** Returns the ZIP codes of each area. The divisions of a metro represent it. */
 export const zipCodesByArea = (rows: readonly ZipCode[]): Record<string, string> => {
   const areaOfCounty = new Map([...countiesByArea].flatMap(([cbsa, counties]) => counties.map((code) => [code, cbsa])));
   const zipsByArea = new Map<string, string[]>([...countiesByArea.keys()].map((cbsa) => [cbsa, []]));

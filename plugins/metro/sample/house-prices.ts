@@ -1,4 +1,4 @@
-/** Generates made-up house price indexes, including gaps and short series. */
+/** Generates fictitious house price indexes, with gaps and short series. */
 
 import { type Area, metroAreas, nationAndStates, seriesOfArea } from '../areas.js';
 import type { MetroIndex } from '../import/fhfa.js';
@@ -20,32 +20,32 @@ export const FIRST_QUARTER = quarterIndex(1996, 3);
 export const LAST_QUARTER = quarterIndex(2026, 2);
 const LENGTH = LAST_QUARTER - FIRST_QUARTER + 1;
 
-/** How a market's series differs from a complete one. */
+/** Describes how a series differs from a complete series. */
 interface Shape {
-  /** Number of quarters with values, counted from the newest quarter. Default: all. */
+  /** Number of newest quarters with values. Default: all. */
   readonly last?: number;
   readonly end?: number;
-  /** Quarters within the series that have no value. */
+  /** Quarters without a value. */
   readonly gaps?: readonly number[];
 }
 
 const SHAPES: Readonly<Record<string, Shape>> = {
-  // No history, so all figures are null.
+  // There is no history, so all figures are null.
   '41980': { last: 0 },
   // Too few quarters for a 12-month change.
   '46520': { last: 3 },
-  // Enough for a 12-month change, but not for a forecast.
+  // Enough quarters for a 12-month change, but not for a forecast.
   '14260': { last: 12 },
-  // The series has ended, so there are past forecasts, but none in the newest run.
+  // The series has ended. There are past forecasts, but none in the newest run.
   '38300': { end: quarterIndex(2023, 4) },
-  // The value a year before the newest quarter is missing, so there is a forecast but no 12-month change.
+  // The value of a year before the newest quarter is missing. There is a forecast, but no 12-month change.
   '41620': { gaps: [quarterIndex(2025, 2)] },
-  // Missing outcomes, so some forecasts never get a realized value.
+  // Some outcomes are missing, so their forecasts never get a realized value.
   '33340': { gaps: [quarterIndex(2024, 1), quarterIndex(2024, 2)] },
   '39300': { gaps: [quarterIndex(2003, 4), quarterIndex(2011, 1), quarterIndex(2011, 2), quarterIndex(2011, 3)] },
 };
 
-/** Generates quarterly log growth in percent, as a first-order autoregression around 0. */
+/** Generates quarterly log growth in percent by a first-order autoregression around 0. */
 const momentum = (seed: string, persistence: number, volatility: number): number[] => {
   const random = randomFrom(seed);
   let value = 0;
@@ -62,8 +62,8 @@ const momentumOf = (state: string) => momentum(`state ${state}`, 0.9, 0.4);
 const TREND = 0.75;
 
 /**
- * Generates index levels with 1996Q3 = 100. Growth is the sum of a long-run rate and momentum terms for the nation, the
- * state and the market. Noise is added to each level.
+ * Generates index levels with 1996Q3 = 100. Growth is the sum of a trend and the momentum of the nation, the state and
+ * the market. Each level also has noise.
  */
 export const sampleHousePrices = (): MetroIndex[] => {
   const nation = nationalMomentum();
@@ -91,7 +91,7 @@ export const sampleHousePrices = (): MetroIndex[] => {
   });
 };
 
-/** Generates indexes for the nation and for each state with several metros in the sample. */
+/** Generates indexes of the nation and of each state with several metros in the sample. */
 export const sampleWideIndexes = (): SampleSeries[] => {
   const nation = nationalMomentum();
   const isSampled = ({ kind, states: [state] }: Area) =>

@@ -1,4 +1,4 @@
-/** Generates macro series with well-known ids, various cadences and made-up values. */
+/** Generates fictitious macro series with well-known ids and various cadences. */
 import { type Cadence, periods } from 'metro-forecast-api/plugin';
 import type { Series } from '../collections.js';
 import type { MacroSeries } from '../import/fred.js';
@@ -13,11 +13,11 @@ interface Definition {
   /** First and last day on which a period can start. */
   readonly from: string;
   readonly to: string;
-  /** The first value. Later values revert to `around`, or grow by the share `growth` per period. */
+  /** First value. Later values revert to `around` or grow by the share `growth` per period. */
   readonly start: number;
   readonly around?: number;
   readonly growth?: number;
-  /** Standard deviation of the shock per period: in units, or as a share if the series has `growth`. */
+  /** Standard deviation of the shock per period, in units. If the series has `growth`, it is a share. */
   readonly shock: number;
   readonly decimals: number;
   readonly missing?: readonly string[];
@@ -116,7 +116,7 @@ const DEFINITIONS: readonly Definition[] = [
     shock: 0.12,
     decimals: 2,
   },
-  // The series has ended, so its source is stale.
+  // The series has ended, so the source is stale.
   {
     id: 'HOUST',
     title: 'Housing Starts',
@@ -170,7 +170,6 @@ const DEFINITIONS: readonly Definition[] = [
 
 const isWeekday = (day: string): boolean => new Date(day).getUTCDay() % 6 !== 0;
 
-/** Returns the first day of each period. */
 const firstDays = ({ cadence, from, to }: Definition): string[] => {
   const days: string[] = [];
   for (let day = from; day <= to; day = periods.nextPeriod(day, cadence)) {

@@ -1,11 +1,10 @@
-/** Generates reproducible random numbers: the same seed gives the same numbers on every machine. */
+/** Generates reproducible random numbers. The same seed gives the same numbers on every machine. */
 
 export interface Random {
-  /** Returns a uniformly distributed number in [0, 1), in steps of 2^-32. */
+  /** Returns a number in [0, 1), uniformly distributed in steps of 2^-32. */
   uniform(): number;
   /**
-   * Returns a number with an approximate standard normal distribution: the sum of 12 uniform numbers minus 6
-   * (Irwin-Hall).
+   * Returns an approximately normally distributed number, which is the sum of 12 uniform numbers minus 6 (Irwin-Hall).
    */
   normal(): number;
 }

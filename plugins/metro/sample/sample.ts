@@ -1,4 +1,4 @@
-/** Generates the embedded sample: made-up data, and the forecasts that the real model computes from it. */
+/** Generates the embedded sample. The data is fictitious, and the real model computes the forecasts. */
 import { compareScalars, writeDirectory } from 'metro-forecast-api/adapter';
 import type { Document, Manifest } from 'metro-forecast-api/plugin';
 import { type Forecast, type ForecastRun, METRO_HPI, type Series } from '../collections.js';
@@ -63,7 +63,7 @@ const toSeries = ({ id, title, cadence, units, seasonal_adjustment, days }: Samp
   notes: NOTES,
 });
 
-/** Endpoints must never show these runs. */
+/** Endpoints must not show these runs. */
 const incompleteRuns = (newest: ForecastRun): ForecastRun[] => [
   {
     ...newest,
@@ -75,7 +75,7 @@ const incompleteRuns = (newest: ForecastRun): ForecastRun[] => [
   { ...newest, id: 20263, status: 'running', run_at: '2026-10-15T00:00:00Z', notes: 'Waits for the index of 2026Q3.' },
 ];
 
-/** Rows left behind by a failed run. Endpoints must never show these rows. */
+/** Rows of a failed run, which endpoints must not show. */
 const rowsOfFailedRun = (failed: ForecastRun, newest: readonly Forecast[]): Forecast[] =>
   newest.slice(-5).map((row) => ({ ...row, run_id: failed.id, run_at: failed.run_at, realized: null }));
 
@@ -84,7 +84,7 @@ const byText =
   (a: T, b: T) =>
     of(a) < of(b) ? -1 : 1;
 
-/** Returns the same rows on every call. Change `VERSION` whenever they change. */
+/** Returns the same rows on every call. `VERSION` must change whenever the rows change. */
 export const makeSample = (): Sample => {
   const index = sampleHousePrices();
   const macro = [...sampleMacro(), ...sampleWideIndexes()].sort(byText(({ id }) => id));

@@ -1,4 +1,4 @@
-/** Loads the notes (attributions) of a view's series, and a warning if any series are overdue. */
+/** Loads the attributions of the series in a view, and a warning if series are overdue. */
 import { getJson } from '../../../pages/shared/api.js';
 import { notesOf } from './catalog.js';
 import { overdue } from './freshness.js';
@@ -14,7 +14,7 @@ const ageOf = async (series, signal) => {
 export const aboutSeries = async (series, signal) => {
   const [notes, late] = await Promise.all([
     notesOf(series, signal),
-    // Show the notes even if the status cannot be loaded.
+    // The attributions are shown even if the status is unavailable.
     ageOf(series, signal).catch(() => ''),
   ]);
   return { notes, late };

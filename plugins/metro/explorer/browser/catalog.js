@@ -1,6 +1,4 @@
-/**
- * Loads lists such as markets, areas and series. Each list is loaded only once and then kept while the page is open.
- */
+/** Loads lists such as markets, areas and series. The page loads each list only once. */
 import { getJson } from '../../../pages/shared/api.js';
 import { period } from '../../../pages/shared/format.js';
 import { onceEach } from '../../../pages/shared/once.js';
@@ -27,15 +25,15 @@ export const allMarkets = () => listOf('/markets');
 /** @returns {Promise<import('../../client/api-types.js').Area[]>} */
 export const allAreas = () => listOf('/areas');
 
-/** Loads all markets, and a map from each division's code to the code and name of the parent metro. */
+/** Loads all markets. For each division, also returns the code and name of its parent metro. */
 export const places = async () => {
-  // Sequential, so that an invalid key causes only one error.
+  // Parallel requests with an invalid key would cause two errors.
   const markets = await allMarkets();
   const areas = await allAreas();
   const names = new Map(areas.map(({ cbsa, name }) => [cbsa, name]));
   const parents = new Map(
     areas.flatMap(({ cbsa, parent }) =>
-      // Includes the parent's code, so that searching for a metro's code also finds its divisions.
+      // With the code of the parent, a search for a metro also finds its divisions.
       parent === null ? [] : [/** @type {const} */ ([cbsa, `${parent} ${names.get(parent) ?? ''}`])],
     ),
   );
@@ -43,7 +41,7 @@ export const places = async () => {
 };
 
 /**
- * Returns the distinct notes of the given series, or an empty array if the series cannot be loaded.
+ * Returns the notes of the given series without duplicates. If the series cannot be loaded, there are no notes.
  * @param {readonly string[]} ids
  * @param {AbortSignal} signal
  */
@@ -58,7 +56,7 @@ export const notesOf = async (ids, signal) => {
 export const seriesOf = async (id) => (await catalog()).find(({ series_id }) => series_id === id);
 
 /**
- * Returns series titles by id, or an empty map if there is no valid key.
+ * Returns the titles of series by id. Without a valid key, the map is empty.
  * @returns {Promise<ReadonlyMap<string, string>>}
  */
 export const titlesOf = async () => {
@@ -66,7 +64,7 @@ export const titlesOf = async () => {
   return new Map(all.map(({ series_id, title }) => [series_id, title]));
 };
 
-/** The series of metro indexes. Forecasts and the backtest are based on this series. */
+/** Series of the metro indexes, on which forecasts and the backtest are based. */
 export const HPI = 'metro_hpi';
 
 /** @param {Series} series */

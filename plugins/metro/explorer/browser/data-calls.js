@@ -1,4 +1,4 @@
-/** Builds the API calls behind a view, and describes what the page computes from the responses. */
+/** Builds the API calls of a view, and describes what the page computes from the responses. */
 
 /**
  * @typedef {{ q: string, state: string, signal: string, grade: string, sort: string }} ListChoices
@@ -6,7 +6,7 @@
  *   empty
  */
 
-/** List columns that the API can sort by, with their names in the API. */
+/** API names of the columns that the API can sort by. */
 const SORTS = new Map([
   ['name', 'name'],
   ['forecast', 'forecast_12m'],
@@ -25,7 +25,7 @@ const callOf = (path, parameters) => {
 
 /**
  * @param {ListChoices} chosen
- * @param {string} [pastTarget] first day of an earlier run's target quarter. Omit it for the newest run
+ * @param {string} [pastTarget] first day of the target quarter of an earlier run. Default: the newest run
  * @returns {Calls}
  */
 export const marketCalls = ({ q, state, signal, grade, sort }, pastTarget) => {
@@ -62,9 +62,9 @@ export const marketCalls = ({ q, state, signal, grade, sort }, pastTarget) => {
  */
 export const compareCalls = ({ m, s, show, real, from, money, nation }) => {
   const inReal = real && show !== 'nation';
-  // The API can return real values or yearly changes, but not both at once.
+  // The API returns either real values or yearly changes.
   const units = inReal ? 'real' : show === 'change' ? 'yoy' : undefined;
-  // If the page computes the yearly changes, it needs one more year of data.
+  // Computing yearly changes needs data of one more year.
   const since = `${Number(from) - (show === 'nation' || (inReal && show === 'change') ? 1 : 0)}-01-01`;
   const call = (/** @type {readonly string[]} */ ids, /** @type {string | undefined} */ unit, cbsa = '') =>
     ids.length > 0 ? [callOf('/observations', { series_id: ids.join(','), cbsa, units: unit, since })] : [];

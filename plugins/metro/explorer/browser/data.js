@@ -1,4 +1,4 @@
-/** The downloads view: for each collection, buttons that download all of it, and the API call. */
+/** Offers a download of each collection as a whole, and shows the API call for it. */
 
 import { dataTools } from '../../../pages/data-views/figure.js';
 import { save } from '../../../pages/data-views/save.js';

@@ -8,7 +8,7 @@ import { inputLabel } from './inputs.js';
 /** @typedef {import('../../client/api-types.js').Driver} Driver */
 
 /**
- * Returns the contributions to a market's newest forecast, or null if there are none.
+ * Returns null if the newest forecast of a market has no contributions.
  * @param {string} cbsa @param {AbortSignal} signal
  */
 export const driversOf = async (cbsa, signal) => {

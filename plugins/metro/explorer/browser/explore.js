@@ -6,7 +6,7 @@ import { aboutSeries } from './about-series.js';
 import { methodologyLink } from './basis.js';
 import { openSearched, startSearch } from './search-box.js';
 
-// The framed page links to the same view in the full explorer.
+// An embedded page links to the same view of the full explorer.
 const whole = document.querySelector('#whole');
 whole?.addEventListener('click', () =>
   whole.setAttribute('href', `${whole.getAttribute('href')?.replace(/#.*/, '')}${location.hash}`),
@@ -16,7 +16,7 @@ const allMarkets = lazyView(async () => (await import('./markets/view.js')).mark
 const oneMarket = lazyView(async () => (await import('./market/view.js')).marketView);
 
 /**
- * Wraps a view so that its notes end with a link to the methodology.
+ * Adds a link to the methodology to the notes of a view.
  * @param {import('../../../pages/data-views/router.js').Route} route
  * @returns {import('../../../pages/data-views/router.js').Route}
  */
@@ -41,7 +41,7 @@ const ROUTES = {
 textColumns.add('cbsa');
 startPage();
 startSearch();
-// Errors are ignored here, because the list of markets loads the same data and shows them.
+// The list of markets loads the same data and reports the error.
 await openSearched().catch(() => undefined);
 startRouter(
   Object.fromEntries(Object.entries(ROUTES).map(([name, route]) => [name, explained(route)])),

@@ -1,4 +1,4 @@
-/** Explains risk grades, and summarizes the outcomes of past forecasts by grade or signal. */
+/** Explains the risk grades and summarizes the outcomes of past forecasts by grade or signal. */
 import { number, share } from '../../../pages/shared/format.js';
 
 /**
@@ -22,9 +22,9 @@ export const limitsOf = ({ grades: [a = 0, b = 0, c = 0, d = 0] }, grade) =>
   })[grade ?? ''] ?? '';
 
 /**
- * Returns sentences about the outcomes of past forecasts with a grade or signal, for all years and since the crash.
+ * Describes the outcomes of past forecasts with a grade or signal, over all years and since the crash.
  * @param {readonly Record[]} records @param {string | null} group
- * @returns {string} empty if no forecast has an outcome
+ * @returns {string} an empty string if no forecast has an outcome
  */
 export const recordOf = (records, group) => {
   const record = records.find((each) => each.group === group && each.n > 0);

@@ -8,7 +8,10 @@ import { medianOf, quarterMeans, valuesOf, yearlyChange } from './market-figures
 export const PRICES = 'CPIAUCSL';
 export const NATION = 'USSTHPI';
 
-/** Returns whether a series is the index of the nation or a state. @param {string} id */
+/**
+ * Series such as `TXSTHPI` contain the index of a state, and `USSTHPI` contains the index of the nation.
+ * @param {string} id
+ */
 export const isAreaIndex = (id) => /^[A-Z]{2}STHPI$/.test(id);
 
 /** @param {{ cbsa: string, name: string, kind: string }} area */
@@ -48,7 +51,7 @@ export const realOf = async (target, signal) => {
 };
 
 /**
- * Loads indexes of several markets as CSV, because JSON would be three times as large.
+ * Loads the indexes of several markets. CSV is a third of the size of JSON.
  * @param {AbortSignal} signal @param {string} [since] @param {string} [until]
  * @param {readonly string[]} [codes] CBSA codes. Default: all markets
  * @returns {Promise<Map<string, Map<string, number>>>} by CBSA code
@@ -71,7 +74,7 @@ export const allIndexes = async (signal, since, until, codes = []) => {
 };
 
 /**
- * Loads the nation's yearly changes. Without a national index, uses the median of all markets.
+ * Loads the yearly changes of the nation. If there is no national index, uses the median of all markets.
  * @param {AbortSignal} signal
  */
 export const nationOf = async (signal) => {
@@ -83,7 +86,7 @@ export const nationOf = async (signal) => {
 };
 
 /**
- * Loads the yearly changes of a state's index. Resolves with undefined if the dataset lacks the index.
+ * Loads the yearly changes of a state. The result is undefined if the dataset has no index of the state.
  * @param {string} state @param {AbortSignal} signal
  */
 export const stateOf = async (state, signal) => {
@@ -93,7 +96,7 @@ export const stateOf = async (state, signal) => {
 };
 
 /**
- * Loads the outcomes of past forecasts by grade or signal, for all years and from 2014 on.
+ * Loads the outcomes of past forecasts by grade or signal, over all years and since 2014.
  * @param {'grade' | 'signal'} by @returns {Promise<import('./grades.js').Record[]>}
  */
 export const recordsBy = async (by) => {

@@ -1,4 +1,4 @@
-/** Converts the API's rows to chart values. */
+/** Converts rows of the API to values of charts. */
 
 /**
  * @typedef {{ period_start: string, value: number }} Observation
@@ -14,7 +14,7 @@ export const addMonths = (date, months) => {
 };
 
 /**
- * Returns the first day of every period. Periods without a value are included, so that charts show gaps.
+ * Returns the first day of every period, so that charts have gaps where values are missing.
  * @param {string} from @param {string} to both included @param {number} step in months
  */
 export const monthsBetween = (from, to, step) => {
@@ -37,7 +37,7 @@ const quarterOf = (date) =>
 
 /**
  * @param {readonly Observation[]} rows
- * @param {number} [least] minimum number of values; quarters with fewer values are left out
+ * @param {number} [least] minimum number of values per quarter
  * @returns {Map<string, number>}
  */
 export const quarterMeans = (rows, least = 1) => {
@@ -64,7 +64,7 @@ export const yearlyChange = (values) => {
   return changes;
 };
 
-/** Scales values so that the first value at or after `from` is 100. @param {Values} values @param {string} from */
+/** Scales values so that the first value from `from` on is 100. @param {Values} values @param {string} from */
 export const rebased = (values, from) => {
   const start = [...values.keys()].filter((date) => date >= from).sort()[0];
   const base = start === undefined ? undefined : values.get(start);
@@ -93,7 +93,7 @@ export const medianOf = (areas) => {
 };
 
 /**
- * Converts the newest forecast to index levels. The model forecasts only the target quarter, so the lines towards that
+ * Converts the newest forecast to index levels. The model forecasts only the target quarter, so the lines to that
  * quarter are straight.
  * @param {Values} index
  * @param {Track | undefined} forecast

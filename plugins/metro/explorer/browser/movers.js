@@ -1,4 +1,4 @@
-/** The movers view: the largest changes in forecasts between the last two runs. */
+/** Shows the largest changes of forecasts between the last two runs. */
 import { badge } from '../../../pages/data-views/badge.js';
 import { bar } from '../../../pages/data-views/bars.js';
 import { dataTools } from '../../../pages/data-views/figure.js';
@@ -35,7 +35,7 @@ const columns = (most) => [
 const sizeOf = (pp) => `${number(Math.abs(pp), 1)} percentage points`;
 
 /**
- * Returns the main finding: the change that all markets share, or else the largest change.
+ * Returns the main finding, which is the change that all markets share or the largest change.
  * @param {Mover} first @param {ReturnType<typeof commonCause>} cause
  */
 const findingOf = ({ name, delta_pp }, cause) =>

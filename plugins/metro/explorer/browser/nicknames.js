@@ -1,4 +1,4 @@
-/** Nicknames of metros that do not appear in their titles. */
+/** Lists nicknames of metros that are not part of their titles. */
 
 /** Each line is a CBSA code followed by nicknames. */
 const TABLE = `

@@ -1,7 +1,6 @@
 /**
- * Suggests markets, states, divided metros and series under the search box. Enter opens the selected option, or the
- * first one. In the view of all markets, the box also filters the list, and suggestions appear only for results that
- * are not in the list.
+ * Suggests markets, states, divided metros and series below the search box. Enter opens the selected suggestion or the
+ * first one. In the view of all markets, the box also filters the list, so markets in the list are not suggested.
  */
 
 import { isNarrowing, searchField } from '../../../pages/data-views/search-field.js';
@@ -65,7 +64,9 @@ const lookUp = async (query) => {
   return optionsFor(query, { markets, parents, areas, series });
 };
 
-/** Opens the result of a search that was made on the front page. If several markets match, the list shows them. */
+/**
+ * Opens the result of a search that the user started on the front page. If several markets match, the list shows them.
+ */
 export const openSearched = async () => {
   const query = new URLSearchParams(location.search).get('q') ?? '';
   if (query.trim() === '' || !mayCall()) return;

@@ -10,11 +10,11 @@ import { metroOfZip } from './zip-codes.js';
 
 const MOST_MARKETS = 5;
 const MOST_OTHERS = 3;
-/** Minimum number of letters for a search in titles. */
+/** Minimum number of letters for searching in titles. */
 const LEAST_LETTERS = 3;
 
 /**
- * Returns whether every word of the query is the start of a word in the title.
+ * Every word of the query must be the start of a word in the title.
  * @param {string} query @param {string} title
  */
 const hasWords = (query, title) => {
@@ -39,7 +39,7 @@ const seriesOptions = (query, { series }) => {
 };
 
 /**
- * Finds metros that have no index of their own, because FHFA publishes only indexes of their divisions.
+ * Finds divided metros. FHFA publishes indexes only of their divisions.
  * @param {string} query @param {Lists} lists
  */
 const dividedOptions = (query, { areas }) =>
@@ -65,7 +65,7 @@ const stateOptions = (query, { markets }) => {
 };
 
 /**
- * Returns the options for a query, best first. A state comes after a market with the same name, such as New York.
+ * Returns the options for a query, best first. New York is a market and a state, and the market comes first.
  * @param {string} query @param {Lists} lists
  * @returns {{ options: Option[], others: number, sure: Option | undefined }} `others`: number of options that are not
  *   markets; `sure`: the first option, unless several markets match equally well
@@ -84,7 +84,7 @@ export const optionsFor = (query, lists) => {
   const others = [...seriesOptions(query, lists), ...dividedOptions(query, lists)].slice(0, MOST_OTHERS);
   const exact = others.filter(({ isExact }) => isExact);
   const typed = wordsOf(query).join(' ');
-  // "ohio" is the state, "new york" is the city, and "la" is Los Angeles.
+  // "ohio" is a state, "new york" is a city, and "la" is the nickname of Los Angeles.
   const isCity = markets[0]?.city === typed || NICKNAMES.some(([name]) => name === typed);
   const [first, last] = isCity ? [markets, states] : [states, markets];
   const options = [...exact, ...first, ...last, ...others.filter(({ isExact }) => !isExact)];

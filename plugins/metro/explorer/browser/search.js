@@ -1,4 +1,4 @@
-/** Finds markets by city, nickname, state, ZIP code or CBSA code. Divisions are also found by the name of their parent metro. */
+/** Finds markets by city, nickname, state, ZIP code or CBSA code. The name of a metro also finds its divisions. */
 import { h } from '../../../pages/shared/dom.js';
 import { plain } from '../../../pages/shared/format.js';
 import { NICKNAMES } from './nicknames.js';
@@ -67,13 +67,13 @@ export const statesOf = (name) => /, ([A-Z]{2}(?:-[A-Z]{2})*)/.exec(name)?.[1]?.
 /** Removes the suffix "(MSAD)" of divisions. @param {string} name */
 export const plainName = (name) => name.replace(/\s*\(MSAD\)$/, '');
 
-/** Returns the first city in a name, for the labels at the ends of chart lines. @param {string} name */
+/** Returns the first city of a name. Labels at the ends of chart lines are that short. @param {string} name */
 export const shortName = (name) =>
   plainName(name)
     .replace(/,.*/, '')
     .replace(/(?<=.{4})[-–/].*/, '');
 
-/** Maps spelling variants to the form that titles use. @type {Readonly<Record<string, string>>} */
+/** Maps variants of words to the spelling in titles. @type {Readonly<Record<string, string>>} */
 const SAME_WORDS = { saint: 'st', ft: 'fort', mt: 'mount' };
 
 /** @param {string} text @returns {string[]} */
@@ -84,10 +84,10 @@ export const wordsOf = (text) =>
     .filter(Boolean)
     .map((word) => SAME_WORDS[word] ?? word);
 
-/** Minimum number of letters that can match the start of a nickname. */
+/** Minimum length of the start of a nickname. */
 const LEAST_LETTERS = 4;
 
-/** Returns the codes of areas with a nickname that equals or starts with the query. @param {string} query */
+/** Returns the codes of areas with a nickname that starts with the query. @param {string} query */
 const nicknamed = (query) => {
   const typed = wordsOf(query).join(' ');
   return new Set(
@@ -98,13 +98,13 @@ const nicknamed = (query) => {
 };
 
 /**
- * Returns whether two words match, allowing one typing error in words of 4 to 7 letters and two in longer words. A
- * typing error is a wrong, missing, extra or swapped letter.
+ * Compares words and tolerates typing errors: one in words of 4 to 7 letters, and two in longer words. An error is a
+ * wrong, missing, extra or swapped letter.
  * @param {string} typed @param {string} word
  */
 export const nearly = (typed, word) => {
   const allowed = typed.length >= 8 ? 2 : typed.length >= 4 ? 1 : 0;
-  // The typed text can be just the start of the word.
+  // The user might have typed only the start of the word.
   const target = word.slice(0, typed.length + allowed);
   if (allowed === 0 || typed[0] !== word[0] || target.length < typed.length - allowed) return false;
   let [before, row] = [/** @type {number[]} */ ([]), Array.from({ length: target.length + 1 }, (_, index) => index)];
@@ -125,7 +125,7 @@ export const nearly = (typed, word) => {
 const STATE_WORDS = [...STATES].map(([code, name]) => ({ code, words: wordsOf(name) }));
 
 /**
- * Finds the state whose full name or code equals the query.
+ * Finds the state with this name or postal code.
  * @param {string} query @returns {string | undefined} its code
  */
 export const stateNamed = (query) => {
@@ -133,7 +133,7 @@ export const stateNamed = (query) => {
   return [...STATES].find(([code, name]) => code.toLowerCase() === typed || wordsOf(name).join(' ') === typed)?.[0];
 };
 
-/** Returns the words of a query, without any states at the end. @param {string} query */
+/** Returns the words of a query without states at the end. @param {string} query */
 const cityOf = (query) => {
   let words = wordsOf(query);
   for (let again = true; again; ) {
@@ -150,7 +150,7 @@ const cityOf = (query) => {
 };
 
 /**
- * Returns the row that a query identifies: the only row found, or the only one whose first city starts with the query.
+ * Returns the row that a query identifies. This is the only row found, or the only row whose first city starts with the query.
  * @template {{ cbsa: string, name: string }} Row
  * @param {string} query @param {readonly Row[]} found the results of the query
  * @returns {Row | undefined} undefined if the query is ambiguous
@@ -166,7 +166,7 @@ export const onlyOne = (query, found) => {
 };
 
 /**
- * Returns the market's first city, followed by the market's states if several markets have the same first city.
+ * Returns the first city of a market. If several markets have the same first city, the states follow.
  * @param {string} name @param {readonly { name: string }[]} all
  */
 export const tellingName = (name, all) => {
@@ -220,7 +220,7 @@ export const searcher = (rows, parents = new Map()) => {
     if (term.states.some((state) => states.includes(state))) scores.push(states[0] === term.states[0] ? 5 : 4);
     if (all(parent)) scores.push(2);
     if (/^\d+$/.test(word) && row.cbsa.startsWith(word)) scores.push(6);
-    // Matches the start of a state name, such as "calif" or "north car".
+    // Matches the start of a state's name, such as "calif" or "north car".
     if (
       word.length >= 4 &&
       states.some((state) => wordsOf(STATES.get(state) ?? '').some((one) => one.startsWith(word)))
@@ -229,21 +229,21 @@ export const searcher = (rows, parents = new Map()) => {
     }
     if (forgiving) {
       const like = (/** @type {string[]} */ among) =>
-        // Codes with a different digit are different areas.
+        // Digits must match exactly, because similar codes are different areas.
         term.words.every((one) => !/^\d/.test(one) && among.some((other) => nearly(one, other)));
       if (like(words)) scores.push(2);
       if (like([...parent, ...states.flatMap((state) => wordsOf(STATES.get(state) ?? ''))])) scores.push(1);
     }
     return Math.max(...scores);
   };
-  /** Returns rows by nickname, including the divisions of a metro with that nickname. @param {string} query */
+  /** Finds rows by nickname. The nickname of a metro also finds its divisions. @param {string} query */
   const named = (query) => {
     const codes = nicknamed(query);
     if (codes.size === 0) return [];
     const found = entries.filter(
       ({ row }) => codes.has(row.cbsa) || codes.has((parents.get(row.cbsa) ?? '').slice(0, 5)),
     );
-    // Put the division with the metro's first city first.
+    // The division that contains the first city of the metro comes first.
     const isMain = (/** @type {(typeof entries)[number]} */ { words, parent }) => Number(words[0] === parent[1]);
     return found.toSorted((a, b) => isMain(b) - isMain(a)).map(({ row }) => row);
   };

@@ -1,4 +1,4 @@
-/** Two views: the list of all series, and a chart of one series. */
+/** Shows the list of all series, and a chart of one series. */
 import { keepInAddress } from '../../../pages/data-views/address.js';
 import { chart } from '../../../pages/data-views/chart.js';
 import { lastYears, spanChoice } from '../../../pages/data-views/controls.js';
@@ -19,7 +19,7 @@ import { recessions } from './recessions.js';
 const COLUMNS = [
   {
     label: 'Series',
-    // The metro index has no view of its own, because each market has one.
+    // The metro index has no view, because each market has its own view.
     cell: ({ series_id, title, kind }) =>
       h('a', { href: kind === 'metro' ? '#/markets' : `#/series/${encodeURIComponent(series_id)}` }, title),
     value: ({ title }) => title,
@@ -76,7 +76,7 @@ const allSeries = async (query) => {
   };
 };
 
-/** Months per period, for cadences whose missing periods appear as gaps in the chart. */
+/** Months per period of a cadence. For other cadences, missing periods are not shown as gaps. */
 const MONTHS = new Map([
   ['monthly', 1],
   ['quarterly', 3],
@@ -91,7 +91,7 @@ const periodsOf = (rows, cadence) => {
   const step = MONTHS.get(cadence);
   const [first, last] = [rows[0], rows.at(-1)];
   const periods = step && first && last ? monthsBetween(first.period_start, last.period_start, step) : [];
-  // Also includes observations on days that do not match the cadence.
+  // Some observations are on days that do not match the cadence.
   const dates = [...new Set([...periods, ...known.keys()])].sort();
   return { dates, values: dates.map((date) => known.get(date) ?? null) };
 };
@@ -154,7 +154,7 @@ const seriesFigure = (series, rows, { query, signal, source }) => {
 };
 
 /**
- * Returns a sentence that compares the newest value with the value a year earlier.
+ * Compares the newest value with the value a year earlier, as a sentence.
  * @param {Series} series @param {readonly Observation[]} rows oldest first
  */
 const findingOf = ({ title, cadence }, rows) => {

@@ -1,4 +1,4 @@
-/** Finds metros by ZIP code. The table is loaded when the user enters the first ZIP code. */
+/** Finds metros by ZIP code. The table of ZIP codes is loaded when the user enters one. */
 import { onceEach } from '../../../pages/shared/once.js';
 
 const once = onceEach();
@@ -9,7 +9,7 @@ const load = async () => {
   const response = await fetch(new URL('./zip-codes.json', import.meta.url));
   if (!response.ok) throw new Error(`zip-codes.json: ${response.status}`);
   /**
-   * For each area, the first ZIP code and then the difference between each ZIP code and the previous one.
+   * For each area, the table contains the first ZIP code and then the differences between consecutive codes.
    * @type {{ areas: Record<string, string> }}
    */
   const { areas } = await response.json();
@@ -23,7 +23,7 @@ const load = async () => {
 };
 
 /**
- * Loads the table if the query looks like a ZIP code. Searching works without the table, so errors are ignored.
+ * Loads the table if the query looks like a ZIP code. Other searches work without it, so errors are ignored.
  * @param {string} query
  */
 export const loadZips = async (query) => {
@@ -31,7 +31,7 @@ export const loadZips = async (query) => {
 };
 
 /**
- * Returns the CBSA code of the metro or division that contains a ZIP code. Call `loadZips` first.
+ * Returns the CBSA code of the metro or division that contains a ZIP code. `loadZips` must have loaded the table.
  * @param {string} query @returns {string | undefined}
  */
 export const metroOfZip = (query) => metros.get(query.trim());

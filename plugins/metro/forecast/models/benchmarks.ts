@@ -1,17 +1,17 @@
-/** Benchmarks that the model is compared with. Each of them can also be selected as the model. */
+/** Benchmarks for judging the model. Each benchmark can also be selected as the model. */
 import { type ForecastModel, HORIZON_MONTHS, quartersOf } from '../model.js';
 import { createLeastSquares } from './least-squares.js';
 import { createLogHistory, toPercent } from './log-history.js';
 import { withScaledErrorInterval } from './scaled-error-interval.js';
 
 /**
- * Input for a benchmark's forecasts at one quarter. Growth is 100 times the log difference over the last 4 quarters,
- * scaled to the horizon, or `NaN` if unknown.
+ * Input of a benchmark at one quarter. Growth is 100 times the log difference over the last 4 quarters, scaled to the
+ * horizon. `NaN` marks a missing value.
  */
 interface Quarter {
   readonly growth: Float64Array;
   readonly nation: number;
-  /** Growth over the horizon that ends at this quarter, computed from published values only. */
+  /** Growth over the horizon that ends at this quarter. It is computed from published values only. */
   readonly outcomes: Float64Array;
 }
 
@@ -27,8 +27,8 @@ const meanOf = (values: Float64Array): { readonly sum: number; readonly count: n
 };
 
 /**
- * Creates a model from a rule. Gaps within a series are interpolated in logs. A market without a value at the quarter,
- * or with too few values, is not forecast.
+ * Creates a model from a rule. Gaps within a series are interpolated in logs. Markets without a value at the quarter,
+ * or with too few values, get no forecast.
  */
 const benchmark = (
   model: Pick<ForecastModel, 'name' | 'summary' | 'features'>,
@@ -46,7 +46,7 @@ const benchmark = (
     return withScaledErrorInterval(markets.length, ahead, (levels) => {
       history.push(levels);
       const now = history.length - 1;
-      // Copied, because gaps that are interpolated later are not published values.
+      // A copy is needed, because later quarters can fill gaps, and interpolated values are not published values.
       const logs = history.at(now).slice();
       published.push(logs);
       const then = published[now - ahead];
@@ -61,8 +61,8 @@ const benchmark = (
 });
 
 /**
- * Persistence, the "naive" or random-walk forecast of growth: the last 12-month change, scaled to the horizon. Source:
- * Hyndman and Athanasopoulos, "Forecasting: Principles and Practice", 3rd edition, section 5.2.
+ * Persistence, the "naive" forecast of growth: the last 12-month change, scaled to the horizon. Source: Hyndman and
+ * Athanasopoulos, "Forecasting: Principles and Practice", 3rd edition, section 5.2.
  */
 export const persistence = benchmark(
   {
@@ -101,10 +101,10 @@ export const ar1Nation = benchmark(
   },
 );
 
-/** Weights of the market's growth, the national growth, and the mean over all markets and quarters so far. */
+/** Weights of the growth of the market, of national growth, and of the mean over all markets and quarters so far. */
 const [OWN, NATION, LONG_RUN] = [0.5, 0.3, 0.2];
 
-/** The market's growth, shrunk toward national growth and the long-run mean with fixed weights. */
+/** The growth of the market, shrunk toward national growth and the long-run mean with fixed weights. */
 export const shrunkMean = benchmark(
   {
     name: 'shrunk-mean',

@@ -1,14 +1,12 @@
-/**
- * Computes 80% intervals from past errors, scaled to each market and forecast. Recent errors are weighted more heavily.
- */
+/** Computes 80% intervals from past errors, scaled to each market and forecast. Recent errors have more weight. */
 import { createLeastSquares } from './least-squares.js';
 import { weightedQuantile } from './weighted-quantile.js';
 
 const COVERAGE = 0.8;
-/** Quarterly decay of an error's weight, in a market's own mean and in the quantile of all errors. */
+/** Decay per quarter of the weight of an error, in a market's own mean and in the quantile of all errors. */
 const OWN_DISCOUNT = 0.95;
 const QUANTILE_DISCOUNT = 0.9;
-/** Weight of the pooled mean in the average with a market's own errors, of which the newest has the weight 1. */
+/** Weight of the pooled mean in the average with a market's own errors. The newest error has the weight 1. */
 const PRIOR_ERRORS = 8;
 /** Lower limit of an expected error, as a share of the mean expected error in the same quarter. */
 const LEAST_SHARE = 0.25;
@@ -31,7 +29,6 @@ interface Realized {
   readonly errors: Float64Array;
 }
 
-/** Returns the expected error of each market for the regression coefficients `b`. */
 const expectedErrors = (regressors: Float64Array, b: Float64Array): Float64Array => {
   const expected = new Float64Array(regressors.length / WIDTH);
   let total = 0;
@@ -88,9 +85,7 @@ export const createDiscountedErrorInterval = (markets: number, horizon: number) 
     realized.push({ regressors, errors });
   };
 
-  /**
-   * Returns one row of regressors per market. Regressors are `NaN` while no error is known, or if there is no forecast.
-   */
+  /** Returns one row of regressors per market. Regressors are `NaN` if there is no forecast or no known error yet. */
   const regressorsOf = (forecast: Float64Array, growth: Float64Array): Float64Array => {
     const pooled = sum(ownSum) / sum(ownWeight);
     const regressors = new Float64Array(markets * WIDTH);
@@ -102,7 +97,7 @@ export const createDiscountedErrorInterval = (markets: number, horizon: number) 
     return regressors;
   };
 
-  /** Returns q, the factor that turns expected errors into half-widths. */
+  /** Returns q, the factor that converts expected errors to half-widths. */
   const widening = (b: Float64Array): number => {
     const ratios: number[] = [];
     const weights: number[] = [];
@@ -121,7 +116,7 @@ export const createDiscountedErrorInterval = (markets: number, horizon: number) 
 
   return {
     /**
-     * Adds the next quarter. All values are logs times 100, or differences of them. Missing values are `NaN`.
+     * Adds the next quarter. All values are 100 times a log or a difference of logs. Missing values are `NaN`.
      * @param logs the published index
      * @param forecast log growth over the horizon
      * @param growth log growth over the last 12 months

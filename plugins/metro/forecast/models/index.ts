@@ -1,4 +1,4 @@
-/** Lists the models that can be selected by name. Add your own models here. */
+/** Lists the models that commands can select by name. Add new models here. */
 import { nearest, OperatorError } from 'metro-forecast-api/plugin';
 import { quarterOf } from '../../periods.js';
 import type { ForecastModel } from '../model.js';
@@ -9,11 +9,11 @@ import { pooledMomentum } from './pooled-momentum.js';
 
 export const models: readonly ForecastModel[] = [metroMomentum, pooledMomentum, persistence, ar1Nation, shrunkMean];
 
-/** The fallback needs only the index. It is used if a dataset lacks inputs that the default model needs. */
+/** The fallback needs only the index. It replaces the default model if a dataset has no inputs for the latter. */
 export const defaultModel = metroMomentum;
 export const fallbackModel = pooledMomentum;
 
-/** @throws OperatorError that suggests the closest name and lists all models */
+/** @throws OperatorError if there is no model with this name */
 export const findModel = (name: string): ForecastModel => {
   const model = models.find((candidate) => candidate.name === name);
   if (model) return model;
@@ -24,7 +24,7 @@ export const findModel = (name: string): ForecastModel => {
   );
 };
 
-/** Returns the missing inputs of a model, as phrases for a message. */
+/** Describes the missing inputs of a model, for a message. */
 const lackingInputs = ({ series, needsCentres }: ForecastModel, { macro, markets, firstQuarter, quarters }: Panel) => {
   const newest = firstQuarter + quarters.length - 1;
   const lacking = series.flatMap((id) => {
@@ -43,13 +43,12 @@ const lackingInputs = ({ series, needsCentres }: ForecastModel, { macro, markets
 
 export interface ChosenModel {
   readonly model: ForecastModel;
-  /** Sentence for the run's notes that explains why the default model could not be used. */
+  /** Explains in the notes of the run why the default model was not used. */
   readonly substitution?: string;
 }
 
 /**
- * Returns the requested model. If none is requested, returns the default model, or the fallback if the dataset lacks
- * inputs of the default model.
+ * Returns the requested model. Without a request, returns the default model, or the fallback if the dataset lacks inputs of the default model.
  * @throws OperatorError if the dataset lacks inputs of the requested model
  */
 export const chooseModel = (panel: Panel, asked?: ForecastModel): ChosenModel => {

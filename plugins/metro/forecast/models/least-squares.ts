@@ -1,22 +1,21 @@
 /**
- * Solves least-squares problems with few regressors and many rows, using normal equations. Rows can have weights, and
+ * Solves least-squares problems with few regressors and many rows by normal equations. Rows can have weights, and
  * coefficients can have penalties.
  */
 
 /**
- * Tolerance for collinearity, as a share of a regressor's sum of squares. If the previous regressors leave less than
- * this share unexplained, the rest is rounding error, and the regressor gets the coefficient 0.
+ * Tolerance for collinearity. If the previous regressors explain all but this share of a regressor's sum of squares,
+ * the rest is rounding error. The coefficient of this regressor is then 0.
  */
 const COLLINEAR = 1e-10;
 
 export interface LeastSquares {
-  /** Adds one observation. The caller may reuse the array of regressors afterwards. */
+  /** Adds one observation. The caller can reuse the array afterwards. */
   add(regressors: Float64Array, outcome: number, weight?: number): void;
   /** Sum of the weights so far. */
   readonly weight: number;
   /**
-   * Returns the weighted variance of a regressor, or `NaN` if there are no rows. The first regressor must be the
-   * constant 1.
+   * Returns the weighted variance of a regressor, or `NaN` without rows. The first regressor must be the constant 1.
    */
   variance(regressor: number): number;
   /**

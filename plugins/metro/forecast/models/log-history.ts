@@ -1,6 +1,6 @@
 /**
- * Stores the logarithm of each market's index by quarter. Missing quarters between two values are interpolated.
- * Quarters before the first and after the last value stay missing.
+ * Stores the logarithm of each index by quarter. Missing quarters between two values are interpolated. Quarters before
+ * the first and after the last value stay missing.
  */
 
 /** Converts a difference of `100 x log` to a change in percent. */
@@ -8,19 +8,20 @@ export const toPercent = (growth: number): number => 100 * Math.expm1(growth / 1
 
 export interface LogHistory {
   readonly length: number;
-  /** Number of values per market so far, not counting interpolated values. */
+  /** Number of values per market so far, without interpolated values. */
   readonly counts: Int32Array;
   /**
-   * Adds the levels of the next quarter. Missing levels are `NaN`. When a value follows a gap, the gap is interpolated
-   * linearly in logs.
+   * Adds the levels of the next quarter. Missing levels are `NaN`. A value after a gap fills the gap linearly in logs.
    */
   push(levels: Float64Array): void;
   /**
-   * Returns 100 times the log of each market's index at a quarter. The result is `NaN` for quarters before the market's
-   * first value and after its last one.
+   * Returns 100 times the log of each index at a quarter. `NaN` marks quarters before the first and after the last
+   * value.
    */
   at(quarter: number): Float64Array;
-  /** Returns each market's log growth over the last `quarters` quarters, in percent; `NaN` if unknown. */
+  /**
+   * Returns the log growth of each market over the last `quarters` quarters, in percent. `NaN` marks unknown growth.
+   */
   growth(quarters: number): Float64Array;
 }
 

@@ -12,15 +12,15 @@ import { createRegionalGrowth } from './regional-growth.js';
 
 /** FRED series of new one-family houses sold in the United States: monthly, seasonally adjusted annual rate. */
 const NEW_HOME_SALES = 'HSN1F';
-/** Number of months in the weighted mean that smooths sales, and monthly decay of the weights. */
+/** Sales are smoothed by a weighted mean over this number of months. The weights decay by this factor per month. */
 const SALES_MONTHS = 24;
 const SALES_DECAY = 0.75;
-/** Number of quarters that the long-term growth G covers. */
+/** Number of quarters of the long-term growth G. */
 const LONG_QUARTERS = 20;
-/** Index of the first regressor with a penalty. This and all later regressors contain national sales. */
+/** Index of the first regressor with a penalty. All regressors from here on contain national sales. */
 const FIRST_PENALISED = 4;
 const PENALTY = 40;
-/** Keeps the normal equations solvable when a regressor is always 0. */
+/** Keeps the normal equations solvable if a regressor is always 0. */
 const RIDGE = 1e-9;
 
 const FEATURES = [
@@ -34,7 +34,7 @@ const FEATURES = [
 ] as const;
 const WIDTH = FEATURES.length + 1;
 
-/** The input that each coefficient is attributed to. Interactions with sales are attributed to sales. */
+/** Input to which each coefficient is attributed. Interactions with sales count as sales. */
 const INPUTS: readonly string[] = [
   'intercept',
   'growth_4q',
@@ -43,11 +43,11 @@ const INPUTS: readonly string[] = [
   ...Array.from({ length: WIDTH - FIRST_PENALISED }, () => 'new_home_sales'),
 ];
 
-/** Data from one quarter, kept until the outcomes are known. */
+/** Data of one quarter, kept until its outcomes are known. */
 interface Pending {
   readonly logs: Float64Array;
   readonly precision: Float64Array;
-  /** One row per market; `NaN` if the market is not forecast. */
+  /** One row per market. `NaN` marks a market without a forecast. */
   readonly rows: Float64Array;
 }
 
@@ -90,8 +90,8 @@ const forecastsOf = (rows: Float64Array, b: Float64Array | undefined): Float64Ar
 };
 
 /**
- * Splits each forecast into the contributions of its inputs. Scales the contributions by a common factor, so that they
- * add up to the point forecast.
+ * Splits each forecast into the contributions of its inputs. A common factor scales the contributions, so that they add
+ * up to the point forecast.
  */
 const contributionsOf = (rows: Float64Array, b: Float64Array, forecast: Float64Array) => {
   const inputs = Object.fromEntries(INPUTS.map((input) => [input, new Float64Array(forecast.length)]));
@@ -162,7 +162,7 @@ export const metroMomentum: ForecastModel = {
       );
 
     /**
-     * Returns one row of regressors per market. A row contains `NaN` if a regressor is unknown or the market has too
+     * Returns one row of regressors per market. A row contains `NaN` if a regressor is unknown or if the market has too
      * few values.
      */
     const regressorsAt = (year: Float64Array, neighbours: Float64Array, { macro }: Known): Float64Array => {
@@ -190,7 +190,7 @@ export const metroMomentum: ForecastModel = {
         const year = history.growth(4);
         const { precision, neighbours } = regions.next(history.growth(1));
         const rows = regressorsAt(year, neighbours, known);
-        // The logs are copied, because gaps that are interpolated later are not published values.
+        // A copy is needed, because later quarters can fill gaps, and interpolated values are not published values.
         pending.push({ logs: logs.slice(), precision, rows });
 
         const b = solve();

@@ -36,7 +36,7 @@ export const pooledMomentum: ForecastModel = {
     const seen: Float64Array[] = [];
     const row = new Float64Array(4);
 
-    /** Fills `row` with a market's regressors at a quarter. Returns whether all of them are known. */
+    /** Fills `row` with the regressors of a market at a quarter. Returns false if a regressor is unknown. */
     const regressors = (market: number, quarter: number, growth: GroupGrowth): boolean => {
       const log = history.at(quarter)[market] as number;
       row[0] = 1;
@@ -76,21 +76,18 @@ export const pooledMomentum: ForecastModel = {
   },
 };
 
-/** Mean log growth over the last quarter, in percent; `NaN` if no market has a value. */
+/** Mean log growth over the last quarter, in percent. `NaN` if no market has a value. */
 interface GroupGrowth {
   readonly states: Float64Array;
   readonly nation: number;
 }
 
-/**
- * Computes mean growth by state and for the nation. The means are not cached, because filling a gap changes earlier
- * means.
- */
+/** Computes mean growth by state and for the nation. Filling a gap changes earlier means, so they are not cached. */
 const createGroupMeans = (markets: readonly PanelMarket[]) => {
   const states = [...new Set(markets.map(({ state }) => state))];
   const group = Int32Array.from(markets, ({ state }) => states.indexOf(state));
   return {
-    /** Index of each market's state in `GroupGrowth.states`. */
+    /** Index of the state of each market in `GroupGrowth.states`. */
     group,
     at(history: LogHistory, quarter: number): GroupGrowth {
       const now = history.at(quarter);

@@ -1,29 +1,28 @@
 /**
- * Computes the quarterly growth of an area's surroundings, adjusted for the national season and weighted by precision
- * and distance.
+ * Computes the quarterly growth around an area, adjusted for the national season and weighted by precision and
+ * distance.
  */
 import type { PanelMarket } from '../panel.js';
 
-/** Number of quarters in the reference mean for seasonal adjustment, and number of seasons in a year. */
+/** Number of quarters in the reference mean of the seasonal adjustment, and number of seasons per year. */
 const SEASONAL_QUARTERS = 20;
 const SEASONS = 4;
-/**
- * Number of quarters over which an index's noise is measured, and weight of the pooled noise, as a number of quarters.
- */
+/** Number of quarters over which the noise of an index is measured, and weight of the pooled noise in quarters. */
 const NOISE_QUARTERS = 8;
 const NOISE_PRIOR = 4;
-/** Distance at which a neighbour's weight has fallen to 1/e. */
+/** Distance at which the weight of a neighbour has decreased to 1/e. */
 const NEIGHBOUR_KM = 100;
-/** Weight of the national mean relative to the neighbours. */
+/** Weight of the national mean, relative to the weights of the neighbours. */
 const NATION_WEIGHT = 0.05;
 const EARTH_RADIUS_KM = 6371.0088;
 
 export interface RegionalGrowth {
   /**
-   * Precision by market: 1 for an index without noise, and lower for a noisier index. `NaN` if the growth is unknown.
+   * Precision by market, which is 1 for an index without noise and lower for a noisier index. `NaN` if the growth is
+   * unknown.
    */
   readonly precision: Float64Array;
-  /** Seasonally adjusted log growth of each market's surroundings over the last quarter, in percent. */
+  /** Seasonally adjusted log growth around each market over the last quarter, in percent. */
   readonly neighbours: Float64Array;
 }
 
@@ -39,7 +38,7 @@ export const distanceKm = (a: Point, b: Point): number => {
   return 2 * EARTH_RADIUS_KM * Math.asin(Math.min(1, Math.sqrt(chord)));
 };
 
-/** Returns a matrix with the weight of each pair of markets, exp(-km / 100). The diagonal is 0. */
+/** Returns the weight of each pair of markets, exp(-km / 100), as a matrix. The diagonal is 0. */
 const nearness = (markets: readonly PanelMarket[]): Float64Array => {
   const near = new Float64Array(markets.length ** 2);
   for (const [i, { centre: here }] of markets.entries()) {
@@ -51,7 +50,7 @@ const nearness = (markets: readonly PanelMarket[]): Float64Array => {
   return near;
 };
 
-/** Returns the mean, or `NaN` for an empty list. */
+/** The mean of an empty list is `NaN`. */
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /**

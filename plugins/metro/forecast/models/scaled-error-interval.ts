@@ -1,15 +1,15 @@
-/** Computes 80% intervals from a model's own past errors, scaled to each market and to the current uncertainty. */
+/** Computes 80% intervals from the past errors of a model, scaled to each market and to the current uncertainty. */
 import type { Forecaster, QuarterForecasts } from '../model.js';
 import { percentChange } from '../panel.js';
 
 const COVERAGE = 0.8;
-/** Number of errors at which a market's own errors carry the same weight as the pooled errors. */
+/** Number of errors at which the errors of a market have the same weight as the pooled errors. */
 const PRIOR_ERRORS = 20;
-/** Number of recent origins, with known outcomes, that determine the current uncertainty. */
+/** Number of recent origins that determine the current uncertainty. Their outcomes are known. */
 const RECENT_ORIGINS = 8;
 /**
- * Number of initial quarters whose errors are ignored. Errors made with little data say little about later errors.
- * Fifteen years contain at least one cycle of house prices.
+ * Number of initial quarters whose errors are ignored, because errors made with little data do not predict later
+ * errors. Fifteen years contain at least one cycle of house prices.
  */
 const WARM_UP_QUARTERS = 60;
 
@@ -61,7 +61,7 @@ export const withScaledErrorInterval = (
   const origins: { sum: number; count: number }[] = [];
   let ratios: Float64Array = new Float64Array(0);
 
-  /** Records the errors of forecasts made one horizon ago, now that their outcomes are known. */
+  /** Records the errors of forecasts from one horizon ago, whose outcomes are now known. */
   const realize = ({ levels: then, point, sigma }: Pending, now: Float64Array): void => {
     const fresh: number[] = [];
     const origin = { sum: 0, count: 0 };
@@ -79,7 +79,7 @@ export const withScaledErrorInterval = (
     ratios = merge(ratios, Float64Array.from(fresh).sort());
   };
 
-  /** Returns each market's expected absolute error, before multiplication by q; `NaN` until an error is known. */
+  /** Returns the expected absolute error of each market before multiplication by q. `NaN` until an error is known. */
   const scales = (): Float64Array => {
     const pooled = meanError(origins);
     const recent = Math.sqrt(meanError(origins.slice(-RECENT_ORIGINS)));

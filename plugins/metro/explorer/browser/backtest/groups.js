@@ -12,7 +12,8 @@ export const breakdownTarget = (by) => `/forecast-backtest/breakdown?by=${by}`;
 export const size = (value) => `${number(value)} pp`;
 
 /**
- * Shows each group's error as a number and a bar. A mark on the bar shows the error of the best benchmark.
+ * Creates columns with the error of each group as a number and a bar. A mark on the bar shows the error of the best
+ * benchmark.
  * @param {readonly Group[]} groups
  */
 export const errorColumns = (groups) => {

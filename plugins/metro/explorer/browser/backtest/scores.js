@@ -16,7 +16,7 @@ export const declinesCalled = (groups) => {
 };
 
 /**
- * Returns the number of declines that the probabilities predicted, minus the number that happened.
+ * Returns the predicted number of declines minus the actual number.
  * @param {readonly Group[]} grades
  */
 const excessOf = (grades) =>
@@ -26,8 +26,7 @@ const excessOf = (grades) =>
   );
 
 /**
- * Returns a warning if the probabilities were too low in the first period and too high in the second, so that the
- * errors cancel out. Otherwise returns an empty string.
+ * Returns a warning if errors of the two periods cancel out, because probabilities were too low before 2014 and too high since then. The default is an empty string.
  * @param {readonly Group[]} before grades of targets to 2013 @param {readonly Group[]} since grades of targets from 2014
  */
 export const periodsText = (before, since) =>

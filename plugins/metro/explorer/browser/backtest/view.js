@@ -1,4 +1,4 @@
-/** The backtest view: the quality of past forecasts with published outcomes, over all markets and runs. */
+/** Shows the quality of past forecasts whose outcomes are published, over all markets and runs. */
 import { badge } from '../../../../pages/data-views/badge.js';
 import { bar } from '../../../../pages/data-views/bars.js';
 import { dataTools } from '../../../../pages/data-views/figure.js';
@@ -24,15 +24,14 @@ const TOOLS = [{ label: 'backtest', target: '/forecast-backtest' }];
 /** @type {import('../../../../pages/data-views/table.js').Column<Group>} */
 const FORECASTS = numbers('Forecasts', ({ n }) => n, exact);
 
-/** Query parameters for the periods before and after the end of the crash that began in 2007. */
+/** Query parameters of two periods, which the end of the crash of 2007 separates. */
 const [BEFORE, SINCE] = ['&until=2013-12-31', '&since=2014-01-01'];
 
 /** @param {number | null | undefined} one */
 const shareText = (one) => (typeof one === 'number' ? share(one) : '–');
 
 /**
- * Returns columns with the predicted and actual shares of declines by grade, or none if no forecast in the period has
- * an outcome.
+ * Creates columns with the predicted and actual shares of declines by grade. A period without outcomes has no columns.
  * @param {string} period @param {readonly Group[]} grades @param {number} most largest share, for the scale of the bars
  * @returns {import('../../../../pages/data-views/table.js').Column<Group>[]}
  */
@@ -52,7 +51,7 @@ const periodColumns = (period, grades, most) => {
 };
 
 /**
- * Compares predicted and actual declines by grade, for both periods.
+ * Compares predicted and actual declines by grade in both periods.
  * @param {readonly Group[]} grades @param {readonly Group[]} before to 2013 @param {readonly Group[]} since from 2014
  */
 const gradeTable = (grades, before, since) => {
@@ -96,7 +95,7 @@ const stateTable = (states) => [
 ];
 
 /**
- * Returns figures that put the hit rate into perspective, or none if the dataset lacks the base rate.
+ * Returns figures for judging the hit rate. They need the base rate, which the dataset can lack.
  * @param {Backtest} backtest @param {readonly Group[]} years
  * @returns {import('../key-figures.js').KeyFigure[]}
  */
@@ -109,7 +108,7 @@ const comparisonFigures = ({ base_rate_up }, years) => {
   ];
 };
 
-/** In a dataset without this count, all forecasts are reconstructed. @param {Backtest} backtest */
+/** Datasets without this count contain only reconstructed forecasts. @param {Backtest} backtest */
 const reconstructedIn = ({ n, n_reconstructed = n }) => n_reconstructed;
 
 /** @type {Readonly<Record<string, string>>} */

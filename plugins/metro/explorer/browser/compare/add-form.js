@@ -1,4 +1,4 @@
-/** A form that adds a market or series to a comparison. If a name is ambiguous, the form lists the matching markets. */
+/** Adds a market or series to a comparison. If several markets match a name, the form lists them. */
 import { h } from '../../../../pages/shared/dom.js';
 import { isAreaIndex } from '../index-data.js';
 import { onlyOne, plainName } from '../search.js';
@@ -10,10 +10,10 @@ import { MOST_MEMBERS } from './members.js';
  * @typedef {{ m: readonly string[], s: readonly string[] }} Members
  */
 
-/** Maximum number of markets to offer for an ambiguous name. */
+/** Maximum number of markets that the form lists. */
 const MOST_OFFERED = 8;
 
-/** Finds the series or markets that the text refers to. @param {string} text @param {Offer} offer */
+/** Finds the series or the markets that match the text. @param {string} text @param {Offer} offer */
 const meant = (text, { macros, find }) => {
   const id = text.replace(/ .*/, '').toLowerCase();
   const isMeant = (/** @type {import('../catalog.js').Series} */ { series_id, geography }) =>

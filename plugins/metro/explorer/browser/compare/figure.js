@@ -60,7 +60,7 @@ export const comparisonFigure = ({ members, options, nationSource }, chosen, { i
     table: linesTable(options, 'Quarter'),
     shown: { file: 'comparison.csv', text: () => linesCsv(options, 'date') },
     picture: {
-      // The unit is shown above the axis, so the title does not repeat it.
+      // The axis already shows the unit.
       title: `${chosen.s.length === 0 ? 'House prices: ' : ''}${names}`,
       file: 'comparison',
       options: () => options,

@@ -4,7 +4,7 @@ import { percent, points, quarter } from '../../../../pages/shared/format.js';
 
 export const QUESTION = 'How do markets and series compare over time?';
 
-/** Returns the first and last visible value of each line. @param {ChartOptions} options */
+/** @param {ChartOptions} options */
 const endsOf = ({ lines, dates, from = '' }) =>
   lines.flatMap(({ label, short = label, values }) => {
     const known = values.flatMap((value, at) =>

@@ -18,7 +18,9 @@ import { plainName, searcher, tellingName } from '../search.js';
  */
 
 export const MOST_MEMBERS = 8;
-/** Without members in the address, the view shows an example: the nation and this many markets. */
+/**
+ * Number of markets in the example, which also contains the nation. The view shows it if the address names no members.
+ */
 const EXAMPLE = 2;
 
 /** @type {readonly (readonly [Show, string])[]} */
@@ -29,15 +31,15 @@ export const SHOWS = [
 ];
 
 /**
- * Returns a loader for values in real terms, or an empty object if the series does not support real terms.
- * @param {Series | undefined} series @param {string} cbsa market code, or empty for a macro series @param {AbortSignal} signal
+ * Returns an object with a loader of real values. The object is empty if the series does not support them.
+ * @param {Series | undefined} series @param {string} cbsa market code, which is empty for a macro series @param {AbortSignal} signal
  * @returns {Pick<Member, 'real'>}
  */
 const realTerms = (series, cbsa, signal) => {
   if (!series || !hasRealTerms(series)) return {};
   const target = indexTarget(series, cbsa, 'real');
   const once = onceEach();
-  // Requires all three months of a quarter, as the API does. A month without consumer prices has no real value.
+  // Like the API, requires all three months of a quarter. A month without consumer prices has no real value.
   const least = series.cadence === 'monthly' ? 3 : 1;
   const load = async () => {
     const { rows, base } = await realOf(target, signal);
@@ -89,7 +91,7 @@ export const offerOf = async (signal) => {
 /** @typedef {Awaited<ReturnType<typeof offerOf>>} Offer */
 
 /**
- * Reads the choices from the address. Members that do not exist are left out of the choices.
+ * Reads the choices from the address. Members that do not exist are ignored.
  * @param {URLSearchParams} query @param {Offer} offer
  */
 export const choicesOf = (query, { markets, isMarket, isMacro }) => {

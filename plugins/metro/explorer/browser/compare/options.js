@@ -25,14 +25,14 @@ const differences = (changes, others) =>
  * @returns {Promise<Line>}
  */
 const lineOf = async (member, { show, from, real }, nation) => {
-  // Inflation affects a metro and the nation equally, so real terms do not change their difference.
+  // Inflation cancels out in the difference between a metro and the nation.
   if (nation) return { ...member, values: differences(yearlyChange(member.values), nation.changes) };
   const { values, base } = (real && (await member.real?.())) || { values: member.values, base: undefined };
   return { ...member, base, values: show === 'rebased' ? rebased(values, `${from}-01-01`) : yearlyChange(values) };
 };
 
 /**
- * Describes which lines are in real terms, or returns an empty string if real terms do not apply.
+ * Describes which lines are in real terms. The text is empty if real terms do not apply.
  * @param {readonly Line[]} lines @param {Choices} chosen
  */
 const termsOf = (lines, { show, real }) => {
@@ -52,8 +52,7 @@ const VALUE_TEXTS = {
 
 /**
  * @param {readonly Member[]} members @param {Choices} chosen @param {AbortSignal} signal
- * @returns {Promise<{ options: ChartOptions, nationSource: string | undefined }>} `nationSource`: series used for the
- *   nation; undefined if the nation is not shown
+ * @returns {Promise<{ options: ChartOptions, nationSource: string | undefined }>} `nationSource`: series of the nation, which is undefined if the nation is not shown
  */
 export const optionsOf = async (members, chosen, signal) => {
   const { show, from } = chosen;

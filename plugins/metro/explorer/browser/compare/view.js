@@ -1,4 +1,4 @@
-/** The view that compares up to eight markets and series. The address stores the members and the other choices. */
+/** Compares up to eight markets and series. The address contains the members and all other choices. */
 import { keepInAddress } from '../../../../pages/data-views/address.js';
 import { checkBox, choice, select } from '../../../../pages/data-views/controls.js';
 import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
@@ -50,7 +50,7 @@ const controlsOf = (chosen, years, choose) => {
       select('from', 'Since', since, chosen.from, (from) => choose({ from })),
     ),
     update: () => {
-      // Inflation affects a metro and the nation equally, so real terms do not change their difference.
+      // Inflation cancels out in the difference between a metro and the nation.
       real.box.disabled = chosen.show === 'nation';
     },
   };
@@ -62,7 +62,7 @@ export const compareView = async (_parameters, signal, query) => {
   const { chosen, isExample, missing } = choicesOf(query, offer);
   const years = yearsOf(index);
   if (!years.includes(chosen.from)) chosen.from = `${years[0] ?? chosen.from}`;
-  // The first member that the user adds replaces the example.
+  // Adding a member replaces the example.
   let example = isExample;
   const chips = h('ul', { class: 'chips', 'aria-label': 'Compared' });
   const figure = h('div');
@@ -95,7 +95,7 @@ export const compareView = async (_parameters, signal, query) => {
     missing,
     members: () => (example ? { m: [], s: [] } : chosen),
     onadd: (added) => {
-      // A ZIP code is looked up first, so the user may have left the view by now.
+      // Looking up a ZIP code takes time, so the user can have left the view.
       if (signal.aborted) return;
       const { m, s } = example ? { m: [], s: [] } : chosen;
       example = false;

@@ -1,4 +1,4 @@
-/** Shows a market's index and forecast as levels, yearly changes or real terms. */
+/** Shows the index and forecast of a market as levels, as yearly changes or in real terms. */
 import { keepInAddress } from '../../../../pages/data-views/address.js';
 import { chart } from '../../../../pages/data-views/chart.js';
 import { checkBox, choice, spanChoice } from '../../../../pages/data-views/controls.js';
@@ -24,7 +24,7 @@ const SHOWN = [
   ['real', 'Real terms'],
 ];
 
-/** In computed values, any further digits are only rounding errors. */
+/** Further digits of computed values are rounding errors. */
 const DECIMALS = 8;
 
 /** @param {URLSearchParams} query @returns {Choices} */
@@ -59,7 +59,7 @@ const controlsOf = (chosen, choose) => {
       spanChoice(chosen.years, (years) => choose({ years })),
       others.element,
     ),
-    /** The nation and the state can only be shown as yearly changes. */
+    /** The nation and the state are only available as yearly changes. */
     update: () => {
       others.element.hidden = chosen.show !== 'change';
     },

@@ -17,7 +17,7 @@ import { plainName, shortName, statesOf } from '../search.js';
 export const DEFAULT_YEARS = 10;
 
 /**
- * Returns the index and forecast for all quarters, or undefined if the market has no index.
+ * Returns the index and the forecast for all quarters. The result is undefined if the market has no index.
  * @param {Context} context
  */
 export const dataOf = ({ history, newest }) => {
@@ -76,8 +76,8 @@ const changeOptions = async (context, data, withOthers) => {
 };
 
 /**
- * Returns the unit of values in real terms. Drops the base period from `units`: when prices are adjusted to a different
- * month, the index is no longer 100 in the base period.
+ * Returns the unit of real values. The base period in `units` is removed, because the adjusted index is no longer 100
+ * in that period.
  * @param {string} units @param {string} base
  */
 const realUnit = (units, base) =>

@@ -1,4 +1,4 @@
-/** Explains a market's signal and grade based on the thresholds of the run. */
+/** Explains the signal and grade of a market with the thresholds of the run. */
 import { number, percent, share } from '../../../../pages/shared/format.js';
 import { limitsOf, recordOf } from '../grades.js';
 
@@ -9,7 +9,7 @@ import { limitsOf, recordOf } from '../grades.js';
  */
 
 /**
- * Returns the signal, ignoring the previous run.
+ * Returns the signal that a forecast would have without a previous run.
  * @param {Pick<Track, 'point' | 'lower_80'>} forecast @param {Rules} rules
  */
 const plainSignalOf = ({ point, lower_80 }, rules) => {

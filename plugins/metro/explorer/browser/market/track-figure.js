@@ -1,4 +1,4 @@
-/** Shows a market's past forecasts together with their outcomes. */
+/** Shows the past forecasts of a market and their outcomes. */
 import { chart } from '../../../../pages/data-views/chart.js';
 import { chartFigure, dataTools } from '../../../../pages/data-views/figure.js';
 import { column, numbers } from '../../../../pages/data-views/table.js';
@@ -41,7 +41,7 @@ const countsOf = (track) => [track.filter(({ basis }) => basis === 'reconstructe
  * @returns {import('../../../../pages/data-views/drawing.js').ChartOptions}
  */
 const optionsOf = (track, name) => {
-  // If two runs have the same target quarter, the later run wins.
+  // Of two runs with the same target quarter, the later run is shown.
   const byTarget = new Map(track.map((row) => [row.target_period, row]));
   const targets = [...byTarget.keys()].sort();
   const dates = quartersBetween(`${targets[0]}`, `${targets.at(-1)}`);
@@ -87,7 +87,7 @@ export const trackFigure = (context) => {
       title: `${TITLE}: ${name}`,
       file,
       options: () => options,
-      // A saved image also states how many forecasts are reconstructed.
+      // Saved images also state how many forecasts are reconstructed.
       credits: () => [...(basis ? [basis] : []), ...creditsOf(context)],
     },
     table: { rows: track, columns: COLUMNS },

@@ -1,4 +1,4 @@
-/** The view of one market: key figures with explanations, the index with the forecast, and past forecasts. */
+/** Shows one market: key figures with explanations, the index with the forecast, and past forecasts. */
 import { badge } from '../../../../pages/data-views/badge.js';
 import { getJson } from '../../../../pages/shared/api.js';
 import { h } from '../../../../pages/shared/dom.js';

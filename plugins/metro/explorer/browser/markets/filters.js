@@ -1,4 +1,4 @@
-/** Controls for the view of all markets: filters, the figure shown on the map, and the model run. */
+/** Creates the controls of the view of all markets: filters, the measure on the map, and the run. */
 import { addressOf } from '../../../../pages/data-views/address.js';
 import { choice, labelledSelect } from '../../../../pages/data-views/controls.js';
 import { h } from '../../../../pages/shared/dom.js';
@@ -109,8 +109,8 @@ export const measureChoice = ({ colour }, choose) =>
   });
 
 /**
- * Returns how many markets are shown or, if the filters exclude all of them, a link that resets the filters.
- * @param {number} shown @param {number} found number of markets that match the search, ignoring the filters
+ * Describes how many markets are shown. If the filters exclude all markets, offers a link that resets the filters.
+ * @param {number} shown @param {number} found number of markets that match the search, regardless of the filters
  * @param {number} all @param {string} q
  */
 export const countOf = (shown, found, all, q) => {

@@ -1,4 +1,4 @@
-/** The list of markets, with a sparkline of each market's index. */
+/** Creates the list of markets, with a sparkline of the index of each market. */
 import { badge } from '../../../../pages/data-views/badge.js';
 import { lineOf } from '../../../../pages/data-views/drawing.js';
 import { paint, svg } from '../../../../pages/data-views/svg.js';
@@ -32,7 +32,7 @@ const COLUMNS = [
   column('Signal', (row) => row.signal, badge),
 ];
 
-/** If more codes than this are missing, the indexes of all markets are loaded. */
+/** Maximum number of codes per request. If more indexes are missing, all indexes are loaded. */
 const MOST_CODES = 100;
 
 /** @param {{ sort: string, whole: boolean, onsort: (sort: string) => void, onwhole: () => void }} options */
@@ -41,7 +41,7 @@ export const marketList = (options) => {
   let quarters = [];
   /** @type {Map<string, Map<string, number>>} */
   let indexes = new Map();
-  /** Codes of markets whose index has not been loaded yet. @type {Set<string>} */
+  /** Codes of markets whose index is not loaded yet. @type {Set<string>} */
   const missing = new Set();
   const fillSpark = (/** @type {HTMLElement} */ place) => {
     const code = place.dataset['cbsa'] ?? '';
@@ -62,9 +62,9 @@ export const marketList = (options) => {
   });
   /** @type {{ signal: AbortSignal, shown: AbortSignal } | undefined} */
   let loading;
-  /** Loads missing indexes and draws their sparklines. The view does not wait for this request. */
+  /** Loads missing indexes and draws their sparklines. The view is shown before the response arrives. */
   const loadMissing = async () => {
-    // The API rejects the request if any value is not a 5-digit code.
+    // An invalid code would make the API reject the request.
     const codes = [...missing].filter((code) => /^\d{5}$/.test(code));
     missing.clear();
     if (!loading || codes.length === 0) return;
@@ -72,7 +72,7 @@ export const marketList = (options) => {
     const some = codes.length > MOST_CODES ? [] : codes.toSorted();
     const loaded = await allIndexes(signal, quarters[0], quarters.at(-1), some).catch(() => undefined);
     if (!loaded || shown.aborted) return;
-    // Stores empty indexes too, so that they are not requested again.
+    // Empty indexes are stored too, so that they are not requested again.
     for (const code of codes) indexes.set(code, loaded.get(code) ?? new Map());
     for (const place of table.element.querySelectorAll('.spark span')) {
       fillSpark(/** @type {HTMLElement} */ (place));
@@ -81,10 +81,9 @@ export const marketList = (options) => {
   return {
     ...table,
     /**
-     * Sets the quarters that the sparklines cover. Call this before showing the rows, because sparklines are drawn with
-     * them.
+     * Sets the quarters that the sparklines cover. Rows draw their sparklines, so this must be called before rows are shown.
      * @param {string} until last quarter @param {AbortSignal} signal aborted when the user leaves the view
-     * @param {AbortSignal} shown aborted when different rows are shown
+     * @param {AbortSignal} shown aborted when other rows are shown
      */
     setSparkQuarters: (until, signal, shown) => {
       quarters = quartersBetween(addMonths(until, -SPARK_MONTHS), until);

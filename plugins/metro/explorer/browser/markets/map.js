@@ -1,6 +1,6 @@
 /**
- * A map of the metros, with outlines from `map.json` and one colour per metro. Users can zoom. To see a metro's values,
- * they can point at it, tap it or move to it with the arrow keys.
+ * Draws a map with one coloured shape per metro, from the outlines in `map.json`. Users can zoom, and can point at, tap
+ * or move to a metro to see its values.
  */
 import { paint, svg } from '../../../../pages/data-views/svg.js';
 import { h } from '../../../../pages/shared/dom.js';
@@ -20,7 +20,7 @@ export const outlines = () => {
   return requested;
 };
 
-/** Radius of the point for a metro without an outline, in map units. */
+/** Radius of the point that represents a metro without an outline, in map units. */
 const POINT = 34;
 const MARGIN = 16;
 
@@ -43,7 +43,7 @@ const shapesOf = (areas, codes) => {
 };
 
 /**
- * Returns the nearest metro in a direction. Sideways distance is weighted double.
+ * Returns the nearest metro in a direction. Distance at right angles to the direction counts twice.
  * @param {Areas} areas @param {Iterable<string>} codes
  * @param {{ from: string, centre: readonly [number, number], direction: readonly [number, number] }} step `centre`: the
  *   position of `from`
@@ -65,7 +65,7 @@ const nextInDirection = (areas, codes, { from, centre: [x, y], direction: [dx, d
 const DIRECTIONS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 /**
- * Places the box next to a point on the map, within the bounds of the host.
+ * Places the box next to a point of the map, inside the bounds of the host.
  * @param {HTMLElement} box
  * @param {HTMLElement} host
  * @param {DOMPoint} point
@@ -100,7 +100,7 @@ const listenToPointer = (host, { show, clear, isClear, current, isDragged, onpic
   host.addEventListener('pointerup', (event) => {
     const cbsa = codeAt(event);
     if (isDragged()) return;
-    // Touch has no hover, so the first tap shows the values and the second tap opens the market.
+    // Touch screens have no hover, so the first tap shows the values and the second tap opens the market.
     if (event.pointerType !== 'mouse' && cbsa !== tapped) {
       tapped = cbsa;
       if (cbsa) show(cbsa);
@@ -138,7 +138,7 @@ const colourShapes = (shapes, colorOf) => {
 };
 
 /**
- * Returns attributes that keep borders at a constant width in pixels when the map is zoomed.
+ * Returns attributes of a border whose width in pixels does not change with the zoom.
  * @param {string} stroke @param {number} width
  */
 const borderOf = (stroke, width) => ({
@@ -146,7 +146,7 @@ const borderOf = (stroke, width) => ({
 });
 
 /**
- * Draws the land, metros without an index, the given shapes, and state borders.
+ * Draws the land, the metros without an index, the given shapes and the borders of the states.
  * @param {Outlines} outlines @param {ReadonlySet<string>} codes market codes @param {Iterable<SVGElement>} shapes
  */
 export const drawingOf = ({ size, land, states, areas }, codes, shapes) => {
@@ -161,7 +161,7 @@ export const drawingOf = ({ size, land, states, areas }, codes, shapes) => {
       ...borderOf('control', 0.5),
     }),
     ...shapes,
-    // Drawn last, so that borders cover the fills. Borders ignore the pointer.
+    // Borders are drawn last to cover the fills. They ignore the pointer.
     svg('path', { d: states, fill: 'none', class: 'borders', ...borderOf('muted', 0.5) }),
   );
 };
@@ -171,8 +171,7 @@ export const drawingOf = ({ size, land, states, areas }, codes, shapes) => {
  * @param {Outlines} options.outlines
  * @param {string} options.label what the map shows
  * @param {readonly string[]} options.codes CBSA codes of the markets
- * @param {(cbsa: string) => readonly import('../../../../pages/shared/dom.js').Child[]} options.describe returns the
- *   lines to show in the box next to a market
+ * @param {(cbsa: string) => readonly import('../../../../pages/shared/dom.js').Child[]} options.describe returns the lines of the box next to a market
  * @param {(cbsa: string) => void} options.onpick
  */
 export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
@@ -209,7 +208,7 @@ export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
   const isClear = () => box.hidden !== false;
   listenToPointer(host, { show, clear, isClear, current: () => current, isDragged, onpick });
   /**
-   * Moves from the current metro to the nearest one in a direction. If no metro is current, moves to the first one.
+   * Moves to the nearest metro in a direction. Without a current metro, moves to the first metro.
    * @param {readonly [number, number]} direction
    */
   const move = (direction) => {
@@ -227,7 +226,7 @@ export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
   listenToKeys(host, { move, clear, current: () => current, onpick });
   return {
     element: h('div', { class: 'zooming' }, host, buttons, readout),
-    /** Copies the whole map for saved images. */
+    /** Copies the map for saved images, without the zoom. */
     copy: () => {
       const copies = [...shapes.values()].map((shape) => /** @type {SVGElement} */ (shape.cloneNode()));
       return drawingOf(outlines, new Set(codes), copies);

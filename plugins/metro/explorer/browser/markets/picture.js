@@ -1,4 +1,4 @@
-/** The map in the view of all markets, with its title, legend and source. */
+/** Creates the map of all markets with its title, legend and source. */
 import { pictureButtons } from '../../../../pages/data-views/figure.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { number, percent } from '../../../../pages/shared/format.js';
@@ -9,7 +9,7 @@ import { scaleOf, swatchOf } from './scales.js';
 /** @typedef {import('./runs.js').Row} Row */
 /** @typedef {import('./scales.js').Step} Step */
 
-/** Returns the lines in the box next to a market. @param {Row} row */
+/** @param {Row} row */
 const describe = ({ name, forecast, lower, upper, grade, signal, last }) => {
   const range = lower === null ? '' : ` (${number(lower, 1)} to ${number(upper, 1)})`;
   return [

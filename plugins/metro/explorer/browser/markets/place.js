@@ -1,4 +1,4 @@
-/** Shows the map of one run, or a small map for each year. */
+/** Shows the map of one run or small maps of each year. */
 import { checkBox } from '../../../../pages/data-views/controls.js';
 import { pictureButtons } from '../../../../pages/data-views/figure.js';
 import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
@@ -30,7 +30,7 @@ const periodOf = (measure, run) => {
  * @param {object} options
  * @param {Choices} options.chosen
  * @param {(change: Partial<Choices>) => void} options.choose
- * @param {(index: number) => void} options.onrun shows the map of one run
+ * @param {(index: number) => void} options.onrun called to show the map of one run
  * @param {{ map: import('./map.js').Outlines, runs: readonly import('./runs.js').Run[] }} options.loaded
  * @param {ReturnType<typeof import('./picture.js').marketMap>} options.picture
  * @param {{ source: string, credits: () => readonly string[] }} options.origin
@@ -49,7 +49,7 @@ export const mapSection = ({ chosen, choose, onrun, loaded, picture, origin, sli
     ...[picture.title, picture.element, picture.legend, slider, picture.source],
     place,
   );
-  /** Measure of the maps shown in `place`. Filters do not affect these maps. @type {Choices['colour'] | undefined} */
+  /** Measure of the small maps. They do not depend on the filters. @type {Choices['colour'] | undefined} */
   let drawn;
   const showYears = async () => {
     const years = yearsOf(loaded.runs);

@@ -12,16 +12,13 @@ import { addMonths } from '../market-figures.js';
  *   lower: number | null, upper: number | null, change: number | null, last: number | null }} Row
  */
 
-/**
- * Loads all runs, oldest first.
- * @param {AbortSignal} signal @param {readonly Market[]} markets @returns {Promise<Run[]>}
- */
+/** @param {AbortSignal} signal @param {readonly Market[]} markets @returns {Promise<Run[]>} */
 export const runsOf = async (signal, markets) => {
   const scored = markets.find(({ forecast_12m }) => forecast_12m !== null);
   if (!scored) return [];
   const [runs, track] = await Promise.all([
     getJson('/forecast-runs', { signal }),
-    // The list of runs does not contain the target quarters, so this takes them from one market's forecasts.
+    // The list of runs does not contain target quarters, so the forecasts of one market provide them.
     getJson(`/markets/${scored.cbsa}/forecast-track`, { signal }),
   ]);
   const targets = new Map(track.data.map((/** @type {Forecast} */ row) => [row.run_id, row.target_period]));
@@ -32,11 +29,11 @@ export const runsOf = async (signal, markets) => {
     .toReversed();
 };
 
-/** Returns the newest quarter of data that a run used. @param {Run} run */
+/** Returns the newest quarter whose data a run used. @param {Run} run */
 export const lastQuarterOf = ({ target }) => addMonths(target, -12);
 
 /**
- * Returns a function that loads a run's forecasts by market. Each run is loaded once.
+ * Returns a function that loads the forecasts of a run by market. Each run is loaded once.
  * @param {AbortSignal} signal
  * @returns {(run: Run | undefined) => Promise<Map<string, Forecast>>}
  */
@@ -53,7 +50,7 @@ export const forecastsBy = (signal) => {
 };
 
 /**
- * Returns a function that computes a market's change over the four quarters up to a date, in percent.
+ * Returns a function that computes the change of a market in the four quarters before a date, in percent.
  * @param {Awaited<ReturnType<typeof allIndexes>>} indexes @param {string} until
  * @returns {(cbsa: string) => number | null}
  */
@@ -66,7 +63,7 @@ export const lastYearTo = (indexes, until) => {
 };
 
 /**
- * Loads the changes over the four quarters before a run, by market.
+ * Loads the changes of all markets in the four quarters before a run.
  * @param {Run} run @param {AbortSignal} signal
  * @returns {Promise<(cbsa: string) => number | null>} percent
  */
@@ -95,7 +92,7 @@ export const rowsByRun = (markets, runs, forecasts, signal) => async (index) => 
     return {
       cbsa,
       name,
-      // Markets already contain the figures of the newest run.
+      // Markets contain the figures of the newest run.
       signal: isNewest ? market.signal : (forecast?.signal ?? null),
       grade: isNewest ? market.risk_score : (forecast?.risk_score ?? null),
       forecast: isNewest ? market.forecast_12m : (forecast?.point ?? null),

@@ -1,10 +1,10 @@
-/** The map's colour scales, which are safe for colour-blind users and match the badges and charts. */
+/** Colour scales of the map. They are safe for colour-blind users and match the badges and charts. */
 import { paint, svg } from '../../../../pages/data-views/svg.js';
 
 /** @typedef {'forecast' | 'grade' | 'signal' | 'last'} Measure */
 /** @typedef {{ color: string, label: string }} Step */
 
-/** Possible class widths in percent. The map uses the smallest one for which there are enough colours. */
+/** Widths of classes in percent. The map uses the smallest width for which there are enough colours. */
 const WIDTHS = [0.5, 1, 2, 5, 10, 20, 50, 100];
 const [FALLS, RISES] = [5, 7];
 
@@ -23,7 +23,7 @@ const named = (colors) => ({
 });
 
 /**
- * Classes of equal width on both sides of zero. The first and last class are open-ended.
+ * Creates classes of equal width on both sides of zero. The first and the last class have no limit.
  * @param {readonly number[]} values in percent
  */
 const changes = (values) => {
@@ -49,7 +49,7 @@ const changes = (values) => {
 
 /**
  * @param {Measure} measure
- * @param {readonly (string | number | null)[]} values determine the range of the legend
+ * @param {readonly (string | number | null)[]} values values that determine the range of the legend
  */
 export const scaleOf = (measure, values) => {
   const { colorOf, steps } =

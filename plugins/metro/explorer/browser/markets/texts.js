@@ -46,7 +46,7 @@ const oneFinding = ({ name, forecast, last, grade, signal }, { measure, isNewest
 export const findingOf = (rows, { measure, run, isNewest, until }) => {
   const [was, have] = isNewest ? ['are', 'have'] : ['were', 'had'];
   const known = rows.filter((row) => row[measure] !== null);
-  /** Returns a phrase such as "12 of 40 metros" for the rows that pass a test. @param {(row: Row) => boolean} test */
+  /** Describes how many rows pass a test, such as "12 of 40 metros". @param {(row: Row) => boolean} test */
   const among = (test) => {
     const count = known.filter(test).length;
     const some = count === 0 ? 'none of the' : count === known.length ? 'all' : `${exact(count)} of`;

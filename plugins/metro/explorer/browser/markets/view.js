@@ -1,4 +1,4 @@
-/** The view of all markets: a map and a list for any model run. */
+/** Shows a map and a list of all markets for any run of the model. */
 import { keepInAddress } from '../../../../pages/data-views/address.js';
 import { replaceTools } from '../../../../pages/data-views/figure.js';
 import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
@@ -23,7 +23,7 @@ import { factsText, findingOf, gradesText, mapTitle, QUESTIONS } from './texts.j
 /** @typedef {import('./runs.js').Row} Row */
 /** @typedef {Awaited<ReturnType<typeof load>>} Loaded */
 
-/** Delay in milliseconds between the last movement of the slider and loading the selected run. */
+/** Pause in milliseconds after which the run under the slider is loaded. */
 const REST_MS = 120;
 
 /** @param {readonly import('./runs.js').Market[]} markets @param {AbortSignal} signal */
@@ -111,7 +111,7 @@ const partsOf = ({ markets, map, runs, series, records, find }, chosen, signal) 
       const basis = run()?.basis === 'reconstructed' ? [' · ', reconstructed()] : [];
       facts.replaceChildren(factsText(series, run(), until()), ...basis);
     },
-    /** @param {readonly Row[]} some @param {AbortSignal} shown aborted when a different run is selected */
+    /** @param {readonly Row[]} some @param {AbortSignal} shown aborted when another run is selected */
     setRows: (some, shown) => {
       rows = some;
       list.setSparkQuarters(until(), signal, shown);
@@ -141,7 +141,7 @@ const keepChoices = ({ q, state, signal, grade, colour, years }) =>
   });
 
 /**
- * Returns a function that loads the rows of the selected run once the slider stops moving.
+ * Returns a function that loads the rows of the selected run when the slider has stopped moving.
  * @param {Loaded['runs']} runs @param {Choices} chosen @param {ReturnType<typeof rowsByRun>} rowsOf
  */
 const runLoader = (runs, chosen, rowsOf) => async (/** @type {AbortSignal} */ shown) => {
@@ -153,7 +153,7 @@ const runLoader = (runs, chosen, rowsOf) => async (/** @type {AbortSignal} */ sh
 
 /** @type {import('../../../../pages/data-views/router.js').Route} */
 export const marketsView = async (_parameters, signal, query) => {
-  // Starts loading the map at the same time as the list.
+  // The map and the list are loaded in parallel.
   void outlines();
   const markets = /** @type {import('./runs.js').Market[]} */ (await allMarkets());
   return markets.length === 0 ? emptyView() : viewOf(await load(markets, signal), signal, query);

@@ -1,4 +1,4 @@
-/** Small maps, one for each year, on a common scale. */
+/** Shows a small map for each year. All maps have the same scale. */
 import { paint, svg } from '../../../../pages/data-views/svg.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { allIndexes } from '../index-data.js';
@@ -17,7 +17,7 @@ import { scaleOf } from './scales.js';
 const MOST_MAPS = 12;
 
 /**
- * Returns the newest run and the runs that precede it by a whole number of years, at most 12 runs in total.
+ * Returns the newest run and the runs a whole number of years earlier, at most 12 in total.
  * @param {readonly Run[]} runs @returns {Year[]}
  */
 export const yearsOf = (runs) => {
@@ -49,7 +49,7 @@ export const valuesByYear = async (years, measure, forecastsOf, signal) => {
 };
 
 /**
- * Draws all metros of the same colour as one path, to keep the page small even with many maps.
+ * Metros of the same colour share one path, which keeps the page small with many maps.
  * @param {import('./map.js').Outlines} outlines @param {Values} values @param {(value: any) => string} colorOf
  */
 const panelOf = ({ size, land, areas }, values, colorOf) => {
@@ -69,13 +69,10 @@ const panelOf = ({ size, land, areas }, values, colorOf) => {
 
 /** Number of columns in a saved image. */
 const COLUMNS = 4;
-/** Height of the label above each map, in pixels. */
+/** Height of the label above a map, in pixels. */
 const HEAD = 20;
 
-/**
- * Arranges the maps in rows and columns for saved images.
- * @param {readonly { text: string, map: SVGSVGElement }[]} panels @param {{ width: number, height: number }} size
- */
+/** @param {readonly { text: string, map: SVGSVGElement }[]} panels @param {{ width: number, height: number }} size */
 const gridOf = (panels, { width, height }) => {
   const rows = Math.ceil(panels.length / COLUMNS);
   const [w, tall] = [width / COLUMNS, height / rows];

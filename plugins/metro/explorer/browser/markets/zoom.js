@@ -1,13 +1,12 @@
-/** Zooms and pans a drawing with the wheel, dragging, two fingers, keys and buttons. */
+/** Zooms and pans a drawing with the wheel, by dragging, with two fingers, keys or buttons. */
 import { h } from '../../../../pages/shared/dom.js';
 
 /** Maximum magnification. */
 const MOST = 16;
-/** Zoom factor of one step. */
 const STEP = 1.6;
-/** Fraction of the visible area by which a press of an arrow key pans. */
+/** Fraction of the visible area by which an arrow key pans. */
 const PAN = 0.2;
-/** Minimum distance in pixels at which a movement counts as a drag instead of a click. */
+/** Minimum movement in pixels that counts as a drag. Shorter movements are clicks. */
 const DRAG = 5;
 
 /** @typedef {{ x: number, y: number }} Point */
@@ -25,7 +24,7 @@ const middleOf = (points) => ({
 const spreadOf = ([a, b]) => (a && b ? Math.hypot(a.x - b.x, a.y - b.y) : 0);
 
 /**
- * Controls which part of a drawing is visible.
+ * Keeps track of the visible part of a drawing.
  * @param {SVGSVGElement} picture @param {readonly [number, number]} size @param {() => void} onchange
  */
 const viewOf = (picture, [width, height], onchange) => {
@@ -38,11 +37,11 @@ const viewOf = (picture, [width, height], onchange) => {
     picture.setAttribute('viewBox', `${x} ${y} ${width / scale} ${height / scale}`);
     onchange();
   };
-  /** Converts window coordinates to coordinates in the drawing. @param {Point} point @returns {Point} */
+  /** Converts coordinates in the window to coordinates in the drawing. @param {Point} point @returns {Point} */
   const inside = (point) => new DOMPoint(point.x, point.y).matrixTransform(picture.getScreenCTM()?.inverse());
   return {
     scale: () => scale,
-    /** Zooms around a fixed point. @param {number} factor @param {Point} [point] */
+    /** Zooms around a point, which keeps its position on the screen. @param {number} factor @param {Point} [point] */
     zoom: (factor, point = { x: x + width / scale / 2, y: y + height / scale / 2 }) => {
       const next = between(scale * factor, 1, MOST);
       const kept = scale / next;
@@ -55,7 +54,7 @@ const viewOf = (picture, [width, height], onchange) => {
     },
     /** @param {number} right @param {number} down as fractions of the visible area */
     pan: (right, down) => set({ x: x + (right * width) / scale, y: y + (down * height) / scale }, scale),
-    /** Pans so that a point is visible. @param {Point} point */
+    /** @param {Point} point */
     reveal: (point) => {
       const [wide, tall] = [width / scale, height / scale];
       if (point.x < x || point.x > x + wide || point.y < y || point.y > y + tall)
@@ -94,7 +93,10 @@ const listenToPointers = (host, view) => {
   return () => moved > DRAG && view.scale() > 1;
 };
 
-/** The wheel zooms only if the page cannot scroll or Ctrl is pressed. Trackpads report a pinch as Ctrl+wheel. */
+/**
+ * The wheel zooms only if the page cannot scroll or if Ctrl is pressed. Browsers report a pinch on a trackpad as the
+ * wheel with Ctrl.
+ */
 const listenToWheel = (/** @type {HTMLElement} */ host, /** @type {View} */ view) =>
   host.addEventListener(
     'wheel',

@@ -1,11 +1,11 @@
-/** Generates the methodology page's figures as Markdown from the current snapshot. */
+/** Generates the figures of the methodology page from the current snapshot, as Markdown. */
 import { number, share } from '../../../../pages/shared/format.js';
 import { BENCHMARKS, breakdown, mean, NOTHING, sum, table } from './tables.js';
 import { widerFigures } from './wider-figures.js';
 
 /** @typedef {import('./tables.js').Get} Get */
 
-/** Ranges of target periods: all, up to the end of the crash that began in 2007, and after the crash. */
+/** Target periods of the figures: all, until the end of the crash of 2007, and later. */
 const PERIODS = /** @type {const} */ ([
   ['all', ''],
   ['to 2013', '&until=2013-12-31'],

@@ -1,4 +1,4 @@
-/** Shows the methodology with figures from the current snapshot. */
+/** Shows the methodology with figures of the current snapshot. */
 
 import { showGuide } from '../../../../pages/guides/guide.js';
 import { getJson, getKey, Problem } from '../../../../pages/shared/api.js';
@@ -8,7 +8,7 @@ import { blocksOf } from '../../../../pages/shared/markdown.js';
 import { onceEach } from '../../../../pages/shared/once.js';
 import { figures } from './figures.js';
 
-/** Fills a placeholder with figures, and asks for a key if one is needed. */
+/** Replaces a placeholder with figures, or with a form for the key if the API requires one. */
 const fill = async (
   /** @type {string} */ name,
   /** @type {HTMLElement} */ place,
@@ -43,7 +43,7 @@ const show = async () => {
     const askForKey = () => {
       if (key.childElementCount === 0) key.append(keyForm({ heading: 'Figures of this service', ...problem }));
     };
-    // Several figures read the same data.
+    // Several figures use the same responses.
     const once = onceEach();
     const get = (/** @type {string} */ target) => once(target, () => getJson(target));
     for (const [name, place] of places) fill(name, place, get, askForKey);

@@ -1,4 +1,4 @@
-/** Loads groups of past forecasts, and formats their scores as Markdown tables. */
+/** Loads scores of past forecasts by group and formats them as Markdown tables. */
 
 /** @typedef {(target: string) => Promise<any>} Get requests a target from the API and returns the response body */
 

@@ -1,4 +1,4 @@
-/** Methodology figures for other horizons, and for the nation and the states. */
+/** Generates figures of the methodology page for other horizons, the nation and the states. */
 import { number, share } from '../../../../pages/shared/format.js';
 import { BENCHMARKS, breakdown, mean, sum, table } from './tables.js';
 
