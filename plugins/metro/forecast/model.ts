@@ -19,9 +19,9 @@ const MONTHS_IN_QUARTER = 3;
 export const quartersOf = (months: number): number => months / MONTHS_IN_QUARTER;
 
 /**
- * Forecasts of one quarter, with one value per market in the order of the panel. The point is the change of the index
- * over the horizon in percent, and the bounds are those of the 80% interval. `NaN` marks a missing value. Either both
- * bounds are missing or none.
+ * Forecasts of one quarter, with one value per market in the order of the panel: the change of the index over the
+ * horizon, and the bounds of the 80% interval, in percent. `NaN` marks a missing value. A forecast has either both
+ * bounds or none.
  */
 export interface QuarterForecasts {
   readonly point: Float64Array;
