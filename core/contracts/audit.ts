@@ -1,21 +1,25 @@
-/** The contracts for audits. Each entry in an audit contains the hash of the previous one. */
+/** The types of audit entries, and of the results of verifying an audit. */
 
 export interface AuditEntry {
-  /** RFC 3339 timestamp in UTC, from the clock of the process that made the change. */
+  /** When the change was made, according to the process that made it: RFC 3339 in UTC. */
   readonly time: string;
   /** The operating system user that ran the process. */
   readonly by: string;
-  /** The machine that ran the process, and the address that the user logged in from. */
+  /** The machine that ran the process. If the user logged in from another machine, also the address of that machine. */
   readonly host?: string;
   /**
-   * The hash of the previous entry, or null for the first one. The store sets this and `hash` when it writes the entry.
+   * The hash of the previous entry, or null for the first entry. The store sets `previous` and `hash` when it writes an
+   * entry.
    */
   readonly previous?: string | null;
-  /** SHA-256, as hex, of all other fields serialized as JSON with sorted property names. */
+  /**
+   * The SHA-256 of all other fields in hexadecimal. To compute it, they are serialized as JSON with sorted property
+   * names.
+   */
   readonly hash?: string;
   /**
-   * The hash of an earlier entry whose change was never made, because another change came first or the process was
-   * stopped.
+   * Set if an earlier entry describes a change that was never made, because the process was stopped or another change
+   * came first. Contains the hash of that entry.
    */
   readonly undoes?: string;
 }
@@ -24,7 +28,7 @@ export interface AuditVerification {
   readonly chained: number;
   /** The hash of the newest entry, or null if there are no entries. */
   readonly head: string | null;
-  /** Harmless findings, such as a line truncated by a crash or a stored file that was edited by hand. */
+  /** Harmless findings, such as a line that a crash has truncated, or a file that was edited by hand. */
   readonly notes: readonly string[];
   /** Errors, such as missing or modified entries, and data that does not match the entries. */
   readonly faults: readonly string[];
@@ -35,22 +39,26 @@ export interface DataAuditEntry extends AuditEntry {
   readonly action: 'publish' | 'activate' | 'prune';
   readonly version: string;
   /**
-   * The version that was current before, or null if there was none. Absent for `prune`, because deletions leave the
-   * current version unchanged.
+   * The version that was current before, or null if there was none. Not set for `prune`, which leaves the current
+   * version unchanged.
    */
   readonly replaces?: string | null;
-  /** For `publish`: SHA-256, as hex, of the rows of all collections. Absent if the store does not record it. */
+  /**
+   * For `publish`: the SHA-256 of the rows of all collections, in hexadecimal. Not set if the store does not compute
+   * it.
+   */
   readonly content?: string;
 }
 
 export interface DataAudit {
   /**
-   * Resolves with all publications, activations and deletions, oldest first. An entry is written before its change, so
-   * that no change can lack an entry. If the store fails in between, the entry describes a change that was never made.
+   * Resolves with all publications, activations and deletions, oldest first. An entry is written before the change that
+   * it describes, so that no change is missing. If the store fails in between, there is an entry for a change that was
+   * never made.
    */
   list(): Promise<readonly DataAuditEntry[]>;
   /**
-   * Checks that the audit is complete and unmodified, and that it matches the stored data.
+   * Checks that no entry is missing or modified, and that the entries match the stored data.
    * @param expected the hash of an entry that must be present
    */
   verify(expected?: string): Promise<AuditVerification>;

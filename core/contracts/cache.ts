@@ -1,4 +1,4 @@
-/** A cache shared by all replicas: one replica builds a value, and all of them use it. */
+/** The contract for the cache that all replicas share. One replica builds a value, and all of them use it. */
 import type { Health } from './runtime.js';
 
 export interface Cached {
@@ -8,14 +8,12 @@ export interface Cached {
 
 export interface SharedCache {
   /**
-   * Returns the cached value if it is at most `ttlSeconds` old. Otherwise builds a new one. Only one replica builds at
-   * a time; meanwhile, the others get the previous value, or wait if there is none. If `build` fails, returns the
-   * previous value regardless of its age, or rejects if there is none.
+   * Returns the cached value if it is at most `ttlSeconds` old, otherwise builds a new one. Only one replica builds at
+   * a time. In the meantime, the others return the previous value, or wait if there is none. If `build` fails, the
+   * previous value is returned regardless of its age. Rejects if there is none.
    */
   getOrBuild(name: string, ttlSeconds: number, build: () => Promise<string>): Promise<Cached>;
-  /**
-   * Tests the store by writing and deleting an entry with the calls that requests use. Rejects with the store's error.
-   */
+  /** Tests the store by writing and deleting an entry. Rejects with the store's error. */
   check?(): Promise<void>;
   health(): Health;
   close(): Promise<void>;

@@ -1,5 +1,6 @@
 /**
- * A page's contribution to the front page. The front page is built once per snapshot and is the same for all readers.
+ * The types with which a page contributes to the front page. The front page is built once per snapshot, and is the same
+ * for all readers.
  */
 import type { Document } from './dataset.js';
 
@@ -9,9 +10,9 @@ export interface Shape {
   readonly path: string;
   readonly fill?: string;
   readonly stroke?: string;
-  /** Stroke width in drawing units. */
+  /** In drawing units. */
   readonly width?: number;
-  /** A tooltip for the shape. */
+  /** The tooltip. */
   readonly title?: string;
   /** The link target, relative to the root of the service, such as `/explore#/markets/26420`. */
   readonly href?: string;
@@ -24,15 +25,15 @@ export interface Label {
   readonly anchor?: 'start' | 'middle' | 'end';
 }
 
-/** A drawing of lines and polygons. The front page shows it as SVG; link previews use a PNG. */
+/** A drawing of lines and polygons. The front page shows it as SVG, and link previews as PNG. */
 export interface Drawing {
   readonly width: number;
   readonly height: number;
-  /** In drawing order: later shapes cover earlier ones. */
+  /** Later shapes cover earlier ones. */
   readonly shapes: readonly Shape[];
-  /** Labels in the page's font. The PNG does not include them. */
+  /** The PNG does not include labels. */
   readonly labels?: readonly Label[];
-  /** Font size in drawing units. */
+  /** The font size in drawing units. */
   readonly textSize?: number;
 }
 
@@ -50,7 +51,7 @@ export interface FrontPageFigure {
 export interface Finding {
   /** The number to show in large type, such as `+3.1%`. */
   readonly figure: string;
-  /** One plain sentence that includes the number. */
+  /** One plain sentence that contains the number. */
   readonly sentence: string;
   readonly href?: string;
 }
@@ -66,25 +67,24 @@ export interface FrontPageContent {
   readonly findings?: readonly Finding[];
   readonly figure?: FrontPageFigure;
   readonly items?: readonly FrontPageItem[];
-  /** Sentences about where the findings come from, such as the run, model and vintage. */
+  /** Sentences that explain where the findings come from, such as the run, the model and the vintage. */
   readonly about?: readonly string[];
-  /** The page's search form. Submitting it opens `path` with the search text in the parameter `q`. */
+  /** A search form for the page. Submitting it opens `path` with the search text in the parameter `q`. */
   readonly search?: { readonly path: string; readonly label: string; readonly placeholder: string };
 }
 
 export interface FrontPageContext {
   /**
    * Requests an endpoint without a key. Resolves with the JSON body of a 200 response, or with undefined if the
-   * endpoint is not available without a key. Rejects on other errors; the front page then temporarily omits this
-   * content.
+   * endpoint needs a key. Rejects on other errors, and the front page then omits this content for some time.
    * @param target path and query relative to the base path, such as `/movers?limit=5`
    */
   // biome-ignore lint/suspicious/noExplicitAny: the schema of the endpoint defines the body
   get(target: string): Promise<any>;
   /**
-   * Like `get`, for a paginated list. Reads pages until it has `most` rows. `total` is the number of rows on all pages,
-   * or undefined if unknown.
-   * @param target without `limit` and `after`
+   * Requests pages of a list until it has `most` rows. `total` is the number of rows on all pages, or undefined if
+   * unknown.
+   * @param target like the argument of `get`, without `limit` and `after`
    */
   list<Row = Document>(
     target: string,

@@ -1,24 +1,24 @@
-/** JSON Schema 2020-12 as plain data, with types for the values that a schema describes. */
+/** JSON Schema 2020-12 as plain data, and types derived from schemas. */
 
 export type Empty = Record<never, never>;
 
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
 /**
- * The type of the values that a schema describes, deeply read-only. Any part of the schema whose type is not literal,
- * for example because it is declared as `JsonSchema`, becomes `unknown`.
+ * The type of the values that a schema describes, deeply read-only. A part of the schema becomes `unknown` if its type
+ * is not literal, for example because it is declared as `JsonSchema`.
  */
 export type FromSchema<S> = ValueOf<S, 'read'>;
 
-/** Like `FromSchema`, but after defaults have been filled in: properties with a default are always present. */
+/** Like `FromSchema`, but with all defaults filled in: properties with a default are always present. */
 export type WithDefaults<S> = ValueOf<S, 'filled'>;
 
-/** Like `FromSchema`, for values that handlers return. Where the schema is not literal, any value is allowed. */
+/** Like `FromSchema`, but for values that handlers return. Any value is allowed where the schema is not literal. */
 export type ResponseFromSchema<S> = ValueOf<S, 'returned'>;
 
 /**
- * Appears in type errors if a schema's `type` was widened to `string`. TypeScript keeps the literal only if the schema
- * is written inline in the call or ends with `as const`.
+ * Appears in type errors if the `type` of a schema was widened to `string`. TypeScript keeps the literal only if the
+ * schema is written inline in the call or ends with `as const`.
  */
 export interface DeclareSchemaAsConst {
   readonly 'declare the schema with `as const`': never;

@@ -1,54 +1,54 @@
-/** The key store contract. A key store keeps all key records in memory. */
+/** The contract for key stores. A key store keeps all key records in memory. */
 import type { AuditEntry, AuditVerification } from './audit.js';
 import type { JsonSchema } from './json-schema.js';
 import type { Clock, Health, Logger } from './runtime.js';
 
-/** The record of an API key. It contains the hash of the key but never the key itself. */
+/** The record of an API key. It contains a hash of the key, and never the key itself. */
 export interface KeyRecord {
   readonly id: string;
-  /** The SHA-256 of the key, or HMAC-SHA-256 with the pepper, as lower-case hex. */
+  /** The SHA-256 of the key or, with a pepper, the HMAC-SHA-256, in lower-case hexadecimal. */
   readonly hash: string;
-  /** The version of the pepper used for `hash`. Absent if there was no pepper. */
+  /** The version of the pepper in `hash`. Not set if there was no pepper. */
   readonly pepper?: number;
   readonly name: string;
   readonly tier: string;
-  /** Requests per minute. Null selects the configured default. */
+  /** Requests per minute. Null means the configured default. */
   readonly limit_per_minute: number | null;
-  /** RFC 3339 timestamp in UTC. */
+  /** RFC 3339 in UTC. */
   readonly created_at: string;
   readonly expires_at: string | null;
   readonly revoked_at: string | null;
-  /**
-   * Set by a rotation: the id of the first key in the chain of rotations, with which this key shares its limit. Absent
-   * if this key has its own limit.
-   */
+  /** Set by a rotation: the id of the first key in the chain of rotations. This key shares the limit of that key. */
   readonly shares_limit_of?: string;
 }
 
 export type KeyChange = Partial<Pick<KeyRecord, 'name' | 'tier' | 'limit_per_minute' | 'expires_at' | 'revoked_at'>>;
 
-/** The audit entry for a key change. It contains neither the key nor its hash, because both are secret. */
+/** An audit entry for a change of a key. It contains neither the key nor its hash, because both are secret. */
 export interface KeyAuditEntry extends AuditEntry {
   /**
-   * `rotate` creates a key that succeeds another one. `change` covers several fields at once, and fields without an
-   * action of their own. `edit` and `remove` are changes made directly in the store; for these, `by` and `host`
-   * identify the process that noticed the change.
+   * `rotate` creates a key that replaces another one. `change` means several fields at once, or a field without an
+   * action. `edit` and `remove` are changes made directly in the store. In that case, `by` and `host` identify the
+   * process that noticed the change.
    */
   readonly action: 'create' | 'rotate' | 'revoke' | 'limit' | 'tier' | 'expire' | 'change' | 'edit' | 'remove';
   readonly key: string;
-  /** For a new key or an edited hash: a digest of the hash, so that later edits can be detected. */
+  /** For a new key or an edited hash: a digest of the hash, which reveals later edits. */
   readonly fingerprint?: string;
   /** The old and new value of each changed field. For a new key: all fields that are not null. */
   readonly changes: Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
 }
 
 export interface KeyStore {
-  /** Resolves even if the backend is unreachable, as long as the store can reconnect without a service restart. */
+  /**
+   * Resolves even if the backend is unreachable, provided that the store can reconnect without a restart of the
+   * service.
+   */
   open(): Promise<void>;
   close(): Promise<void>;
-  /** Looks up a record by `hash` in memory. Changes made by other processes become visible within 5 seconds. */
+  /** Finds a record in memory. Changes made by other processes are visible within 5 seconds. */
   lookup(hash: string): KeyRecord | undefined;
-  /** Registers a listener that is called whenever the keys available to `lookup` change. */
+  /** The listener is called whenever the keys available to `lookup` change. */
   onChange(listener: () => void): void;
   health(): Health;
   list(): Promise<readonly KeyRecord[]>;
@@ -56,34 +56,35 @@ export interface KeyStore {
   /** Resolves with the updated record. Rejects with a `KeyStoreError` if no key has this id. */
   update(id: string, change: KeyChange): Promise<KeyRecord>;
   /**
-   * Resolves with all changes made by `insert` and `update`, oldest first. An entry is written before its change, so
-   * that no change can lack an entry. If the store fails in between, the entry describes a change that was never made.
+   * Resolves with all changes made by `insert` and `update`, oldest first. An entry is written before the change that
+   * it describes, so that no change is missing. If the store fails in between, there is an entry for a change that was
+   * never made.
    */
   audit?(): Promise<readonly KeyAuditEntry[]>;
   /**
-   * Checks that the audit is complete and unmodified, and that it matches the current record of every key.
+   * Checks that no entry is missing or modified, and that the entries match the current record of every key.
    * @param expected the hash of an entry that must be present
    */
   verifyAudit?(expected?: string): Promise<AuditVerification>;
   /**
-   * Stores when keys were last used, in milliseconds since 1970 by key id. A later time that is already stored is kept.
-   * Every replica calls this every few minutes. It does not trigger `onChange` listeners. It can reject if the store is
-   * read-only.
+   * Stores when keys were last used: times in milliseconds since 1970, by key id. If the store already has a later
+   * time, that time is kept. Every replica calls this every few minutes. It does not call `onChange` listeners, and can
+   * reject if the store is read-only.
    */
   noteUse?(times: ReadonlyMap<string, number>): Promise<void>;
   /**
-   * Resolves with the time when each key was last used, in milliseconds since 1970 by key id. Unused keys are absent.
+   * Resolves with the times of last use in milliseconds since 1970, by key id. Keys that were never used are missing.
    */
   lastUsed?(): Promise<ReadonlyMap<string, number>>;
   /** Resolves with everything that a backup of the store needs. */
   exportAll?(): Promise<StoredKeys>;
-  /** Replaces the entire contents of the store, including last-used times. */
+  /** Replaces all content of the store, including the times of last use. */
   replaceAll?(content: StoredKeys): Promise<void>;
 }
 
 export interface StoredKeys {
   readonly records: readonly KeyRecord[];
-  /** All audit entries, oldest first, including entries for changes that were never made. */
+  /** All audit entries, oldest first, including entries of changes that were never made. */
   readonly audit: readonly KeyAuditEntry[];
 }
 
@@ -97,7 +98,7 @@ export interface KeyStoreModule<Options = unknown> {
   readonly kind: 'key-store';
   readonly name: string;
   readonly options: JsonSchema;
-  /** Checks options for errors that their schema cannot express, like `check` in `AdapterModule`. */
+  /** Finds errors in options that their schema cannot express, like `check` in `AdapterModule`. */
   check?(options: Options): Readonly<Record<string, string>>;
   create(options: Options, context: KeyStoreContext): KeyStore;
 }

@@ -1,10 +1,10 @@
-/** A limiter only makes decisions. Middleware sets status codes and headers. */
+/** The contract for limiters. A limiter only makes decisions. Middleware sets status codes and headers. */
 import type { Health } from './runtime.js';
 
-/** The length of the sliding window. A caller's limit applies to every interval of this length. */
+/** The length of the sliding window. The limit of a caller applies to every interval of this length. */
 export const WINDOW_MS = 60_000;
 
-/** A caller's quotas: requests per UTC day and per UTC month. Null means unlimited. */
+/** Requests per UTC day and per UTC month. Null means unlimited. */
 export interface Quotas {
   readonly perDay: number | null;
   readonly perMonth: number | null;
@@ -25,18 +25,18 @@ export interface DayUsage {
   readonly date: string;
   /** The number of allowed requests, regardless of response status. */
   readonly requests: number;
-  /** The number of requests rejected by the limit or a quota. Rejected requests count towards neither. */
+  /** The number of requests rejected by the limit or a quota. They count towards neither. */
   readonly refused: number;
 }
 
 export interface Decision {
   readonly allowed: boolean;
   readonly limit: number;
-  /** The number of further requests allowed right now. */
+  /** The number of further requests that are allowed now. */
   readonly remaining: number;
   /** Milliseconds until the next permit becomes available. 0 if the window is empty. */
   readonly resetMs: number;
-  /** Absent if the caller has no quotas. */
+  /** Not set if the caller has no quotas. */
   readonly quotas?: readonly QuotaState[];
 }
 
@@ -44,16 +44,16 @@ export interface Decision {
 export interface Limiter {
   /**
    * Decides whether to allow one request, and counts it if so.
-   * @param caller `key:<id>` for an API key, `id:<plugin>:<id>` for a caller identified by a plugin, or
-   * `ip:<address or /64 prefix>` for a client without credentials. Never contains the key. `GET /usage` appends
-   * `/usage`, so that it has its own window.
+   * @param caller `key:<id>` for an API key, `id:<plugin>:<id>` for a caller identified by a plugin, or `ip:<address or
+   * /64 prefix>` for a client without credentials. Never contains the key. `GET /usage` appends `/usage`, because it
+   * has a separate window.
    * @param limit requests per window
-   * @param quotas if given, usage is recorded, and requests that exceed a quota are rejected
+   * @param quotas if given, usage is counted, and requests that exceed a quota are rejected
    */
   take(caller: string, limit: number, quotas?: Quotas): Decision | Promise<Decision>;
   /**
-   * Resolves with a caller's usage this month and last month: one entry for each day with requests, oldest first.
-   * Limiters that do not record usage lack this method.
+   * Resolves with the usage of this month and the previous one: an entry for each day with requests, oldest first. Only
+   * limiters that count usage have this method.
    */
   usage?(caller: string): Promise<readonly DayUsage[]>;
   /** Makes a decision for a fictitious caller to test the store. Rejects with the store's error. */

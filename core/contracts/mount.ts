@@ -14,8 +14,8 @@ export interface InnerResponse {
 }
 
 /**
- * The second argument of a mount's handler. It is also callable, so that Koa middleware can serve as a handler and
- * receive it as `next`. Calling it does nothing, so requests that the middleware passes on get a 404.
+ * The second argument of a mount's handler. It is also a function, so that Koa middleware can serve as a handler and
+ * receive it as `next`. Calling it does nothing, so a request that the middleware does not handle gets a 404.
  */
 export interface MountContext {
   (): Promise<void>;
@@ -26,24 +26,24 @@ export interface MountContext {
   readonly info: ServiceInfo;
   /** The prefix of all routes without a trailing slash, such as `/api/v1`. */
   readonly basePath: string;
-  /** The prefix for links to `basePath` and mounts: empty, or a path that a proxy strips, such as `/lib`. */
+  /** The prefix for links to `basePath` and to mounts. Empty, or a path that a proxy removes, such as `/lib`. */
   readonly publicPath: string;
   /** The setting `server.publicUrl` without a trailing slash, or else `publicPath`. */
   readonly publicUrl: string;
   /** The limits for callers without a key. Undefined if every caller needs a key. */
   readonly anonymous: { readonly limit: number; readonly quotas: Quotas | undefined } | undefined;
-  /** The service state when the request arrived. */
+  /** The state of the service when the request arrived. */
   readonly state: ServiceState;
   readonly compression: boolean;
   /**
    * Makes a GET request to this service on behalf of the same caller. All middleware runs, but the request does not
-   * count towards a limit.
+   * count against a limit.
    * @param target path and query relative to the base path, such as `/movers?limit=5`
    */
   request(target: string): Promise<InnerResponse>;
   /**
-   * Like `request`, but as a caller without a key, who can access only the endpoints in the tier `auth.anonymous`. Use
-   * it for responses that all callers share.
+   * Makes the request as a caller without a key, who can use only the endpoints in the tier `auth.anonymous`. For
+   * responses that all callers share.
    */
   requestWithoutKey(target: string): Promise<InnerResponse>;
 }
@@ -51,32 +51,33 @@ export interface MountContext {
 /** An endpoint outside the data API, such as a page or another protocol. */
 export interface Mount {
   /**
-   * The absolute path, such as `/docs`. A mount also owns all paths under its path. The exception is `/`: a mount there
-   * owns only that path, and replaces the front page.
+   * The absolute path, such as `/docs`. A mount also handles all paths below its path. Only a mount at `/` handles just
+   * that path. It replaces the front page.
    */
   readonly path: string;
-  /** A short description for the log and startup messages. */
+  /** A short description for the log and for messages at startup. */
   readonly summary: string;
-  /** Default: GET and HEAD. OPTIONS is added automatically. */
+  /** Default: GET and HEAD. OPTIONS is always supported. */
   readonly methods?: readonly string[];
-  /** Whether requests need an API key. Default: false. */
+  /** True if requests need an API key. Default: false. */
   readonly key?: boolean;
   /**
-   * Request headers that pages from other origins may send, in addition to the API's request headers. `Content-Type` is
-   * always allowed if any of `methods` can have a body.
+   * With CORS, pages from other origins can send these request headers, in addition to those of the API. If one of the
+   * `methods` can have a body, `Content-Type` is always allowed.
    */
   readonly requestHeaders?: readonly string[];
-  /** Response headers that pages from other origins may read, in addition to the API's response headers. */
+  /** With CORS, pages from other origins can read these response headers, in addition to those of the API. */
   readonly exposedHeaders?: readonly string[];
-  /** Default: the API's policy, under which pages cannot load anything. */
+  /** Default: the policy of the API, under which pages cannot load anything. */
   readonly contentSecurityPolicy?: string;
-  /** Returns this page's content for the front page. Called once per snapshot. */
+  /** Returns the content of this page for the front page. Called once per snapshot. */
   frontPage?(context: FrontPageContext): Promise<FrontPageContent>;
   /**
-   * Takes over the connection of an upgrade request, such as a WebSocket handshake, after keys and limits are checked.
-   * `head` contains any bytes received after the request. Without this function, `handler` responds.
+   * Takes over the connection of an upgrade request, such as a WebSocket handshake, after keys and limits have been
+   * checked. `head` contains bytes that the client has already sent after the request. If this function is missing,
+   * `handler` responds.
    */
   upgrade?(ctx: Context, socket: Socket, head: Buffer): unknown;
-  /** Responds through Koa's context, like any Koa middleware, or by writing directly to `ctx.res`. */
+  /** Responds through Koa's context, or by writing directly to `ctx.res`. */
   handler(ctx: Context, mount: MountContext): unknown;
 }

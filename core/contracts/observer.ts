@@ -1,23 +1,23 @@
-/** For plugins that record requests, such as trace exporters. */
+/** The contract for plugins that record requests, such as trace exporters. */
 import type { Logger } from './runtime.js';
 import type { ServiceInfo } from './service.js';
 
-/** A request's parsed `traceparent` header (W3C Trace Context, level 1, section 3.2). */
+/** The `traceparent` header of a request (W3C Trace Context, level 1, 3.2). */
 export interface TraceParent {
-  /** 32 lower-case hex digits. */
+  /** 32 lower-case hexadecimal digits. */
   readonly traceId: string;
-  /** The caller's span, as 16 lower-case hex digits. */
+  /** The span of the caller, as 16 lower-case hexadecimal digits. */
   readonly parentId: string;
-  /** Whether the caller records this trace. */
+  /** True if the caller records this trace. */
   readonly sampled: boolean;
 }
 
-/** A completed request, without its query and API key, because both can be private. */
+/** A completed request. It contains neither the query nor the API key, because both can be private. */
 export interface FinishedRequest {
   /** The value of `X-Request-Id`. */
   readonly id: string;
   readonly method: string;
-  /** The endpoint's path template. Null for unknown paths. */
+  /** The path template of the endpoint. Null for unknown paths. */
   readonly route: string | null;
   /** The URL path, with API keys masked. */
   readonly path: string;
@@ -26,13 +26,13 @@ export interface FinishedRequest {
   /** `1.1` or `1.0`. */
   readonly httpVersion: string;
   readonly status: number;
-  /** Milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   readonly startedAt: number;
-  /** Milliseconds from receiving the complete request head to writing the response. */
+  /** Milliseconds from the arrival of the request headers until the response was written. */
   readonly durationMs: number;
   /** The id of the caller's API key. Null if the request had no valid key. */
   readonly key: string | null;
-  /** The version of the snapshot that the request read, or null if it read none. */
+  /** The version of the snapshot that the request has read. Null if it has read none. */
   readonly snapshot: string | null;
   readonly cached: boolean;
   /** Null if the caller sent no valid `traceparent`. */

@@ -32,11 +32,11 @@ export interface PluginContext {
 
 /** Passed to `Plugin.open`. */
 export interface OpenContext extends RunningContext {
-  /** The service's Koa application. It emits an `error` event for every error that a request causes. */
+  /** The Koa application of the service. It emits an `error` event for every error that occurs in a request. */
   readonly koa: Koa;
 }
 
-/** Declared as a method so that plugins with different option types can share a list. */
+/** A method, so that plugins with different option types can be in one list. */
 interface CollectionsByOptions<Options> {
   declare(options: Options, context: { resolvePath(path: string): string }): readonly Collection[];
 }
@@ -49,14 +49,14 @@ export interface Plugin<Options = unknown> {
   readonly description: string;
   /** The names of other plugins that must also be configured. */
   readonly needs?: readonly string[];
-  /** JSON Schema for the plugin's options. Default: the plugin takes no options. */
+  /** JSON Schema for the options. Default: the plugin has no options. */
   readonly options?: JsonSchema;
   /**
    * A list, or a function if the collections depend on the options. `resolvePath` resolves a path in the options
    * relative to the folder of the configuration file.
    */
   readonly collections?: readonly Collection[] | CollectionsByOptions<Options>['declare'];
-  /** The service's names and texts. The configuration can override them. Only one plugin may define them. */
+  /** Names and texts of the service. The configuration can override them. Only one plugin can define them. */
   readonly info?: Partial<ServiceInfo>;
   /** Additional components for `/status`. */
   readonly components?: readonly StatusComponent[];
@@ -65,36 +65,39 @@ export interface Plugin<Options = unknown> {
   formats?(options: Options): readonly Format[];
   /** Endpoints outside the data API, such as pages and other protocols. */
   mounts?(options: Options): readonly Mount[];
-  /** Koa middleware for the plugin's own routes and mounts, outermost first. */
+  /** Koa middleware for the routes and mounts of this plugin, outermost first. */
   middleware?(options: Options): readonly Middleware[];
   /**
    * Koa middleware for the whole service, outermost first. It runs before keys and limits are checked, and sees every
    * response, including errors. Plugins run in configuration order.
    */
   serviceMiddleware?(options: Options): readonly Middleware[];
-  /** Called once, before the service accepts requests. If it throws or rejects, the service does not start. */
+  /** Called once before the service accepts requests. If it throws or rejects, the service does not start. */
   open?(options: Options, context: OpenContext): Promise<void> | void;
   /** Called once after the last request, provided that `open` succeeded. */
   close?(options: Options): Promise<void> | void;
   /**
-   * Called for every error that a request causes, including client errors. `ctx.status` is the status of the response:
-   * 500 or above for errors in the service.
+   * Called for every error that occurs in a request, including client errors. `ctx.status` is the status of the
+   * response: 500 or above for errors in the service.
    */
   onError?(error: unknown, ctx: Context, options: Options): Promise<void> | void;
-  /** Identifies callers by credentials other than the service's own API keys. Called once, on startup. */
+  /** Identifies callers by other credentials than the API keys of the service. Called once at startup. */
   identity?(options: Options, context: RunningContext): Identity;
-  /** Creates an observer for all requests. Called once, on startup. */
+  /** Creates an observer for all requests. Called once at startup. */
   observer?(options: Options, context: ObserverContext): RequestObserver;
 }
 
-/** Defines a plugin. The schema in `options` determines the type of `options` in all of the plugin's functions. */
+/**
+ * Defines a plugin. The schema in `options` determines the type of the options that the functions of the plugin
+ * receive.
+ */
 export const definePlugin = <const S extends JsonSchema = Empty>(
   plugin: Omit<Plugin<NoInfer<WithDefaults<S>>>, 'kind' | 'options'> & { readonly options?: S },
 ): Plugin<WithDefaults<S>> => ({ kind: 'plugin', ...plugin }) as Plugin<WithDefaults<S>>;
 
 /**
- * Declares a collection. Its schema determines the document type, so that `snapshot.find(markets)` returns typed
- * markets.
+ * Declares a collection. The schema determines the type of its documents, so that `snapshot.find(markets)` returns
+ * typed markets.
  */
 export const collection = <const S extends JsonSchema>(
   definition: Omit<Collection<NoInfer<ObjectFromSchema<S>>>, 'schema'> & { readonly schema: S },

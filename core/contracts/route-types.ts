@@ -1,4 +1,7 @@
-/** Functions that declare routes. The parameter and response schemas determine the handler's types. */
+/**
+ * The functions that declare routes. The schemas of the parameters and of the response determine the types of the
+ * handler.
+ */
 import type { Empty, FromSchema, JsonSchema, ResponseFromSchema } from './json-schema.js';
 import type { DataRoute, Parameters, Route, ServiceRoute, StreamedList } from './route.js';
 import type { Scalar } from './storage.js';
@@ -8,7 +11,7 @@ type ValueOf<P> = P extends { readonly schema: infer S }
     ? Scalar | boolean
     : FromSchema<S>
   : never;
-/** Query parameters that always have a value because they are required or have a default. */
+/** Query parameters that always have a value, because they are required or have a default. */
 type Given<Q> = {
   [K in keyof Q]: Q[K] extends { readonly required: true } | { readonly schema: { readonly default: unknown } }
     ? K
@@ -18,11 +21,11 @@ type InputOfParts<Path, Query> = { readonly [K in keyof Path | Given<Query>]: Va
   readonly [K in Exclude<keyof Query, Given<Query>>]?: ValueOf<Query[K]>;
 };
 type Part<P, K extends string> = P extends { readonly [_ in K]: infer V } ? V : Empty;
-/** The parameter values that a handler receives, typed according to the parameters' schemas. */
+/** The parameter values that a handler receives. The schemas of the parameters determine their types. */
 export type InputOf<P> =
   InputOfParts<Part<P, 'path'>, Part<P, 'query'>> extends infer I ? { readonly [K in keyof I]: I[K] } : never;
 
-/** The return type of a data route's handler, derived from the response schema. Lists may be streamed. */
+/** What the handler of a data route returns, according to the response schema. Lists can also be streamed. */
 export type DataResponseOf<S> =
   | ResponseFromSchema<S>
   | (ResponseFromSchema<S> extends { readonly data: readonly (infer Row)[] } ? StreamedList<Row> : StreamedList);

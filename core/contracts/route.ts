@@ -5,25 +5,28 @@ import type { SnapshotReader } from './snapshot-reader.js';
 import type { ServiceState } from './state.js';
 import type { Scalar } from './storage.js';
 
-/** A parameter's value. Arrays keep the order of the request but contain no duplicates. */
+/** The value of a parameter. Arrays keep the order of the request, but contain no duplicates. */
 export type ParameterValue = Scalar | boolean | readonly Scalar[];
 
-/** A route parameter. The framework validates its value before it calls the handler. */
+/** A parameter of a route. The framework validates its value before it calls the handler. */
 export interface Parameter {
   readonly description: string;
   /**
-   * The type must be `string`, `integer`, `number` or `boolean`, or, for comma-separated values, `array` with `items`
-   * of one of those types. All other JSON Schema keywords are allowed. `default` applies if the parameter is absent.
+   * The type must be `string`, `integer`, `number` or `boolean`. For comma-separated values, it must be `array` with
+   * `items` of one of these types. All other JSON Schema keywords are allowed. `default` applies if the parameter is
+   * missing.
    */
   readonly schema: JsonSchema;
-  /** Query parameters only; path parameters are always required. */
+  /** Only for query parameters. Path parameters are always required. */
   readonly required?: boolean;
   readonly example?: ParameterValue;
-  /** Describes the allowed values, to complete "must be ..." in error messages. Default: derived from the schema. */
+  /**
+   * Describes the allowed values in error messages, where it completes "must be ...". Default: derived from the schema.
+   */
   readonly allowed?: string;
   /**
-   * Where callers can find valid values: maps an operationId to a JSON Pointer (RFC 6901) into that operation's
-   * response. The OpenAPI document links the two operations. Operations that the service does not have are ignored.
+   * Where callers can find valid values: maps an operationId to a JSON Pointer (RFC 6901) into the response of that
+   * operation. The OpenAPI document links the two operations. Operations that the service does not have are ignored.
    */
   readonly foundIn?: Readonly<Record<string, string>>;
 }
@@ -32,10 +35,10 @@ export interface Parameters {
   readonly path?: Readonly<Record<string, Parameter>>;
   readonly query?: Readonly<Record<string, Parameter>>;
   /**
-   * The columns that requests can filter by, with a schema for the values of each: usually `filterColumns(collection)`.
-   * `price[gte]=6` becomes the input property `price[gte]`, and `conditionsOf` reads all such properties. `price=6` is
-   * short for `price[eq]=6`, `price_from` for `price[gte]` and `price_to` for `price[lte]`, unless another parameter or
-   * column already has that name.
+   * The columns by which requests can filter, each with a schema for its values, usually `filterColumns(collection)`.
+   * `price[gte]=6` sets the input property `price[gte]`, and `conditionsOf` reads all of these properties. `price=6`
+   * means `price[eq]=6`, `price_from` means `price[gte]`, and `price_to` means `price[lte]`, unless another parameter
+   * or column has that name.
    */
   readonly filters?: Readonly<Record<string, JsonSchema>>;
 }
@@ -46,18 +49,18 @@ interface RouteBase<Input> {
   readonly operationId: string;
   readonly summary: string;
   readonly description?: string;
-  /** Whether requests need an API key. Default: true. */
+  /** True if requests need an API key. Default: true. */
   readonly key?: boolean;
   readonly parameters?: Parameters;
-  /** The 200 response, with its JSON Schema and a matching example. */
+  /** The 200 response, with a JSON Schema and an example that conforms to it. */
   readonly response: { readonly description: string; readonly schema: JsonSchema; readonly example: unknown };
-  /** The errors that the handler can throw. The OpenAPI document lists them after the framework's own errors. */
+  /** The errors that the handler can throw. The OpenAPI document lists them after the errors of the framework. */
   readonly errors?: readonly ErrorKind[];
   /** Validates combinations of parameters. Throws an `ApiError` if a combination is invalid. */
   readonly check?: (input: Input) => void;
 }
 
-/** A list sent in batches because it can be large: `{ data: snapshot.stream(rows) }`. */
+/** A list that is sent in batches because it can be large: `{ data: snapshot.stream(rows) }`. */
 export interface StreamedList<Row = object> {
   readonly data: AsyncIterable<readonly Row[]>;
 }
@@ -67,12 +70,12 @@ export interface ResponseHeader {
   readonly example: string;
 }
 
-/** The second argument of a data route's handler. */
+/** The second argument of the handler of a data route. */
 export interface DataContext {
   readonly snapshot: SnapshotReader;
-  /** Sets a header that the route declares. It is cached with the body and is also sent with a 304. */
+  /** Sets a header that the route declares. The header is cached with the body, and is also sent with a 304. */
   setHeader(name: string, value: string): void;
-  /** Returns this request's relative URL with some parameters changed, such as `?limit=5&after=x`. */
+  /** Returns the relative URL of this request with some parameters changed, such as `?limit=5&after=x`. */
   reference(changes: Readonly<Record<string, ParameterValue>>): string;
 }
 
@@ -80,34 +83,34 @@ export interface DataContext {
 export interface DataRoute<Input = Record<string, never>> extends RouteBase<Input> {
   readonly kind: 'data';
   readonly response: RouteBase<Input>['response'] & {
-    /** Response headers by name. Pages from other origins can read them. */
+    /** Response headers by name. With CORS, pages from other origins can read them. */
     readonly headers?: Readonly<Record<string, ResponseHeader>>;
   };
   /**
-   * Selects the properties to send for each row, and their order. The handler still returns whole rows. Undefined
+   * Selects the properties of each row that are sent, and their order. The handler still returns whole rows. Undefined
    * selects all properties.
    */
   readonly columns?: (input: Input) => readonly string[] | undefined;
   /**
-   * Maps equivalent inputs to one input, so that they share a cached response. For example, it can sort a list whose
-   * order does not matter. Runs after `check`.
+   * Maps equivalent inputs to the same input, so that they share a cached response. For example, it can sort a list
+   * whose order does not matter. Runs after `check`.
    */
   readonly normalize?: (input: Input) => Input;
   /**
-   * Like `normalize`, for inputs that are equivalent only in this snapshot, such as two dates before the first value.
-   * Not called for cached responses.
+   * Like `normalize`, but for inputs that are equivalent only in this snapshot, such as two dates before the first
+   * value. Not called for cached responses.
    */
   readonly normalizeIn?: (input: Input, snapshot: SnapshotReader) => Promise<Input>;
-  /** Whether the route accepts `as_of`. If so, the handler gets the snapshot for that date. Default: false. */
+  /** True if the route accepts `as_of`. The handler then gets the snapshot for that date. Default: false. */
   readonly vintages?: boolean;
   /**
-   * Resolves with a value that matches the response schema. If `data` is the only property in that schema, the value
-   * can also be a `StreamedList`. The response is byte-for-byte the same either way.
+   * Resolves with a value that conforms to the response schema. If `data` is the only property of that schema, the
+   * value can also be a `StreamedList`, which results in the same bytes.
    */
   handler(input: Input, context: DataContext): Promise<unknown>;
 }
 
-/** A caller's API key, without its secret text. */
+/** The API key of a caller, without the secret. */
 export interface CallerKey {
   readonly id: string;
   readonly tier: string;
@@ -125,25 +128,28 @@ export interface CallerAccount {
 export interface ServiceRequest {
   /** Null if the request has no valid key, or if all callers share the response. */
   readonly caller: CallerKey | null;
-  /** Null if the caller's usage is not counted, or if all callers share the response. */
+  /** Null if the usage of the caller is not counted, or if all callers share the response. */
   readonly account: CallerAccount | null;
   /**
-   * The prefix of every service path as this client sees it: the setting `server.publicUrl`, a prefix that a proxy
-   * strips, or an empty string. If all callers share the response, a stripped prefix is not included.
+   * The prefix of all paths as this client sees them: the setting `server.publicUrl`, a prefix that a proxy removes, or
+   * an empty string. If all callers share the response, it does not contain a removed prefix.
    */
   readonly publicUrl: string;
-  /** Headers by lower-case name, without credentials or cookies. Empty if all callers share the response. */
+  /** Headers by lower-case name, without credentials and cookies. Empty if all callers share the response. */
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
-/** A route whose response depends on the service state and, unless all callers share the response, on the request. */
+/**
+ * A route whose response depends on the state of the service and, unless all callers share the response, on the
+ * request.
+ */
 export interface ServiceRoute<Input = Record<string, never>> extends RouteBase<Input> {
   readonly kind: 'service';
   /**
-   * How long callers, replicas and public caches may share a response, in seconds. Default: responses are not shared.
+   * How long callers, replicas and public caches can share a response, in seconds. Default: responses are not shared.
    */
   readonly sharedSeconds?: number;
-  /** Whether valid requests count towards the rate limit. Invalid requests always do. Default: true. */
+  /** True if valid requests count against the rate limit. Invalid requests always count. Default: true. */
   readonly limited?: boolean;
   handler(input: Input, context: ServiceRequest & { readonly state: ServiceState }): Promise<unknown>;
 }

@@ -2,29 +2,29 @@ import type { Logger as PinoLogger } from 'pino';
 
 export interface Logger extends Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'child'> {
   /**
-   * Like `info`, but faster, for frequent messages. Optional.
+   * Optional. A faster alternative to `info` for frequent messages.
    * @param members a JSON object without its braces, such as `"status":200,"ms":0.1`
    * @param message text without characters that must be escaped in JSON
    */
   infoJson?(members: string, message: string): void;
-  /** Writes a preformatted line at level `info`, even if the log is in human-readable format. Optional. */
+  /** Optional. Writes a preformatted line at level `info`, even if the log is human-readable. */
   infoLine?(line: string): void;
-  /** Sets the minimum level of this logger and its child loggers. Optional. */
+  /** Optional. Sets the minimum level of this logger and its child loggers. */
   setLevel?(level: string): void;
 }
 
 export interface Clock {
-  /** Milliseconds since 1970, from the system clock, which can jump. */
+  /** Milliseconds since 1970, from the system clock, which can be changed at any time. */
   now(): number;
-  /** Milliseconds since an arbitrary time, from a clock that never jumps. */
+  /** Milliseconds since an arbitrary time, from a clock that is never changed. */
   monotonic(): number;
 }
 
 export const systemClock: Clock = { now: Date.now, monotonic: performance.now.bind(performance) };
 
 /**
- * The health of part of the service. `message` is shown on `/status`, so it must not contain host names or error
- * messages from dependencies.
+ * The health of one part of the service. `/status` shows the message, so it must not contain host names or error
+ * messages of dependencies.
  */
 export interface Health {
   readonly ok: boolean;

@@ -1,7 +1,7 @@
 export interface InterfaceChange {
   /** The API version that introduced the change, or `Unreleased`. */
   readonly version: string;
-  /** One or two sentences of Markdown. */
+  /** One or two sentences in Markdown. */
   readonly summary: string;
   /**
    * The `operationId` of each affected operation. If the service has none of them, the OpenAPI document omits the
@@ -14,25 +14,25 @@ export interface ServiceInfo {
   /** A machine-readable name: lower-case words joined by hyphens, such as `rain-gauges`. */
   readonly name: string;
   readonly title: string;
-  /** The API version, which is independent of the package version. */
+  /** The API version. It is independent of the package version. */
   readonly version: string;
-  /** One sentence; may be empty. */
+  /** One sentence. May be empty. */
   readonly summary: string;
-  /** Markdown; may be empty. */
+  /** Markdown. May be empty. */
   readonly description: string;
-  /** Describes how the API behaves, in Markdown. The OpenAPI document shows it after `description`. */
+  /** Describes how the API behaves, in Markdown. In the OpenAPI document, it follows `description`. */
   readonly conventions: string;
-  /** Newest first; may be empty. */
+  /** Newest first. May be empty. */
   readonly changes: readonly InterfaceChange[];
   readonly contact: { readonly name?: string; readonly url?: string; readonly email?: string };
   readonly termsOfService: string | null;
-  /** The page where callers can get an API key. */
+  /** The page on which callers can get an API key. */
   readonly getKeyUrl: string | null;
   /** The licence of the API, with an SPDX identifier or a URL. */
   readonly license: { readonly name: string; readonly identifier?: string; readonly url?: string } | null;
-  /** Instructions for AI assistants that use the service through its tools. */
+  /** Instructions for AI assistants that use the tools of the service. */
   readonly instructions: string;
-  /** The prefix of every new API key. It helps people and secret scanners recognise leaked keys. */
+  /** The prefix of every new API key. It helps people and secret scanners to recognise leaked keys. */
   readonly keyPrefix: string;
 }
 

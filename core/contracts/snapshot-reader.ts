@@ -1,34 +1,34 @@
-/** What route handlers use to read the dataset. */
+/** The interface through which route handlers read the dataset. */
 import type { Collection, Manifest } from './dataset.js';
 import type { DeclareSchemaAsConst } from './json-schema.js';
 import type { Condition, Group, Scalar, TotalsQuery } from './storage.js';
 
-/** Fields that queries can name: required strings and numbers. */
+/** The fields that a query can use for sorting and ranges: required strings and numbers. */
 export type ScalarField<T> = {
   [K in keyof T & string]-?: T[K] extends Scalar | DeclareSchemaAsConst ? K : never;
 }[keyof T & string];
 
-/** Fields whose values are of type `Value` or null. Any field if the field names are unknown. */
+/** Fields whose values are of type `Value` or null. If the field names are unknown, any field. */
 type FieldOf<T, Value> = string extends keyof T
   ? string
   : { [K in keyof T & string]-?: NonNullable<T[K]> extends Value | DeclareSchemaAsConst ? K : never }[keyof T & string];
 
-/** Fields that conditions and groups can name: strings, numbers and booleans, including nullable ones. */
+/** The fields that conditions and groups can use: strings, numbers and booleans, which can be nullable. */
 export type ConditionField<T> = FieldOf<T, Scalar | boolean>;
 
-/** Fields that totals can be computed for: numbers, including nullable ones. */
+/** The fields that can be totalled: numbers, which can be nullable. */
 export type NumberField<T> = FieldOf<T, number>;
 
-/** A `TotalsQuery` with field names typed for one collection. */
+/** A `TotalsQuery` whose field names are checked against the type of the documents. */
 export interface TotalsQueryOf<T> extends TotalsQuery {
   readonly where: readonly Condition<ConditionField<T>>[];
   readonly by: readonly ConditionField<T>[];
   readonly of?: NumberField<T>;
 }
 
-/** A `Query` with field names and values typed for one collection. */
+/** A `Query` whose field names and values are checked against the type of the documents. */
 export interface QueryOf<T> {
-  /** The key of the collection (the default), or one of its `orders`. */
+  /** One of the collection's `orders`. Default: the key of the collection. */
   readonly order?: readonly ScalarField<T>[];
   readonly equal?: { readonly [K in ScalarField<T>]?: T[K] };
   readonly range?: {
@@ -40,12 +40,12 @@ export interface QueryOf<T> {
   }[ScalarField<T>];
   readonly descending?: boolean;
   /**
-   * A position to continue from: one value for each field of `order` that `equal` does not name, in the same order.
-   * Only documents after this position are returned.
+   * Only documents after this position are returned. Contains a value for each field of `order` that is not in `equal`,
+   * in the same order.
    */
   readonly after?: readonly Scalar[];
   readonly limit?: number;
-  /** Words that must all occur in the `search` fields. Allowed only if `searches` returns true for this collection. */
+  /** Words that must all occur in the `search` fields. Only allowed if `searches` returns true for this collection. */
   readonly words?: readonly string[];
 }
 
@@ -56,20 +56,20 @@ export interface SnapshotReader {
   readonly manifest: Manifest;
   get<T extends object>(collection: Collection<T>, key: readonly Scalar[]): Promise<Readonly<T> | undefined>;
   find<T extends object>(collection: Collection<T>, query?: QueryOf<NoInfer<T>>): Promise<Readonly<T>[]>;
-  /** Yields all matching documents in batches, for results that are too large to hold in memory. */
+  /** Yields all matching documents in batches, for results that are too large for memory. */
   stream<T extends object>(
     collection: Collection<T>,
     query?: QueryOf<NoInfer<T>>,
   ): AsyncIterable<readonly Readonly<T>[]>;
   /**
-   * Resolves with totals computed by the store, or undefined if the store cannot compute them. In that case,
-   * `selectTotals` reads the documents instead.
+   * Resolves with totals that the store has computed, or with undefined if it cannot compute them. `selectTotals` then
+   * reads the documents instead.
    */
   totals<T extends object>(
     collection: Collection<T>,
     query: TotalsQueryOf<NoInfer<T>>,
   ): Promise<readonly Group[] | undefined>;
-  /** Whether the store supports word search in this collection. */
+  /** True if the store can search for words in this collection. */
   searches(collection: Collection): boolean;
 }
 

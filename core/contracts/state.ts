@@ -11,24 +11,24 @@ export interface ServiceState {
   /** The current snapshot, or undefined if there is none. */
   readonly snapshot: SnapshotReader | undefined;
   /**
-   * Resolves with the versions in the store, newest first. Stores without the capability `versions` have only the
+   * Resolves with the versions in the store, newest first. A store without the capability `versions` has only the
    * current version. Rejects with a `StorageError`.
    */
   versions(): Promise<readonly PublishedVersion[]>;
   /**
-   * Resolves with the number of requests that a caller made on each day.
+   * Resolves with the usage of a caller per day.
    * @param caller `CallerAccount.id`
    */
   usage(caller: string): Promise<readonly DayUsage[]>;
-  /** Rejects with a `StorageError` if storage cannot be read. */
+  /** Rejects with a `StorageError` if the store cannot be read. */
   pingStorage(): Promise<void>;
 }
 
 export interface ComponentState {
   readonly status: 'operational' | 'unknown' | 'degraded' | 'outage';
-  /** Shown to callers, so it must not contain host names or error messages from dependencies. */
+  /** Callers see this message, so it must not contain host names or error messages of dependencies. */
   readonly message: string | null;
-  /** RFC 3339; null if unknown. */
+  /** RFC 3339. Null if unknown. */
   readonly updated_at: string | null;
 }
 
@@ -38,6 +38,6 @@ type OwnComponent = (typeof OWN_COMPONENTS)[number];
 export interface StatusComponent {
   readonly id: string;
   readonly replaces?: OwnComponent;
-  /** Default: the replaced component's check. */
+  /** Default: the check of the replaced component. */
   check?(state: ServiceState): ComponentState | Promise<ComponentState>;
 }

@@ -1,39 +1,38 @@
-/** The storage contract. It covers everything that the framework requires of a store, for any dataset. */
+/** The contract for storage adapters. It covers everything that the framework requires of a store, for any dataset. */
 import type { DataAudit, DataAuditEntry } from './audit.js';
 import type { Collection, Document, Manifest } from './dataset.js';
 import type { JsonSchema } from './json-schema.js';
 import type { Clock, Logger } from './runtime.js';
 
 /**
- * The value of a key or order field. Strings are compared by Unicode code point, without collation, case folding,
- * normalization or trimming. Numbers are compared as doubles, so -0 equals 0. The empty string and 0 are ordinary
- * values.
+ * The value of a field in a key or an order. Strings are compared by Unicode code point, without collation, case
+ * folding, normalization or trimming. Numbers are compared as doubles, so -0 equals 0. The empty string and 0 are
+ * ordinary values.
  */
 export type Scalar = string | number;
 
-/** A query for many documents. The framework validates it first, so adapters can trust every field. */
+/** A query for documents. The framework has validated it, so adapters can trust every field. */
 export interface Query {
-  /** Either the key of the collection or one of its declared `orders`. */
+  /** The key of the collection, or one of its declared `orders`. */
   readonly order: readonly string[];
-  /** Values for the first field or fields of `order`. */
+  /** Values of the first field or fields of `order`. */
   readonly equal?: Readonly<Record<string, Scalar>>;
   /**
-   * Inclusive bounds on one other field of `order`, which need not be the next one. Nothing matches if `from` is
-   * greater than `to`.
+   * Inclusive bounds for one other field of `order`, which need not be the next one. If `from` is greater than `to`,
+   * nothing matches.
    */
   readonly range?: { readonly field: string; readonly from?: Scalar; readonly to?: Scalar };
-  /** Returns documents in the exact reverse of `order`, ties included. */
+  /** Returns documents in the exact reverse of `order`. */
   readonly descending?: boolean;
   /**
-   * A position to continue from: one value for each field of `order` that `equal` does not name, in the same order.
-   * Only documents that follow this position in the direction of the query are returned. The position need not be that
-   * of an existing document.
+   * Only documents after this position, in the direction of the query, are returned. Contains a value for each field of
+   * `order` that is not in `equal`, in the same order. No document needs to exist at the position.
    */
   readonly after?: readonly Scalar[];
-  /** The maximum total number of documents across all batches. 0 returns none. */
+  /** The maximum number of documents in all batches together. 0 returns none. */
   readonly limit?: number;
   /**
-   * Words that must all occur in the document's `search` fields. A word ending in `*` is a prefix. Requires the
+   * Words that must all occur in the `search` fields of the document. A word that ends in `*` is a prefix. Requires the
    * capability `search`. Use `wordsOf` to split text into words.
    */
   readonly words?: readonly string[];
@@ -48,11 +47,11 @@ export interface Query {
  */
 export type Operator = 'eq' | 'not' | 'in' | 'gt' | 'gte' | 'lt' | 'lte' | 'null';
 
-/** A condition on a field. The field's values have one type (string, number or boolean) or are null. */
+/** A condition on a field. The values of the field have one type (string, number or boolean) or are null. */
 export interface Condition<Field extends string = string> {
   readonly field: Field;
   readonly operator: Operator;
-  /** The same type as the field, except that `in` takes a list and `null` takes a boolean. */
+  /** Has the same type as the field, but `in` takes a list and `null` takes a boolean. */
   readonly value: Scalar | boolean | readonly Scalar[];
 }
 
@@ -61,75 +60,74 @@ export interface TotalsQuery {
   readonly where: readonly Condition[];
   readonly words?: readonly string[];
   /**
-   * The fields to group by. The values of each have one type (string, number or boolean) or are null. Empty for a
-   * single group.
+   * The fields to group by. The values of a field have one type (string, number or boolean) or are null. If empty, all
+   * documents are in one group.
    */
   readonly by: readonly string[];
   /** The numeric field to total. Null and missing values are ignored. */
   readonly of?: string;
-  /** The maximum number of groups. If there are more, the store can choose which ones to return. */
+  /** The maximum number of groups. If there are more, the store can choose which groups to return. */
   readonly limit: number;
 }
 
 /** The documents that have the same values in the `by` fields. */
 export interface Group {
-  /** The values of the `by` fields. Null and missing values are grouped together, as null. */
+  /** The values of the `by` fields. A missing value counts as null. */
   readonly values: readonly (Scalar | boolean | null)[];
   readonly count: number;
-  /** Totals of the `of` field. Undefined if the query has no `of` or the group contains no numbers. */
+  /** Totals of the `of` field. Undefined if the query has no `of`, or if the group contains no numbers. */
   readonly numbers?: NumberTotals;
 }
 
 export interface NumberTotals {
   readonly count: number;
-  /** Accurate to 15 significant digits, unless large numbers cancel out. Requires compensated summation. */
+  /** Accurate to 15 significant digits, unless large numbers cancel out. This requires compensated summation. */
   readonly sum: number;
   readonly min: number;
   readonly max: number;
 }
 
-/** Consecutive documents as stored: UTF-8 JSON objects without line breaks, separated by single commas. */
+/** Consecutive documents as they are stored: UTF-8 JSON objects without line breaks, separated by single commas. */
 export interface JsonRows {
   readonly json: Buffer;
-  /** The offset in `json` where each document ends. The next document starts after the comma. */
+  /** The offset in `json` at which each document ends. The next document starts after the comma. */
   readonly ends: readonly number[];
 }
 
 /**
- * A published version of the dataset. It stays readable and unchanged from `snapshot()` until `release()`.
- *
- * Documents are returned exactly as published: they have the same fields, including null ones, and identical
- * strings and numbers (except that -0 may become 0). Each document is a copy or deeply frozen, so that callers cannot
- * affect each other.
+ * A published version of the dataset. It remains readable and unchanged until `release()` is called.
+ * Documents are returned exactly as published: they have the same fields, including null ones, and identical strings
+ * and numbers (except that -0 may become 0). Each document is a copy or deeply frozen, so that callers cannot affect
+ * each other.
  */
 export interface Snapshot {
   readonly version: string;
   /**
-   * When the version was published or most recently activated, with millisecond precision. For a snapshot from `asOf`,
-   * this is the most recent such time before the requested one.
+   * When the version was published or last activated, with millisecond precision. A snapshot from `asOf` has the last
+   * of these times before the requested one.
    */
   readonly publishedAt: Date;
-  /** The manifest exactly as published. For example, the text of `created` is unchanged. */
+  /** The manifest exactly as published. Even the text of `created` is unchanged. */
   readonly manifest: Manifest;
   /**
-   * Resolves with the document that has this key, or undefined if there is none.
+   * Resolves with the document that has this key, or with undefined if there is none.
    * @param key the values of the key fields, in key order
    * @param signal aborts the read, which then rejects with `aborted`
    */
   get(collection: string, key: readonly Scalar[], signal?: AbortSignal): Promise<Document | undefined>;
-  /** Yields the matching documents in order, in batches of any size. A batch must not change after it is yielded. */
+  /** Yields the matching documents in order, in batches of any size. A batch must not change after it was yielded. */
   find(collection: string, query: Query, signal?: AbortSignal): AsyncIterable<readonly Document[]>;
   /**
-   * Like `find`, for lists that are sent exactly as stored. The text of each document must parse to the value that
-   * `find` yields. Requires the capability `json`.
+   * Yields the matching documents as text, for lists that are sent exactly as stored. Parsing the text must result in
+   * the documents that `find` yields. Requires the capability `json`.
    */
   findJson?(collection: string, query: Query, signal?: AbortSignal): AsyncIterable<JsonRows>;
   /**
    * Resolves with the groups in any order. Without `by`, the result is always one group, even if no document matches.
-   * Resolves with undefined if the adapter would have to read documents one at a time; the framework then reads them
-   * itself, up to a limit. Requires the capability `totals`.
-   * @param onWait call this while the query waits for other queries, to pause the timeout. It returns a function that
-   * resumes the timeout; call that when the query starts.
+   * If the adapter would have to read all documents one by one, it resolves with undefined, and the framework reads
+   * them, up to a limit. Requires the capability `totals`.
+   * @param onWait must be called if the query has to wait for other queries, and pauses the timeout. It returns a
+   * function that resumes the timeout, which must be called when the query starts.
    */
   totals?(
     collection: string,
@@ -137,31 +135,34 @@ export interface Snapshot {
     signal?: AbortSignal,
     onWait?: () => () => void,
   ): Promise<readonly Group[] | undefined>;
-  /** Whether queries can use `words`. True with the capability `search`. */
+  /** True if queries can use `words`. Requires the capability `search`. */
   readonly searches?: boolean;
-  /** Releases one lock on the version. Further calls on the same snapshot have no effect. */
+  /** Releases the lock that this snapshot has on its version. Further calls have no effect. */
   release(): void;
 }
 
 /** A store. Its methods reject only with a `StorageError` (see `core/errors.ts`). */
 export interface StorageAdapter {
-  /** Resolves even if the backend is unreachable, as long as the adapter can reconnect without a service restart. */
+  /**
+   * Resolves even if the backend is unreachable, provided that the adapter can reconnect without a restart of the
+   * service.
+   */
   open(): Promise<void>;
-  /** May be called at any time, even repeatedly. */
+  /** Can be called at any time, and more than once. */
   close(): Promise<void>;
   /** Rejects with the code `unavailable` if the backend cannot be read. */
   ping(signal?: AbortSignal): Promise<void>;
-  /** Returns the current snapshot, locked until its `release()`. Throws `unavailable` if there is none. */
+  /** Returns the current snapshot, which is locked until its `release()`. Throws `unavailable` if there is none. */
   snapshot(): Snapshot;
   /**
-   * Makes the dataset the current snapshot, or changes nothing. The adapter does not use the documents after the
-   * promise has settled, so the publisher may then change them. If `open` rejected with `invalid_dataset`, `publish`
-   * replaces the invalid dataset. If another publication is in progress, `publish` either waits or rejects with
-   * `conflict`. Requires the capability `publish`.
+   * Makes the dataset the current snapshot, or changes nothing. When the promise has settled, the adapter no longer
+   * uses the documents, so the publisher can change them. If `open` rejected with `invalid_dataset`, `publish` replaces
+   * the invalid dataset. If another publication is in progress, `publish` waits or rejects with `conflict`. Requires
+   * the capability `publish`.
    */
   publish?(dataset: Dataset, options?: PublishOptions): Promise<void>;
   /**
-   * Checks the structure of the stored files for the `doctor` command. Resolves with one sentence per problem.
+   * Checks the structure of the stored files for the command `doctor`. Resolves with one sentence per problem.
    * @param full also compares every index with its rows, which takes longer
    */
   checkIntegrity?(full: boolean): Promise<readonly string[]>;
@@ -169,47 +170,49 @@ export interface StorageAdapter {
   readonly versions?: Versions;
   /** Requires the capability `audit`. */
   readonly audit?: DataAudit;
-  /** Lets backups include publication times and the audit. */
+  /** With this, backups include publication times and the audit. */
   readonly history?: History;
 }
 
-/** How quickly, and at what cost, an open adapter notices changes that other adapters make to the store. */
+/** How an open adapter notices changes that other adapters make to the store. */
 export interface Following {
-  /** The maximum delay before `snapshot()` returns the change and `changed()` is called, in milliseconds. */
+  /** `snapshot()` returns the changed data, and `changed()` is called, after at most this many milliseconds. */
   readonly withinMs: number;
   /** The default interval between polls of the store, in milliseconds. 0 if the store pushes changes. */
   readonly pollMs: number;
 }
 
-/** Size limits of a store. `publish` stores larger values whole or rejects them with `invalid_dataset`. */
+/** Size limits of a store. A larger value is either stored completely or rejected with `invalid_dataset`. */
 export interface StoreLimits {
-  /** Maximum size of a key, or of the fields of an order: strings in UTF-8 bytes, plus 8 per number. Default: 2,000. */
+  /**
+   * The maximum size of a key, or of the fields of an order: strings in UTF-8 bytes, plus 8 per number. Default: 2,000.
+   */
   readonly keyBytes?: number;
-  /** Maximum size of a document, in bytes of UTF-8 JSON. Default: 1,048,576. */
+  /** The maximum size of a document in bytes of UTF-8 JSON. Default: 1,048,576. */
   readonly rowBytes?: number;
 }
 
-/** What an adapter supports. The conformance suite skips tests for capabilities that the adapter lacks. */
+/** What an adapter supports. The conformance suite skips the tests for capabilities that an adapter does not have. */
 export interface Capabilities {
   readonly publish: boolean;
   readonly versions: boolean;
-  /** Whether published datasets are visible to other adapters on the same store, in any process. Default: true. */
+  /** True if other adapters on the same store, in any process, see published datasets. Default: true. */
   readonly durable?: boolean;
   /**
-   * Whether an open adapter notices datasets that other adapters publish or activate, and how quickly. `true` (the
-   * default) means within 5 seconds.
+   * Describes how an open adapter notices that another adapter has published or activated a version. `true` means
+   * within 5 seconds, and is the default.
    */
   readonly follows?: boolean | Following;
-  /** Whether a store can be open in only one adapter at a time, so that a second `open` rejects. Default: false. */
+  /** True if only one adapter at a time can open the store. A second `open` then rejects. Default: false. */
   readonly exclusive?: boolean;
   readonly limits?: StoreLimits;
-  /** Whether the adapter keeps an audit. Default: false. */
+  /** True if the adapter keeps an audit. Default: false. */
   readonly audit?: boolean;
-  /** Whether snapshots have `findJson`, because rows are stored as JSON text. Default: false. */
+  /** True if snapshots have `findJson`, because rows are stored as JSON text. Default: false. */
   readonly json?: boolean;
-  /** Whether snapshots have `totals`. Default: false. */
+  /** True if snapshots have `totals`. Default: false. */
   readonly totals?: boolean;
-  /** Whether snapshots can search the `search` fields of collections. Default: false. */
+  /** True if snapshots can search the `search` fields of collections. Default: false. */
   readonly search?: boolean;
 }
 
@@ -224,14 +227,17 @@ export interface PublishOptions {
   readonly signal?: AbortSignal;
   /** Called at most once, with a message to display, if the publication has to wait. */
   readonly onWait?: (sentence: string) => void;
-  /** Called once, after publication, if the previous dataset could not be served. The argument is the reason. */
+  /**
+   * Called once after the publication if it has replaced a dataset that could not be served. The argument is the
+   * reason.
+   */
   readonly onRepair?: (reason: string) => void;
 }
 
 export interface Versions {
   /**
-   * Resolves with all versions, most recently published first. `publishedAt` is the publication time. Activation does
-   * not change it.
+   * Resolves with all versions, starting with the one that was published last. Activation does not change
+   * `publishedAt`.
    */
   list(): Promise<readonly { version: string; publishedAt: Date; current: boolean; held: boolean }[]>;
   /** Makes a version current. Has no effect if it already is. */
@@ -242,8 +248,8 @@ export interface Versions {
    */
   prune(keep: number): Promise<readonly string[]>;
   /**
-   * Resolves with the snapshot that was current at `time`, locked until `release()`. Resolves with undefined if `time`
-   * is before the first publication, or if the version that was current then has been deleted.
+   * Resolves with the snapshot that was current at `time`, which is locked until its `release()`. Resolves with
+   * undefined if `time` is before the first publication, or if that version has been deleted.
    */
   asOf(time: Date): Promise<Snapshot | undefined>;
 }
@@ -255,22 +261,21 @@ export interface Move {
   readonly publishedAt: Date;
 }
 
-/** Data that a backup stores in addition to the versions themselves. */
+/** What a backup stores in addition to the versions. */
 export interface StoredHistory {
   /** Every change of the current version, oldest first. */
   readonly moves: readonly Move[];
-  /** All audit entries, oldest first, including entries for changes that were never made. */
+  /** All audit entries, oldest first, including entries of changes that were never made. */
   readonly audit: readonly DataAuditEntry[];
 }
 
 export interface History {
   read(): Promise<StoredHistory>;
-  /** Deletes all versions and the audit, so that their names can be used again. */
+  /** Deletes all versions and the audit. */
   clear(): Promise<void>;
   /**
    * Replaces all publication times, the current version and the audit. A restore calls this after it has published the
-   * versions, oldest first. Adapters that are opened afterwards return what was written. Adapters that store only one
-   * version ignore the times.
+   * versions, oldest first. Adapters that store only one version ignore the times.
    * @param history.versions all versions in the store with their publication times, oldest first
    */
   write(history: StoredHistory & { readonly versions: readonly (Move & { version: string })[] }): Promise<void>;
