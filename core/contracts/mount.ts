@@ -62,11 +62,11 @@ export interface Mount {
   /** True if requests need an API key. Default: false. */
   readonly key?: boolean;
   /**
-   * With CORS, pages from other origins can send these request headers, in addition to those of the API. If one of the
+   * With CORS, pages from other origins can send these request headers, in addition to the defaults. If one of the
    * `methods` can have a body, `Content-Type` is always allowed.
    */
   readonly requestHeaders?: readonly string[];
-  /** With CORS, pages from other origins can read these response headers, in addition to those of the API. */
+  /** With CORS, pages from other origins can read these response headers, in addition to the defaults. */
   readonly exposedHeaders?: readonly string[];
   /** Default: the policy of the API, under which pages cannot load anything. */
   readonly contentSecurityPolicy?: string;

@@ -271,17 +271,18 @@ export interface StoredHistory {
 
 export interface History {
   read(): Promise<StoredHistory>;
-  /** Deletes all versions and the audit. */
+  /** Deletes all versions and the audit. Their names can then be used again. */
   clear(): Promise<void>;
   /**
    * Replaces all publication times, the current version and the audit. A restore calls this after it has published the
-   * versions, oldest first. Adapters that store only one version ignore the times.
+   * versions, oldest first. An adapter that is opened afterwards returns this data. Adapters that store only one version
+   * ignore the times.
    * @param history.versions all versions in the store with their publication times, oldest first
    */
   write(history: StoredHistory & { readonly versions: readonly (Move & { version: string })[] }): Promise<void>;
 }
 
-/** Passed to an adapter module's `create`. */
+/** Passed to the `create` function of an adapter module. */
 export interface AdapterContext {
   readonly collections: ReadonlyMap<string, Collection>;
   readonly logger: Logger;
@@ -291,11 +292,11 @@ export interface AdapterContext {
   /** The adapter must call this each time `snapshot()` starts to return a different version, and at no other time. */
   changed(): void;
   /**
-   * The adapter calls this with a message for `/status` when a problem occurs, and without arguments once the problem
-   * is resolved.
+   * The adapter calls this with a message for `/status` when a problem occurs, and without an argument when the problem
+   * is solved.
    */
   problem(sentence?: string): void;
-  /** Optionally reports how long a backend read took, in milliseconds, for the metrics. */
+  /** Optional. Reports how long the backend took for a read, in milliseconds, for the metrics. */
   timed?(ms: number): void;
 }
 
@@ -305,13 +306,13 @@ export interface AdapterModule<Options = unknown> {
   readonly name: string;
   readonly version: string;
   readonly capabilities: Capabilities;
-  /** JSON Schema for the adapter's options. */
+  /** JSON Schema for the options of the adapter. */
   readonly options: JsonSchema;
   /**
-   * Checks options for errors that their schema cannot express. Returns error messages by option name. Each message
-   * completes a sentence that starts with the name, such as `must be a directory`, and must not reveal secrets. Called
-   * on startup before anything is created, so that all configuration errors are reported together. It must not open
-   * connections.
+   * Finds errors in options that their schema cannot express. Returns error messages by option name. Each message
+   * completes a sentence that starts with the name, such as `must be a directory`, and must not reveal secrets. It is
+   * called at startup before anything is created, so that all configuration errors are reported together, and must not
+   * open connections.
    */
   check?(options: Options): Readonly<Record<string, string>>;
   create(options: Options, context: AdapterContext): StorageAdapter;

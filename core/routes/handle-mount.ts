@@ -1,4 +1,4 @@
-/** Calls mount handlers, and handles requests that mounts and this process make to the service. */
+/** Calls the handlers of mounts, and runs requests that mounts and this process make to the service. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from 'koa';
 import type { Tiers } from '../config/tiers.js';
@@ -22,13 +22,12 @@ interface MountDependencies {
 }
 
 /**
- * Returns two middleware functions: the first prepares the response, and the second calls the handler. The plugin's
- * middleware runs between them.
+ * The first middleware prepares the response, and the second calls the handler. The middleware of the plugin runs
+ * between them.
  */
 export const handleMount = (mount: Mount, dependencies: MountDependencies): readonly ApiMiddleware[] => [
   (ctx, next) => {
-    // Mounts can read a body. Node does not send `100 Continue` on its own, because the server listens for
-    // `checkContinue`.
+    // Mounts can read a body. The server listens for `checkContinue`, so Node does not send `100 Continue`.
     if (ctx.req.headers.expect?.toLowerCase() === '100-continue') ctx.res.writeContinue();
     if (mount.contentSecurityPolicy) ctx.set('Content-Security-Policy', mount.contentSecurityPolicy);
     return next();
@@ -50,7 +49,7 @@ const upgrade = async (ctx: Context, mount: Mount): Promise<void> => {
   }
 };
 
-/** @param outer the request that the mount is handling; undefined for requests from this process */
+/** @param outer the request that the mount handles; undefined for requests from this process */
 const mountContext = (
   koa: ApiKoa,
   { routes, mounts, info, basePath, publicUrlOf: urlOf, compression, settings, state }: MountDependencies,
@@ -58,8 +57,8 @@ const mountContext = (
 ): MountContext => {
   const publicUrl = urlOf(outer?.req);
   const { tiers } = settings;
-  // The context is also a function, so that Koa middleware can be used as a mount's handler and call it as `next`. It
-  // does nothing, so Koa responds with 404.
+  // The context is also a function, so that the handler of a mount can be Koa middleware, which receives the context as
+  // `next`. The function does nothing, so Koa responds with 404.
   return Object.assign(async () => undefined, {
     routes,
     mounts,
@@ -77,7 +76,7 @@ const mountContext = (
 };
 
 export interface LocalRequest {
-  /** Request headers, by lower-case name. */
+  /** Request headers by lower-case name. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The caller that handlers see. Its tier must include the endpoint. Default: none */
   readonly caller?: Pick<IdentifiedCaller, 'id' | 'tier' | 'limit'>;
@@ -97,7 +96,7 @@ export const localContext = (koa: ApiKoa, dependencies: MountDependencies): Loca
       }),
   });
 
-/** Headers that concern only the outer request: its body, connection or response format. */
+/** These headers concern the body, the connection or the response format of the outer request. */
 const OUTER_REQUEST_HEADERS =
   /^(accept|accept-encoding|connection|content-.*|expect|if-.*|keep-alive|mcp-.*|range|te|trailer|transfer-encoding|upgrade)$/;
 
@@ -105,7 +104,7 @@ const passedOn = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !OUTER_REQUEST_HEADERS.test(name)));
 
 interface InnerRequest {
-  /** The request that the mount is handling. Undefined for requests from this process. */
+  /** The request that the mount handles. Undefined for requests from this process. */
   readonly outer?: ApiContext | undefined;
   /** Default: the caller of the outer request. */
   readonly caller?: Caller | undefined;

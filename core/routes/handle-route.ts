@@ -1,5 +1,5 @@
 /**
- * Responds to routes. The representation comes from a cache, or is computed from the snapshot.
+ * Responds to routes. The response of a data route comes from a cache or is computed from the snapshot.
  * `service-response.ts` computes the responses of service routes.
  */
 import type { Logger } from '../contracts/runtime.js';
@@ -33,7 +33,7 @@ interface FoundResponse {
 
 const LOCAL = 'local';
 
-/** Sets `ctx.body`. Returns a promise unless the representation is already cached for the current snapshot. */
+/** Sets `ctx.body` synchronously if the response is cached for the current snapshot. Otherwise returns a promise. */
 export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
   const { snapshots, vintages, work, compression, logger, publicUrlOf } = dependencies;
   const sendList = listSender(work.lists, logger);
@@ -55,7 +55,7 @@ export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
     ctx.requestState.cacheHit = isCached;
     ctx.body = body;
   };
-  /** Waits for the caller's turn, then computes and compresses a response. */
+  /** Computes and compresses the response when it is the caller's turn. */
   const respondInTurn = async (
     ctx: ApiContext,
     find: (pauses: Pauses) => FoundResponse | Promise<FoundResponse>,
@@ -73,7 +73,7 @@ export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
     if (representation instanceof Representation) setBody(ctx, representation, found);
     else setBody(ctx, await sendList(ctx, representation, encoding, { caller, connection }), found);
   };
-  /** Responds immediately if no compression is needed. */
+  /** Responds immediately if the body need not be compressed first. */
   const respond = (ctx: ApiContext, representation: Representation, found: FoundResponse): void | Promise<void> =>
     representation.has(encodingFor(ctx)) ? setBody(ctx, representation, found) : respondInTurn(ctx, () => found);
   return (ctx) => {

@@ -1,4 +1,4 @@
-/** Parses a request target into a handler's validated, typed input. */
+/** Parses a request target, and validates the parameters of a route. */
 
 import type { Format } from '../contracts/format.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
@@ -12,11 +12,11 @@ import { compileSchema, type ValidateFunction } from '../validation/compile-sche
 import { nearest } from '../validation/nearest.js';
 import { article, convert, describe, MOST_LISTED } from './parameter-values.js';
 
-/** Maximum number of query parameters. Even unknown ones take time to parse. */
+/** Even unknown parameters take time to parse. */
 const MOST_PARAMETERS = 100;
 
 interface Target {
-  /** The path as sent by the client, still percent-encoded. */
+  /** As sent by the client, still percent-encoded. */
   readonly path: string;
   /** Decoded names and values. */
   readonly query: readonly (readonly [name: string, value: string])[];
@@ -37,9 +37,8 @@ export const decodePercent = (text: string, place: 'path' | 'query', name: strin
 };
 
 /**
- * Splits the target at its first `?` and decodes the query, in which `+` means a space, as in HTML forms.
- * `URLSearchParams` is not used because it accepts malformed percent-encoding, and `node:querystring` because it merges
- * repeated parameters.
+ * Splits the target at the first `?` and decodes the query, in which `+` is a space, as in HTML forms.
+ * `URLSearchParams` would accept malformed percent-encoding, and `node:querystring` would merge repeated parameters.
  */
 export const parseTarget = (url: string): Target => {
   if (!url.startsWith('/')) {
@@ -64,7 +63,7 @@ export const parseTarget = (url: string): Target => {
 
 export type Input = Readonly<Record<string, ParameterValue>>;
 
-/** Returns the cache key. Requests with the same cache key get the same response in a given format. */
+/** Requests with the same cache key get the same response in a given format. */
 export const cacheKeyOf = ({ operationId }: Route, input: Input): string =>
   `${operationId} ${JSON.stringify(Object.entries(input).sort())}`;
 
@@ -77,7 +76,7 @@ interface CompiledParameter {
 
 const FILTER_LIKE = /^([^[\]]+)(?:\[([^[\]]*)\]|_(from|to))$/i;
 
-/** A route's ordinary parameters, by name, and its filters, by name and operator: `price[gte]`. */
+/** The ordinary parameters of a route by name, and its filters by name and operator: `price[gte]`. */
 class QueryParameters {
   readonly #plain: ReadonlyMap<string, CompiledParameter>;
   readonly #filters: Readonly<Record<string, JsonSchema>>;
@@ -92,7 +91,7 @@ class QueryParameters {
     return this.#plain.values();
   }
 
-  /** Returns the full name of a filter: `price[eq]` for `price`, and `price[gte]` for `price_from`. */
+  /** Returns `price[eq]` for `price`, and `price[gte]` for `price_from`. */
   fullName(name: string): string {
     if (this.#plain.has(name)) return name;
     if (Object.hasOwn(this.#filters, name)) return `${name}[eq]`;
@@ -108,7 +107,7 @@ class QueryParameters {
     const { field, operator } = splitFilter(name) ?? {};
     if (field === undefined || operator === undefined || !Object.hasOwn(this.#filters, field)) return undefined;
     const schemas: Readonly<Record<string, JsonSchema>> = operatorSchemas(this.#filters[field]!);
-    // The operator could be "constructor".
+    // A client can send any operator, such as "constructor".
     if (!Object.hasOwn(schemas, operator)) return undefined;
     // Filters are compiled on first use, because a table can have thousands of them.
     const compiled = compileOne('query', name, { description: '', schema: schemas[operator]! });
@@ -140,13 +139,13 @@ const compileOne = (place: 'path' | 'query', name: string, parameter: Parameter)
 const compileAll = (place: 'path' | 'query', parameters: Readonly<Record<string, Parameter>> = {}) =>
   new Map(Object.entries(parameters).map(([name, parameter]) => [name, compileOne(place, name, parameter)]));
 
-/** Maximum number of details in a response, so that the response does not grow with the request. */
+/** Limits the size of the response, so that it does not grow with the request. */
 const MOST_DETAILS = 20;
 
-/** Maximum number of issues reported per parameter. A list can have thousands of invalid values. */
+/** A list can have thousands of invalid values. Only this many are reported per parameter. */
 const MOST_ISSUES = 3;
 
-/** The first of these errors that applies becomes the response's error code. `details` lists all problems. */
+/** The code of the response is the first of these errors that applies. `details` lists all problems. */
 const PRECEDENCE: readonly ErrorKind[] = [errors.unknown_parameter, errors.missing_parameter, errors.invalid_parameter];
 
 interface ParsedInput {
@@ -178,7 +177,7 @@ export const compileInput = (route: Route, unknownParameters: 'reject' | 'ignore
         problems.push(invalidParameter('query', sent, `must be given only once${advice}`));
       } else given.set(name, { sent, value });
     }
-    // The object has no prototype, because a parameter could be named "constructor".
+    // The object has no prototype, because a parameter can have the name "constructor".
     const input: Record<string, ParameterValue> = Object.create(null);
     const framework: Record<string, ParameterValue> = {};
     for (const compiled of inPath.values()) read(compiled, path.get(compiled.name), input, problems);
@@ -190,7 +189,7 @@ export const compileInput = (route: Route, unknownParameters: 'reject' | 'ignore
     for (const [name, { sent, value }] of given) {
       read(inQuery.find(name)!, value, input, problems, sent);
       const list = input[name];
-      // Sorted so that requests with the same values share a cache key.
+      // Sorted, so that requests with the same values share a cache key.
       if (Array.isArray(list)) list.sort(compareScalars);
     }
     if (problems.length > 0) throw asError(problems);

@@ -1,9 +1,9 @@
-/** Reads a list in chunks. The timeout applies to each chunk, not to the whole list. */
+/** Reads a list in chunks, and applies a timeout to each chunk instead of the whole list. */
 import { setMaxListeners } from 'node:events';
 import type { CheckedReader } from '../data/checked-snapshot.js';
 import { StorageError } from '../errors.js';
 
-/** Size of a chunk. Many small writes would cost more than building the list. */
+/** Many small writes would cost more than building the list. */
 const CHUNK_BYTES = 64 * 1024;
 
 async function* inChunks(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -26,7 +26,7 @@ export class ListReading {
   readonly #stallMs: number;
 
   /**
-   * @param reader reads the rows of the pieces, starting with the first call to `next`
+   * @param reader reads the rows; the first call to `next` starts reading
    * @param stallMs reading fails with `unavailable` if no chunk arrives for this many milliseconds
    */
   constructor(pieces: AsyncIterable<Buffer>, reader: CheckedReader, stallMs: number) {

@@ -1,4 +1,4 @@
-/** Responses with rows from `snapshot.stream`. Large lists are sent while they are being read. */
+/** Responds with rows from `snapshot.stream`. Large lists are sent while they are being read. */
 import type { IncomingMessage } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
 import type { Collection } from '../contracts/dataset.js';
@@ -19,7 +19,7 @@ import {
 
 export interface ListOptions {
   readonly collections: ReadonlyMap<string, Collection>;
-  /** If no rows arrive for this many milliseconds, the list is aborted with an error. */
+  /** The list is aborted with an error if no rows arrive for this many milliseconds. */
   readonly stallMs: number;
   readonly responses: ResponseCache;
 }
@@ -29,13 +29,13 @@ interface OpenList {
   readonly body: Readable;
 }
 
-/** A streamed list from a snapshot. Its rows are not read until `open` is called. */
+/** A list whose rows come from a snapshot. No rows are read until `open` is called. */
 export class ListResponse {
   readonly #request: DataRequest;
   readonly #snapshot: Snapshot;
   readonly #options: ListOptions;
   readonly #cacheKey: string;
-  /** Used if the list is large. The ETag of a small list depends on its body instead. */
+  /** For a large list. The ETag of a small list depends on its body instead. */
   readonly #validators: Validators;
   #started: StartedList | undefined;
   #release: (() => void) | undefined;
@@ -71,7 +71,7 @@ export class ListResponse {
   }
 
   /**
-   * If the list is known to be large, returns the response to a HEAD or conditional request without reading any rows.
+   * Returns the response to a HEAD or conditional request without reading any rows, if the list is known to be large.
    */
   async prepare({ method, headers }: IncomingMessage, accepted: Encoding): Promise<Prepared | undefined> {
     const tags = headers['if-none-match'];
@@ -83,8 +83,9 @@ export class ListResponse {
   }
 
   /**
-   * Reads a small list completely, and only the first chunks of a large one. Errors that occur here become an error
-   * response. A large list is released automatically when its body is closed. For a small list, call `release`.
+   * Reads a small list completely, and only the first chunks of a large list. Errors that occur here become an error
+   * response. A large list is released automatically when its body closes. A small list must be released with
+   * `release`.
    */
   async open(pauses: Pauses, accepted: Encoding, logger: Logger): Promise<Representation | OpenList> {
     const { responses } = this.#options;
@@ -134,7 +135,7 @@ export class ListResponse {
     return read((reader) => buildOrStart(this.#request, reader, pauses, limits));
   }
 
-  /** Yields all chunks. Caches the body if it is small enough. */
+  /** Yields all chunks, and caches the body if it is small enough. */
   async *#chunks({ head, first, reading }: StartedList, logger: Logger): AsyncGenerator<Buffer> {
     const { responses } = this.#options;
     let kept: Buffer[] | undefined = responses.startCollecting() ? [] : undefined;
@@ -162,7 +163,7 @@ export class ListResponse {
         this.#cacheKey,
       );
     } catch (err) {
-      // If the list has already been released, the client has closed the connection.
+      // If the list has already been released, the client has closed the connection, which is not worth a warning.
       if (this.#release) logger.warn({ err }, 'a list could not be sent completely; closing the connection');
       throw err;
     } finally {

@@ -1,9 +1,8 @@
 /**
- * Paging for plugin routes: the parameters `limit` and `after`, and the `Link` header with the URL of the next page
- * (RFC 8288).
- *
- * `after` contains the values that determine the position of a page's last row. The next page starts with the first row
- * after that position, so links stay valid when a new snapshot adds or removes rows.
+ * Divides the lists of plugins into pages: the parameters `limit` and `after`, and the `Link` header with the URL of
+ * the next page (RFC 8288).
+ * `after` contains the sort position of the last row of a page. The next page starts with the first row after that
+ * position, so links remain valid when a new snapshot adds or removes rows.
  */
 import type { Collection } from '../contracts/dataset.js';
 import type { DataContext, Parameter, ResponseHeader } from '../contracts/plugin.js';
@@ -39,7 +38,7 @@ export const pageHeaders: Readonly<Record<'Link', ResponseHeader>> = {
   },
 };
 
-/** The values that determine a row's position in an order. Null means that a value is unknown. */
+/** The sort position of a row. Null means that a value is unknown. */
 type Place = readonly (Scalar | null)[];
 
 const tokenOf = (order: string, place: Place): string =>
@@ -66,11 +65,11 @@ const placeIn = (token: string, order: string, isPlace: (place: Place) => boolea
 
 type PageContext = Pick<DataContext, 'reference' | 'setHeader'>;
 
-/** Sets the `Link` header. @param token the token of the last row on this page */
+/** @param token the token of the last row on this page */
 export const linkNextPage = (context: PageContext, token: string): void =>
   context.setHeader('Link', `<${context.reference({ after: token })}>; rel="next"`);
 
-/** Converts between `after` tokens and document positions in one of the collection's orders. */
+/** Converts between `after` tokens and positions in one of the orders of a collection. */
 export const documentPlaces = (collection: Collection, fields: readonly string[], descending: boolean) => {
   const order = fields.map((field) => (descending ? `-${field}` : field)).join();
   const isPlace = (place: Place) =>
@@ -100,14 +99,14 @@ interface RowOrder<T> {
   readonly comparePlaces: (one: Place, other: Place) => number;
 }
 
-/** A field to sort by, with a leading "-" for descending order. */
+/** A field to sort by. A leading "-" means descending order. */
 export type OrderTerm<Field extends string> = Field | `-${Field}`;
 
 /**
  * Creates an order for `pageOf`.
- * @param fields fields to sort by, with a leading "-" for descending order. Later fields only break ties. Nulls come
- *   last in both directions. No two rows may have the same values in all fields
- * @param read returns the value of a field. Default: the row's property with that name
+ * @param fields fields to sort by; a leading "-" means descending order. Later fields only break ties. Nulls come last
+ * in both directions. No two rows can have the same values in all fields
+ * @param read returns the value of a field. Default: the property of the row with that name
  * @example pageOf(context, rows, rowOrder(['-price', 'id']), { limit, after })
  */
 export const rowOrder = <T extends object, Field extends string = ConditionField<T>>(
@@ -142,15 +141,15 @@ interface PlacedRow<T> {
 }
 
 /**
- * Sorts rows in memory for one page. Keeps only about twice `limit` rows, so that adding a batch of a long list takes
- * little time and memory.
+ * Sorts the rows of a long list to find one page. Keeps only about twice `limit` rows, so that each batch takes little
+ * time and memory.
  */
 export class PageSorter<T extends object> {
   readonly #order: RowOrder<T>;
   readonly #limit: number;
   readonly #after: Place | undefined;
   #kept: PlacedRow<T>[] = [];
-  /** No row after this place can be on the page or start the next one. */
+  /** Rows after this place can neither be on the page nor start the next one. */
   #last: Place | undefined;
 
   /** @throws ApiError with status 400 if `after` is invalid or belongs to a different order */
@@ -172,7 +171,7 @@ export class PageSorter<T extends object> {
     }
   }
 
-  /** Returns the page. Sets the `Link` header if there is a next page. */
+  /** Sets the `Link` header if there is a next page. */
   page(context: PageContext): readonly T[] {
     this.#sort();
     const page = this.#kept.slice(0, this.#limit);
@@ -190,8 +189,8 @@ export class PageSorter<T extends object> {
 }
 
 /**
- * Sorts rows in memory and returns one page of them, or all rows if there is no `limit`. Sets the `Link` header if
- * there is a next page.
+ * Sorts rows in memory and returns one page, or all rows if there is no `limit`. Sets the `Link` header if there is a
+ * next page.
  * @throws ApiError with status 400 if `after` is invalid or belongs to a different order
  */
 export const pageOf = <T extends object>(

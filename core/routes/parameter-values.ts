@@ -10,7 +10,7 @@ const QUOTED = /\s*"((?:[^"]|"")*)"\s*(?:,|$)/y;
 
 /**
  * Splits a list at its commas. Removes duplicates and surrounding spaces. A value in double quotes can contain commas,
- * and `""` in it represents a double quote. Returns undefined if the quotes are malformed.
+ * and `""` inside the quotes is a double quote. Returns undefined if the quotes are malformed.
  */
 const splitList = (raw: string): string[] | undefined => {
   const values = new Set<string>();
@@ -32,7 +32,7 @@ const splitList = (raw: string): string[] | undefined => {
   return [...values];
 };
 
-/** Returns the text that represents a value in a query. The inverse of `convert`. */
+/** Returns the text of a value for a query. `convert` is the inverse. */
 export const valueText = (value: ParameterValue): string =>
   Array.isArray(value)
     ? value.map((each) => (/[",]|^\s|\s$/.test(String(each)) ? `"${String(each).replaceAll('"', '""')}"` : each)).join()
@@ -45,7 +45,7 @@ export const convert = (raw: string, schema: JsonSchema): ParameterValue | undef
   return values?.includes(undefined) ? undefined : (values as Scalar[] | undefined);
 };
 
-/** Accepts only one spelling of each number: `5`, but not `05`, `+5`, `5.0` or ` 5`. */
+/** Each number has only one accepted spelling: `5`, but not `05`, `+5`, `5.0` or ` 5`. */
 const convertOne = (raw: string, type: string): Scalar | boolean | undefined => {
   if (type === 'string') return raw;
   if (type === 'boolean') return raw === 'true' ? true : raw === 'false' ? false : undefined;
@@ -60,7 +60,7 @@ export const article = ({ type, items }: JsonSchema): string => {
   return type === 'integer' ? 'an integer' : type === 'boolean' ? 'true or false' : `a ${type}`;
 };
 
-/** Longer lists of allowed values are left out of messages. */
+/** Messages do not contain longer lists of allowed values. */
 export const MOST_LISTED = 24;
 
 export const describe = ({ keyword, schema, data, instancePath, message = 'is not valid' }: ErrorObject): string => {

@@ -25,29 +25,29 @@ interface Entry {
   /** Kept so that the response can be computed again for the next snapshot. */
   readonly request: DataRequest;
   readonly representation: Representation;
-  /** Number of uses, halved by each sweep. Unused entries are dropped. */
+  /** Halved by each sweep. Entries without uses are dropped. */
   uses: number;
-  /** Size of the entry when it was last measured. */
+  /** Measured when the entry was added or last swept. */
   bytes: number;
 }
 
-/** Overhead of an entry, in bytes. 1930 bytes were measured for the headers, the request and the map entry. */
+/** The headers, the request and the map entry take about 1930 bytes. */
 export const ENTRY_OVERHEAD = 2048;
 
-/** Maximum share of the budget for a single body. A larger one would evict many others. */
+/** A larger body would evict many others. */
 const LARGEST_SHARE = 1 / 8;
 /**
- * Maximum number of large lists that this process collects at the same time, to limit the memory that they take up. All
- * caches count together: caches of the current snapshot, of earlier snapshots and of vintages.
+ * Collecting a large list for the cache takes memory, so a process collects only this many at the same time. All caches
+ * count together, including the caches of earlier snapshots and vintages.
  */
 const COLLECTED = 2;
 let collected = 0;
-/** Number of lists that are remembered as being large. */
+/** How many lists are remembered as being large. */
 const KNOWN_LARGE = 1000;
 
 const bytesOf = (cacheKey: string, { size }: Representation): number => size + cacheKey.length + ENTRY_OVERHEAD;
 
-/** Caches the representations of one snapshot. Drops rarely used ones when the byte budget is exceeded. */
+/** Caches the responses of one snapshot. If the cache exceeds its budget, rarely used responses are dropped. */
 export class ResponseCache {
   readonly #entries = new Map<string, Entry>();
   readonly #pending = new Map<string, Promise<Representation | undefined>>();
@@ -87,9 +87,7 @@ export class ResponseCache {
     return this.#large.get(cacheKey) !== undefined;
   }
 
-  /**
-   * Returns whether another large list may be collected. If so, the caller must call `endCollecting` afterwards.
-   */
+  /** If this returns true, the caller can collect a large list and must call `endCollecting` afterwards. */
   startCollecting(): boolean {
     if (collected === COLLECTED) return false;
     collected++;
@@ -101,8 +99,8 @@ export class ResponseCache {
   }
 
   /**
-   * Computes a representation, and caches it if it is small enough. Concurrent requests share the computation. If the
-   * result is not a representation, only the first request receives it, and the others receive undefined.
+   * Computes a response, and caches it if it is small enough. Concurrent requests share the computation. If the result
+   * is not a representation, only the first request receives it, and the others receive undefined.
    */
   getOrCompute<Other>(
     request: DataRequest,
@@ -131,7 +129,7 @@ export class ResponseCache {
     this.#sweep();
   }
 
-  /** Returns the requests for the most used representations, most used first. */
+  /** Returns the requests for the most used responses, most used first. */
   hottest(count: number): DataRequest[] {
     return [...this.#entries.values()]
       .sort((a, b) => b.uses - a.uses)
@@ -140,13 +138,13 @@ export class ResponseCache {
   }
 
   /**
-   * Drops unused entries, oldest first, until the cache is within its budget. Used entries move to the end, as in the
-   * CLOCK page replacement algorithm, so that few entries are visited for each one dropped.
+   * Drops unused entries, oldest first, until the cache is within its budget. Like in the CLOCK page replacement
+   * algorithm, used entries move to the end, so that few entries are visited for each dropped entry.
    */
   #sweep(): void {
     for (const [cacheKey, entry] of this.#entries) {
       if (this.#bytes <= this.#budget) return;
-      // The representation might have been compressed since the last sweep.
+      // The body might have been compressed since the last sweep.
       const bytes = bytesOf(cacheKey, entry.representation);
       this.#bytes += bytes - entry.bytes;
       entry.bytes = bytes;

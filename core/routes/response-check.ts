@@ -5,10 +5,10 @@ import { jsonOf, ResponseError } from '../response/formats.js';
 import { compileSchema, type ErrorObject, type ValidateFunction } from '../validation/compile-schema.js';
 import { isStreamed } from './route-response.js';
 
-/** With the setting `sample`, one in this many responses per route is checked. */
+/** With the setting `sample`, one response out of this many is checked per route. */
 const SAMPLED_ONE_IN = 100;
 
-/** Wraps a route's handler so that its responses are checked. Cached responses are not checked again. */
+/** Cached responses are not checked again. */
 export const checkedRoute = (route: Route, check: Config['http']['responseCheck'], logger: Logger): Route => {
   if (check === 'off') return route;
   const checked = checker(route, check, logger);
@@ -42,12 +42,12 @@ const checker = (
   return (response: unknown): unknown => {
     if (check === 'sample' && seen++ % SAMPLED_ONE_IN !== 0) return response;
     validate ??= compileSchema(schema, check === 'cut' ? { removeAdditional: true } : {});
-    // Check the response as clients see it: JSON omits undefined properties and turns dates into text.
+    // JSON omits undefined properties and turns dates into text, so the response is checked as clients see it.
     const sent: unknown = JSON.parse(jsonOf(response));
     if (validate(sent)) return check === 'cut' ? sent : response;
     const problem = `it does not conform to its schema: ${validate.errors!.slice(0, 3).map(described).join(', ')}`;
     if (check === 'refuse') throw new ResponseError(problem);
-    // Many rows of a list can have the same problem, so log each problem once, without the row number.
+    // Many rows of a list can have the same problem, so each problem is logged once and without the row number.
     const kind = problem.replaceAll(/\/\d+/g, '/*');
     if (!logged.has(kind)) {
       logged.add(kind);

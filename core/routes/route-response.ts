@@ -1,4 +1,4 @@
-/** Calls a data route's handler and builds the representation of its response. */
+/** Calls the handler of a data route, and builds the response. */
 import { createHash, hash } from 'node:crypto';
 import type { Column, DataContext, Format, Route, Row, SnapshotReader, StreamedList } from '../contracts/plugin.js';
 import type { CheckedReader } from '../data/checked-snapshot.js';
@@ -15,7 +15,7 @@ import { ListReading } from './list-reading.js';
 import { valueText } from './parameter-values.js';
 import { type DataRequest, dataRequest } from './response-cache.js';
 
-/** Returns the equivalent request for this snapshot (see `normalizeIn` in `DataRoute`). */
+/** See `normalizeIn` in `DataRoute`. */
 export const normalizedIn = async (request: DataRequest, snapshot: SnapshotReader): Promise<DataRequest> => {
   const { route, input, format } = request;
   if (!route.normalizeIn) return request;
@@ -25,8 +25,8 @@ export const normalizedIn = async (request: DataRequest, snapshot: SnapshotReade
 const headOf = memoize((version) => linesOf({ 'Cache-Control': 'private, no-cache', 'Snapshot-Version': version }));
 
 /**
- * Returns the query with some parameters changed. It always includes the format, because the client might have chosen
- * the format with `Accept`.
+ * Returns the query with some parameters changed. The format is always included, because the client might have chosen
+ * it with `Accept`.
  */
 const referenceOf = ({ route, input, format, asOf }: DataRequest, changes: Input): string => {
   const inPath = Object.keys(route.parameters?.path ?? {});
@@ -55,13 +55,12 @@ interface Response {
   /** Header lines for every encoding and for a 304. */
   readonly head: string;
   /**
-   * Yields the body in pieces, each of which is generated only when it is read. Undefined if the response is not a
-   * list.
+   * Yields the body in pieces, which are generated only when they are read. Undefined if the response is not a list.
    */
   readonly pieces: ((pauses: Pauses) => AsyncGenerator<Buffer>) | undefined;
-  /** Whether rows are read from the store while the list is being written. */
+  /** True if rows are read from the store while the list is being written. */
   readonly isStreamed: boolean;
-  /** Number of bytes passed on as stored JSON text. Rows that the handler parsed or created do not count. */
+  /** Number of bytes of stored JSON text. Rows that the handler has parsed or created do not count. */
   readonly storedBytes: () => number;
   readonly whole: () => Buffer;
 }
@@ -103,19 +102,16 @@ export const callHandler = async (request: DataRequest, snapshot: SnapshotReader
 };
 
 /**
- * A list with more stored row text than this is sent while it is being read. Lists with computed rows take longer to
- * build, so they are built as a whole and shared by all requests, unless they are too large for the cache.
+ * A list with more stored text than this is sent while it is being read. A list with computed rows takes longer to
+ * build, so it is built completely and shared by all requests, unless it is too large for the cache.
  */
 export const LARGE_LIST_BYTES = 1024 * 1024;
 
-/**
- * Returns the SHA-256 used for a large list's ETag. It can be computed before the body, because the version identifies
- * the rows.
- */
+/** The ETag of a large list is computed before its body is read, because the version already identifies the rows. */
 export const largeListDigest = (cacheKey: string, version: string): string =>
   hash('sha256', `${packageVersion} ${version} ${cacheKey}`, 'base64url');
 
-/** A streamed list that is too large to be built as a whole. Its first chunks have already been read. */
+/** A list that is too large to be built completely. Its first chunks have already been read. */
 export interface StartedList {
   readonly head: string;
   readonly first: readonly Buffer[];
@@ -123,15 +119,15 @@ export interface StartedList {
 }
 
 interface ListLimits {
-  /** Maximum size of a list that is built as a whole, in bytes. */
+  /** In bytes. A list that exceeds either limit is not built completely. */
   readonly mostBytes: number;
-  /** Maximum size of the stored row text in a list that is built as a whole, in bytes. */
+  /** In bytes of stored row text. */
   readonly mostStoredBytes: number;
   /** Reading fails if no chunk arrives for this many milliseconds. */
   readonly stallMs: number;
 }
 
-/** Builds a response. Resolves with undefined for a streamed list, without reading it. Rejects with the handler's error. */
+/** Resolves with undefined for a streamed list, which is not read. Rejects with the error of the handler. */
 export const buildRepresentation = (
   request: DataRequest,
   reader: CheckedReader,
@@ -142,7 +138,7 @@ export const buildRepresentation = (
     return response.isStreamed ? undefined : wholeResponse(request, reader, response, pauses);
   });
 
-/** Builds a response. If a streamed list exceeds the limits, only its first chunks are read. */
+/** If a streamed list exceeds the limits, only its first chunks are read. */
 export const buildOrStart = (
   request: DataRequest,
   reader: CheckedReader,
@@ -206,7 +202,7 @@ const bytesOf = (written: string | Uint8Array): Buffer => {
   return Buffer.isBuffer(written) ? written : Buffer.from(written.buffer, written.byteOffset, written.byteLength);
 };
 
-/** Number of rows to write between two pauses. Writing them takes about 0.1 ms. */
+/** Number of rows between two pauses. Writing this many takes about 0.1 ms. */
 const BATCH = 100;
 
 const batchesOf = (response: unknown): Iterable<readonly object[]> | undefined => {
@@ -233,10 +229,12 @@ async function* piecesOf(
   for await (const piece of format.write(paced(), columns)) if (piece.length > 0) yield bytesOf(piece);
 }
 
-/** Chunks with up to this total size are joined in one step. */
+/** Chunks with a total size up to this are joined in one step. */
 const CONCATENATED_BYTES = 64 * 1024;
 
-/** `Buffer.concat` in steps. Joining many megabytes at once would take milliseconds, mostly to clear the new memory. */
+/**
+ * Joins chunks in steps. `Buffer.concat` would take milliseconds for many megabytes, mostly to clear the new memory.
+ */
 const together = async (chunks: readonly Buffer[], size: number, pauses: Pauses): Promise<Buffer> => {
   if (size <= CONCATENATED_BYTES) return Buffer.concat(chunks, size);
   const body = Buffer.allocUnsafeSlow(size);
@@ -248,7 +246,7 @@ const together = async (chunks: readonly Buffer[], size: number, pauses: Pauses)
   return body;
 };
 
-/** Runs `work`. If it rejects with a `ResponseError`, adds the route's name to the message. */
+/** Adds the name of the route to a `ResponseError`. */
 export const ofRoute = async <T>({ operationId, path }: Route, work: () => T | Promise<T>): Promise<T> => {
   try {
     return await work();

@@ -1,4 +1,4 @@
-/** Finds the route or mount for a request. For routes, also validates the input. */
+/** Finds the route or mount for a request, and validates the input of routes. */
 import Router from '@koa/router';
 import type { Middleware } from 'koa';
 import compose from 'koa-compose';
@@ -19,7 +19,7 @@ export interface ServedRoute extends Endpoint {
   readonly mount?: undefined;
   readonly parameterNames: readonly string[];
   readonly parseInput: ReturnType<typeof compileInput>;
-  /** Available formats. The first is used if the client has no preference. */
+  /** The first format is used if the client has no preference. */
   readonly formats: readonly Format[];
   readonly chooseFormat: (accept: string | undefined) => Format | undefined;
 }
@@ -34,13 +34,13 @@ export interface RouteMatch extends Match {
   readonly input: Input;
   readonly cacheKey: string;
   readonly format: Format | undefined;
-  /** The date requested with `as_of`. Undefined for the current snapshot. */
+  /** The date in `as_of`. Undefined for the current snapshot. */
   readonly asOf: string | undefined;
   readonly params: Readonly<Record<string, string>>;
   readonly error?: undefined;
 }
 
-/** Known URLs skip the router. Routing takes 1.5 microseconds, a tenth of the time that a cached response takes. */
+/** Known URLs skip the router. Routing takes 1.5 microseconds, a tenth of the time of a cached response. */
 const MEMOIZED_URLS = 10_000;
 const MEMOIZED_LENGTH = 500;
 
@@ -57,7 +57,7 @@ interface RouteTableOptions {
 export class RouteTable {
   readonly routes: readonly ServedRoute[];
   readonly mounts: readonly ServedMount[];
-  /** If several routes match, the one with the fewest parameters is chosen. */
+  /** If several routes match, the route with the fewest parameters wins. */
   readonly #router = new Router<NoState, HasRequestState>({ strict: true, sensitive: true, exclusive: 'specificity' });
   readonly #dispatch: ApiMiddleware;
   readonly #maxUrlBytes: number;
@@ -67,7 +67,7 @@ export class RouteTable {
     this.#maxUrlBytes = options.maxUrlBytes;
     this.routes = routes.map((registered) => servedRoute(registered, options));
     for (const served of this.routes) {
-      // Routes match all methods, so that the route itself responds with 405 to unsupported ones.
+      // Routes match all methods, so that the response to an unsupported method is a 405.
       this.#router.all(served.pattern.replace(/\{([^}]+)\}/g, ':$1'), (ctx, next) => {
         ctx.requestState.match = this.#matchOf(served, ctx.req.url!, ctx.captures ?? []);
         return next();
@@ -94,7 +94,7 @@ export class RouteTable {
       return next();
     };
     if (path.length > this.#maxUrlBytes) return proceed();
-    // Otherwise the router would parse the URL again and accept several spellings of the same path.
+    // Otherwise, the router would parse the URL again, and accept several spellings of the same path.
     (ctx as ApiContext & { newRouterPath?: string }).newRouterPath = path;
     return this.#dispatch(ctx, proceed);
   };
@@ -186,7 +186,7 @@ const servedMount = (
 const composed = (middleware: readonly (Middleware | ApiMiddleware)[]): ApiMiddleware =>
   compose([...middleware] as Middleware[]) as unknown as ApiMiddleware;
 
-/** Sets `ctx.params` for plugin middleware, because the router does not run for memoized URLs. */
+/** Sets `ctx.params` for the middleware of plugins, because the router does not run for memoized URLs. */
 const giveParams: Middleware = (ctx, next) => {
   ctx['params'] = ((ctx as unknown as ApiContext).requestState.match as RouteMatch).params;
   return next();

@@ -11,12 +11,12 @@ import { searchWords, wordMatcher } from '../data/words.js';
 import { ApiError, defineError, invalidParameter } from '../errors.js';
 import { documentPlaces, linkNextPage, type OrderTerm, type PageInput, PageSorter, rowOrder } from './pagination.js';
 
-/** Maximum number of documents to read one by one for a page or for totals. */
+/** For a page or for totals, at most this many documents are read one by one. */
 const MOST_READ = 50_000;
 const MOST_GROUPS = 10_000;
 
 /**
- * Thrown by `selectSorted`, `selectTotals` and `countMatching`. Routes that call one of them must declare the error in
+ * Thrown by `selectSorted`, `selectTotals` and `countMatching`. A route that calls one of them must list this error in
  * `errors`.
  */
 export const tooManyRows = defineError({
@@ -27,7 +27,10 @@ export const tooManyRows = defineError({
   when: `The store would have to read more than ${MOST_READ.toLocaleString('en')} rows one by one.`,
 });
 
-/** Documents that meet all conditions and contain all words. Without a document type, any field can be named. */
+/**
+ * Matches documents that meet all conditions and contain all words. Without a document type, `where` can name any
+ * field.
+ */
 // biome-ignore lint/suspicious/noExplicitAny: see above
 interface Matching<T = any> {
   readonly where: readonly Condition<ConditionField<T>>[];
@@ -51,7 +54,7 @@ interface Reading {
 
 type Batches<T> = AsyncGenerator<readonly Readonly<T>[]>;
 
-/** Yields the documents that a plan reads, before its remaining conditions are applied. */
+/** Yields the documents that a plan reads. Its remaining conditions are not applied yet. */
 async function* documentsOf<T extends object>(
   { snapshot }: DataContext,
   collection: Collection<T>,
@@ -90,7 +93,7 @@ async function* matching<T extends object>(batches: Batches<T>, matches: (docume
 
 interface Page<T> {
   readonly rows: readonly Readonly<T>[];
-  /** The document after which the next page starts. Undefined if there are no more documents. */
+  /** The next page starts after this document. Undefined if there are no more documents. */
   readonly last?: Readonly<T>;
 }
 
@@ -109,7 +112,7 @@ const take = async <T extends object>(batches: Batches<T>, limit: number): Promi
   return { rows: page, last: lastRow(page) };
 };
 
-/** Takes the first matching documents. Stops after reading `MOST_READ` documents. */
+/** Takes the first matching documents. Stops after it has read `MOST_READ` documents. */
 const sieve = async <T extends object>(
   batches: Batches<T>,
   limit: number,
@@ -128,11 +131,11 @@ const sieve = async <T extends object>(
   return { rows };
 };
 
-/** Returns the columns that a search looks in: the columns declared in `search`, or all columns with text. */
+/** Returns the columns declared in `search`, or all columns with text. */
 export const searchedFields = (collection: Collection): readonly string[] =>
   collection.search ?? textFields(collection);
 
-/** Splits up the conditions: the store searches for `words`, and `matches` tests each document against the rest. */
+/** The store searches for `words`, and `matches` tests each document against the remaining conditions. */
 const filtersOf = <T extends object>(
   { snapshot }: DataContext,
   collection: Collection<T>,
@@ -165,9 +168,9 @@ const select = async <T extends object>(
 };
 
 /**
- * Selects the matching documents: one page, or all of them if there is no `limit`. A page can have fewer documents than
- * `limit` and still link to a next page. This happens if few documents match conditions that no order of the collection
- * supports.
+ * Selects one page of the matching documents, or all of them if there is no `limit`. A page can have fewer documents
+ * than `limit` and still link to a next page. This happens if few documents match a condition that no order of the
+ * collection supports.
  * @throws ApiError with status 400 if `after` is invalid or belongs to a different order
  */
 export const selectPage = <T extends object>(
@@ -178,8 +181,7 @@ export const selectPage = <T extends object>(
 ) => select(context, collection, planRead(collection, given.where, order), { ...page, ...given, descending });
 
 /**
- * Finds one page of a query's documents, or all of them if there is no `limit`. Paging is set by `page`, so `query` has
- * no `after` or `limit`.
+ * Finds one page of the documents of a query, or all of them if there is no `limit`.
  * @throws ApiError with status 400 if `after` is invalid or belongs to a different order
  */
 export const findPage = async <T extends object>(
@@ -194,7 +196,7 @@ export const findPage = async <T extends object>(
 };
 
 /**
- * Splits search text into the words for `Selection.words`. Returns undefined if there is no text.
+ * Splits search text into words for `Selection.words`. Returns undefined if there is no text.
  * @throws ApiError with status 400 if the text contains no word
  */
 export const wordsIn = (search: string | undefined): readonly string[] | undefined => {
@@ -212,7 +214,7 @@ interface Grouping<T = any> extends Matching<T> {
 const INCLUSIVE: Partial<Readonly<Record<Operator, Operator>>> = { gt: 'gte', lt: 'lte' };
 
 /**
- * Returns the conditions that a plan's queries already guarantee. Query ranges include their bounds, so `gt` becomes
+ * Returns the conditions that the queries of a plan guarantee. Query ranges include their bounds, so `gt` becomes
  * `gte`.
  */
 const coveredBy = ({ rest, range }: ReadPlan, where: readonly Condition[]): readonly Condition[] =>
@@ -226,7 +228,7 @@ const coveredBy = ({ rest, range }: ReadPlan, where: readonly Condition[]): read
 async function* readMatching(context: DataContext, collection: Collection, given: Matching): Batches<Document> {
   const plan = planRead(collection, given.where);
   const { words, matches } = filtersOf(context, collection, plan, given);
-  // Some stores can count the documents. If there are too many, reject the request before any document is read.
+  // Some stores can count the documents. If there are too many, the request is rejected before any document is read.
   const covered = { where: coveredBy(plan, given.where), by: [], limit: 1, ...(words && { words }) };
   const counted = await context.snapshot.totals(collection, covered);
   if (counted && counted[0]!.count > MOST_READ) throw new ApiError(tooManyRows);
@@ -254,7 +256,7 @@ const readTotals = async (context: DataContext, collection: Collection, { by = [
 };
 
 /**
- * Selects a page in an order that the collection does not declare, by reading and sorting all matching documents.
+ * Selects a page in an order that the collection does not declare. Reads and sorts all matching documents.
  * @throws ApiError `too_many_rows` if more than 50,000 documents would have to be read
  */
 export const selectSorted = async <T extends object>(

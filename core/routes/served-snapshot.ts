@@ -1,4 +1,4 @@
-/** The snapshot that requests are served from, with its cached representations. */
+/** Serves requests from one snapshot, and caches the responses. */
 import type { Collection } from '../contracts/dataset.js';
 import type { SnapshotReader } from '../contracts/plugin.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
@@ -40,10 +40,7 @@ class ServedSnapshot {
     this.#lists = { collections: options.collections, stallMs: options.answerMs, responses: this.responses };
   }
 
-  /**
-   * Returns the cached representation, or computes it once for all concurrent requests. Streamed lists are not read
-   * here.
-   */
+  /** Returns the cached response, or computes it once for all concurrent requests. Streamed lists are not read yet. */
   respond(request: DataRequest, pauses: Pauses): Promise<Representation | ListResponse> {
     const read = this.#timedRead(pauses);
     return this.#whileOpen(async () => {
@@ -56,8 +53,8 @@ class ServedSnapshot {
   }
 
   /**
-   * Returns a function that computes representations in the background, before they are requested. A computation fails
-   * if its reads take longer than `withinMs`.
+   * Returns a function that computes responses in the background, before they are requested. It fails if its reads take
+   * longer than `withinMs`.
    */
   warmer(pacing: BackgroundPacing, withinMs: number): (request: DataRequest) => Promise<unknown> {
     const read = timedReader(this.#snapshot, this.#collections, withinMs, pacing);
@@ -81,7 +78,7 @@ class ServedSnapshot {
     return this.responses.getOrCompute(request, () => this.#whileOpen(() => read(build)));
   }
 
-  /** Creates a list. The snapshot is not released before the list is. */
+  /** The snapshot is not released before the list is. */
   #list(request: DataRequest): ListResponse {
     this.#computing++;
     return new ListResponse(request, this.#snapshot, this.#lists, () => {
@@ -90,7 +87,7 @@ class ServedSnapshot {
     });
   }
 
-  /** Runs `work`. The snapshot is not released before `work` has ended. */
+  /** The snapshot is not released before `work` has ended. */
   async #whileOpen<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#retired && this.#computing === 0) {
       throw new StorageError('unavailable', `Snapshot ${this.version} has been released`);
@@ -113,24 +110,20 @@ interface CurrentSnapshotOptions {
   readonly adapter: StorageAdapter;
   readonly collections: ReadonlyMap<string, Collection>;
   readonly cacheBytes: number;
-  /** Timeout for all reads of one representation, in milliseconds. */
+  /** Applies to all reads for one response together, in milliseconds. */
   readonly answerMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/**
- * Maximum number of representations to compute before a new snapshot is served, and the time limit for computing them.
- */
+/** Before a new snapshot is served, up to this many responses are computed within this time. */
 const WARMED_ANSWERS = 1000;
 const WARMING_MS = 60_000;
 
-/**
- * Serves the adapter's current snapshot. Computes the most used representations of a new snapshot before serving it.
- */
+/** Serves the adapter's current snapshot. Before it switches to a new snapshot, it computes the most used responses. */
 export class CurrentSnapshot {
   readonly #options: CurrentSnapshotOptions;
-  /** Undefined while the store has no snapshot. Each request keeps using the snapshot with which it started. */
+  /** Undefined while the store has no snapshot. A request uses the same snapshot until it ends. */
   served: ServedSnapshot | undefined;
   #refreshing: Promise<void> | undefined;
   #again = false;
@@ -139,7 +132,7 @@ export class CurrentSnapshot {
     this.#options = options;
   }
 
-  /** Starts serving the adapter's newest snapshot. Never rejects. */
+  /** Switches to the adapter's newest snapshot. Never rejects. */
   refresh(): Promise<void> {
     if (this.#refreshing) {
       this.#again = true;
@@ -164,7 +157,7 @@ export class CurrentSnapshot {
       try {
         snapshot = adapter.snapshot();
       } catch (error) {
-        // The adapter has logged the cause of an unavailable snapshot.
+        // The adapter has already logged why the snapshot is unavailable.
         const isExpected = error instanceof StorageError && error.code === 'unavailable';
         logger.warn(isExpected ? { reason: error.message } : { err: error }, 'there is no snapshot to serve yet');
         continue;
@@ -193,12 +186,12 @@ export class CurrentSnapshot {
       try {
         await warm(request);
       } catch (error) {
-        // If the store is unavailable, serve the new snapshot without further warming.
+        // If the store is unavailable, the new snapshot is served without further warming.
         if (error instanceof StorageError) {
           logger.warn({ err: error }, 'warming the new snapshot was interrupted');
           return;
         }
-        // A document might be missing from the new snapshot. Requests for it will then get a 404.
+        // The new snapshot might not contain the requested document. The request will then get a 404.
         if (!(error instanceof ApiError))
           logger.warn({ err: error }, 'a response could not be built for the new snapshot');
       }

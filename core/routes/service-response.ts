@@ -1,4 +1,4 @@
-/** Responses of service routes, which depend on the running service instead of a snapshot. */
+/** Computes the responses of service routes, which depend on the running service and not on a snapshot. */
 import type { SharedCache } from '../contracts/cache.js';
 import type { ServiceRequest, ServiceRoute, ServiceState } from '../contracts/plugin.js';
 import type { Clock } from '../contracts/runtime.js';
@@ -23,7 +23,7 @@ const OWN_HEAD = linesOf({ 'Cache-Control': 'private, no-cache' });
 export const serviceResponses = ({ publicUrlOf, cache, clock, state }: ServiceDependencies) => {
   // Some handlers always return the same object, such as a document that is built only once.
   const known = new WeakMap<object, Representation>();
-  /** For each route, the ETag of its last response, and when the ETag last changed (for `Last-Modified`). */
+  /** For `Last-Modified`: the ETag of the last response of each route, and when it last changed. */
   const last = new WeakMap<ServiceRoute, { readonly etag: string; readonly since: Date }>();
 
   /** Returns a response for this caller only. */
@@ -44,8 +44,8 @@ export const serviceResponses = ({ publicUrlOf, cache, clock, state }: ServiceDe
     });
 
   /**
-   * Returns a response that all replicas and shared caches may reuse for `sharedSeconds`.
-   * @param pattern the route's path template, which is part of the cache key
+   * Returns a response that all replicas and shared caches can use for `sharedSeconds`.
+   * @param pattern the path template of the route, which is part of the cache key
    */
   const sharedResponse = async (pattern: string, route: ServiceRoute, input: object): Promise<Representation> => {
     const { sharedSeconds = 0 } = route;

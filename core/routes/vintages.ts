@@ -1,4 +1,4 @@
-/** Responds to requests with `as_of`, using the snapshot that was current on that day. */
+/** Responds to requests with `as_of`, from the snapshot that was current on that day. */
 import type { Collection } from '../contracts/dataset.js';
 import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
 import { timedReader } from '../data/checked-snapshot.js';
@@ -14,11 +14,11 @@ interface VintagesOptions {
   readonly adapter: StorageAdapter;
   readonly collections: ReadonlyMap<string, Collection>;
   /**
-   * Cache budget for the current snapshot, in bytes. Earlier snapshots share a separate budget of an eighth of this
+   * The budget of the cache for the current snapshot, in bytes. Earlier snapshots share an additional eighth of this
    * size.
    */
   readonly cacheBytes: number;
-  /** Timeout for all reads of one representation, in milliseconds. */
+  /** Applies to all reads for one response together, in milliseconds. */
   readonly answerMs: number;
 }
 
@@ -28,7 +28,7 @@ export interface Vintages {
   /**
    * Asks the store for the snapshot each time, so that publishing and pruning take effect immediately. Bodies are
    * cached.
-   * @param date a UTC day. The response is based on the snapshot that was current at the end of that day
+   * @param date a UTC day; the snapshot is the one that was current at the end of this day
    * @throws ApiError `snapshot_not_found` if there is no such snapshot, or if the store does not keep earlier ones
    */
   respond(date: string, request: DataRequest, pauses: Pauses): Promise<VintageResponse>;
@@ -52,7 +52,7 @@ export const createVintages = ({ adapter, collections, cacheBytes, answerMs }: V
         const normalized = await read((reader) => normalizedIn(request, reader));
         // Links in headers contain the requested date.
         const named = request.route.response.headers ? `${date} ` : '';
-        // The same version might have been current twice, with different publication times.
+        // The same version can be current more than once, with different publication times.
         const cacheKey = `${named}${snapshotVersion} ${publishedAt.getTime()} ${normalized.cacheKey}`;
         const cached = responses.get(cacheKey);
         if (cached) return { representation: cached, isCached: true, snapshotVersion };

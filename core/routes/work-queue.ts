@@ -1,22 +1,19 @@
 /**
- * Queues requests whose responses are not cached. Callers take turns, so that one caller's expensive requests do not
- * delay requests from other callers.
+ * Queues requests whose responses are not cached. Callers take turns, so that expensive requests of one caller do not
+ * delay other callers.
  */
 import type { Socket } from 'node:net';
 import { ApiError, type ErrorKind, errors, StorageError } from '../errors.js';
 import { longWork, type Pauses } from '../util/event-loop.js';
 
-/**
- * Maximum number of requests per caller that are computed at the same time. With two, one can compute while the other
- * waits for a store.
- */
+/** With two requests per caller, one can compute while the other waits for a store. */
 const RUNNING_PER_CALLER = 2;
-/** Maximum number of requests that are computed at the same time. Limits the memory for unfinished responses. */
+/** Limits the memory for unfinished responses. */
 const RUNNING = 16;
-/** Maximum share of the queue for one caller. Further requests from that caller are rejected with 503. */
+/** A caller can fill at most this share of the queue. Its further requests are rejected with 503. */
 const SHARE_OF_CALLER = 0.5;
 
-/** Logged and counted if the client closed the connection, as in nginx. No client receives it. */
+/** Logged and counted if the client has closed the connection, as nginx does. No client receives it. */
 const CLIENT_CLOSED: ErrorKind = {
   code: 'client_closed_request',
   status: 499,
@@ -42,17 +39,17 @@ export class WorkQueue {
   rejected = 0;
   readonly #maxWaiting: number;
   readonly #maxRunning: number;
-  /** Callers with running or waiting requests. The next turn goes to the first one that can start a request. */
+  /** Callers with running or waiting requests. The next turn goes to the first caller that can start a request. */
   readonly #callers = new Map<string, CallerQueue>();
-  /** Connections that have a listener. A connection has only one, because clients can pipeline many requests. */
+  /** A connection gets only one listener, although clients can pipeline many requests. */
   readonly #watched = new WeakSet<Socket>();
   #running = 0;
   #waiting = 0;
   #outOfTurn = 0;
 
   /**
-   * @param maxWaiting maximum number of waiting requests from all callers. Default: unlimited
-   * @param maxRunning maximum number of running requests from all callers. Default: 16
+   * @param maxWaiting maximum number of waiting requests of all callers. Default: unlimited
+   * @param maxRunning maximum number of running requests of all callers. Default: 16
    */
   constructor(maxWaiting = Number.POSITIVE_INFINITY, maxRunning = RUNNING) {
     this.#maxWaiting = maxWaiting;
@@ -69,8 +66,8 @@ export class WorkQueue {
    * @param work must await `pauses` from time to time, so that cached responses can be sent in between
    * @param connection if it closes before the caller's turn, `work` does not run
    * @throws ApiError `service_unavailable` if too many requests are waiting
-   * @throws StorageError `unavailable` if another request from the same caller fails with this error before the
-   *   caller's turn
+   * @throws StorageError `unavailable` if another request of the same caller fails with this error before the caller's
+   * turn
    */
   async run<Result>(caller: string, work: (pauses: Pauses) => Promise<Result>, connection?: Socket): Promise<Result> {
     if (connection?.destroyed) throw new ApiError(CLIENT_CLOSED);
@@ -82,7 +79,8 @@ export class WorkQueue {
       await pauses.pause();
       return await work(pauses);
     } catch (error) {
-      // The caller's other requests wait for the same store. If they ran one after another, each would time out.
+      // The other requests of the caller wait for the same store. If they ran one after another, each of them would
+      // time out.
       if (error instanceof StorageError && error.code === 'unavailable') this.#remove(queue, [...queue.waiting], error);
       throw error;
     } finally {
@@ -192,7 +190,7 @@ export class WorkQueue {
     this.#forgetIdle(queue);
     for (const [name, next] of this.#callers) {
       if (next.waiting.length === 0 || !this.#canStart(next)) continue;
-      // Moves the caller to the end of the map, behind all other callers.
+      // Moves the caller behind all other callers.
       this.#callers.delete(name);
       this.#callers.set(name, next);
       next.waiting.shift()!.start();
@@ -201,7 +199,7 @@ export class WorkQueue {
   }
 }
 
-/** Maximum number of lists that are read or sent at the same time. */
+/** At most this many lists are read or sent at the same time. */
 const MOST_LISTS = 64;
 
 export class WorkQueues {
