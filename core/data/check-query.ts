@@ -26,7 +26,7 @@ const checkValue = (collection: Collection, field: string, value: unknown): Scal
   throw invalid(collection, `the value of "${field}" must be of type ${type}, not ${got}`);
 };
 
-/** @throws StorageError with the code `invalid_query` unless the key has one value of the right type per key field */
+/** A key must have one value of the right type per key field. @throws StorageError with the code `invalid_query` */
 export const checkKey = (collection: Collection, key: readonly Scalar[]): void => {
   if (key.length !== collection.key.length) {
     throw invalid(collection, `a key has ${counted(collection.key.length, 'value')}, for ${list(collection.key)}`);
@@ -76,8 +76,8 @@ const checkAfter = (collection: Collection, free: readonly string[], after: unkn
 };
 
 /**
- * Validates a query and completes it for an adapter. `order` defaults to the key, the fields of `equal` are sorted as
- * in `order`, and empty parts are dropped.
+ * Validates a query and completes it for an adapter. The default of `order` is the key. The fields of `equal` are
+ * sorted as in `order`, and empty parts are dropped.
  * @throws StorageError with the code `invalid_query` if the query uses anything that the collection does not declare
  */
 export const checkQuery = (collection: Collection, query: Partial<Query>): Query => {

@@ -1,4 +1,4 @@
-/** The snapshot reader for handlers. It validates every query, and all reads for one response share a timeout. */
+/** Gives handlers access to a snapshot. Every query is validated, and all reads for one response share a timeout. */
 
 import { setMaxListeners } from 'node:events';
 import type { Collection } from '../contracts/dataset.js';
@@ -24,7 +24,7 @@ interface TimeLimit {
 }
 
 export interface CheckedReader extends SnapshotReader {
-  /** Replaces the timeout: from now on, only this signal aborts reads. */
+  /** From now on, only this signal aborts reads. It replaces the timeout. */
   readUntil(signal: AbortSignal): void;
 }
 
@@ -60,7 +60,7 @@ async function* asLazyRows(batches: AsyncIterable<JsonRows>) {
   for await (const rows of batches) yield lazyRows(rows);
 }
 
-/** Defined at the top level for the reason given at `eachBatch` in `indexed-snapshot.ts`. */
+/** Defined at the top level for the same reason as `eachBatch` in `indexed-snapshot.ts`. */
 async function* stream<T extends object>(reads: Reads, target: Collection<T>, query: QueryOf<T> = {}) {
   const collection = declared(reads, target);
   const checked = checkQuery(collection, query as Partial<Query>);
@@ -80,8 +80,8 @@ async function* stream<T extends object>(reads: Reads, target: Collection<T>, qu
 }
 
 /**
- * Runs a read that might have to wait for other reads. Time spent waiting does not count towards the timeout, which
- * restarts when the wait is over.
+ * Runs a read that might have to wait for other reads. While it waits, the timeout is paused. It starts again when the
+ * wait is over.
  * @throws ApiError `service_unavailable` if the read exceeds the timeout
  */
 const withWaits = async <Result>(
@@ -140,7 +140,7 @@ const searchesFor = ({ snapshot }: Reads, { search }: Collection): boolean =>
 
 /**
  * Returns a typed reader for a snapshot. Its methods reject only with a `StorageError`: `invalid_query` if the query
- * uses anything that the collection does not declare, and `unavailable` for any unexpected error from the adapter.
+ * uses anything that the collection does not declare, and `unavailable` for unexpected errors of the adapter.
  * @param collections the declared collections; reads of any other collection reject with `unknown_collection`
  * @param signal aborts all reads
  * @param pauses awaited after each batch, so that other requests can run
@@ -172,9 +172,9 @@ const readerOf = (reads: Reads): CheckedReader => {
 export type TimedRead = <Result>(work: (reader: CheckedReader) => Promise<Result>) => Promise<Result>;
 
 /**
- * Returns a reader whose reads must all complete within `ms` milliseconds from now. Adapters have a timeout per
- * operation, but one response can need many operations, whose durations add up if the store is slow. Reads after the
- * deadline reject with `unavailable`.
+ * Returns a reader whose reads must all complete within `ms` milliseconds. Adapters apply a timeout to each operation,
+ * but a response can need many operations, whose durations add up if the store is slow. Later reads reject with
+ * `unavailable`.
  * @param pauses awaited after each batch, so that other requests can run
  */
 export const timedReader = (
@@ -186,7 +186,7 @@ export const timedReader = (
 
 const timeoutAfter = (ms: number): AbortSignal => {
   const signal = AbortSignal.timeout(ms);
-  // Each read adds a listener, so disable the warning for too many listeners.
+  // Each read adds a listener. 0 disables the warning about too many listeners.
   setMaxListeners(0, signal);
   return signal;
 };
@@ -211,7 +211,7 @@ const readUntil = (signal: AbortSignal, { snapshot, collections, ms, pauses }: T
   };
 };
 
-/** Readers created within this fraction of the timeout share a timer. */
+/** Readers that are created within this fraction of the timeout share a timer. */
 const SHARED = 1 / 8;
 
 /**

@@ -1,4 +1,6 @@
-/** Filter conditions such as `price[gte]=6`, and plans for reading the matching documents in a declared order. */
+/**
+ * Evaluates filter conditions such as `price[gte]=6`, and plans how to read the matching documents in a declared order.
+ */
 import type { Collection, Document } from '../contracts/dataset.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Condition, Operator, Query, Scalar } from '../contracts/storage.js';
@@ -6,11 +8,12 @@ import { compareScalars } from './scalars.js';
 
 const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'number', 'boolean']);
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-/** In collections with more columns than this, only key and order columns have filters. */
+/** If a collection has more columns than this, only its key and order columns have filters. */
 const MOST_COLUMNS = 200;
 
 /**
- * Returns a column's schema without null, or undefined if the column has several types or contains lists or objects.
+ * Returns the schema of a column without null, or undefined if the column has several types or contains lists or
+ * objects.
  */
 const valueSchema = (column: JsonSchema): JsonSchema | undefined => {
   const { title, description, default: _, example, examples, ...schema } = column;
@@ -20,7 +23,7 @@ const valueSchema = (column: JsonSchema): JsonSchema | undefined => {
   return { ...schema, type, ...(Array.isArray(values) && { enum: values.filter((value) => value !== null) }) };
 };
 
-/** Returns the columns that requests can filter by, with their schemas, for use as a route's `filters`. */
+/** Returns the columns by which requests can filter, and their schemas. For the `filters` of a route. */
 export const filterColumns = ({ schema, key, orders = [] }: Collection): Readonly<Record<string, JsonSchema>> => {
   const properties = Object.entries(schema['properties'] as Readonly<Record<string, JsonSchema>>);
   const ordered: readonly string[] = [key, ...orders].flat();
@@ -40,7 +43,7 @@ export const textFields = ({ schema }: Pick<Collection, 'schema'>): readonly str
     return value?.['type'] === 'string' && value['format'] === undefined ? [name] : [];
   });
 
-/** Returns a schema for the values that each operator accepts. @param value schema of the column's values */
+/** Returns a schema for the values of each operator. @param value schema of the column's values */
 export const operatorSchemas = (value: JsonSchema): Partial<Readonly<Record<Operator, JsonSchema>>> => {
   // Bounds and items of `in` need not be valid values of the column. For example, `day[gte]=2024` is allowed for dates.
   const limit = { type: value['type'] };
@@ -75,7 +78,7 @@ export const conditionsOf = <Field extends string = string>(
     return filter ? [{ ...filter, value } as Condition<Field>] : [];
   });
 
-/** Returns a function that tests a value. Missing values are passed as null. */
+/** Returns a function that tests a value. Missing values must be passed as null. */
 const testOf = ({ operator, value }: Condition): ((found: unknown) => boolean) => {
   const compared = (isFit: (order: number) => boolean) => (found: unknown) =>
     found !== null && isFit(compareScalars(found as Scalar, value as Scalar));
@@ -98,16 +101,16 @@ export const matcherOf = (conditions: readonly Condition[]): ((document: Documen
 export interface ReadPlan {
   readonly order: readonly string[];
   readonly equal: Readonly<Record<string, Scalar>>;
-  /** Values for the next field, ascending and without duplicates. Each value needs a separate query. */
+  /** Values of the next field, in ascending order and without duplicates. Each value needs a separate query. */
   readonly values?: readonly Scalar[];
   readonly range?: NonNullable<Query['range']>;
-  /** Conditions that the queries do not cover. The caller must test them. */
+  /** The queries do not cover these conditions, so the caller must test them. */
   readonly rest: readonly Condition[];
 }
 
 const LIMITS: readonly Operator[] = ['gt', 'gte', 'lt', 'lte'];
 
-/** Returns the narrowest range that contains all matching values. It includes the bounds of `gt` and `lt`. */
+/** Returns the narrowest range that contains all matching values. Its bounds are inclusive, even for `gt` and `lt`. */
 const rangeOf = (field: string, limits: readonly Condition[]): NonNullable<Query['range']> => {
   const valuesOf = (...operators: readonly Operator[]) =>
     limits
@@ -118,7 +121,7 @@ const rangeOf = (field: string, limits: readonly Condition[]): NonNullable<Query
   return { field, ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
 };
 
-/** Returns the plan for one order, with a rank. A higher rank means that fewer documents are read. */
+/** Returns a plan for one order. A plan with a higher rank reads fewer documents. */
 export const planIn = (order: readonly string[], where: readonly Condition[]): { plan: ReadPlan; rank: number } => {
   const of = (field: string | undefined, ...operators: readonly Operator[]) =>
     where.filter((condition) => condition.field === field && operators.includes(condition.operator));
@@ -141,10 +144,7 @@ export const planIn = (order: readonly string[], where: readonly Condition[]): {
   return { plan, rank: 4 * leading.length + (list ? 2 : 0) + (isNext ? 1 : 0) };
 };
 
-/**
- * Plans how to read the documents that meet all conditions.
- * @param order one of the collection's orders; default: the one that reads the fewest documents
- */
+/** @param order one of the collection's orders. Default: the order that reads the fewest documents */
 export const planRead = (
   { key, orders = [] }: Pick<Collection, 'key' | 'orders'>,
   where: readonly Condition[],

@@ -5,7 +5,7 @@ import { nearest } from '../validation/nearest.js';
 import { formatPath, type Path, pointerPath } from '../validation/path.js';
 
 export interface DataError {
-  /** The file, relative to the dataset directory, or the collection name if the rows do not come from files. */
+  /** The file, relative to the dataset directory, or the name of the collection if the rows do not come from files. */
   readonly file: string;
   /** The line number, starting at 1. Null if the error concerns the whole file. */
   readonly row: number | null;
@@ -15,11 +15,11 @@ export interface DataError {
   readonly rule: string;
 }
 
-/** Formats an error as `hpi.ndjson:12: value: must be a number`. */
+/** Returns text such as `hpi.ndjson:12: value: must be a number`. */
 export const formatDataError = ({ file, row, field, rule }: DataError): string =>
   [row === null ? file : `${file}:${row}`, ...(field === null ? [] : [field]), rule].join(': ');
 
-/** Checks stop after this many errors. A file with more is probably the wrong kind of file. */
+/** Checks stop after this many errors. A file with more of them is probably the wrong kind of file. */
 const MAX_COUNTED = 1000;
 
 /** Keeps the first `most` errors, and counts up to MAX_COUNTED. */
@@ -41,7 +41,7 @@ export class ErrorList {
     if (this.kept.length < this.most) this.kept.push(error);
   }
 
-  /** Returns one line per kept error. If there are more errors, a final line says how many. */
+  /** Returns one line per kept error. If there are more errors, the last line says how many. */
   lines(): string[] {
     const more = this.total - this.kept.length;
     return [
@@ -54,7 +54,7 @@ export class ErrorList {
 
 const MAX_SHOWN = 60;
 const MAX_DESCRIBED = 100;
-/** Beyond this many names, finding the closest one would take too long, so no suggestion is made. */
+/** Finding the closest of more names would take too long, so there is no suggestion. */
 const MAX_SUGGESTIONS = 1000;
 
 const show = (value: unknown): string => {

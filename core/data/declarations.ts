@@ -31,7 +31,7 @@ export const hasDeclarations = (directory: string): boolean =>
   existsSync(directory) && readdirSync(directory).some((name) => name.endsWith(DECLARATION));
 
 /**
- * Returns all collection declarations in a directory, sorted by file name.
+ * Returns all declarations in a directory, sorted by file name.
  * @throws OperatorError if there are none, or if one is invalid
  */
 export const readDeclarations = (directory: string): Collection[] => {

@@ -6,7 +6,7 @@ async function* rowsOf(batches: AsyncIterable<readonly Document[]>): AsyncGenera
   for await (const batch of batches) yield* batch;
 }
 
-/** Compares rows as JSON, because a store can turn -0 into 0 or return the fields in a different order. */
+/** Rows are compared as JSON, because a store can turn -0 into 0 or return the fields in a different order. */
 const isSameRow = (a: Document, b: Document): boolean => {
   const [textA, textB] = [JSON.stringify(a), JSON.stringify(b)];
   return textA === textB || isDeepStrictEqual(JSON.parse(textA), JSON.parse(textB));
@@ -29,8 +29,8 @@ const haveSameRows = async (
 };
 
 /**
- * Returns the name of the first collection whose rows differ between a dataset and a snapshot, or undefined if all rows
- * are equal. Rejects if rows cannot be read.
+ * Returns the name of the first collection whose rows in the dataset and the snapshot differ, or undefined if all rows
+ * are equal.
  */
 export const differingCollection = async (
   dataset: Pick<Dataset, 'read'>,

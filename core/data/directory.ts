@@ -1,4 +1,4 @@
-/** A dataset directory: a manifest and the NDJSON files that it lists. */
+/** Reads a dataset directory, which contains a manifest and the NDJSON files that it lists. */
 import { join } from 'node:path';
 import type { Collection, Document, Manifest } from '../contracts/dataset.js';
 import type { Dataset } from '../contracts/storage.js';
@@ -8,7 +8,7 @@ import { type CollectionFile, type DirectoryManifest, descriptionOf, readManifes
 import { type Rows, readRows } from './ndjson.js';
 
 export class DirectoryDataset implements Dataset {
-  /** The SHA-256 of each file that has been read to the end, by collection. */
+  /** The SHA-256 of each file that has been read completely, by collection. */
   readonly digests = new Map<string, string>();
   #validFor: ReadonlyMap<string, Collection> = new Map();
 
@@ -28,14 +28,17 @@ export class DirectoryDataset implements Dataset {
     this.#validFor = collections;
   }
 
-  /** Whether the rows were checked against these declarations. `rows` reports files that have changed since. */
+  /**
+   * Returns true if the rows were already checked against these declarations. `rows` reports files that have changed
+   * since then.
+   */
   isValidFor(collections: ReadonlyMap<string, Collection>): boolean {
     return [...collections].every(([name, collection]) => this.#validFor.get(name) === collection);
   }
 
   /**
    * Yields every row of a collection, or nothing if the manifest does not list it. Unreadable rows are reported and
-   * become undefined. A file that has changed since an earlier read is also reported.
+   * become undefined. Files that have changed since an earlier read are also reported.
    */
   async *rows(collection: string, onError: (error: DataError) => void): AsyncGenerator<Rows> {
     const described = this.fileOf(collection);
@@ -69,7 +72,7 @@ export interface OpenedDirectory {
 }
 
 /**
- * Reads a directory's manifest, but not the files that it lists.
+ * Reads the manifest of a directory, but not the files that it lists.
  * @throws StorageError with the code `invalid_dataset` that lists every error in the manifest
  */
 export const openDirectory = async (path: string): Promise<OpenedDirectory> => {

@@ -1,4 +1,4 @@
-/** An in-memory collection. Documents are stored in key order, and binary search works in every declared order. */
+/** Keeps the documents of a collection in memory, in key order, and searches them in every declared order. */
 import type { Collection, Document } from '../contracts/dataset.js';
 import type { Group, JsonRows, Query, Scalar, TotalsQuery } from '../contracts/storage.js';
 import { planIn, type ReadPlan } from './conditions.js';
@@ -13,10 +13,10 @@ interface Span {
   readonly end: number;
 }
 
-/** The number of documents per batch. Reading a batch takes 0.1 to 0.2 ms. */
+/** Reading this many documents takes 0.1 to 0.2 ms. */
 const BATCH = 100;
 
-/** Splits a span into batches. If `descending`, the last batch comes first. */
+/** If `descending`, the last batch comes first. */
 function* inBatches({ start, end }: Span, descending = false): Generator<Span> {
   for (let done = 0; done < end - start; done += BATCH) {
     if (descending) yield { start: Math.max(start, end - done - BATCH), end: end - done };
@@ -34,9 +34,9 @@ interface After {
   readonly descending: boolean;
 }
 
-/** The documents that match a query. If `filter` is set, the caller must apply it first, and then the query's limit. */
+/** The documents that match a query. If `filter` is set, the caller must apply it before the limit of the query. */
 interface Selection {
-  /** Undefined for key order, where indexes are positions. */
+  /** Undefined for key order, in which indexes are positions. */
   readonly positions: Uint32Array | undefined;
   readonly span: Span;
   readonly filter?: NonNullable<Query['range']>;
@@ -46,7 +46,7 @@ export class IndexedCollection {
   readonly #key: readonly string[];
   readonly #orders: readonly (readonly string[])[];
   readonly #documents = new PackedDocuments();
-  /** Locates the fields to sort by. Their values are kept in `#columns` until `sort` has run. */
+  /** Finds the fields to sort by. Their values are kept in `#columns` until `sort` has run. */
   readonly #sorted: JsonFields;
   #columns: ReadonlyMap<string, ValueColumn>;
   /** Key order needs no positions. */
@@ -88,8 +88,8 @@ export class IndexedCollection {
   }
 
   /**
-   * Sorts the documents by each order. Call this after adding the last document.
-   * @param pause awaited between steps of less than a millisecond each
+   * Sorts the documents by each order. Must be called after the last document was added.
+   * @param pause awaited after steps of less than a millisecond
    */
   async sort(pause?: () => Promise<unknown>): Promise<void> {
     const sorter = new PositionSorter(this.#orders.length > 0 ? this.length : 0);
@@ -110,24 +110,24 @@ export class IndexedCollection {
     return isFound ? this.#documents.read([at])[0] : undefined;
   }
 
-  /** Returns all matching documents. The query must have been returned by `checkQuery`. */
+  /** @param query as returned by `checkQuery` */
   find(query: Query): readonly Document[] {
     return [...this.batches(query)].flat();
   }
 
-  /** Like `find`, but in batches that are parsed on demand. */
+  /** Yields the documents in batches, which are parsed when they are read. */
   *batches(query: Query): Generator<readonly Document[]> {
     for (const positions of this.#matching(query)) yield this.#documents.read(positions);
   }
 
-  /** Like `batches`, but returns JSON text. */
+  /** Yields the documents as JSON text. */
   *json(query: Query): Generator<JsonRows> {
     for (const positions of this.#matching(query)) yield this.#documents.json(positions);
   }
 
   /**
-   * Computes the totals that a sort order provides without reading every document: the number of matching documents,
-   * overall or for each value of the first field that has no `eq` condition. Returns undefined for all other totals.
+   * Computes totals that a sort order provides without reading every document: the number of matching documents, in
+   * total or for each value of the first field without an `eq` condition. Returns undefined for all other totals.
    */
   totals({ where, words, by, of }: TotalsQuery): Iterable<Group> | undefined {
     const [field, ...others] = by;
@@ -177,8 +177,8 @@ export class IndexedCollection {
     const free = order.slice(fixed.length);
     const values = fixed.map((field) => equal[field] as Scalar);
     const equals = this.#within(positions, this.#all, fixed, { from: values, to: values });
-    // Within `equals`, documents are sorted by the first field that `equal` does not fix. A range on that field narrows
-    // the span. A range on a later field must be tested for each document.
+    // Within `equals`, documents are sorted by the first field that `equal` does not contain. A range of that field
+    // narrows the span. A range of a later field must be tested for each document.
     const ordered = range !== undefined && range.field === free[0];
     const matching = ordered
       ? this.#within(positions, equals, [range.field], {
@@ -212,14 +212,14 @@ export class IndexedCollection {
     const fields = this.#fieldsOf(names);
     const start = from ? this.#first(positions, span, fields, from) : span.start;
     if (!to) return { start, end: span.end };
-    // The end is usually near the start, so doubling steps find it faster than a binary search of the rest of the span.
+    // The end is usually near the start, so doubling steps find it faster than a binary search.
     let step = 1;
     while (start + step <= span.end && this.#compare(positions, start + step - 1, fields, to) <= 0) step *= 2;
     const rest = { start: start + (step >> 1), end: Math.min(span.end, start + step) };
     return { start, end: this.#first(positions, rest, fields, to, 1) };
   }
 
-  /** Narrows a span to the documents that come after these values in the direction of the query. */
+  /** Narrows a span to the documents after these values, in the direction of the query. */
   #after(positions: Uint32Array | undefined, span: Span, names: readonly string[], { after, descending }: After): Span {
     const fields = this.#fieldsOf(names);
     return descending

@@ -11,8 +11,8 @@ export interface IndexedDataset {
 }
 
 /**
- * Defined at the top level rather than in each snapshot, because generators from different function objects have
- * different hidden classes. V8 would have to recompile the code that consumes them for each new version of the dataset.
+ * Generators from different function objects have different hidden classes. If each snapshot defined this function, V8
+ * would have to recompile the code that uses it for each new version of the dataset.
  */
 async function* eachBatch<Batch>(
   readable: () => IndexedCollection,
@@ -48,7 +48,7 @@ const totalsIn = async (
   return found;
 };
 
-/** @param assertOpen throws a `StorageError` with the code `closed` once the adapter is closed */
+/** @param assertOpen throws a `StorageError` with the code `closed` if the adapter is closed */
 export const indexedSnapshot = (
   { manifest, publishedAt, collections }: IndexedDataset,
   assertOpen: () => void,

@@ -1,4 +1,4 @@
-/** Finds scalar fields in a document's JSON text without parsing it. */
+/** Finds scalar fields in JSON text without parsing it. */
 import type { Document } from '../contracts/dataset.js';
 import type { Scalar } from '../contracts/storage.js';
 import { compareScalars } from './scalars.js';
@@ -54,22 +54,22 @@ const isEqual = (json: Buffer, at: number, name: Buffer): boolean => {
 interface Member {
   /** Includes the quotes. */
   readonly name: Buffer;
-  /** The index of the field with this name, or -1 if this name is not searched for. */
+  /** The index of the field with this name, or -1 if the field is not searched for. */
   readonly field: number;
 }
 
 /**
- * Finds the values of certain fields in a series of documents. Documents of one collection usually have the same
- * members in the same order, so each name is first compared with the name at the same index in the previous document.
+ * Finds the values of certain fields in many documents. Documents of one collection usually have the same members in
+ * the same order, so each name is first compared with the name at the same index in the previous document.
  */
 export class JsonFields {
-  /** Offsets in the most recently searched document. */
+  /** Offsets in the document that was searched last. */
   readonly starts: number[];
   readonly ends: number[];
   readonly #fields: readonly string[];
   readonly #members: Member[] = [];
 
-  /** @param fields fields that every document has, with scalar values */
+  /** @param fields every document must have these fields, with scalar values */
   constructor(fields: readonly string[]) {
     this.#fields = fields;
     this.starts = fields.map(() => 0);
@@ -94,7 +94,7 @@ export class JsonFields {
     }
   }
 
-  /** Compares a document's fields with values. The result is negative, 0 or positive, as for `Array.sort`. */
+  /** Compares the fields of a document with values. The result is negative, 0 or positive, as for `Array.sort`. */
   compare(json: Buffer, start: number, values: readonly Scalar[]): number {
     this.find(json, start);
     for (let i = 0; i < values.length; i++) {

@@ -1,4 +1,4 @@
-/** Lists of rows that stay JSON text until a row is accessed, so that responses can send them exactly as stored. */
+/** Lists of rows that remain JSON text until a row is accessed, so that responses can send them exactly as stored. */
 import type { Document } from '../contracts/dataset.js';
 import type { JsonRows } from '../contracts/storage.js';
 
@@ -18,9 +18,9 @@ class ParsedWhenRead implements ProxyHandler<Document[]> {
     if (property === TEXT) return this.#text;
     if (property === 'length' && this.#text) return countOf(this.#text);
     if (isIndex(property)) return Reflect.get(this.read(rows), property);
-    // Reading `then` (as `await` does) or `Symbol.asyncIterator` must not parse the rows.
+    // `await` reads the property `then`, which must not parse the rows.
     const value: unknown = Reflect.get(rows, property);
-    // Bind methods to the parsed array, so that they do not go through this handler for each row.
+    // Methods are bound to the parsed array, so that they do not call this handler for each row.
     return typeof value === 'function' && property !== 'constructor' ? value.bind(this.read(rows)) : value;
   }
 
@@ -58,11 +58,11 @@ const countOf = (text: readonly JsonRows[]): number => text.reduce((count, { end
 export const lazyRows = (...text: readonly JsonRows[]): readonly Document[] =>
   new Proxy<Document[]>([], new ParsedWhenRead(text));
 
-/** Returns the text of a list that was created by `lazyRows` and has not been parsed yet, otherwise undefined. */
+/** Returns the text of a list that `lazyRows` has created, or undefined if the list has already been parsed. */
 export const textOf = (rows: readonly object[]): readonly JsonRows[] | undefined =>
   (rows as { readonly [TEXT]?: readonly JsonRows[] })[TEXT];
 
-/** Joins lists of rows. The result stays text if none of the lists has been parsed. */
+/** The result remains text if no list has been parsed. */
 export const joinRows = <T extends object>(lists: readonly (readonly T[])[]): T[] => {
   const texts = lists.map(textOf);
   return texts.every((text) => text !== undefined)
@@ -70,17 +70,17 @@ export const joinRows = <T extends object>(lists: readonly (readonly T[])[]): T[
     : lists.flatMap((list) => [...list]);
 };
 
-/** Yields rows in batches: one per part of the text, or slices of `size` rows if the list has been parsed. */
+/** Yields one batch per part of the text. A list that has been parsed is split into batches of `size` rows. */
 export function* inBatches<T extends object>(rows: readonly T[], size: number): Generator<readonly T[]> {
   const text = textOf(rows);
   if (text) for (const part of text) yield lazyRows(part) as readonly T[];
   else for (let start = 0; start < rows.length; start += size) yield rows.slice(start, start + size);
 }
 
-/** Longer lists are parsed batch by batch, because parsing them all at once would block the event loop for too long. */
+/** Parsing a longer list at once would block the event loop for too long, so it is parsed batch by batch. */
 const MOST_LAZY = 1000;
 
-/** Collects the rows of all batches. Up to `MOST_LAZY` unparsed rows stay text. */
+/** Collects the rows of all batches. Up to `MOST_LAZY` rows remain text. */
 export const collectRows = async <T extends object>(batches: AsyncIterable<readonly T[]>): Promise<T[]> => {
   const lists: (readonly T[])[] = [];
   let count = 0;
@@ -107,7 +107,7 @@ export const firstRows = <T extends object>(rows: readonly T[], count: number): 
   return lazyRows(...kept) as readonly T[];
 };
 
-/** Returns the last row of a non-empty list. Parses only this row. */
+/** Parses only the last row. The list must not be empty. */
 export const lastRow = <T extends object>(rows: readonly T[]): T => {
   const last = textOf(rows)?.findLast(({ ends }) => ends.length > 0);
   if (!last) return rows.at(-1)!;

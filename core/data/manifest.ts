@@ -1,4 +1,4 @@
-/** The manifest of a dataset directory describes the dataset and lists the file of each collection. */
+/** Reads the manifest of a dataset directory, which describes the dataset and lists the file of each collection. */
 
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
@@ -16,10 +16,10 @@ import { type DataError, formatDataError, schemaErrors } from './data-errors.js'
 export const MANIFEST_FILE = 'manifest.json';
 const FORMAT = 1;
 
-/** A collection's file: one JSON document per line (NDJSON, UTF-8), in key order. */
+/** An NDJSON file: one JSON document per line, in UTF-8 and in key order. */
 export interface CollectionFile {
   readonly file: string;
-  /** If present, the number of rows and the digest are verified. Commands that write datasets include both. */
+  /** If `rows` and `sha256` are present, they are verified. Commands that write datasets include both. */
   readonly rows?: number;
   readonly sha256?: string;
 }
@@ -93,7 +93,7 @@ export const manifestSchema = {
 
 const isManifest = compileSchema<DirectoryManifest>(manifestSchema);
 
-/** Limits on the size of a manifest, so that reading it does not block the event loop for long. */
+/** A larger manifest would block the event loop for too long. */
 const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_NAMES = 100_000;
 
@@ -129,7 +129,7 @@ const parseManifest = (bytes: Buffer): DirectoryManifest | DataError[] => {
 
 /**
  * @throws StorageError with the code `invalid_dataset` that lists every error, or `unavailable` after a temporary read
- *   error
+ * error
  */
 export const readManifest = async (directory: string): Promise<DirectoryManifest> => {
   const file = join(directory, MANIFEST_FILE);
@@ -145,13 +145,16 @@ export const readManifest = async (directory: string): Promise<DirectoryManifest
   );
 };
 
-/** Whether `readManifest` rejected because the file is not a valid manifest. Replacing such a file loses nothing. */
+/** True if `readManifest` rejected because the manifest is invalid. Replacing it loses nothing. */
 export const isDamagedManifest = (error: unknown): boolean =>
   error instanceof StorageError && error.code === 'invalid_dataset' && error.cause === undefined;
 
 export type Description = Omit<Manifest, 'version'> & { readonly version?: string | undefined };
 
-/** Returns a version such as `2025-12-31-1f0c2a9b7d3e`: the vintage, and a hash of the sources and all file digests. */
+/**
+ * Returns a version such as `2025-12-31-1f0c2a9b7d3e`. It consists of the vintage and a hash of the sources and of all
+ * file digests.
+ */
 export const contentVersion = async (
   directory: string,
   { vintage, sources }: Description,

@@ -1,4 +1,4 @@
-/** Reads NDJSON files. Each line must be valid JSON on its own. */
+/** Reads NDJSON files, in which each line is a JSON document. */
 import { isAscii, isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
@@ -9,9 +9,9 @@ import { fileErrorMayPass, fileErrorReason } from '../util/error-reason.js';
 import { openRegular } from '../util/read-file.js';
 import { countNames, findJsonError, isJsonObject, type JsonSize, MAX_DEPTH, measureJson } from '../validation/json.js';
 
-/** Bytes per read. Hashing them takes less than half a millisecond. */
+/** Hashing this many bytes takes less than half a millisecond. */
 const CHUNK_BYTES = 128 * 1024;
-/** Bytes per batch. A batch is parsed without a pause, in 0.1 to 0.2 ms. */
+/** A batch is parsed without a pause, which takes 0.1 to 0.2 ms. */
 const BATCH_BYTES = 8 * 1024;
 const NEWLINE = 0x0a;
 const SPACE = 0x20;
@@ -20,7 +20,7 @@ const OPENING = 0x5b;
 const CLOSING = 0x5d;
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Limits on the size of a line, so that parsing it does not block the event loop for long. */
+/** Parsing a longer line would block the event loop for too long. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 export const MAX_NAMES = 20_000;
 const MAX_VALUES = 100_000;
@@ -31,8 +31,8 @@ export interface Rows {
   readonly firstRow: number;
   readonly count: number;
   /**
-   * The parsed rows. Unreadable rows are undefined, and their errors are reported. Rows from a file are parsed when
-   * this property is first accessed, which must be before the next batch is requested.
+   * The parsed rows. An unreadable row is undefined, and its error is reported. The rows of a file are parsed when this
+   * property is read, which must be before the next batch is requested.
    */
   readonly documents: readonly (Document | undefined)[];
   /** The lines of the file before any checks. The buffer is overwritten when the next batch is requested. */
@@ -40,8 +40,8 @@ export interface Rows {
 }
 
 /**
- * One spare byte, followed by complete lines. Replacing the line ends with commas, and the first and last byte with
- * brackets, turns the bytes into a JSON array in place.
+ * Complete lines, after one spare byte. Replacing the line ends with commas, and the first and last byte with brackets,
+ * turns the bytes into a JSON array.
  */
 interface JsonLines {
   readonly bytes: Buffer;
@@ -54,13 +54,13 @@ interface ReadRowsOptions {
   /** Called for each line that is not a JSON object. The row is null for errors that concern the whole file. */
   readonly onError: OnError;
   readonly expected?: { readonly rows?: number; readonly sha256?: string };
-  /** Called with the file's SHA-256 as hex once the whole file has been read. */
+  /** Called with the SHA-256 of the file in hexadecimal when the whole file has been read. */
   readonly onDigest?: (sha256: string) => void;
 }
 
 /**
- * Yields the rows of a file in batches. Lines end in LF or CRLF. The final line break and a leading byte order mark are
- * optional.
+ * Yields the rows of a file in batches. Lines end with LF or CRLF. The last line break and a leading byte order mark
+ * are optional.
  * @throws StorageError with the code `unavailable` after a read error that might be temporary
  */
 export async function* readRows(path: string, options: ReadRowsOptions): AsyncGenerator<Rows> {
@@ -82,7 +82,7 @@ async function* readBatches(file: FileHandle, options: ReadRowsOptions): AsyncGe
   const { onError, expected = {}, onDigest } = options;
   const hash = createHash('sha256');
   let row = 1;
-  // The first byte is reserved for a batch's opening bracket. It is followed by any incomplete line.
+  // The first byte is reserved for the opening bracket of a batch. An incomplete line follows it.
   let buffer = Buffer.allocUnsafe(1 + CHUNK_BYTES);
   let held = 0;
 
@@ -124,7 +124,7 @@ async function* readBatches(file: FileHandle, options: ReadRowsOptions): AsyncGe
 }
 
 /**
- * Yields batches of complete lines, each preceded by one spare byte.
+ * Yields batches of complete lines. One spare byte precedes each batch.
  * @param from offset at which to start looking for line ends
  */
 function* batchesOf(buffer: Buffer, from: number, end: number): Generator<JsonLines> {
@@ -156,9 +156,8 @@ const batchOf = (lines: JsonLines, firstRow: number, onError: OnError): Rows => 
 /**
  * Parses all lines as one array, which is 25% faster than parsing them separately. Returns undefined if any line has an
  * error.
- *
- * The array is valid JSON if and only if every line is. This holds because `measureJson` has confirmed that each line
- * closes all of its own strings and brackets, so no value spans two lines and no line contains two values.
+ * The array is valid JSON if and only if every line is. The reason is that `measureJson` has checked that each line
+ * closes all of its strings and brackets. Therefore, no value spans two lines and no line contains two values.
  */
 const parseTogether = ({ bytes, ends }: JsonLines): readonly Document[] | undefined => {
   const names: number[] = [];
@@ -176,7 +175,7 @@ const parseTogether = ({ bytes, ends }: JsonLines): readonly Document[] | undefi
   if (text === undefined) return undefined;
   try {
     const documents = JSON.parse(text) as readonly Document[];
-    // `JSON.parse` silently keeps only the last value of a repeated name, in which case the counts differ.
+    // `JSON.parse` silently keeps only the last value of a repeated name. The numbers of names then differ.
     return documents.every((document, i) => countNames(document) === names[i]) ? documents : undefined;
   } catch {
     return undefined;
@@ -191,7 +190,7 @@ const parseSingly = ({ bytes, ends }: JsonLines, firstRow: number, onError: OnEr
     return undefined;
   });
 
-/** Returns undefined if the bytes are not UTF-8. Most lines are ASCII, which is faster to decode. */
+/** Returns undefined if the bytes are not UTF-8. Most lines are ASCII, which can be decoded faster. */
 const decode = (bytes: Buffer): string | undefined => {
   if (isAscii(bytes)) return bytes.toString('latin1');
   return isUtf8(bytes) ? bytes.toString('utf8') : undefined;

@@ -14,15 +14,15 @@ export const jsonRows = (documents: readonly Document[]): JsonRows => {
 
 interface Page {
   readonly first: number;
-  /** The JSON of the documents, with a comma after each. */
+  /** The JSON of the documents, with a comma after each document. */
   readonly bytes: Buffer;
   used: number;
   ends: number[] | Uint16Array | Uint32Array;
 }
 
 /**
- * The size of a page, chosen so that offsets fit into 16 bits. A larger batch gets a page of its own. The unused part
- * of the last page is never written to, so the operating system does not allocate memory for it.
+ * Offsets in a page of this size fit into 16 bits. A larger batch gets a separate page. The unused part of the last
+ * page is never written to, so the operating system does not allocate memory for it.
  */
 const PAGE_BYTES = 64 * 1024;
 const COMMA = 0x2c;
@@ -32,7 +32,6 @@ const startIn = ({ first, ends }: Page, position: number): number =>
 
 /**
  * A list of documents in buffers outside the JavaScript heap.
- *
  * Parsed documents would need more memory than their JSON, and the garbage collector would mark and move each of them
  * while requests wait. Parsing a document takes less than a microsecond, and most documents are parsed only once
  * because responses are cached.
@@ -41,8 +40,8 @@ export class PackedDocuments {
   readonly #pages: Page[] = [];
   #length = 0;
   /**
-   * The most recently read document. It keeps the documents' hidden class alive. Otherwise, V8 would discard the code
-   * that is optimised for that class, and loading the next version would be slower.
+   * The document that was read last. It keeps the hidden class of the documents alive. Otherwise, V8 would discard the
+   * code that is optimised for that class, and loading the next version would be slower.
    */
   readonly #last: { document?: Document | undefined } = {};
 
@@ -87,7 +86,7 @@ export class PackedDocuments {
     return { json: json.subarray(0, -1), ends };
   }
 
-  /** Compares fields of a document without parsing it. See `JsonFields.compare`. */
+  /** See `JsonFields.compare`. */
   compare(position: number, fields: JsonFields, values: readonly Scalar[]): number {
     const page = this.#pageOf(position);
     return fields.compare(page.bytes, startIn(page, position), values);

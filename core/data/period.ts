@@ -8,17 +8,16 @@ const MONTHS: Readonly<Partial<Record<Cadence, number>>> = {
   'five-year': 60,
 };
 
-/** Months per period, or undefined for cadences whose periods are not whole months. */
+/** Returns the number of months per period, or undefined if a period does not consist of whole months. */
 export const monthsIn = (cadence: Cadence): number | undefined => MONTHS[cadence];
 
-/** Returns the cadence whose periods have this many months. */
 export const cadenceOfMonths = (months: number): Cadence | undefined =>
   CADENCES.find((each) => MONTHS[each] === months);
 
 const DAYS: Readonly<Partial<Record<Cadence, number>>> = { weekly: 7, biweekly: 14 };
 
 /**
- * Returns the first day of the next period. Daily and irregular sources have periods of one day.
+ * Returns the first day of the next period. For daily and irregular sources, a period is one day.
  * @param start the first day of a period
  */
 export const nextPeriod = (start: string, cadence: Cadence): string => {
@@ -29,7 +28,7 @@ export const nextPeriod = (start: string, cadence: Cadence): string => {
   return next.toISOString().slice(0, 10);
 };
 
-/** Returns the seconds since the end of the source's most recent period, or null if it has none yet. */
+/** Returns the seconds since the end of the most recent period, or null if the source has no period yet. */
 export const ageOf = (
   { latest_period, cadence }: Pick<Source, 'latest_period' | 'cadence'>,
   now: Date,
@@ -38,9 +37,7 @@ export const ageOf = (
     ? null
     : Math.max(0, Math.floor((now.getTime() - Date.parse(nextPeriod(latest_period, cadence))) / 1000));
 
-/**
- * Returns the age of a source in seconds. Sources of a synthetic dataset do not age, because they get no new periods.
- */
+/** Returns the age of a source in seconds. A synthetic dataset gets no new periods, so its sources do not age. */
 export const ageIn = ({ synthetic }: Pick<Manifest, 'synthetic'>, source: Source, now: Date): number | null => {
   const age = ageOf(source, now);
   return synthetic && age !== null ? 0 : age;

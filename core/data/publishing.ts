@@ -1,11 +1,11 @@
-/** Helpers for adapters that publish and store versions, exported as a single namespace. */
+/** Helpers for adapters that publish and store versions. `./adapter` exports them as a namespace. */
 import type { Collection, Document, Manifest } from '../contracts/dataset.js';
 import type { Clock } from '../contracts/runtime.js';
 import { StorageError } from '../errors.js';
 import { compareBy } from './scalars.js';
 import { wordsOf } from './words.js';
 
-/** Passes batches through. Read errors are rethrown as `invalid_dataset`, with the original error as the cause. */
+/** Turns read errors into `invalid_dataset`. The original error becomes the cause. */
 export async function* readable(batches: AsyncIterable<readonly Document[]>): AsyncGenerator<readonly Document[]> {
   try {
     yield* batches;
@@ -20,12 +20,12 @@ export async function* readable(batches: AsyncIterable<readonly Document[]>): As
 export const invalidCollection = ({ name }: Collection, error: string, cause?: unknown): StorageError =>
   new StorageError('invalid_dataset', `Collection "${name}": ${error}.`, { cause });
 
-/** Returns the key of a row as text, for error messages. */
+/** Returns the key of a row as text for error messages. */
 export const keyText = ({ key }: Collection, row: Document): string => JSON.stringify(key.map((field) => row[field]));
 
 /**
- * Like `readable`, but also checks the order.
- * @throws StorageError with the code `invalid_dataset` if rows are not in key order
+ * Like `readable`, but also checks that the rows are in key order.
+ * @throws StorageError with the code `invalid_dataset`
  */
 export async function* inKeyOrder(
   collection: Collection,
@@ -51,13 +51,13 @@ export const assertNotAborted = (signal: AbortSignal | undefined): void => {
   if (signal?.aborted) throw new StorageError('aborted', 'The publication was aborted.', { cause: signal.reason });
 };
 
-/** Returns the current time, but at least one millisecond after `previous`. */
+/** Returns the current time, or one millisecond after `previous` if that is later. */
 export const momentAfter = (previous: Date, clock: Clock): Date =>
   new Date(Math.max(clock.now(), previous.getTime() + 1));
 
 /**
- * Returns a version's publication time: the creation time in its manifest if that is later than the previous
- * publication, otherwise the current time.
+ * Returns the publication time of a version: the time in its manifest if that is after the previous publication,
+ * otherwise the current time.
  */
 export const publicationTime = (manifest: Manifest, previous: Date | undefined, clock: Clock): Date => {
   const created = Date.parse(manifest.created);
@@ -65,19 +65,19 @@ export const publicationTime = (manifest: Manifest, previous: Date | undefined, 
   return momentAfter(previous, clock);
 };
 
-/** Returns all orders of a collection that need an index. The first is the key, whose index is unique. */
+/** Returns the orders that need an index. The first is the key, whose index is unique. */
 export const ordersOf = ({ key, orders = [] }: Collection): readonly (readonly string[])[] => [key, ...orders];
 
 /** Returns the words of a row for a search index, including duplicates. @param search the fields to index */
 export const wordsToIndex = (row: Document, search: readonly string[]): readonly string[] =>
   wordsOf(search.map((field) => row[field] ?? '').join('\n'));
 
-/** For each collection of a stored version: the orders and the search fields that have an index. */
+/** The orders and the search fields that have an index, for each collection of a stored version. */
 type Indexed = Readonly<
   Record<string, { readonly orders: readonly (readonly string[])[]; readonly search?: readonly string[] }>
 >;
 
-/** Returns the declared collections and indexes that a version lacks. A version can be served only if it lacks none. */
+/** Returns the declared collections and indexes that a version does not have. Such a version cannot be served. */
 export const missingIn = (stored: Indexed, declared: ReadonlyMap<string, Collection>): readonly string[] =>
   [...declared.values()].flatMap((collection) => {
     const found = stored[collection.name];
@@ -92,7 +92,7 @@ export const missingIn = (stored: Indexed, declared: ReadonlyMap<string, Collect
     ];
   });
 
-/** @throws StorageError with the code `invalid_dataset` if the version lacks a declared collection or index */
+/** @throws StorageError with the code `invalid_dataset` if a declared collection or index is missing in the version */
 export const assertComplete = (version: string, stored: Indexed, declared: ReadonlyMap<string, Collection>): void => {
   const missing = missingIn(stored, declared);
   if (missing.length === 0) return;

@@ -26,26 +26,26 @@ type OnError = (row: number, field: string | null, rule: string) => void;
 
 interface Check {
   add(document: Document, row: number): void;
-  /** Call this after adding the rows of all collections. */
+  /** Must be called after the rows of all collections were added. */
   finish(): void;
 }
 
 export interface RowCheck extends Check {
   /**
-   * Checks rows without parsing them. If it returns false, a row might have an error, and `add` must be called for each
+   * Checks rows without parsing them. Returns false if a row might have an error. `add` must then be called for each
    * row.
    */
   addText(rows: JsonRows): boolean;
-  /** Returns true only if all rows are known to match the schema. */
+  /** Returns true only if all rows are known to conform to the schema. */
   matches(rows: JsonRows): boolean;
 }
 
 const referenceCheck = (fields: readonly string[], to: string, target: Target, onError: OnError): Check => {
-  /** The last value that was found. Consecutive rows often have the same reference. */
+  /** The last reference that was found. Consecutive rows often have the same one. */
   let last: string | undefined;
   /**
-   * References whose target has not been found yet. The target can still follow in the same collection, or in a
-   * collection that references this one.
+   * References whose target was not found yet. It can still follow in the same collection, or in a collection that
+   * refers to this one.
    */
   const waiting: { readonly row: number; readonly value: string }[] = [];
   const report = (row: number, value: string): void =>

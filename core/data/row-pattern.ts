@@ -7,7 +7,7 @@ const WHOLE = String.raw`(?:0|[1-9]\d{0,199})`;
 const COMMON_DAY = String.raw`(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31`;
 const LEAP_DAY = String.raw`\d\d(?:0[48]|[2468][048]|[13579][26])-02-29`;
 
-/** Patterns for the JSON of each type. Some valid but rare values do not match, such as strings with escapes. */
+/** Patterns for the JSON of each type. Some rare but valid values do not match, such as strings with escapes. */
 const VALUES: Readonly<Record<string, string>> = {
   string: String.raw`"[^"\\\x00-\x1f]*"`,
   text: String.raw`"[^"\\\x00-\x1f]+"`,
@@ -26,11 +26,11 @@ const FIELD_KEYWORDS: ReadonlySet<string> = new Set(
   'type format minLength pattern minimum title description examples default x-unit'.split(' '),
 );
 
-/** Matches patterns of characters and classes that cannot match a quote or a backslash, such as `^\d{4}-\d{2}$`. */
+/** Matches patterns that cannot match a quote or a backslash, such as `^\d{4}-\d{2}$`. */
 const SIMPLE_PATTERN = /^\^(?:(?:[\w :,/-]|\\[.dw]|\[(?:\w-\w|[\w-])+\])(?:\{\d+(?:,\d*)?\}|[+*?])?)*\$$/;
 
 const MAX_FIELDS = 500;
-/** Longer text is left to the parser, because the regular expression needs memory for each character of a string. */
+/** The regular expression needs memory for each character of a string, so the parser handles longer text. */
 const MAX_BYTES = 256 * 1024;
 
 const hasOnly = (schema: object, keywords: ReadonlySet<string>): boolean =>
@@ -85,8 +85,8 @@ const sourceOf = (schema: JsonSchema): string | undefined => {
 };
 
 /**
- * Returns a predicate that is true only if all rows are known to be valid. It recognizes rows that have all fields of
- * the schema, in the schema's order and without spaces, as the commands write them.
+ * Returns a predicate that is true only if all rows are known to be valid. It recognizes rows as the commands write
+ * them: with all fields, in the order of the schema, and without spaces.
  * @returns undefined if the schema has rules that a pattern cannot check
  */
 export const rowPattern = (schema: JsonSchema): ((rows: JsonRows) => boolean) | undefined => {

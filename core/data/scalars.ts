@@ -6,10 +6,7 @@ type ScalarType = 'string' | 'integer' | 'number';
 
 const scalarTypes: ReadonlySet<unknown> = new Set<ScalarType>(['string', 'integer', 'number']);
 
-/**
- * Returns the scalar type of a field, or undefined if the field cannot be part of a key or an order, for example
- * because it is optional.
- */
+/** Returns undefined if the field cannot be part of a key or an order, for example because it is optional. */
 export const scalarType = ({ schema }: Pick<Collection, 'schema'>, field: string): ScalarType | undefined => {
   const { properties, required } = schema as { properties?: Record<string, JsonSchema>; required?: readonly string[] };
   if (!Array.isArray(required) || !required.includes(field)) return undefined;
@@ -21,8 +18,8 @@ export const scalarType = ({ schema }: Pick<Collection, 'schema'>, field: string
 export const isScalarOf = (type: ScalarType, value: unknown): value is Scalar =>
   type === 'string' ? typeof value === 'string' : type === 'integer' ? Number.isInteger(value) : Number.isFinite(value);
 
-// In UTF-16, the surrogates that encode code points from U+10000 sort before U+E000 to U+FFFF. To sort by code point,
-// move surrogates to the end of the 16-bit range, and move the units above them down.
+// In UTF-16, the surrogates of code points from U+10000 sort before U+E000 to U+FFFF. This function moves surrogates to
+// the end of the 16-bit range, and moves the units above them down.
 const rank = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800);
 
 const compareStrings = (a: string, b: string): number => {
@@ -36,8 +33,8 @@ const compareStrings = (a: string, b: string): number => {
 };
 
 /**
- * Compares two values for `Array.sort`. Strings are compared by code point, which is also the order of their UTF-8
- * bytes. Numbers sort before strings.
+ * Compares two values, for `Array.sort`. Strings are compared by code point, which is also the order of their UTF-8
+ * bytes. Numbers come before strings.
  */
 export const compareScalars = (a: Scalar, b: Scalar): number => {
   if (a === b) return 0;
@@ -45,7 +42,7 @@ export const compareScalars = (a: Scalar, b: Scalar): number => {
   return typeof b === 'string' || a < b ? -1 : 1;
 };
 
-/** Returns a function that compares documents by these fields, all of which must contain scalars. */
+/** Returns a function that compares documents by these fields, which must contain scalars. */
 export const compareBy =
   (fields: readonly string[]) =>
   (a: Document, b: Document): number => {

@@ -1,12 +1,15 @@
 /** Sorts the positions of documents by an order, without moving the documents. */
 import { hasMore, KEY_BYTES, type ValueColumn } from './value-column.js';
 
-/** The number of positions processed per step. A step takes less than a millisecond. */
+/** A step with this many positions takes less than a millisecond. */
 const STEP = 20_000;
-/** Ranges of up to this size are sorted by comparison. */
+/** Smaller ranges are sorted by comparison. */
 const FEW = 256;
 
-/** Positions whose values are equal in all columns before `column` and in the first `depth` bytes of that column. */
+/**
+ * A range of positions with equal values: in all columns before `column`, and in the first `depth` bytes of that
+ * column.
+ */
 interface Range {
   readonly start: number;
   readonly end: number;
@@ -15,8 +18,8 @@ interface Range {
 }
 
 /**
- * Returns the leading fields of an order that documents must be sorted by if they are already in key order. The
- * trailing fields can be dropped if they are the rest of the key, because the sort is stable.
+ * Returns the leading fields of an order by which documents in key order must be sorted. The last fields can be dropped
+ * if they are the rest of the key, because the sort is stable.
  */
 export const fieldsToSortBy = (order: readonly string[], key: readonly string[]): readonly string[] => {
   for (let count = 0; count < order.length; count++) {
@@ -27,7 +30,7 @@ export const fieldsToSortBy = (order: readonly string[], key: readonly string[])
   return order;
 };
 
-/** Positions and their sort keys. A key contains the bytes that are currently being compared. */
+/** Positions and their sort keys. A key contains the bytes that are being compared. */
 class Keyed {
   readonly keys: Float64Array;
   readonly positions: Uint32Array;
@@ -58,7 +61,6 @@ export class PositionSorter {
 
   /**
    * Returns the positions of the documents sorted by these columns. Documents with equal values keep their order.
-   *
    * This is a radix sort. It sorts all positions by the first bytes of the first column, then positions with equal
    * bytes by the next bytes, and finally positions with equal values by the next column.
    * @yields at intervals of less than a millisecond, so that the caller can do other work
@@ -114,7 +116,7 @@ export class PositionSorter {
     }
   }
 
-  /** @param differing collects the bits that differ between any key and the first key */
+  /** @param differing collects the bits in which a key differs from the first key */
   #readKeys({ start, column, depth }: Range, { from, to }: Step, differing: Uint32Array): void {
     const { keys, positions, words } = this.#from;
     const values = this.#columns[column]!;

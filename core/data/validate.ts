@@ -1,4 +1,4 @@
-/** Checks a dataset's rows: schemas, keys, order, references and the collections' own rules. */
+/** Checks the rows of a dataset: schemas, keys, order, references, and additional rules of the collections. */
 import type { Collection, Manifest } from '../contracts/dataset.js';
 import type { Dataset } from '../contracts/storage.js';
 import { nearest } from '../validation/nearest.js';
@@ -13,7 +13,7 @@ interface CheckOptions {
   readonly onProgress?: (progress: { collection: string; rows: number; total: number | undefined }) => void;
   /** Called with each batch, in key order, until an error is found. */
   readonly onRows?: (collection: Collection, rows: Rows) => void;
-  /** Whether the same rows were checked before. If so, only their JSON syntax is checked. Default: false. */
+  /** True if the same rows were checked before. Then only their JSON syntax is checked. Default: false. */
   readonly checked?: boolean;
   /** Awaited after each batch, so that other work can run. */
   readonly pause?: () => Promise<unknown>;
@@ -23,7 +23,7 @@ interface CheckOptions {
  * Reads all declared collections once. Stops when the error list is full. A directory without errors is marked as
  * valid.
  * @throws StorageError with the code `unavailable` after a read error that might be temporary, and any error that
- *   `dataset.read` throws
+ * `dataset.read` throws
  */
 export const checkDataset = async (
   dataset: Dataset,
@@ -72,7 +72,9 @@ async function* rowsOf(dataset: Dataset, collection: string, report: (error: Dat
   }
 }
 
-/** Reports declared collections that the manifest lacks, and suggests an undeclared collection with a similar name. */
+/**
+ * Reports declared collections that are missing in the manifest. Suggests an undeclared collection with a similar name.
+ */
 const checkNames = (
   { manifest }: DirectoryDataset,
   collections: ReadonlyMap<string, Collection>,
@@ -89,7 +91,10 @@ const checkNames = (
 };
 
 export class DatasetCheck {
-  /** Collections in the order in which they should be read: where possible, referenced collections come first. */
+  /**
+   * The order in which collections should be read. If possible, a collection comes after the collections to which it
+   * refers.
+   */
   readonly order: readonly Collection[];
   readonly errors: ErrorList;
   readonly #targets: ReadonlyMap<string, Target>;
@@ -97,7 +102,7 @@ export class DatasetCheck {
 
   /**
    * @param maxErrors the maximum number of errors to keep
-   * @param fileOf returns a collection's file name for error messages
+   * @param fileOf returns the file name of a collection for error messages
    */
   constructor(
     collections: ReadonlyMap<string, Collection>,
@@ -131,17 +136,17 @@ export class DatasetCheck {
   /** Checks only that the next rows are valid JSON. */
   addChecked(collection: string, rows: Rows): void {
     const isJson = rows.text && (this.#checks.get(collection) as RowCheck).matches(rows.text);
-    // Accessing `documents` parses the rows and reports their errors.
+    // Reading `documents` parses the rows and reports their errors.
     if (!isJson) void rows.documents;
   }
 
-  /** Call this after the last row of a collection. */
+  /** Must be called after the last row of a collection. */
   complete(collection: string): void {
     const target = this.#targets.get(collection);
     if (target) target.complete = true;
   }
 
-  /** Call this after the last collection. */
+  /** Must be called after the last collection. */
   finish(): ErrorList {
     for (const check of this.#checks.values()) check.finish();
     return this.errors;

@@ -1,21 +1,19 @@
 /** Stores the values of one field for all documents, as bytes that sort in the same order as the values. */
 import { hasEscape, isString, scalarIn } from './json-fields.js';
 
-/**
- * The number of values per chunk, as a power of two. Only the last chunk grows, so adding a value never copies much.
- */
+/** A chunk has 2^14 values. Only the last chunk grows, so adding a value never copies much. */
 const CHUNK_BITS = 14;
 const CHUNK = 1 << CHUNK_BITS;
 const FIRST_BYTES = 8 * CHUNK;
 
 interface Chunk {
   bytes: Buffer;
-  /** The offset where each value ends. The first value starts at 0. */
+  /** The offset at which each value ends. The first value starts at 0. */
   readonly ends: Uint32Array;
 }
 
 export const KEY_BYTES = 6;
-/** The low three bits of a key contain its number of bytes, or HAS_MORE if the value continues. */
+/** The low three bits of a key contain the number of its bytes, or HAS_MORE if the value continues. */
 const HAS_MORE = KEY_BYTES + 1;
 
 const MINUS = 0x2d;
@@ -28,8 +26,8 @@ const MAX_DIGITS = 15;
 const POWERS = Array.from({ length: MAX_DIGITS + 1 }, (_, exponent) => 10 ** exponent);
 
 /**
- * Parses a JSON number. A number of at most 15 characters without an exponent is computed as the quotient of two exact
- * doubles, so the result is rounded correctly. `Number` would take several times as long.
+ * Parses a JSON number. A number of at most 15 characters without an exponent is the quotient of two exact doubles, so
+ * the result is rounded correctly. `Number` would take several times as long.
  */
 const numberIn = (json: Buffer, start: number, end: number): number => {
   const isNegative = json[start] === MINUS;
@@ -66,11 +64,11 @@ export class ValueColumn {
 
   /** Sets the sign bit of positive numbers and inverts negative ones, so that the bytes sort in numerical order. */
   #addNumber(value: number): void {
-    // Treat -0 as 0.
+    // -0 counts as 0.
     DOUBLE.setFloat64(0, value === 0 ? 0 : value);
     if (value < 0) for (let i = 0; i < 8; i++) DOUBLE_BYTES[i]! ^= 0xff;
     else DOUBLE_BYTES[0]! |= SIGN;
-    // Trailing zeros are dropped. A shorter value sorts before a longer one, as if it were padded with zeros.
+    // Zeros at the end are dropped. A shorter value sorts before a longer one, as if it were padded with zeros.
     let size = 8;
     while (DOUBLE_BYTES[size - 1] === 0) size--;
     this.#addBytes(DOUBLE_BYTES, 0, size);
@@ -92,13 +90,13 @@ export class ValueColumn {
     return start;
   }
 
-  /** The new chunk is about as large as the last one, because chunks usually have similar sizes. */
+  /** Chunks usually have similar sizes, so the new chunk is about as large as the last one. */
   #addChunk(): void {
     const size = this.#chunks.at(-1)?.ends.at(-1) ?? FIRST_BYTES;
     this.#chunks.push({ bytes: Buffer.allocUnsafeSlow(Math.ceil(1.1 * size)), ends: new Uint32Array(CHUNK) });
   }
 
-  /** Packs up to KEY_BYTES bytes of a value, starting at `depth`, into a number. These numbers sort in byte order. */
+  /** Packs up to KEY_BYTES bytes of a value, starting at `depth`, into a number. These numbers sort like the bytes. */
   key(value: number, depth: number): number {
     const { bytes, ends } = this.#chunks[value >>> CHUNK_BITS]!;
     const index = value & (CHUNK - 1);

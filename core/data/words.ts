@@ -8,13 +8,13 @@ const BETWEEN = /[^\p{L}\p{N}]+/u;
 const plain = (text: string): string =>
   ASCII.test(text) ? text.toLowerCase() : text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
 
-/** Splits text into words: sequences of letters and digits, in lower case and without accents. */
+/** Words are sequences of letters and digits, in lower case and without accents. */
 export const wordsOf = (text: string): readonly string[] => {
   const folded = plain(text);
   return folded.split(ASCII.test(folded) ? BETWEEN_ASCII : BETWEEN).filter((word) => word !== '');
 };
 
-/** Returns the words in a search string, sorted and without duplicates. A `*` after a word is kept. */
+/** Returns the words of a search, sorted and without duplicates. A `*` after a word is kept. */
 export const searchWords = (search: string): readonly string[] => {
   const words = search.split(/\s+/).flatMap((term) => {
     const found = wordsOf(term);
@@ -23,7 +23,7 @@ export const searchWords = (search: string): readonly string[] => {
   return [...new Set(words)].sort();
 };
 
-/** Returns a predicate for documents in which each word occurs in at least one of the fields. */
+/** Returns a predicate that is true for documents that contain each word in at least one of the fields. */
 export const wordMatcher = (fields: readonly string[], words: readonly string[]): ((document: Document) => boolean) => {
   const whole = words.filter((word) => !word.endsWith('*'));
   const starts = words.filter((word) => word.endsWith('*')).map((word) => word.slice(0, -1));
@@ -31,7 +31,7 @@ export const wordMatcher = (fields: readonly string[], words: readonly string[])
   return (document) => {
     const texts = fields.map((field) => document[field]).filter((value) => typeof value === 'string');
     const text = plain(texts.join('\n'));
-    // Search for substrings first, because splitting text into words takes longer.
+    // Substrings are checked first, because splitting text into words takes longer.
     if (!parts.every((part) => text.includes(part))) return false;
     const found = new Set(wordsOf(text));
     return (

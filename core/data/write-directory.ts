@@ -1,4 +1,4 @@
-/** Writes a dataset directory. At any time, even after a crash, readers find one complete version. */
+/** Writes a dataset directory. Readers always find one complete version, even after a crash. */
 import { createHash, randomUUID } from 'node:crypto';
 import { access, type FileHandle, open, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -23,16 +23,16 @@ import {
 
 interface WriteOptions {
   readonly onProgress?: ((progress: { collection: string; written: number }) => void) | undefined;
-  /** Aborts the write unless the manifest has already been replaced. */
+  /** Aborts the write, unless the manifest has already been replaced. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Called after all rows are written and before the manifest is replaced. If it throws, nothing changes. The lock is
-   * held meanwhile, so no other process writes at the same time.
+   * Called when all rows are written, before the manifest is replaced. If it throws, nothing changes. No other process
+   * can write in the meantime.
    */
   readonly beforeCommit?: ((change: ManifestChange) => void | Promise<void>) | undefined;
   /**
-   * Whether to replace a damaged manifest, and to add missing collections to an existing version. Both are errors by
-   * default.
+   * If true, replaces a damaged manifest, and adds missing collections to an existing version. By default, both are
+   * errors.
    */
   readonly repair?: boolean;
 }
@@ -43,24 +43,23 @@ export interface ManifestChange {
   readonly next: DirectoryManifest;
 }
 
-/** Matches the names of files that this module writes. No other files are ever removed. */
+/** Matches the names of files that this module writes. It never removes other files. */
 const FILE = /^[a-z][a-z0-9_]*\.[0-9a-f]{12}\.ndjson$/;
 const TEMPORARY = /\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
 const COLLECTION = /^[a-z][a-z0-9_]*$/;
-/** A writer's lock expires if it has not been renewed for this long. */
+/** Another process can take over a lock that was not renewed for this long. */
 const STALE_MS = 60_000;
 
 /**
  * Writes each collection to a file named after its content, and then the manifest, which makes the new files current.
- *
- * Other collections in the directory are kept. So are the files of the previous version, because readers might have
- * just opened it. Older files are removed. If anything fails, the new files are removed and nothing else changes.
+ * Other collections in the directory are kept. The files of the previous version are also kept, because readers might
+ * have just opened it. Older files are removed. If anything fails, the new files are removed and nothing else changes.
  * @param path the directory, created if it does not exist
  * @param manifest if the version is missing, it is derived from the files of all collections
  * @throws OperatorError if a file or the directory cannot be written
  * @throws StorageError with one of these codes: `conflict` if another process is writing, or if this version exists
- *   with different content; `invalid_dataset` if the manifest or a row is invalid, or if the existing manifest is
- *   damaged and `repair` is false; `aborted` if the signal was aborted
+ * with different content; `invalid_dataset` if the manifest or a row is invalid, or if the existing manifest is damaged
+ * and `repair` is false; `aborted` if the signal was aborted
  */
 export const writeDirectory = async (
   path: string,
@@ -157,7 +156,7 @@ const replace = async (
     }
     throw error;
   }
-  // The files listed by a damaged manifest are unknown, so leave their removal to the next writer.
+  // A damaged manifest does not show which files are in use, so the next writer removes old files.
   if (!isDamaged) await removeUnused(path, previous ? [previous, next] : [next]);
   return next;
 };
@@ -181,8 +180,8 @@ const currentManifest = async (
 };
 
 /**
- * Throws if this version already exists with different rows. Readers do not reload a version, so they would miss the
- * change.
+ * Throws if this version already exists with different rows. Readers would miss the change, because they load each
+ * version only once.
  */
 const assertOwnVersion = (
   path: string,
@@ -227,13 +226,13 @@ export type Batches = Iterable<Batch> | AsyncIterable<Batch>;
 
 const STEP = 1000;
 
-/** Rejects NaN and infinities, which `JSON.stringify` would silently write as null. */
+/** `JSON.stringify` would silently write NaN and infinite numbers as null. */
 const refuseNumber = (collection: string, row: number, field: string): never => {
   const message = formatDataError({ file: collection, row, field, rule: 'must be a finite number' });
   throw new StorageError('invalid_dataset', message);
 };
 
-/** Yields text to write, with the cumulative number of rows up to the end of that text. */
+/** Yields text to write. `rows` is the total number of rows up to the end of that text. */
 async function* texts(collection: string, batches: Batches): AsyncGenerator<NdjsonBatch> {
   let rows = 0;
   for await (const batch of batches) {
@@ -284,7 +283,7 @@ const writeRows = async (
     const sha256 = hash.digest('hex');
     const file = `${collection}.${sha256.slice(0, 12)}.ndjson`;
     const isNew = (await stat(join(directory, file)).catch(() => undefined)) === undefined;
-    // If the file already exists, replacing it repairs any damage.
+    // If the file exists, replacing it repairs any damage.
     await rename(temporary, join(directory, file));
     return { file, rows, sha256, isNew };
   } catch (error) {

@@ -30,7 +30,7 @@ interface Waiting {
 interface CallerQueue {
   readonly caller: string;
   running: number;
-  /** Number of requests that wait for their connection, in `waitOutOfTurn`. */
+  /** Number of requests in `waitOutOfTurn`. */
   outOfTurn: number;
   readonly waiting: Waiting[];
 }
@@ -89,8 +89,8 @@ export class WorkQueue {
   }
 
   /**
-   * Waits for an earlier response on the same connection. The request counts as waiting, but no turn passes to it: the
-   * earlier response might need that turn.
+   * Waits for an earlier response on the same connection. The request counts as waiting but does not take up a turn,
+   * which the earlier response might need.
    * @throws ApiError `service_unavailable` if too many requests from this caller are waiting
    */
   async waitOutOfTurn(caller: string, wait: () => Promise<void>): Promise<void> {
