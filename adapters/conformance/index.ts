@@ -62,6 +62,7 @@ import { describeReopening } from './reopening.js';
 import { describeResources } from './resources.js';
 import { describeSequences } from './sequences.js';
 import { describeHandingOver, describeSharing } from './sharing.js';
+import { describeTakingTurns } from './taking-turns.js';
 import { describeTimes } from './times.js';
 import { describeSearch, describeTotals } from './totals.js';
 import { describeValues } from './values.js';
@@ -131,6 +132,7 @@ export const describeAdapter = (target: AdapterUnderTest): void => {
     describeHistory(target);
     describeResources(target, noProcess, this.file);
     describeFollowing(target);
+    describeTakingTurns(target);
     describeInstances(target);
     describeOtherProcess(target, noProcess, this.file);
     describeGeneratedDatasets(target);

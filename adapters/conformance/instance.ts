@@ -56,7 +56,7 @@ export const versionOf = (adapter: StorageAdapter): string => {
   return snapshot.version;
 };
 
-const versionIfAny = (adapter: StorageAdapter): string | undefined => {
+export const versionIfAny = (adapter: StorageAdapter): string | undefined => {
   try {
     return versionOf(adapter);
   } catch {

@@ -19,6 +19,7 @@ import { snapshotFaults } from './snapshots.js';
 import { boundFaults, columnFaults, orderFaults, pageFaults, placeFaults } from './sqlite.js';
 import { storedJsonFaults } from './stored-json.js';
 import { instanceFaults, processFaults } from './stores.js';
+import { turnBugs } from './taking-turns.js';
 import { momentBugs, nameBugs } from './times.js';
 import { totalsFaults } from './totals.js';
 import { descriptionBugs, fieldBugs, keyBugs, resourceBugs } from './values.js';
@@ -47,6 +48,7 @@ export const classes = {
   instances: instanceFaults,
   processes: processFaults,
   following: followingBugs,
+  turns: turnBugs,
   durability: durabilityBugs,
   interrupted: interruptedBugs,
   racing: racingBugs,

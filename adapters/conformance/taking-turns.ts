@@ -1,0 +1,255 @@
+/** Tests several adapters that change one store in turn, or while one of them publishes. */
+import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { StorageAdapter } from 'metro-forecast-api/adapter';
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { eventually, failsWith, sameList, sameValue } from './expect.js';
+import {
+  anotherDataset,
+  brokenDataset,
+  FIRST,
+  FIRST_CREATED,
+  itemsIn,
+  itemsOf,
+  rows,
+  SECOND,
+  SECOND_CREATED,
+  THIRD,
+  THIRD_CREATED,
+} from './fixture.js';
+import {
+  changedTo,
+  followMs,
+  hasItems,
+  type Instance,
+  isCurrent,
+  namesOf,
+  type Opened,
+  readsItems,
+  startInstance,
+  testsOverStore,
+  versionIfAny,
+  versionOf,
+} from './instance.js';
+import { isExclusive, isUnnoticed, without } from './obstacles.js';
+
+const FOURTH = 'fourth-4';
+const FOURTH_CREATED = '2024-04-01T00:00:00Z';
+/** How long a call that may wait for a publication is given, in milliseconds. */
+const WAIT_MS = 300;
+
+const settled = (promise: Promise<unknown>) =>
+  Promise.race([
+    promise.then(
+      () => 'fulfilled',
+      () => 'rejected',
+    ),
+    delay(WAIT_MS, 'pending'),
+  ]);
+
+/** Starts to publish `SECOND`. The publication is in progress until `resume` is called. */
+const beginToPublish = async (adapter: StorageAdapter) => {
+  const whole = anotherDataset();
+  let resume = (): void => {};
+  let publication: Promise<void> | undefined;
+  await new Promise<void>((begun, failed) => {
+    publication = adapter.publish!({
+      ...whole,
+      async *read(collection) {
+        yield* whole.read(collection);
+        if (collection !== 'items') return;
+        begun();
+        await new Promise<void>((go) => {
+          resume = go;
+        });
+      },
+    });
+    publication.catch(failed);
+  });
+  return { publication: publication!, resume };
+};
+
+/** What other callers do during a publication. None of it may unlock the store. */
+const MEANWHILE: Readonly<Record<string, (first: StorageAdapter, other: Opened, instance: Instance) => unknown>> = {
+  'another adapter is closed': (_first, { adapter }) => adapter.close(),
+  'another adapter is opened': (_first, _other, instance) => instance.another(),
+  'a publication of another adapter is rejected or waits': (_first, { adapter }) =>
+    settled(adapter.publish!(anotherDataset(FOURTH, FOURTH_CREATED))),
+  'a second publication of its adapter is rejected or waits': (first) =>
+    settled(first.publish!(anotherDataset(FOURTH, FOURTH_CREATED))),
+  'a publication under an existing name is rejected': (_first, { adapter }) =>
+    settled(adapter.publish!(anotherDataset(FIRST, FOURTH_CREATED))),
+  'an aborted publication is rejected': (_first, { adapter }) =>
+    settled(adapter.publish!(anotherDataset(FOURTH, FOURTH_CREATED), { signal: AbortSignal.abort() })),
+};
+
+export const describeTakingTurns = (target: AdapterUnderTest): void => {
+  const publishes = isExclusive(target) || without(target, 'publish');
+  const versions = publishes || without(target, 'versions');
+  const follows = isUnnoticed(target) || publishes;
+  const test = testsOverStore(target);
+
+  /** Whether publications lock the store. Without a lock, two of them may succeed at the same time. */
+  let locks: Promise<boolean> | undefined;
+  const hasLock = async (): Promise<boolean> => {
+    const instance = await startInstance(target);
+    try {
+      const other = await instance.another();
+      const { publication, resume } = await beginToPublish(instance.adapter);
+      const next = other.adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+      const outcome = await settled(next);
+      resume();
+      await Promise.allSettled([publication, next]);
+      return outcome !== 'fulfilled';
+    } finally {
+      await instance.stop();
+    }
+  };
+
+  describe('a publication in progress', () => {
+    for (const [what, act] of Object.entries(MEANWHILE)) {
+      test(publishes, `keeps the store locked when ${what}`, async (instance) => {
+        locks ??= hasLock();
+        if (!(await locks)) return;
+        const [other, third] = [await instance.another(), await instance.another()];
+        const { publication, resume } = await beginToPublish(instance.adapter);
+        await act(instance.adapter, other, instance);
+        const next = third.adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+        const outcome = await settled(next);
+        resume();
+        await publication;
+        assert.notEqual(outcome, 'fulfilled', 'expected the next publication to wait, or to be rejected with conflict');
+        const [last] = await Promise.allSettled([next]);
+        if (last!.status === 'fulfilled') return hasItems(third, itemsOf(THIRD));
+        await failsWith('conflict', () => next);
+        await hasItems(instance, itemsOf(SECOND));
+      });
+    }
+  });
+
+  describe('several adapters over the same store', () => {
+    test(follows || versions, 'notice a version whose name was used before', async (instance) => {
+      const { adapter } = instance;
+      const other = await instance.another();
+      await adapter.publish!(anotherDataset());
+      // The other adapter may lock the version until it has noticed the next one.
+      const isDeleted = async () => {
+        await adapter.versions!.prune(1);
+        return !(await namesOf(instance)).includes(FIRST);
+      };
+      await eventually('prune(1) deletes the first version', isDeleted, followMs(target));
+      await adapter.publish!(anotherDataset(FIRST, THIRD_CREATED));
+      const isServed = () => {
+        const snapshot = other.adapter.snapshot();
+        snapshot.release();
+        return snapshot.version === FIRST && snapshot.manifest.created === THIRD_CREATED;
+      };
+      await eventually('the other adapter serves the new version', isServed, followMs(target));
+      await hasItems(other, itemsOf(FIRST));
+      sameValue(other.changes.at(-1), FIRST, 'the last call of changed() to be for the new version');
+    });
+
+    test(follows || versions, 'notice an activation during a publication of their own', async (instance) => {
+      await instance.adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+      const other = await instance.another();
+      const before = other.changes.length;
+      const { publication, resume } = await beginToPublish(other.adapter);
+      let isActivated = false;
+      try {
+        const activation = instance.adapter.versions!.activate(FIRST);
+        isActivated = (await settled(activation)) === 'fulfilled';
+        const isServed = () => versionIfAny(other.adapter) === FIRST && other.changes.length > before;
+        if (isActivated) await eventually('the publisher serves the activated version', isServed, followMs(target));
+        activation.catch(() => {});
+      } finally {
+        resume();
+        await publication.catch(() => {});
+      }
+      if (isActivated) sameValue(other.changes[before], FIRST, 'changed() to be called for the activated version');
+    });
+
+    test(follows || versions, 'notice changes after they have made changes of their own', async (instance) => {
+      const { adapter } = instance;
+      const other = await instance.another();
+      const own = other.adapter.versions!;
+      const rounds = [
+        [() => other.adapter.publish!(anotherDataset()), () => own.activate(FIRST)],
+        [() => own.prune(1), () => own.activate('missing')],
+        [
+          () => other.adapter.publish!(brokenDataset(new Error('the file ends too early'), 'broken')),
+          () => other.adapter.publish!(anotherDataset(SECOND, FOURTH_CREATED)),
+        ],
+        [() => other.adapter.open(), async () => (await instance.another()).adapter.close()],
+      ];
+      for (const [i, acts] of rounds.entries()) {
+        for (const act of acts) await act().catch(() => {});
+        const created = new Date(Date.UTC(2025, 0, 1 + i)).toISOString();
+        const before = other.changes.length;
+        await adapter.publish!(anotherDataset(`v-${i}`, created));
+        await changedTo(target, [`v-${i}`], other, before);
+      }
+    });
+
+    test(versions, 'make changes on top of the changes of others that they have not noticed yet', async (instance) => {
+      const { adapter } = instance;
+      const other = (await instance.another()).adapter;
+      await other.publish!(anotherDataset());
+      await adapter.versions!.activate(FIRST);
+      await other.publish!(anotherDataset(THIRD, THIRD_CREATED));
+      await adapter.publish!(anotherDataset(FOURTH, FOURTH_CREATED));
+      await other.versions!.activate(SECOND);
+      sameList([...(await adapter.versions!.prune(2))], [FIRST], 'prune(2) to keep the current version');
+      for (const opened of [{ adapter }, { adapter: other }, await instance.another()]) {
+        await isCurrent(target, opened, SECOND);
+        await hasItems(opened, itemsOf(SECOND));
+        sameList(await namesOf(opened), [FOURTH, THIRD, SECOND], 'list() to include the versions of both adapters');
+      }
+    });
+
+    test(versions, 'do not keep a version that was held only by an adapter that is closed', async (instance) => {
+      const other = await instance.another();
+      const held = [other.adapter.snapshot(), await other.adapter.versions!.asOf(new Date(FIRST_CREATED))];
+      for (const snapshot of held) await readsItems(snapshot!, rows['items']!);
+      await instance.adapter.publish!(anotherDataset());
+      await other.adapter.close();
+      const isDeleted = async () => {
+        await instance.adapter.versions!.prune(1);
+        return !(await namesOf(instance)).includes(FIRST);
+      };
+      await eventually('prune(1) deletes the first version', isDeleted, followMs(target));
+    });
+  });
+
+  describe('activate()', () => {
+    test(
+      without(target, 'publish') || without(target, 'versions'),
+      'keeps the locks of all versions',
+      async (instance) => {
+        const { adapter } = instance;
+        const held = [adapter.snapshot()];
+        for (const [version, created] of [
+          [SECOND, SECOND_CREATED],
+          [THIRD, THIRD_CREATED],
+          [FOURTH, FOURTH_CREATED],
+        ] as const) {
+          await adapter.publish!(anotherDataset(version, created));
+          held.push(adapter.snapshot());
+        }
+        for (const version of [SECOND, FOURTH, FIRST, FOURTH]) {
+          await adapter.versions!.activate(version);
+          sameList(await adapter.versions!.prune(0), [], 'prune(0) to delete no version that is held');
+        }
+        for (const snapshot of held) {
+          await readsItems(snapshot, itemsIn(snapshot.version));
+          snapshot.release();
+        }
+        sameList(
+          [...(await adapter.versions!.prune(0))].sort(),
+          [FIRST, SECOND, THIRD].sort(),
+          'prune(0) to delete all other versions after their release',
+        );
+        sameValue(versionOf(adapter), FOURTH, 'the version of snapshot()');
+      },
+    );
+  });
+};
