@@ -68,6 +68,7 @@ const headOf = ({ service, base, publicPath, root, anonymous, getKey }: Readonly
     `<link rel="stylesheet" href="${root}/pages/shared/tokens.css">`,
     `<link rel="stylesheet" href="${root}/pages/shared/base.css">`,
     `<link rel="stylesheet" href="${root}/pages/shared/page.css">`,
+    `<script type="module" src="${root}/pages/shared/load-errors.js"></script>`,
   ].join('\n    ');
 
 const escaped = (values: Readonly<Record<string, string>>): Record<string, string> =>

@@ -8,6 +8,7 @@ import type {
   Label,
   Shape,
 } from 'metro-forecast-api/plugin';
+import { listsIn } from './paths.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document
 type Json = any;
@@ -19,8 +20,7 @@ interface Table {
   readonly path: string;
   readonly title: string;
   readonly columns: readonly Column[];
-  /** Path template of a row, such as `/permits/{id}`. */
-  readonly key: string;
+  readonly key: readonly string[];
   readonly rows: readonly Row[];
   /** Undefined if the store cannot count the rows. */
   readonly total: number | undefined;
@@ -50,24 +50,32 @@ const isNumber = (column: Column): boolean => ['number', 'integer'].some((type) 
 
 const tablesOf = async ({ get, list }: FrontPageContext): Promise<Table[]> => {
   const document: Json = await get('/openapi.json');
-  const paths = Object.entries<Json>(document.paths).filter(
-    ([path, { get: operation }]) =>
-      operation.tags.includes('tables') && !path.includes('{') && !path.startsWith('/totals/'),
-  );
-  const tables = paths.slice(0, MOST_TABLES).map(async ([path, { get: operation }]) => {
-    const { items } = operation.responses[200].content['application/json'].schema.properties.data;
+  const lists = listsIn(document.paths).slice(0, MOST_TABLES);
+  const tables = lists.map(async (path) => {
+    const { items } = document.paths[path].get.responses[200].content['application/json'].schema.properties.data;
     const row = items.$ref ? document.components.schemas[items.$ref.split('/').at(-1)] : items;
-    const key = Object.keys(document.paths).find((other) => other.startsWith(`${path}/{`)) ?? '';
-    const read = await list<Row>(`${path}?count=true`, MOST_ROWS).catch(() => list<Row>(path, MOST_ROWS));
     const columns = Object.entries<Json>(row.properties);
-    return read && { path, title: words(path.slice(1)), columns, key, ...read, newest: newestDate(columns, read.rows) };
+    const read = await list<Row>(`${path}?count=true`, MOST_ROWS).catch(() => list<Row>(path, MOST_ROWS));
+    if (!read) return undefined;
+    const newest = await newestDate({ path, columns, ...read }, list);
+    return { path, title: words(path.slice(1)), columns, key: row.required, ...read, newest };
   });
   return (await Promise.all(tables)).filter((table) => table !== undefined);
 };
 
-const newestDate = (columns: readonly Column[], rows: readonly Row[]): string | undefined => {
-  const column = columns.find(isDate);
-  const days = column ? rows.flatMap((row) => (row[column[0]] as string | null) ?? []) : [];
+/**
+ * Returns the latest date in the first date column. Returns undefined if a table with more rows than were read cannot be
+ * sorted by that column.
+ */
+const newestDate = async (
+  { path, columns, rows, total }: Pick<Table, 'path' | 'columns' | 'rows' | 'total'>,
+  list: FrontPageContext['list'],
+): Promise<string | undefined> => {
+  const column = columns.find(isDate)?.[0];
+  if (column === undefined) return undefined;
+  const newestFirst = () => list<Row>(`${path}?sort=-${encodeURIComponent(column)}`, 1).catch(() => undefined);
+  const dated = total === rows.length ? rows : ((await newestFirst())?.rows ?? []);
+  const days = dated.flatMap((row) => (row[column] as string | null) ?? []);
   return days.length === 0 ? undefined : days.reduce((latest, day) => (day > latest ? day : latest)).slice(0, 10);
 };
 
@@ -147,7 +155,7 @@ const mean = (values: readonly number[]): number => values.reduce((sum, value) =
 const barsOf = ({ columns, rows, title, total, key }: Table): Bars | undefined => {
   const time = columns.find(isDate);
   if (!time || total !== rows.length) return undefined;
-  const isKey = ([name]: Column) => key.includes(`{${name}}`);
+  const isKey = ([name]: Column) => key.includes(name);
   const measure = isKey(time) ? columns.find((column) => isNumber(column) && !isKey(column)) : undefined;
   const days = rows.flatMap((row) => (row[time[0]] as string | null) ?? []);
   const [length, period] = periodOf(days);

@@ -1,9 +1,10 @@
 /** Serves collections as tables. Filters, sorting and paging follow from the declaration of each collection. */
 import { type Collection, definePlugin, OperatorError, readDeclarations, version } from 'metro-forecast-api/plugin';
+import { TABLES } from './paths.js';
 import { tableRoutes } from './routes.js';
 
 export default definePlugin({
-  name: 'tables',
+  name: TABLES,
   version,
   description: 'Tables: lists of rows with filters, sorting and paging, and single rows by key.',
   options: {

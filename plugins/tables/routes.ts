@@ -15,6 +15,7 @@ import {
   schemas,
   selection,
 } from 'metro-forecast-api/plugin';
+import { listPath, rowPath } from './paths.js';
 import { totalsRoute } from './totals.js';
 
 const { record } = schemas;
@@ -88,7 +89,7 @@ export const tableRoutes = (declared: Collection): Route[] => {
   const operation = pascal(name);
   const table: Table = {
     collection,
-    path: `/${name.replaceAll('_', '-')}`,
+    path: listPath(name),
     operation,
     orders,
     example,
@@ -208,7 +209,7 @@ const rowRoute = ({ collection, path, operation, example, row }: Table): Route =
     foundIn: { [`list${operation}`]: `/data/0/${field}` },
   });
   return dataRoute({
-    path: `${path}/${key.map((field) => `{${field}}`).join('/')}`,
+    path: rowPath(path, key),
     operationId: `get${operation}`,
     // A key column named `as_of` would conflict with the parameter of the same name.
     vintages: !key.includes('as_of'),

@@ -11,6 +11,7 @@ import {
   schemas,
   selection,
 } from 'metro-forecast-api/plugin';
+import { totalsPath } from './paths.js';
 import { searchParameter, type Table, withWords, wordsOf } from './routes.js';
 
 const { record } = schemas;
@@ -127,7 +128,7 @@ export const totalsRoute = (table: Table): Route => {
   const { names, row, example, columns } = describeGroups(table, Object.keys(filters));
   const needsNumbers = (sort: string) => sort.replace(/^-/, '') !== names.count;
   return dataRoute({
-    path: `/totals${path}`,
+    path: totalsPath(path),
     operationId: `total${operation}`,
     vintages: true,
     summary: `Row counts and totals for ${collection.name}`,

@@ -10,7 +10,7 @@
  * @typedef {{ status: string, code: string }} ErrorName
  * @typedef {{ name: string, place: string, required: boolean, schema: Any, example: unknown, type: string,
  *   limits: string, description: string, operators: string[] }} Parameter
- * @typedef {{ id: string, path: string, group: string, summary: string, description: string, needsKey: boolean,
+ * @typedef {{ id: string, path: string, group: string, summary: string, description: string, takesKey: boolean, needsKey: boolean,
  *   parameters: Parameter[], answer: string, contents: { type: string, example: unknown }[], type: string, fields: Field[],
  *   headers: string[], errors: ErrorName[], next: string[] }} Operation
  * @typedef {ErrorName & { when: string, example: unknown, headers: string[], operations: Operation[] }} ErrorKind
@@ -128,6 +128,12 @@ const parameterOf = (document, given) => {
 const examplesOf = (document, response) =>
   Object.entries(resolve(document, response)['content']?.['application/json']?.['examples'] ?? {});
 
+/** An empty alternative means that the operation can be called without a key. @param {readonly object[]} alternatives */
+const keyUse = (alternatives) => {
+  const takesKey = alternatives.some((one) => Object.keys(one).length > 0);
+  return { takesKey, needsKey: takesKey && alternatives.every((one) => Object.keys(one).length > 0) };
+};
+
 /** @param {Any} document @param {string} path @param {Any} operation @returns {Operation} */
 const operationOf = (document, path, operation) => {
   const { operationId, summary, description, tags, security, parameters = [], responses } = operation;
@@ -140,7 +146,7 @@ const operationOf = (document, path, operation) => {
     group: tags?.[0] ?? 'other',
     summary,
     description: description === summary ? '' : (description ?? ''),
-    needsKey: (security ?? document['security'] ?? []).some((/** @type {object} */ one) => Object.keys(one).length > 0),
+    ...keyUse(security ?? document['security'] ?? []),
     parameters: parameters.map((/** @type {Any} */ one) => parameterOf(document, one)),
     answer: success['description'] ?? '',
     contents: contents.flatMap(([type, { example }]) => (example === undefined ? [] : [{ type, example }])),

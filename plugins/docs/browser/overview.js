@@ -1,4 +1,4 @@
-import { basePath, getKey, setKey } from '../../pages/shared/api.js';
+import { anonymousLimits, basePath, getKey, setKey } from '../../pages/shared/api.js';
 import { h } from '../../pages/shared/dom.js';
 import { keyForm } from '../../pages/shared/key-form.js';
 import { inline, prose } from '../../pages/shared/markdown.js';
@@ -63,38 +63,57 @@ export const introduction = ({ title, version, summary, description, about }) =>
     ),
   );
 
+/** @param {...import('../../pages/shared/dom.js').Children} content */
+const notice = (...content) => h('p', { class: 'notice', role: 'status' }, ...content);
+
+/** Shows whether requests from this page include a key, and how to change that. */
 const keyPlace = () => {
   const place = h('div');
-  const show = () =>
-    place.replaceChildren(
-      getKey() === ''
-        ? keyForm({ heading: 'Enter your API key to try the endpoints' })
-        : h(
-            'p',
-            { class: 'notice', role: 'status' },
-            'Requests from this page include your key.',
-            h('button', { type: 'button', class: 'quiet', onclick: () => setKey('') }, 'Forget key'),
-          ),
+  const form = () => keyForm({ heading: 'Enter your API key to try the endpoints' });
+  const content = () => {
+    if (getKey() !== '') {
+      const forget = h('button', { type: 'button', class: 'quiet', onclick: () => setKey('') }, 'Forget key');
+      return notice('Requests from this page include your key.', forget);
+    }
+    if (anonymousLimits === '') return form();
+    const enter = h(
+      'button',
+      { type: 'button', class: 'quiet', onclick: () => place.replaceChildren(form()) },
+      'Use a key',
     );
+    return notice(`You can try the endpoints without a key, up to ${anonymousLimits}.`, enter);
+  };
+  const show = () => place.replaceChildren(content());
   addEventListener('keychange', show);
   show();
   return place;
 };
 
+const HEADER = 'Authorization: Bearer <API_KEY>';
+
+const withKey = () => [
+  h('p', {}, 'Send your API key with every request, in the header ', h('code', {}, 'Authorization'), ':'),
+  h('pre', { tabindex: '0' }, h('code', {}, HEADER)),
+  h(
+    'p',
+    {},
+    'The samples read the key from an environment variable. Without a valid key, the response is a ',
+    h('code', {}, '401'),
+    '. Endpoints that need no key are marked as such.',
+  ),
+];
+
+const withoutKey = () => [
+  h('p', {}, `Endpoints marked “no key needed” accept up to ${anonymousLimits} without a key.`),
+  h('p', {}, 'A key has its own limits. Send the key in the header ', h('code', {}, 'Authorization'), ':'),
+  h('pre', { tabindex: '0' }, h('code', {}, HEADER)),
+  h('p', {}, 'With an invalid key, the response is a ', h('code', {}, '401'), '.'),
+];
+
 export const authentication = () =>
   section(
     { place: placeOf('authentication'), title: 'Authentication' },
-    [
-      h('p', {}, 'Send your API key with every request, in the header ', h('code', {}, 'Authorization'), ':'),
-      h('pre', { tabindex: '0' }, h('code', {}, 'Authorization: Bearer <API_KEY>')),
-      h(
-        'p',
-        {},
-        'The samples read the key from an environment variable. Without a valid key, the response is a ',
-        h('code', {}, '401'),
-        '. Endpoints that need no key are marked as such.',
-      ),
-    ],
+    anonymousLimits === '' ? withKey() : withoutKey(),
     keyPlace(),
   );
 

@@ -1,4 +1,4 @@
-import { mayCall, send } from '../../pages/shared/api.js';
+import { getKey, send } from '../../pages/shared/api.js';
 import { h } from '../../pages/shared/dom.js';
 import { codeBlock, coloured, linkTo, panel, placeOf, problem, unreachable } from './parts.js';
 
@@ -103,12 +103,12 @@ const keyNeeded = () => {
  * @returns {Promise<HTMLElement>} a panel with the response, or with the reason why there is no response
  */
 export const respond = async (operation, { target, query }, close) => {
-  if (operation.needsKey && !mayCall()) return keyNeeded();
+  if (operation.needsKey && getKey() === '') return keyNeeded();
   const search = new URLSearchParams(query.map(([name, value]) => [name, value])).toString();
   const started = performance.now();
   try {
     const response = await send(search === '' ? target : `${target}?${search}`, {
-      key: operation.needsKey,
+      key: operation.takesKey,
       accept: '*/*',
     });
     const text = await textOf(response);

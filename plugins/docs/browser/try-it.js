@@ -1,4 +1,4 @@
-import { basePath } from '../../pages/shared/api.js';
+import { basePath, getKey } from '../../pages/shared/api.js';
 import { copyButton, h } from '../../pages/shared/dom.js';
 import { language, languageChoice, onLanguage } from './language.js';
 import { codeBlock, coloured, exampleText, panel, radios, unreachable } from './parts.js';
@@ -51,7 +51,7 @@ const field = (operation, parameter, onchange) => {
 };
 
 /** @param {Operation} operation @param {readonly Filled[]} filled */
-const callOf = ({ path, needsKey }, filled) => {
+const callOf = ({ path, takesKey, needsKey }, filled) => {
   let target = path;
   for (const { parameter, value } of filled) {
     if (parameter.place === 'path') target = target.replaceAll(`{${parameter.name}}`, encodeURIComponent(value));
@@ -60,7 +60,9 @@ const callOf = ({ path, needsKey }, filled) => {
     .filter(({ parameter, value }) => parameter.place === 'query' && value !== '')
     .map(({ name, value }) => /** @type {const} */ ([name, value]));
   const text = query.some(([name, value]) => name === 'format' && value !== 'json');
-  return { url: `${location.origin}${basePath}${target}`, target, query, needsKey, text };
+  // A sample with an empty key would fail, even if the operation needs no key.
+  const sendsKey = needsKey || (takesKey && getKey() !== '');
+  return { url: `${location.origin}${basePath}${target}`, target, query, needsKey: sendsKey, text };
 };
 
 /**
@@ -133,6 +135,7 @@ export const tryIt = (operation) => {
   write();
   showExample();
   onLanguage(write);
+  addEventListener('keychange', write);
   const foot = h('div', { class: 'foot' }, parameterFields(fields), button);
   return h(
     'form',

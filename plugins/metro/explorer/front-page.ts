@@ -113,6 +113,7 @@ const classesOf = (values: readonly number[]) => {
   const [first, last] = [classOf(least), classOf(most)];
   const labelOf = (index: number): string => {
     const [low, high] = [index * width, (index + 1) * width];
+    if (first === last) return `${low} to ${high}%`;
     return index === first ? `≤ ${high}%` : index === last ? `≥ ${low}%` : `${low} to ${high}%`;
   };
   const legend = Array.from({ length: last - first + 1 }, (_, i) => ({

@@ -1,4 +1,4 @@
-import { anonymousLimits, basePath, curlOf, keyVariable, Problem, request } from '../shared/api.js';
+import { anonymousLimits, basePath, curlOf, keyVariable, Problem, request, samplesSendKey } from '../shared/api.js';
 import { copyButton, h } from '../shared/dom.js';
 import { exact } from '../shared/format.js';
 import { addressOf, readAddress } from './address.js';
@@ -61,11 +61,13 @@ const LANGUAGES = {
   curl: (targets) => targets.map(curlOf).join('\n'),
   Python: (targets) =>
     [
-      'import io, os',
+      samplesSendKey() ? 'import io, os' : 'import io',
       'import pandas as pd',
       'import requests',
       '',
-      `headers = {"Authorization": f"Bearer {os.environ['${keyVariable}']}", "Accept": "text/csv"}`,
+      samplesSendKey()
+        ? `headers = {"Authorization": f"Bearer {os.environ['${keyVariable}']}", "Accept": "text/csv"}`
+        : 'headers = {"Accept": "text/csv"}',
       ...targets.flatMap((target) => [
         `response = requests.get(${JSON.stringify(`${location.origin}${basePath}${target}`)}, headers=headers, timeout=30)`,
         'response.raise_for_status()',
@@ -78,7 +80,7 @@ const LANGUAGES = {
       ...targets.map(
         (target) =>
           `request(${JSON.stringify(`${location.origin}${basePath}${target}`)}) |>\n` +
-          `  req_auth_bearer_token(Sys.getenv("${keyVariable}")) |>\n` +
+          (samplesSendKey() ? `  req_auth_bearer_token(Sys.getenv("${keyVariable}")) |>\n` : '') +
           '  req_headers(Accept = "text/csv") |>\n  req_perform() |>\n  resp_body_string() |>\n' +
           '  textConnection() |>\n  read.csv()',
       ),

@@ -1,5 +1,6 @@
 import { getKey, Problem } from '../shared/api.js';
 import { find, h } from '../shared/dom.js';
+import { loadAdvice } from '../shared/load-errors.js';
 import { problemView } from '../shared/problems.js';
 import { addressOf, readAddress } from './address.js';
 
@@ -19,19 +20,27 @@ import { addressOf, readAddress } from './address.js';
  */
 
 /**
+ * Loads a module on demand.
+ * @template Module
+ * @param {() => Promise<Module>} load
+ * @returns {Promise<Module>}
+ * @throws {Problem} with the code `not_loaded`
+ */
+export const loadModule = (load) =>
+  load().catch((error) => {
+    if (!(error instanceof TypeError)) throw error;
+    throw new Problem(loadAdvice(), { status: 0, code: 'not_loaded' });
+  });
+
+/**
  * Returns a route whose modules are loaded when the user first opens it.
  * @param {() => Promise<Route>} load
  * @returns {Route}
  */
 export const lazyView =
   (load) =>
-  async (...call) => {
-    const view = await load().catch((error) => {
-      if (!(error instanceof TypeError)) throw error;
-      throw new Problem('This view cannot be loaded.', { status: 0, code: 'unreachable' });
-    });
-    return view(...call);
-  };
+  async (...call) =>
+    (await loadModule(load))(...call);
 
 let current = new AbortController();
 

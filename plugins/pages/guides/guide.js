@@ -1,4 +1,4 @@
-import { publicPath } from '../shared/api.js';
+import { fetchFile, publicPath } from '../shared/api.js';
 import { find, h } from '../shared/dom.js';
 import { blocksOf, headingId } from '../shared/markdown.js';
 
@@ -38,7 +38,7 @@ export const showGuide = async (figures = () => h('div')) => {
   for (const link of document.querySelectorAll('.guides a')) {
     if (link.getAttribute('href') === here) link.setAttribute('aria-current', 'page');
   }
-  const markdown = await (await fetch(new URL('../../guide.md', import.meta.url))).text();
+  const markdown = await (await fetchFile(new URL('../../guide.md', import.meta.url))).text();
   // The documents use the default address in their examples. Readers get the address of this service, so that they can
   // run the examples.
   const text = markdown.replaceAll('http://127.0.0.1:8080', location.origin + publicPath);

@@ -1,3 +1,4 @@
+import { showLoadError } from '../shared/load-errors.js';
 import { showGuide } from './guide.js';
 
-void showGuide();
+showGuide().catch(showLoadError);

@@ -81,18 +81,11 @@ export const send = (target, { accept = 'application/json', signal, key = true }
   return fetch(`${basePath}${target}`, { headers, ...(signal ? { signal } : {}) });
 };
 
-/**
- * Calls the API like `send`, but throws a `Problem` if the call fails.
- * @param {string} target
- * @param {Parameters<typeof send>[1]} [options]
- * @returns {Promise<Response>}
- * @throws {Problem}
- */
-export const request = async (target, options) => {
-  if (options?.key !== false && !mayCall()) throw new Problem('', { status: 401, code: 'missing_api_key' });
+/** @param {Promise<Response>} pending @returns {Promise<Response>} a successful response @throws {Problem} */
+const successOf = async (pending) => {
   let response;
   try {
-    response = await send(target, options);
+    response = await pending;
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     throw new Problem('The service cannot be reached.', { status: 0, code: 'unreachable' });
@@ -108,6 +101,21 @@ export const request = async (target, options) => {
 };
 
 /**
+ * Calls the API like `send`, but throws a `Problem` if the call fails.
+ * @param {string} target
+ * @param {Parameters<typeof send>[1]} [options]
+ * @returns {Promise<Response>}
+ * @throws {Problem}
+ */
+export const request = async (target, options) => {
+  if (options?.key !== false && !mayCall()) throw new Problem('', { status: 401, code: 'missing_api_key' });
+  return successOf(send(target, options));
+};
+
+/** Loads one of the page's own files. @param {URL} address @throws {Problem} */
+export const fetchFile = (address) => successOf(fetch(address));
+
+/**
  * @param {string} target
  * @param {Parameters<typeof send>[1]} [options]
  * @returns {Promise<any>} the parsed body
@@ -118,9 +126,14 @@ export const getJson = async (target, options) => (await request(target, options
 /** Name of the environment variable for the key in samples and in the documentation. */
 export const keyVariable = 'API_KEY';
 
+/** Whether samples send a key. A request with an empty key would fail, even if the service needs none. */
+export const samplesSendKey = () => getKey() !== '' || anonymousLimits === '';
+
 /**
  * @param {string} target
  * @returns {string}
  */
-export const curlOf = (target) =>
-  `curl -H "Authorization: Bearer $${keyVariable}" '${location.origin}${basePath}${target.replaceAll("'", '%27')}'`;
+export const curlOf = (target) => {
+  const key = samplesSendKey() ? `-H "Authorization: Bearer $${keyVariable}" ` : '';
+  return `curl ${key}'${location.origin}${basePath}${target.replaceAll("'", '%27')}'`;
+};

@@ -11,6 +11,7 @@ const inSeconds = (seconds) =>
  * @returns {{ heading: string, advice: string }}
  */
 const explain = ({ status, code, message, retryAfter }) => {
+  if (code === 'not_loaded') return { heading: 'This view cannot be loaded', advice: message };
   if (status === 0) {
     return {
       heading: message,
@@ -54,6 +55,8 @@ export const problemView = (error, retry) => {
       ? explain(error)
       : { heading: 'Something went wrong on this page', advice: 'Reload it. If that does not help, please report it.' };
   if (!(error instanceof Problem)) console.error(error);
+  // Some browsers do not request a module again after a failure, so the page has to be reloaded.
+  const again = error instanceof Problem && error.code === 'not_loaded' ? () => location.reload() : retry;
   return h(
     'section',
     { class: 'notice', role: 'alert' },
@@ -62,6 +65,6 @@ export const problemView = (error, retry) => {
     // A retry after a 404 would get the same response.
     error instanceof Problem && error.status === 404
       ? h('a', { href: '#/' }, 'Back to the start')
-      : h('button', { type: 'button', onclick: retry }, 'Try again'),
+      : h('button', { type: 'button', onclick: again }, 'Try again'),
   );
 };

@@ -12,6 +12,12 @@ import { timesOf } from './time-figures.js';
 /** Converts `building-permits` to `Building permits`. @param {string} name @returns {string} */
 export const words = (name) => name.replaceAll(/[_-]/g, ' ').replace(/^./, (first) => first.toUpperCase());
 
+/**
+ * Lower-cases the first letter of a label, for use within a sentence. Acronyms such as `GDP` stay as they are.
+ * @param {string} label
+ */
+export const inSentence = (label) => label.replace(/^\p{Lu}(?!\p{Lu})/u, (first) => first.toLowerCase());
+
 /** Any further decimals are rounding errors. */
 const MOST_DECIMALS = 12;
 

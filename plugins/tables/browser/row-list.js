@@ -2,7 +2,7 @@ import { latestOf, showLatest } from '../../pages/data-views/latest.js';
 import { dataTable } from '../../pages/data-views/table.js';
 import { Problem } from '../../pages/shared/api.js';
 import { h } from '../../pages/shared/dom.js';
-import { cellsOf, rowAddress, words } from './cells.js';
+import { cellsOf, inSentence, rowAddress, words } from './cells.js';
 import { listTarget, shownColumns } from './conditions.js';
 import { readPage, rejectionOf } from './rows.js';
 
@@ -123,7 +123,7 @@ export const rowList = (table, query, { signal, keep, onshow, empty }) => {
   /** @param {Page} page */
   const render = (page) => {
     const list = dataTable({
-      caption: `Rows of ${words(table.name).toLowerCase()}.`,
+      caption: `Rows of ${inSentence(words(table.name))}.`,
       columns: columnsOf(table, query, page.rows),
       rows: page.rows,
       sort: query.get('sort'),

@@ -1,7 +1,7 @@
 import { dataTools } from '../../pages/data-views/figure.js';
 import { getJson, Problem } from '../../pages/shared/api.js';
 import { h } from '../../pages/shared/dom.js';
-import { cellsOf, targetOf, words } from './cells.js';
+import { cellsOf, inSentence, targetOf, words } from './cells.js';
 
 /**
  * @param {import('./tables.js').Table} table
@@ -20,7 +20,7 @@ export const rowView = (table) => async (parameters, signal) => {
   return {
     title: `${words(table.name)}: ${parameters.join(', ')}`,
     content: [
-      h('p', { class: 'muted' }, h('a', { href: `#/${table.name}` }, `All rows of ${words(table.name).toLowerCase()}`)),
+      h('p', { class: 'muted' }, h('a', { href: `#/${table.name}` }, `All rows of ${inSentence(words(table.name))}`)),
       h(
         'dl',
         { class: 'record' },

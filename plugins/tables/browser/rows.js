@@ -1,4 +1,5 @@
 import { getJson, Problem, request } from '../../pages/shared/api.js';
+import { onceEach } from '../../pages/shared/once.js';
 import { matchingOf } from './conditions.js';
 
 /**
@@ -20,7 +21,7 @@ const withParameters = (target, parameters) => `${target}${target.includes('?') 
 
 /**
  * @param {string} target @param {string | null} after start of the page, or null for the first page
- * @param {AbortSignal} signal
+ * @param {AbortSignal} [signal]
  * @returns {Promise<Page>}
  */
 export const readPage = async (target, after, signal) => {
@@ -40,8 +41,17 @@ export const readPage = async (target, after, signal) => {
   return { rows, next };
 };
 
-/** @param {Table} table @param {AbortSignal} signal */
-export const sampleOf = async ({ name }, signal) => (await readPage(`/${name}`, null, signal)).rows;
+let once = onceEach();
+addEventListener('keychange', () => {
+  once = onceEach();
+});
+
+/**
+ * Reads the first rows as a sample of the table, only once. Leaving the view does not abort the request, because other
+ * views wait for the same sample.
+ * @param {Table} table
+ */
+export const sampleOf = ({ name }) => once(name, async () => (await readPage(`/${name}`, null)).rows);
 
 /**
  * @param {Table} table @param {URLSearchParams} parameters @param {AbortSignal} signal
@@ -54,6 +64,18 @@ export const totalsOf = async ({ name }, parameters, signal) =>
 export const countOf = async (table, query, signal) => {
   const [total] = await totalsOf(table, matchingOf(table, query), signal);
   return Number(total?.[table.measures['count'] ?? '']);
+};
+
+/**
+ * Returns the latest date or year.
+ * @param {Table} table @param {import('./tables.js').Column} column @param {AbortSignal} signal
+ * @returns {Promise<string | undefined>} undefined if there is none
+ * @throws {Problem} if the table has too many rows to be sorted by the column
+ */
+export const newestOf = async ({ name }, { name: column }, signal) => {
+  const parameters = new URLSearchParams({ sort: `-${column}`, fields: column, limit: '1' });
+  const [row] = (await getJson(`/${name}?${parameters}`, { signal })).data;
+  return row?.[column] == null ? undefined : String(row[column]).slice(0, 10);
 };
 
 /**

@@ -2,14 +2,17 @@ import { keepInAddress, setChoices } from '../../pages/data-views/address.js';
 import { choice } from '../../pages/data-views/controls.js';
 import { replaceTools } from '../../pages/data-views/figure.js';
 import { latestOf } from '../../pages/data-views/latest.js';
+import { loadModule } from '../../pages/data-views/router.js';
 import { narrowBy, searchField } from '../../pages/data-views/search-field.js';
 import { h } from '../../pages/shared/dom.js';
+import { problemView } from '../../pages/shared/problems.js';
 import { words } from './cells.js';
 import { chipsOf } from './chips.js';
 import { columnChoice } from './columns.js';
 import { listTarget, matchingOf } from './conditions.js';
 import { countText } from './count-text.js';
 import { facetPanel } from './facets.js';
+import { findingOf } from './finding.js';
 import { FIRST_PAGE, rowList } from './row-list.js';
 import { countOf, sampleOf } from './rows.js';
 import { timesOf } from './time-figures.js';
@@ -79,7 +82,7 @@ const rowsPart = (table, query, { signal, keep, onshow }) => {
     keep({ columns: names });
     void list.show();
   });
-  return { element: h('div', {}, columns.element, list.element, tools), show: list.show, button: columns.button };
+  return { element: h('div', {}, tools, columns.element, list.element), show: list.show, button: columns.button };
 };
 
 /** Pause after the last keystroke before the search starts. */
@@ -111,8 +114,10 @@ const TABS = [
  * @returns {import('../../pages/data-views/router.js').Route}
  */
 export const tableView = (table) => async (_parameters, signal, query) => {
-  const sample = await sampleOf(table, signal);
-  const tabs = TABS.filter(([tab]) => tab !== 'time' || timesOf(table.columns, sample).length > 0);
+  const sample = await sampleOf(table);
+  const [time] = timesOf(table.columns, sample);
+  const found = findingOf(table, time, signal);
+  const tabs = TABS.filter(([tab]) => tab !== 'time' || time !== undefined);
   const tab = () => tabs.find(([each]) => each === query.get('tab'))?.[0] ?? 'rows';
   /** @type {Change} */
   const keep = (change) => {
@@ -132,14 +137,24 @@ export const tableView = (table) => async (_parameters, signal, query) => {
   /** @type {Readonly<Record<string, () => Part | Promise<Part>>>} */
   const parts = {
     rows: () => rowsPart(table, query, { signal, keep, onshow: count.showPage }),
-    totals: async () => (await import('./totals.js')).totalsView(table, query, { signal, keep, choose }),
-    time: async () => (await import('./time-chart.js')).timeChart(table, query, { signal, sample, keep }),
+    totals: async () =>
+      (await loadModule(() => import('./totals.js'))).totalsView(table, query, { signal, keep, choose }),
+    time: async () =>
+      (await loadModule(() => import('./time-chart.js'))).timeChart(table, query, { signal, sample, keep }),
+  };
+  /** @param {string} name @returns {Promise<Part | undefined>} */
+  const partOf = async (name) => {
+    try {
+      return await parts[name]?.();
+    } catch (error) {
+      return { element: problemView(error, () => void showTab()), show: () => void made.delete(name) };
+    }
   };
   /** @type {Map<string, Part>} */
   const made = new Map();
   const showTab = async () => {
     const name = tab();
-    const part = made.get(name) ?? (await parts[name]?.());
+    const part = made.get(name) ?? (await partOf(name));
     if (!part || name !== tab()) return;
     made.set(name, part);
     place.replaceChildren(part.element);
@@ -166,5 +181,5 @@ export const tableView = (table) => async (_parameters, signal, query) => {
   searchWhileTyping(query, signal, choose);
   await showAll();
   const main = h('div', { class: 'browse' }, panel.element, h('div', {}, bar, chips, place));
-  return { title: words(table.name), content: [main] };
+  return { ...(await found), name: words(table.name), content: [main] };
 };

@@ -6,7 +6,7 @@ import { latestOf, showLatest } from '../../pages/data-views/latest.js';
 import { Problem } from '../../pages/shared/api.js';
 import { h, keepingFocus } from '../../pages/shared/dom.js';
 import { exact, number } from '../../pages/shared/format.js';
-import { words } from './cells.js';
+import { inSentence, words } from './cells.js';
 import { optionsFor } from './columns.js';
 import { matchingOf } from './conditions.js';
 import { rejectionOf, totalsOf } from './rows.js';
@@ -66,23 +66,24 @@ const controlsOf = ({ times, numbers, groups }, { form, time, value, by }, choos
       : null,
   );
 
-/** @param {Choices} chosen @param {Figures} figures */
-const textsOf = ({ form, value }, { period, means }) => {
-  const column = value === null ? '' : words(value);
-  const what = value === null ? 'Number of rows' : means ? `Mean of ${column.toLowerCase()}` : column;
-  return { what, per: form === 'bars' || period !== 'day' ? ` by ${period}` : '' };
+/** @param {Table} table @param {Choices} chosen @param {Figures} figures */
+const textsOf = ({ columns }, { form, value, time }, { period, means }) => {
+  const labelOf = (/** @type {string | null} */ name) => columns.find((column) => column.name === name)?.label ?? '';
+  const label = labelOf(value);
+  return {
+    what: value === null ? 'Number of rows' : means ? `Mean of ${inSentence(label)}` : label,
+    per: form === 'bars' || period !== 'day' ? ` by ${period}` : '',
+    axis: labelOf(time),
+  };
 };
 
 /**
- * @param {Choices} chosen
- * @param {Figures} figures
+ * @param {ReturnType<typeof textsOf>} texts @param {Choices} chosen @param {Figures} figures
  * @returns {import('../../pages/data-views/drawing.js').ChartOptions}
  */
-const optionsOf = (chosen, figures) => {
-  const { dates, period, lines } = figures;
-  const { what, per } = textsOf(chosen, figures);
+const optionsOf = ({ what, per, axis }, chosen, { dates, period, lines }) => {
   return {
-    label: `${what}${per} of ${words(chosen.time).toLowerCase()}.`,
+    label: `${what}${per} of ${inSentence(axis)}.`,
     unit: what,
     dates,
     lines: lines.map(({ label, values }, index) => ({
@@ -112,9 +113,9 @@ const noteOf = ({ means, left, period, rows }) =>
  * @param {{ target: string, signal: AbortSignal }} parts
  */
 const timeFigure = (table, chosen, figures, { target, signal }) => {
-  const options = optionsOf(chosen, figures);
-  const { what, per } = textsOf(chosen, figures);
-  const heading = `${words(table.name)}: ${what.toLowerCase()}${per}`;
+  const texts = textsOf(table, chosen, figures);
+  const options = optionsOf(texts, chosen, figures);
+  const heading = `${words(table.name)}: ${inSentence(texts.what)}${texts.per}`;
   return chartFigure({
     title: heading,
     note: noteOf(figures),
@@ -127,7 +128,7 @@ const timeFigure = (table, chosen, figures, { target, signal }) => {
     },
     sources: [{ label: table.name, target, file: table.name }],
     shown: { file: `${table.name}-${chosen.value ?? COUNT}.csv`, text: () => linesCsv(options, chosen.time) },
-    table: linesTable(options, words(chosen.time)),
+    table: linesTable(options, texts.axis),
   });
 };
 

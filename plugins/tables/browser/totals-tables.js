@@ -5,7 +5,7 @@ import { bar } from '../../pages/data-views/bars.js';
 import { column, numbers } from '../../pages/data-views/table.js';
 import { h } from '../../pages/shared/dom.js';
 import { number } from '../../pages/shared/format.js';
-import { decimalsOf, groupTexts } from './cells.js';
+import { decimalsOf, groupTexts, inSentence } from './cells.js';
 
 /**
  * @typedef {import('./tables.js').Table} Table
@@ -138,7 +138,7 @@ export const crossTable = ({ key, measures }, { groups, of }, rows, onpick) => {
   return {
     rows: [...cells.values()].map((line) => /** @type {Row} */ (line.values().next().value)),
     columns: [
-      { ...groupColumn(down, key, rows, onpick), label: `${down.label} by ${across.label.toLowerCase()}` },
+      { ...groupColumn(down, key, rows, onpick), label: `${down.label} by ${inSentence(across.label)}` },
       ...order.map((value) =>
         column(
           String(text(/** @type {Row} */ (headings.get(value)))),

@@ -6,6 +6,7 @@ import { dataTable } from '../../pages/data-views/table.js';
 import { Problem } from '../../pages/shared/api.js';
 import { h, keepingFocus } from '../../pages/shared/dom.js';
 import { exact } from '../../pages/shared/format.js';
+import { inSentence } from './cells.js';
 import { optionsFor } from './columns.js';
 import { matchingOf, toggled } from './conditions.js';
 import { rejectionOf, totalsOf } from './rows.js';
@@ -57,7 +58,7 @@ const noteOf = (groups, isCross) =>
 
 /** @param {Choice} choice */
 const titleOf = ({ groups, of }) =>
-  `${of ? `Mean ${of.label.toLowerCase()}` : 'Rows'} by ${groups.map(({ label }) => label.toLowerCase()).join(' and ')}`;
+  `${of ? `Mean ${inSentence(of.label)}` : 'Rows'} by ${groups.map(({ label }) => inSentence(label)).join(' and ')}`;
 
 /**
  * @param {ReturnType<typeof offerOf>} offer @param {Choice} choice

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { Mount, Plugin } from '../../../core/contracts/plugin.js';
+import * as fixture from '../../support/fixture.js';
 import { request } from '../../support/http-client.js';
 import { startTableService } from '../../support/table-service.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
@@ -132,6 +133,21 @@ describe('the front page and the tier of callers without a key', () => {
     const service = await startTestApp({ config: { plugins: PLUGINS, service: { getKeyUrl } } });
     try {
       expect((await htmlOf(service.origin)).text).to.contain(`href="${getKeyUrl}"`);
+    } finally {
+      await service.close();
+    }
+  });
+});
+
+describe('the map on the front page', () => {
+  it('has one class with both of its limits if all forecasts are in it', async () => {
+    const markets = (fixture.documents['markets'] ?? []).map((market) => ({ ...market, forecast_12m: 1.2 }));
+    const collections = { ...fixture.documents, markets };
+    const service = await startTestApp({ collections, config: { plugins: PLUGINS, ...open() } });
+    try {
+      const { text } = await htmlOf(service.origin);
+      const [, legend = ''] = /<ul class="legend">(.*?)<\/ul>/s.exec(text) ?? [];
+      expect(legend.replace(/<[^>]+>/g, '').trim()).to.equal('1 to 1.5%');
     } finally {
       await service.close();
     }

@@ -15,6 +15,7 @@ import { ATLANTA, HOUSTON } from '../../support/fixture.js';
 import { packed } from '../../support/packed.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 import { describePageFiles } from './page-files.js';
+import { open, PLUGINS } from './public-service.js';
 
 const DATA = ['markets', 'forecasts', 'observations', 'signals', 'status'];
 
@@ -85,10 +86,70 @@ describe('the pages in Chromium', () => {
     });
   }
 
+  for (const [view, module, heading] of [
+    ['explore', 'csv.js', 'metros'],
+    ['docs', 'model.js', 'Metro Forecast API'],
+    ['docs/csv', 'markdown.js', 'Formats'],
+  ] as const) {
+    it(`explain why /${view} cannot be loaded, and load it again`, async () => {
+      const { page, complaints } = browser;
+      await page.route(`**/${module}`, (route) => route.fulfill({ status: 429, body: '' }));
+      await page.goto(`${app.origin}/${view}`);
+      await page.getByText('The service has received too many requests from your address').waitFor();
+      expect(await accessibilityProblems(page)).to.deep.equal([]);
+      await page.unroute(`**/${module}`);
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+      complaints.splice(0);
+    });
+  }
+
   it('have no accessibility problem on the first screen', async function () {
     this.timeout(60_000);
     await browser.page.goto(`${app.origin}/explore`);
     await browser.page.getByRole('heading', { level: 1, name: 'metros' }).waitFor();
     expect(await accessibilityProblems(browser.page)).to.deep.equal([]);
+  });
+});
+
+describe('the pages of a service that needs no key', () => {
+  let app: TestApp;
+  let browser: TestBrowser;
+
+  before(async function () {
+    this.timeout(60_000);
+    app = await startTestApp({ config: { plugins: PLUGINS, server: BROWSED, ...open({ requestsPerMinute: 5000 }) } });
+    browser = await openBrowser(this, { origin: app.origin });
+  });
+  after(async () => {
+    await browser?.close();
+    await app?.close();
+  });
+
+  it('send requests from the reference without a key, in samples too', async () => {
+    const { page, complaints } = browser;
+    await page.goto(`${app.origin}/docs`);
+    await page.getByText('without a key, up to 5,000 requests per minute').waitFor();
+    expect(await page.getByLabel('API key').count()).to.equal(0);
+    const section = page.locator('section[aria-labelledby="getMarket"]');
+    expect(await section.locator('pre').first().innerText()).not.to.contain('Authorization');
+    await section.getByRole('button', { name: 'Send' }).click();
+    await section.getByText('200 OK').waitFor();
+    await page.getByRole('button', { name: 'Use a key' }).click();
+    await page.getByLabel('API key').fill(app.key);
+    await page.getByRole('button', { name: 'Use this key' }).click();
+    expect(await section.locator('pre').first().innerText()).to.contain('Authorization: Bearer $API_KEY');
+    await page.getByRole('button', { name: 'Forget key' }).click();
+    expect(complaints).to.deep.equal([]);
+  });
+
+  it('show API calls that work without a key', async () => {
+    const { page } = browser;
+    await page.goto(`${app.origin}/explore#/series`);
+    const call = page.locator('details', { hasText: 'API call' }).first();
+    await call.locator('summary').click();
+    expect(await call.locator('code').innerText()).to.equal(`curl '${app.url}/series'`);
+    await call.getByText('Python').click();
+    expect(await call.locator('code').innerText()).to.contain('headers = {"Accept": "text/csv"}');
   });
 });

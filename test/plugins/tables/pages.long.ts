@@ -46,6 +46,37 @@ describe('the pages of tables in Chromium', () => {
     expect(await addressOf(page)).not.to.contain(service.key);
   });
 
+  it('starts with the number of rows, the newest date and the columns, and has the downloads above the rows', async () => {
+    const { page } = browser;
+    await view('weather');
+    expect(await page.locator('h1').innerText()).to.equal('Weather: 5,999 rows, up to 2025-06-22');
+    expect(await page.locator('.question').innerText()).to.equal('One row for each station and day, with degrees.');
+    const top = async (selector: string) => (await page.locator(selector).first().boundingBox())!.y;
+    expect(await top('.tools')).to.be.below(await top('.rows'));
+    await view('books');
+    expect(await page.locator('h1').innerText()).to.equal('Books: 4 rows, up to 1859');
+  });
+
+  it('explains why a tab cannot be loaded, and reads the sample of a table only once', async () => {
+    const { page } = browser;
+    await view('weather');
+    const samples: string[] = [];
+    page.on('request', (call) => call.url().endsWith('/weather?limit=100') && samples.push(call.url()));
+    await page.route('**/time-chart.js', (route) => route.fulfill({ status: 429, body: '' }));
+    await page.getByText('Over time', { exact: true }).click();
+    await page.getByText('This view cannot be loaded').waitFor();
+    await page.unroute('**/time-chart.js');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.locator('.plot svg').waitFor();
+    await page.getByRole('link', { name: 'Status' }).click();
+    await page.getByRole('heading', { level: 1, name: 'The service is' }).waitFor();
+    samples.splice(0);
+    await page.getByRole('link', { name: 'Weather' }).click();
+    await page.locator('.rows tbody tr').first().waitFor();
+    expect(samples, 'the list reads its own page').to.have.length(1);
+    browser.complaints.splice(0);
+  });
+
   it('searches, sorts and filters through the API, and keeps the choices in the URL', async () => {
     const { page } = browser;
     await view('books');

@@ -9,7 +9,7 @@ const { tablesOf, timesOf, figuresOf, withGaps, chartChoices, periodText } = awa
 );
 const { listTarget, valuesIn, selecting, toggled, chosenValues } = await pageModules('tables/browser/conditions');
 const { countText } = await pageModules('tables/browser/count-text');
-const { cellsOf } = await pageModules('tables/browser/cells');
+const { cellsOf, inSentence } = await pageModules('tables/browser/cells');
 
 interface Table {
   readonly name: string;
@@ -62,6 +62,12 @@ describe('plugin table-pages', () => {
     };
     expect(label({ title: 'Größe (cm)' })).to.equal('Größe (cm)');
     expect(label({})).to.equal('Grosse cm');
+  });
+
+  it('lower-cases labels within sentences, but not acronyms', () => {
+    expect(['Pod size', 'GDP per head', 'Ärzte', 'isbn'].map(inSentence)).to.deep.equal([
+      ...['pod size', 'GDP per head', 'ärzte', 'isbn'],
+    ]);
   });
 
   const sent = (table: Table, choices: string): string => listTarget(table, new URLSearchParams(choices));

@@ -641,6 +641,18 @@ describe('the explorer in Chromium', () => {
     await page.getByRole('button', { name: 'Remove Houston, TX' }).waitFor();
   });
 
+  it('offers the divisions of a divided metro', async () => {
+    const { page } = browser;
+    await view('markets/35620');
+    await heading('New York-Newark-Jersey City, NY-NJ has an index only for its divisions').waitFor();
+    await page.getByRole('link', { name: 'New York-Jersey City-White Plains, NY-NJ' }).click();
+    await heading('New York-Jersey City-White Plains, NY-NJ').waitFor();
+    await view(`compare?m=35620,${fixture.HOUSTON}&from=2025`);
+    await page.getByText('New York-Newark-Jersey City, NY-NJ has an index only for its divisions.').waitFor();
+    await page.getByRole('button', { name: 'New York-Jersey City-White Plains, NY-NJ' }).click();
+    await until(`location.hash.includes('m=${fixture.HOUSTON},${NEW_YORK}')`);
+  });
+
   it('keeps the address of the next view if the ZIP codes load after the user has left the list', async () => {
     const { page } = browser;
     await view('markets');
@@ -880,8 +892,16 @@ describe('the explorer in Chromium', () => {
     expect(heads, 'no outcome is older than 2014').to.deep.equal([
       ...['Grade', 'Predicted from 2014', 'Declined from 2014', 'From 2014', 'Forecasts'],
     ]);
+    const limits = new Map([
+      ['A', 'below 10%'],
+      ['B', 'from 10% to below 20%'],
+      ['C', 'from 20% to below 35%'],
+      ['D', 'from 35% to below 50%'],
+      ['F', '50% and more'],
+    ]);
     const cells = (await table.locator('tbody tr').allInnerTexts()).map((row) => row.split('\t'));
-    expect(cells.map(([grade, , declined]) => [grade, declined])).to.deep.equal(
+    for (const [grade = ''] of cells) expect(grade.slice(1).trim()).to.equal(limits.get(grade[0] ?? ''));
+    expect(cells.map(([grade, , declined]) => [grade?.[0], declined])).to.deep.equal(
       data.map(({ group, decline_share }: { group: string; decline_share: number }) => [
         group,
         `${(100 * decline_share).toFixed(1)}%`,
@@ -972,6 +992,12 @@ describe('the explorer in Chromium', () => {
     await page.unroute('**/movers.js');
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('heading', { level: 1, name: /forecast/ }).waitFor();
+    await page.route('**/map.json', (route) => route.fulfill({ status: 503, json: {} }));
+    await view('markets');
+    await page.getByRole('alert').filter({ hasText: 'temporarily unavailable' }).waitFor();
+    await page.unroute('**/map.json');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.locator('svg.map').waitFor();
     await view('markets/99999');
     await page.getByText('There is no market with the CBSA code 99999').waitFor();
     await view(`compare?m=99999,${fixture.HOUSTON}&s=NOTHING&from=2025`);

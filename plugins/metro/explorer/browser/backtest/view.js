@@ -6,8 +6,9 @@ import { column, dataTable, numbers } from '../../../../pages/data-views/table.j
 import { getJson } from '../../../../pages/shared/api.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { day, exact, number, points, quarter, share } from '../../../../pages/shared/format.js';
-import { basisNote, basisText } from '../basis.js';
+import { basisNote, basisText, methodologyLink } from '../basis.js';
 import { HPI, listOf } from '../catalog.js';
+import { limitsOf } from '../grades.js';
 import { keyFigures } from '../key-figures.js';
 import { STATES } from '../search.js';
 import { breakdownTarget, errorColumns, size } from './groups.js';
@@ -53,8 +54,9 @@ const periodColumns = (period, grades, most) => {
 /**
  * Compares predicted and actual declines by grade in both periods.
  * @param {readonly Group[]} grades @param {readonly Group[]} before to 2013 @param {readonly Group[]} since from 2014
+ * @param {import('../grades.js').Limits | null | undefined} limits limits of the newest run that has any
  */
-const gradeTable = (grades, before, since) => {
+const gradeTable = (grades, before, since, limits) => {
   const shares = [...before, ...since].flatMap((row) => [row.decline_share, row.predicted_decline_share ?? 0]);
   const most = Math.max(...shares, 0.01);
   return [
@@ -62,14 +64,24 @@ const gradeTable = (grades, before, since) => {
     h(
       'p',
       { class: 'muted' },
-      'Share of forecasts that were followed by a decline. The mark shows the share that the model predicted. ',
+      'Each grade is a range of the model’s probability that prices fall. ',
+      methodologyLink('How grades are computed', '#probabilities-and-grades'),
+    ),
+    h(
+      'p',
+      { class: 'muted' },
+      'The bars show the share of forecasts that were followed by a decline. The mark shows the share that the model predicted. ',
       periodsText(before, since),
     ),
     dataTable({
       caption: 'Declines by risk grade.',
       rows: grades,
       columns: [
-        { label: 'Grade', cell: ({ group }) => badge(group) },
+        {
+          label: 'Grade',
+          cell: ({ group }) => [badge(group), limits && h('small', { class: 'muted' }, limitsOf(limits, group))],
+          name: 'named',
+        },
         ...periodColumns('to 2013', before, most),
         ...periodColumns('from 2014', since, most),
         FORECASTS,
@@ -189,7 +201,8 @@ export const backtestView = async (_parameters, signal) => {
   if (data === null) return emptyView();
   /** @type {(by: string, span?: string) => Promise<Group[]>} */
   const groupsBy = (by, span = '') => listOf(`${breakdownTarget(by)}${span}`);
-  const [years, grades, before, since, states] = await Promise.all([
+  const [runs, years, grades, before, since, states] = await Promise.all([
+    /** @type {Promise<import('../../../client/api-types.js').ForecastRun[]>} */ (listOf('/forecast-runs')),
     groupsBy('year'),
     groupsBy('grade'),
     groupsBy('grade', BEFORE),
@@ -205,7 +218,7 @@ export const backtestView = async (_parameters, signal) => {
     content: [
       ...summary(data, years),
       ...(years.length > 0 ? yearFigures(years, signal, basisText(reconstructedIn(data), data.n)) : []),
-      ...(grades.length > 0 ? gradeTable(grades, before, since) : []),
+      ...(grades.length > 0 ? gradeTable(grades, before, since, runs.find(({ rules }) => rules)?.rules) : []),
       ...(states.length > 0 ? stateTable(states) : []),
       furtherScores(data),
     ],

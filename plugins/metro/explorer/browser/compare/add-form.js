@@ -51,12 +51,12 @@ const suggestions = ({ markets, macros }) =>
 
 /**
  * @param {Offer} offer
- * @param {{ missing: readonly string[], members: () => Members, onadd: (added: Partial<Members>) => void }} options
- *   `missing`: members in the address that were not found
+ * @param {{ problem: string, offered: Offer['markets'], members: () => Members,
+ *   onadd: (added: Partial<Members>) => void }} options `problem`, `offered`: an initial message about members in the
+ *   address, and markets to add instead
  */
-export const addForm = (offer, { missing, members, onadd }) => {
-  const leftOut = missing.map((what) => `There is no ${what}, so it was left out.`).join(' ');
-  const problem = h('span', { class: 'problem', role: 'alert' }, leftOut);
+export const addForm = (offer, { problem: first, offered: divisions, members, onadd }) => {
+  const problem = h('span', { class: 'problem', role: 'alert' }, first);
   const which = h('div', { class: 'row', role: 'group', 'aria-label': 'Markets found' });
   const field = h('input', { id: 'add', list: 'addable', autocomplete: 'off', placeholder: 'Austin, TX or Ohio' });
   const clear = () => {
@@ -73,6 +73,7 @@ export const addForm = (offer, { missing, members, onadd }) => {
     };
     return h('button', { type: 'button', class: 'quiet', onclick: take }, plainName(name));
   };
+  which.append(...divisions.map(offerButton));
   const add = async (/** @type {Event} */ event) => {
     event.preventDefault();
     const text = field.value.trim();

@@ -42,6 +42,7 @@ const creditsOf = ({ m, s, real }, index, macros) => {
  * @param {AbortSignal} signal aborted when the chart is replaced
  */
 export const comparisonFigure = ({ members, options, nationSource }, chosen, { index, macros }, signal) => {
+  if (options.lines.length === 0) return h('p', { class: 'notice' }, 'Add a market or a series above.');
   const names = members.map(({ short }) => short).join(', ');
   const calls = compareCalls({
     ...chosen,
@@ -51,10 +52,7 @@ export const comparisonFigure = ({ members, options, nationSource }, chosen, { i
   return chartFigure({
     title: names,
     note: chosen.s.length > 0 ? 'Monthly and daily series are shown as quarterly means.' : '',
-    chart:
-      options.lines.length > 0
-        ? chart(options, signal)
-        : h('p', { class: 'notice' }, 'Add a market or a series above.'),
+    chart: chart(options, signal),
     sources: calls.targets.map((target) => ({ label: 'observations', target, file: 'observations' })),
     remark: calls.remark,
     table: linesTable(options, 'Quarter'),

@@ -1,6 +1,6 @@
 import { listIn } from '../../../../pages/data-views/address.js';
 import { onceEach } from '../../../../pages/shared/once.js';
-import { catalog, HPI, places, seriesOf } from '../catalog.js';
+import { allAreas, catalog, HPI, places, seriesOf } from '../catalog.js';
 import { hasRealTerms, indexOf, indexTarget, isAreaIndex, NATION, observationsOf, realOf } from '../index-data.js';
 import { quarterMeans } from '../market-figures.js';
 import { plainName, searcher, tellingName } from '../search.js';
@@ -65,13 +65,14 @@ const macro = async (series, signal) => {
 
 /** @param {AbortSignal} signal */
 export const offerOf = async (signal) => {
-  const [{ markets, parents }, all] = await Promise.all([places(), catalog()]);
+  const [{ markets, parents }, areas, all] = await Promise.all([places(), allAreas(), catalog()]);
   const macros = all.filter(({ kind }) => kind === 'macro');
   const marketBy = new Map(markets.map((market) => [market.cbsa, market]));
   const macroBy = new Map(macros.map((one) => [one.series_id, one]));
   const once = onceEach();
   return {
     markets,
+    areas,
     macros,
     find: searcher(markets, parents),
     isMarket: (/** @type {string} */ id) => marketBy.has(id),
@@ -94,7 +95,7 @@ export const offerOf = async (signal) => {
  * Reads the choices from the address. Members that do not exist are ignored.
  * @param {URLSearchParams} query @param {Offer} offer
  */
-export const choicesOf = (query, { markets, isMarket, isMacro }) => {
+export const choicesOf = (query, { markets, areas, isMarket, isMacro }) => {
   const [m, s] = [listIn(query.get('m')), listIn(query.get('s'))];
   const isExample = m.length + s.length === 0;
   /** @type {Choices} */
@@ -105,9 +106,21 @@ export const choicesOf = (query, { markets, isMarket, isMacro }) => {
     real: query.get('real') === '1',
     from: query.get('from') ?? '2008',
   };
+  const divided = areas.filter(
+    ({ cbsa, divisions }) => m.includes(cbsa) && !isMarket(cbsa) && divisions.some(isMarket),
+  );
   const missing = [
-    ...m.filter((id) => !isMarket(id)).map((id) => `market ${id}`),
+    ...m.filter((id) => !isMarket(id) && !divided.some(({ cbsa }) => cbsa === id)).map((id) => `market ${id}`),
     ...s.filter((id) => !isMacro(id)).map((id) => `series ${id}`),
   ];
-  return { chosen, isExample, missing };
+  const problem = [
+    ...missing.map((what) => `There is no ${what}, so it was left out.`),
+    ...divided.map(({ name }) => `${name} has an index only for its divisions. Add one of them:`),
+  ].join(' ');
+  return {
+    chosen,
+    isExample,
+    problem,
+    divisions: divided.flatMap(({ divisions }) => markets.filter(({ cbsa }) => divisions.includes(cbsa))),
+  };
 };

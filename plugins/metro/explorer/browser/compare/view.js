@@ -59,7 +59,7 @@ const controlsOf = (chosen, years, choose) => {
 /** @type {import('../../../../pages/data-views/router.js').Route} */
 export const compareView = async (_parameters, signal, query) => {
   const [offer, index] = await Promise.all([offerOf(signal), seriesOf(HPI)]);
-  const { chosen, isExample, missing } = choicesOf(query, offer);
+  const { chosen, isExample, problem, divisions } = choicesOf(query, offer);
   const years = yearsOf(index);
   if (!years.includes(chosen.from)) chosen.from = `${years[0] ?? chosen.from}`;
   // Adding a member replaces the example.
@@ -92,7 +92,8 @@ export const compareView = async (_parameters, signal, query) => {
   };
   const controls = controlsOf(chosen, years, choose);
   const form = addForm(offer, {
-    missing,
+    problem,
+    offered: divisions,
     members: () => (example ? { m: [], s: [] } : chosen),
     onadd: (added) => {
       // Looking up a ZIP code takes time, so the user can have left the view.

@@ -1,6 +1,6 @@
 /** Shows one market: key figures with explanations, the index with the forecast, and past forecasts. */
 import { badge } from '../../../../pages/data-views/badge.js';
-import { getJson } from '../../../../pages/shared/api.js';
+import { getJson, Problem } from '../../../../pages/shared/api.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { day, number, percent, quarter } from '../../../../pages/shared/format.js';
 import { markOf } from '../basis.js';
@@ -9,7 +9,7 @@ import { driversOf } from '../drivers.js';
 import { indexSeriesOf, recordsBy } from '../index-data.js';
 import { keyFigures } from '../key-figures.js';
 import { addMonths } from '../market-figures.js';
-import { plainName } from '../search.js';
+import { marketLink, plainName } from '../search.js';
 import { indexFigure } from './index-figure.js';
 import { neighboursOf } from './neighbours.js';
 import { reasonsOf } from './reasons.js';
@@ -103,9 +103,34 @@ const figuresOf = ({ market, history, newest }) => {
   ]);
 };
 
+/**
+ * Lists the divisions of a metro that is not a market. Returns undefined for other codes.
+ * @param {string} cbsa
+ */
+const dividedView = async (cbsa) => {
+  const areas = await allAreas();
+  const divisions = areas.filter(({ parent, has_index }) => parent === cbsa && has_index);
+  if (divisions.length === 0) return undefined;
+  const name = areas.find((area) => area.cbsa === cbsa)?.name ?? cbsa;
+  return {
+    title: `${name} has an index only for its divisions`,
+    name,
+    question: 'Which parts of this metro have an index and a forecast?',
+    series: [HPI],
+    content: [h('ul', {}, ...divisions.map((area) => h('li', {}, marketLink(area.cbsa, area.name))))],
+  };
+};
+
 /** @type {import('../../../../pages/data-views/router.js').Route} */
 export const marketView = async ([cbsa = ''], signal, query) => {
-  const loaded = await load(cbsa, signal, query);
+  let loaded;
+  try {
+    loaded = await load(cbsa, signal, query);
+  } catch (error) {
+    const divided = error instanceof Problem && error.code === 'market_not_found' && (await dividedView(cbsa));
+    if (divided) return divided;
+    throw error;
+  }
   const { context, run, records, drivers, areas } = loaded;
   const { newest } = context;
   return {

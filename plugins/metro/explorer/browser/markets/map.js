@@ -3,7 +3,9 @@
  * or move to a metro to see its values.
  */
 import { paint, svg } from '../../../../pages/data-views/svg.js';
+import { fetchFile } from '../../../../pages/shared/api.js';
 import { h } from '../../../../pages/shared/dom.js';
+import { onceEach } from '../../../../pages/shared/once.js';
 import { zoomable } from './zoom.js';
 
 /**
@@ -11,14 +13,11 @@ import { zoomable } from './zoom.js';
  * @typedef {{ size: [number, number], land: string, states: string, areas: Areas }} Outlines
  */
 
-/** @type {Promise<Outlines> | undefined} */
-let requested;
+const once = onceEach();
 
 /** @returns {Promise<Outlines>} */
-export const outlines = () => {
-  requested ??= fetch(new URL('../map.json', import.meta.url)).then((response) => response.json());
-  return requested;
-};
+export const outlines = () =>
+  once('map', async () => (await fetchFile(new URL('../map.json', import.meta.url))).json());
 
 /** Radius of the point that represents a metro without an outline, in map units. */
 const POINT = 34;

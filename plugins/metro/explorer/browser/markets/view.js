@@ -153,8 +153,8 @@ const runLoader = (runs, chosen, rowsOf) => async (/** @type {AbortSignal} */ sh
 
 /** @type {import('../../../../pages/data-views/router.js').Route} */
 export const marketsView = async (_parameters, signal, query) => {
-  // The map and the list are loaded in parallel.
-  void outlines();
+  // The map and the list are loaded in parallel. `load` reports errors.
+  outlines().catch(() => undefined);
   const markets = /** @type {import('./runs.js').Market[]} */ (await allMarkets());
   return markets.length === 0 ? emptyView() : viewOf(await load(markets, signal), signal, query);
 };

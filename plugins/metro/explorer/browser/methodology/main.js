@@ -4,6 +4,7 @@ import { showGuide } from '../../../../pages/guides/guide.js';
 import { getJson, getKey, Problem } from '../../../../pages/shared/api.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { keyForm } from '../../../../pages/shared/key-form.js';
+import { showLoadError } from '../../../../pages/shared/load-errors.js';
 import { blocksOf } from '../../../../pages/shared/markdown.js';
 import { onceEach } from '../../../../pages/shared/once.js';
 import { figures } from './figures.js';
@@ -52,4 +53,4 @@ const show = async () => {
   fillAll();
 };
 
-show();
+show().catch(showLoadError);

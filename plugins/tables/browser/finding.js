@@ -1,0 +1,32 @@
+import { exact, list } from '../../pages/shared/format.js';
+import { inSentence, words } from './cells.js';
+import { countOf, newestOf } from './rows.js';
+
+/** @typedef {import('./tables.js').Table} Table */
+
+const MOST_COLUMNS = 5;
+
+/** Describes the rows of a table in one line. @param {Table} table */
+const contentOf = ({ columns, key }) => {
+  const labelOf = (/** @type {string} */ name) =>
+    inSentence(columns.find((column) => column.name === name)?.label ?? name);
+  const others = columns.filter(({ name }) => !key.includes(name)).map(({ name }) => labelOf(name));
+  const more = others.length - MOST_COLUMNS;
+  const named = more > 1 ? [...others.slice(0, MOST_COLUMNS), `${more} more columns`] : others;
+  return `One row for each ${list(key.map(labelOf))}${named.length > 0 ? `, with ${list(named)}` : ''}.`;
+};
+
+/**
+ * Returns the title of a table: its name, number of rows and newest date. Counts that the API cannot make are left out.
+ * @param {Table} table @param {import('./tables.js').Column | undefined} time a column with dates or years
+ * @param {AbortSignal} signal
+ */
+export const findingOf = async (table, time, signal) => {
+  const [count, newest] = await Promise.all([
+    countOf(table, new URLSearchParams(), signal).catch(() => undefined),
+    time && newestOf(table, time, signal).catch(() => undefined),
+  ]);
+  const rows = count === undefined ? '' : `: ${exact(count)} ${count === 1 ? 'row' : 'rows'}`;
+  const upTo = newest === undefined ? '' : `${rows === '' ? ':' : ','} up to ${newest}`;
+  return { title: `${words(table.name)}${rows}${upTo}`, question: contentOf(table) };
+};
