@@ -1,4 +1,4 @@
-/** Creates JSON adapters in a temporary directory, and records what they log and report. */
+/** Creates JSON adapters in a temporary directory and records what they log and report. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,17 +13,16 @@ import { writeDirectory } from '../../core/data/write-directory.js';
 import { collections, manifestOf, rowsOf } from '../core/data/weather.js';
 
 export interface JsonInstance {
-  /** A temporary folder. The adapter's dataset directory is `data` inside it. */
+  /** Temporary folder that contains the dataset directory `data`. */
   readonly folder: string;
   readonly path: string;
   readonly adapter: StorageAdapter;
   readonly changes: string[];
-  /** Arguments of all `problem` calls. The last one is the current state. */
+  /** Arguments of all `problem` calls. The last argument is the current state. */
   readonly problems: (string | undefined)[];
   readonly log: { readonly level: number; readonly msg: string; readonly err?: { readonly message: string } }[];
 }
 
-/** Creates an adapter context without a log or listeners. */
 export const contextOf = (folder: string, declared: ReadonlyMap<string, Collection>): AdapterContext => ({
   collections: declared,
   logger: pino({ level: 'silent' }),
@@ -33,7 +32,7 @@ export const contextOf = (folder: string, declared: ReadonlyMap<string, Collecti
   problem: () => {},
 });
 
-/** Creates a fresh instance before each test in the enclosing `describe`. The test has to open the adapter. */
+/** Creates an adapter for each test of the enclosing `describe`. The test has to open it. */
 export const eachInstance = (): JsonInstance => {
   const instance: { -readonly [K in keyof JsonInstance]: JsonInstance[K] } = Object.create(null);
   beforeEach(async () => {
@@ -99,7 +98,7 @@ export const expectServed = (instance: JsonInstance, n: number): Promise<void> =
     }
   });
 
-/** Resolves once the condition is true. Fails after 5 seconds. */
+/** Resolves when the condition is true. Fails after 5 seconds. */
 export const eventually = async (what: string, condition: () => boolean): Promise<void> => {
   for (const end = performance.now() + 5000; !condition(); await delay(5)) {
     if (performance.now() > end) expect.fail(`expected within 5 seconds: ${what}`);

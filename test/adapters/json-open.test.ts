@@ -69,7 +69,7 @@ describe('json.open()', () => {
 
   it('rejects a dataset that does not fit into memory before reading it, and names the required memory', async () => {
     await writeByHand(instance.path);
-    // A sparse 1 TB file, which would take many minutes to read.
+    // Reading this sparse file of 1 TB would take many minutes.
     const file = await open(join(instance.path, 'readings.ndjson'), 'r+');
     await file.truncate(2 ** 40);
     await file.close();
@@ -89,7 +89,7 @@ describe('json.open()', () => {
       .with.property('code', 'unavailable');
     const ping = await instance.adapter.ping().catch((reason) => reason);
     expect(ping).to.have.property('code', 'unavailable');
-    // Long enough for ten polls.
+    // Ten polls take 100 ms.
     await delay(100);
     expect(instance.problems).to.deep.equal(['There is no dataset yet.']);
     expect(instance.log.map(({ msg }) => msg)).to.deep.equal([WAITING]);
@@ -131,7 +131,7 @@ describe('json.open()', () => {
     setImmediate(count);
     await instance.adapter.open();
     loading = false;
-    // The 3.7 MB file is read in many pieces, each of which needs at least one turn of the event loop.
+    // The file has 3.7 MB and is read in many pieces. Each piece takes at least one turn of the event loop.
     expect(turns).to.be.greaterThan(50);
     expect(await instance.adapter.snapshot().get('readings', ['south', '1950-01-02'])).to.have.property('high', 30_001);
   });

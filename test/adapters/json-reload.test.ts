@@ -26,7 +26,7 @@ const byHand = (path: string, n: number) => {
 describe('the json adapter loads a version', () => {
   const instance = eachInstance();
 
-  /** Replaces the link atomically, as `ln -sfn` followed by `mv -T` does. */
+  /** Replaces the link atomically, like `ln -sfn` followed by `mv -T`. */
   const pointTo = async (target: string, link: string) => {
     await symlink(target, `${link}.new`);
     await rename(`${link}.new`, link);
@@ -60,7 +60,7 @@ describe('the json adapter loads a version', () => {
     setImmediate(count);
     await writeByHand(instance.path, files, { version: 'v2', created: '2026-01-02T00:00:00Z' });
     await eventually('version v2 is served', () => instance.changes.length === 2);
-    // Reading needs at least one turn of the event loop for each 16 KiB.
+    // Each 16 KiB take at least one turn of the event loop.
     expect(turns).to.be.greaterThan(files['readings.ndjson'].length / 2 ** 14);
     expect(await instance.adapter.snapshot().get('readings', ['north', '1950-01-02'])).to.have.property('high', 1);
   });
@@ -135,7 +135,6 @@ describe('the json adapter loads a version', () => {
     });
     await instance.adapter.open();
     const before = bytesRead();
-    // Waits for at least ten polls.
     await delay(200);
     expect(bytesRead() - before).to.be.below(notes.length);
   });
@@ -197,7 +196,7 @@ describe('the json adapter rejects, and continues to serve the old version after
     expect(instance.changes).to.deep.equal(['v1']);
     const message = instance.problems.at(-1);
     expect(message).to.match(/version v1 is still served/);
-    // /status publishes this message, so it must not contain paths or other error text.
+    // `/status` publishes the message, so it must not contain paths or other text of errors.
     expect(message).to.not.include(instance.folder);
   };
   const recovers = async (n: number): Promise<void> => {

@@ -16,7 +16,7 @@ describeKeyStore({
   create: (context) => sqliteKeyStore.create({ path: 'keys.db', pollMs: 50 }, context),
 });
 
-/** Stores with one bug each. `rule` is the start of the title of the rule that must detect the bug. */
+/** Stores with one bug each. The title of the test that must fail starts with `rule`. */
 const BROKEN: readonly (readonly [what: string, rule: string, Store: new () => KeyStore])[] = [
   [
     'drops unknown fields',

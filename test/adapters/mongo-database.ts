@@ -1,15 +1,13 @@
-/** Creates separate databases on the shared MongoDB server for unit tests of the MongoDB adapter. */
+/** Creates databases on the shared MongoDB server for unit tests of the MongoDB adapter. */
 import { Connection } from '../../adapters/mongo/connection.js';
 import { type ConnectionOptions, connectionOptions, type Given, withDefaults } from '../../adapters/mongo/options.js';
 import { mongoForTests, uniqueName } from '../support/services.js';
 
 export interface TestDatabase {
   readonly connection: Connection;
-  /** Drops the database and closes the connection. */
   end(): Promise<void>;
 }
 
-/** Creates a connection without opening it. */
 export const connectionTo = (options: Given<ConnectionOptions>): Connection =>
   new Connection(withDefaults<ConnectionOptions>(connectionOptions, options));
 
@@ -26,7 +24,7 @@ export const openDatabase = async (): Promise<TestDatabase> => {
   };
 };
 
-/** Creates a closed connection, on which every operation fails immediately with an error that names the operation. */
+/** Creates a closed connection. Every operation on it fails immediately with an error that names the operation. */
 export const closedConnection = async (): Promise<Connection> => {
   const { connection, end } = await openDatabase();
   await end();

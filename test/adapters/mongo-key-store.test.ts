@@ -51,7 +51,7 @@ describe('the key store in MongoDB', () => {
       await client.close();
     }
   };
-  /** Edits a key's document directly, bypassing the store. */
+  /** Changes the document of a key without the store. */
   const edit = (id: string, update: object) =>
     raw((db) => db.collection<{ _id: string }>('api_keys').updateOne({ _id: id }, update));
 
@@ -60,7 +60,6 @@ describe('the key store in MongoDB', () => {
     uri = server.url;
     return server;
   };
-  /** Creates a store without opening it. */
   const makeStore = (options: Partial<ConnectionOptions> = {}): KeyStore => {
     logger = keptLogger();
     const context = { logger, clock: systemClock, resolvePath: (path: string) => path };
@@ -121,7 +120,7 @@ describe('the key store in MongoDB', () => {
     const store = await newStore();
     const record = newRecord({ limit_per_minute: 600 });
     await store.insert(record);
-    // Written directly, so that the value is a BSON date.
+    // The driver stores this value as a BSON date.
     await edit(record.id, { $set: { expires_at: new Date('2027-01-01T00:00:00Z') } });
     await store.update(record.id, { limit_per_minute: 1200 });
     await store.update(record.id, { limit_per_minute: 1200 });
@@ -150,8 +149,8 @@ describe('the key store in MongoDB', () => {
     await Promise.all(limits.map((limit, i) => stores[i % 2]!.update(record.id, { limit_per_minute: limit })));
     const changes = ((await stores[0]!.audit?.()) ?? []).slice(1).map(({ changes }) => changes['limit_per_minute']);
     assert.deepEqual(changes.map((change) => change?.to).sort(), limits);
-    // Each change must read the value written by an earlier change. Every value except the last is therefore the
-    // previous value of exactly one change.
+    // Each change must read the value of an earlier change. Every value except the last is then the previous value of
+    // exactly one change.
     const last = (await stores[0]!.list())[0]?.limit_per_minute;
     assert.deepEqual(
       changes.map((change) => change?.from).sort(),
@@ -178,7 +177,7 @@ describe('the key store in MongoDB', () => {
       ),
     ]);
     assert.deepEqual(Object.fromEntries((await store.lastUsed?.()) ?? []), { [record.id]: now, key_other: now - 1 });
-    // Changes arrive in order, so once the reader knows this key, it has seen all earlier changes.
+    // Changes arrive in order, so a reader that knows this key has seen all earlier changes.
     const other = newRecord();
     await store.insert(other);
     await eventually('the other key is known', () => reader.lookup(other.hash) !== undefined, IN_FORCE_MS);

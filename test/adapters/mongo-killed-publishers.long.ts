@@ -1,4 +1,4 @@
-/** Tests publishers that are killed at 60 random moments. */
+/** Kills publishers at 60 random moments. */
 import { describeKilledPublishers } from './mongo-killed-publishers.js';
 
 describeKilledPublishers(Array.from({ length: 60 }, () => Math.random() * 1.2));

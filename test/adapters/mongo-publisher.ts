@@ -1,6 +1,6 @@
 /**
- * Runs as a child process that publishes until a test kills it: `node mongo-publisher.js URI DATABASE VERSION`. Prints
- * `begun` before it starts publishing.
+ * Publishes until a test kills this process: `node mongo-publisher.js URI DATABASE VERSION`. Prints `begun` before each
+ * publication.
  */
 import { datasetOf, itemsOf } from '../../adapters/conformance/fixture.js';
 import { Replicas, rowsToPublish, SHORT_LOCK } from './mongo-replica.js';

@@ -11,7 +11,7 @@ import { gate, Replicas, SHORT_LOCK } from './mongo-replica.js';
 const THIRD = 'third-3';
 const THIRD_CREATED = '2024-03-01T00:00:00.000Z';
 
-/** Delays a dataset by running `pause` before the rows of the given collection are read. */
+/** Runs `pause` before the rows of the collection are read. */
 const pausing = (dataset: Dataset, collection: string, pause: () => Promise<void>): Dataset => ({
   ...dataset,
   async *read(name) {
@@ -65,7 +65,8 @@ describe('publishing to MongoDB', () => {
       await begun.passed;
       proxy.cutReplies();
       const other = await replicas.open();
-      // Lock renewals still reach the server, but its replies are lost, so the driver's operations time out.
+      // The server still receives the renewals of the lock, but its replies are lost, so operations of the driver time
+      // out.
       const published = async () => {
         for (;;) {
           try {

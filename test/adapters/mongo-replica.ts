@@ -1,4 +1,4 @@
-/** Starts several MongoDB adapters that share one database, as replicas would. */
+/** Starts several MongoDB adapters that share one database, like replicas. */
 import { once } from 'node:events';
 import { MongoClient } from 'mongodb';
 import { find } from '../../adapters/conformance/find-rows.js';
@@ -12,26 +12,23 @@ import { type KeptLogger, keptLogger } from '../support/kept-logger.js';
 
 export interface Replica {
   readonly adapter: StorageAdapter & Required<Pick<StorageAdapter, 'publish' | 'versions'>>;
-  /** Arguments of all `problem` calls. Undefined means that the problem has ended. */
+  /** Arguments of all `problem` calls. Undefined means that the problem ended. */
   readonly problems: readonly (string | undefined)[];
   readonly logger: KeptLogger;
   version(): string | undefined;
   items(): Promise<Document[]>;
 }
 
-/** Short intervals: what takes a minute in production takes a second here. */
+/** Intervals are 1/60 of a realistic value, so that tests need not wait for minutes. */
 const OPTIONS: Partial<MongoOptions> = { pollMs: 100, writeMs: 5000 };
 
 /**
- * Options for publishers that will hang or be killed. Other publishers must not use them: on a slow machine, even a
- * live publisher could lose a lock this short.
+ * Options of publishers that will hang or be killed. On a slow machine, even a live publisher can lose such a short
+ * lock, so other publishers must not use them.
  */
 export const SHORT_LOCK: Partial<MongoOptions> = { lockMs: 1000 };
 
-/**
- * Creates rows for every collection. They fill many batches, so that a test can kill the publisher between any two
- * batches.
- */
+/** Creates rows of every collection. They fill many batches, so a test can kill the publisher between two batches. */
 export const rowsToPublish = (): Rows => {
   const { crowd = [], ...others } = rowsWithCrowd();
   return { ...others, crowd: crowd.slice(0, 10_000) };
@@ -45,7 +42,6 @@ export class Replicas {
     readonly database: string,
   ) {}
 
-  /** Creates a replica without opening it. */
   make(options: Partial<MongoOptions> = {}, context: Partial<AdapterContext> = {}): Replica {
     const problems: (string | undefined)[] = [];
     const logger = keptLogger();
@@ -89,7 +85,6 @@ export class Replicas {
     return replica;
   }
 
-  /** Accesses the database directly through the MongoDB driver. */
   async raw<T>(work: (db: ReturnType<MongoClient['db']>) => Promise<T>): Promise<T> {
     const client = new MongoClient(this.uri);
     try {
@@ -123,7 +118,7 @@ export const gate = (): { readonly passed: Promise<void>; open(): void } => {
   };
 };
 
-/** Resolves once the adapter's server has stopped responding. SIGSTOP takes effect with a delay. */
+/** Resolves when the server of the adapter no longer responds. SIGSTOP takes effect with a delay. */
 export const untilAway = async (adapter: StorageAdapter): Promise<void> => {
   for (let unreachable = false; !unreachable; ) {
     unreachable = await adapter.ping().then(

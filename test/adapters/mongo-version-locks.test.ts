@@ -22,7 +22,7 @@ describe('holds in MongoDB', () => {
 
   const holdsFor = (ms = HOLD_MS) => new VersionLocks(database.connection, clock, ms);
   const documents = () => database.connection.db.collection<{ holds: number[]; expires: Date }>('replicas');
-  /** Returns whether `work` writes the document. A marker is set first, and a write removes it. */
+  /** Returns whether `work` writes the document. A write removes the marker that is set first. */
   const writes = async (work: () => Promise<void>): Promise<boolean> => {
     await documents().updateMany({}, { $set: { holds: [-1] } });
     await work();

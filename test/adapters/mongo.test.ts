@@ -6,10 +6,10 @@ import type { AdapterContext, StorageAdapter } from '../../core/contracts/storag
 import { type Server, startMongo } from '../support/services.js';
 import { untilAway } from './mongo-replica.js';
 
-/** Passes the URI to the suite's child process, which also imports this file. */
+/** The child process of the suite imports this file too and gets the URI from this variable. */
 const URL_VARIABLE = 'CONFORMANCE_MONGODB_URI';
 
-// The suite stops the server, so it needs one of its own.
+// The suite stops the server, so it must not be the shared server.
 let started: Promise<Server> | undefined;
 const server = (): Promise<Server> => {
   started ??= startMongo();
@@ -22,7 +22,7 @@ const urlOfServer = async (): Promise<string> => {
 const databases = new WeakMap<StorageAdapter, string>();
 
 const create = async (context: AdapterContext): Promise<StorageAdapter> => {
-  // The suite chooses a separate folder for each store. The folder's name becomes the database name.
+  // The suite uses a folder for each store, whose name becomes the name of the database.
   const database = basename(context.resolvePath('.'));
   const adapter = mongo.create({ uri: await urlOfServer(), database, lockMs: 2000 }, context);
   databases.set(adapter, database);

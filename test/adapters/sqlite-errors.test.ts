@@ -204,7 +204,7 @@ describe('the SQLite adapter with an unusable file', () => {
     ]);
   });
 
-  /** Copies a published database file while no connection has it open. Resolves with the copy's path. */
+  /** Copies a published database file that no connection has open. */
   const publishedCopy = async (): Promise<string> => {
     await (await store.opened()).publish(datasetOf());
     const copy = join(store.folder, 'copy.db');

@@ -10,7 +10,7 @@ import { anotherDataset, crowd, datasetOf, FIRST_CREATED, items, itemsOf } from 
 import { versionOf, withSnapshot } from '../../adapters/conformance/instance.js';
 import { rowsToPublish, SqliteStore } from './sqlite-store.js';
 
-/** When to kill a publisher, as fractions of the time that a publication takes. */
+/** Moments at which to kill a publisher, as fractions of the duration of a publication. */
 const MOMENTS = [0.05, 0.3, 0.5, 0.7, 0.9, 0.95, 1, 1.1];
 
 const start = (name: string, ...values: readonly string[]) => {
@@ -96,7 +96,7 @@ describe('several processes that use the same SQLite file', function () {
       for (const { child } of readers) child.kill('SIGKILL');
     }
     expect(tablesIn()).to.have.length(5);
-    // The space of deleted versions is reused.
+    // The file is this small only if the space of deleted versions is reused.
     expect((await stat(store.path)).size).to.be.below(5 * 8_000_000);
   });
 

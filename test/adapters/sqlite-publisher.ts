@@ -1,6 +1,6 @@
 /**
- * Runs as a child process that publishes until a test kills it: `node sqlite-publisher.js FOLDER VERSION`. Prints
- * `begun` before it starts publishing.
+ * Publishes until a test kills this process: `node sqlite-publisher.js FOLDER VERSION`. Prints `begun` before each
+ * publication.
  */
 import { datasetOf } from '../../adapters/conformance/fixture.js';
 import sqlite from '../../adapters/sqlite/index.js';

@@ -1,6 +1,6 @@
 /**
- * Runs as a child process that reads pages until its standard input closes: `node sqlite-reader.js FOLDER`. Prints the
- * number of reads, of versions seen and of errors. All items of a list must belong to a single version.
+ * Reads pages until standard input closes: `node sqlite-reader.js FOLDER`. Prints the number of reads, of versions and
+ * of errors. All items of a list must belong to the same version.
  */
 
 import { find } from '../../adapters/conformance/find-rows.js';

@@ -1,4 +1,4 @@
-/** Creates SQLite adapters that use a temporary database, and records the problems that they report. */
+/** Creates SQLite adapters with a temporary database and records the problems that they report. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ export const contextIn = (
   problem,
 });
 
-/** Creates rows that take a few hundred milliseconds to publish. The labels of the items contain the version. */
+/** Publishing these rows takes a few hundred milliseconds. The labels of the items contain the version. */
 export const rowsToPublish = (version: string) => ({ ...rowsWithCrowd(), items: itemsOf(version) });
 
 type Publishing = StorageAdapter & Required<Pick<StorageAdapter, 'publish' | 'versions' | 'audit'>>;
@@ -41,7 +41,6 @@ export class SqliteStore {
     return join(this.folder, 'data.db');
   }
 
-  /** Creates an adapter without opening it. */
   adapter(declared?: ReadonlyMap<string, Collection>, path = 'data.db'): Publishing {
     const context = contextIn(this.folder, declared, (sentence) => this.problems.push(sentence));
     const adapter = sqlite.create({ path, pollMs: 20 }, context) as Publishing;

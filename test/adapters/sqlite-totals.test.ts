@@ -43,7 +43,7 @@ describe('SQLite: the time limit of totals', () => {
   });
   const ask = async (reader: SnapshotReader) => {
     const [group] = (await reader.totals(markets, { where: [], by: [], limit: 1 }))!;
-    // The time limit that started with the request must not abort later reads for the same response.
+    // The time limit of the request must not abort later reads for the same response.
     await reader.get(markets, ['12060']);
     return group!.count;
   };

@@ -7,10 +7,10 @@ import { commandArgs, runNode } from '../support/command-process.js';
 
 const ROWS = 1_000_000;
 const HEAP_MB = 128;
-/** The rows alone take about 190 MB. As objects, they would need several times as much. */
+/** The rows take about 190 MB as text and several times as much as objects. */
 const MAX_MB = 400;
 
-/** Prints the peak memory of the process, excluding memory-mapped files. */
+/** Prints the peak memory of the process without memory-mapped files. */
 const MEASURE = `data:text/javascript,${encodeURIComponent(`
 import { readFileSync } from 'node:fs';
 let largest = 0;

@@ -26,7 +26,7 @@ const EARLIER = ['/vintages', '/markets?as_of=2026-01-01', '/markets?as_of=2030-
 
 type Register = typeof registerExport;
 
-/** A deployment in its own folder. Its adapter and its key store use the same kind of storage. */
+/** A deployment in a temporary folder. Adapter and key store use the same kind of storage. */
 class Deployment {
   readonly config: string;
   readonly #folder: string;
@@ -78,7 +78,7 @@ class Deployment {
         for (const path of paths) {
           const url = `/api/v1${path}`;
           const { statusCode, headers, body } = await app.inject({ url, headers: { Authorization: `Bearer ${key}` } });
-          // For `/vintages`, Last-Modified is the service's start time if that is later than the publication.
+          // If the service started after the publication, the Last-Modified of `/vintages` is the start of the service.
           const time = withTime && path !== '/vintages' ? headers['last-modified'] : undefined;
           found.push([path, statusCode, time, headers.etag, headers['snapshot-version'], body]);
         }
@@ -109,7 +109,7 @@ describe('export and import-backup', function () {
   let versions: Awaited<ReturnType<typeof writeVersions>>;
   const sources = new Map<Store, { deployment: Deployment; keys: readonly string[] }>();
 
-  /** Publishes three versions, reactivates the second, deletes the first, and creates and changes keys. */
+  /** Publishes three versions, reactivates the second and deletes the first. Also creates and changes keys. */
   const fill = async (deployment: Deployment, store: Store): Promise<readonly string[]> => {
     for (const directory of versions.directories) await deployment.run(registerPublish, 'publish', directory);
     if (store !== 'json') {
@@ -149,10 +149,10 @@ describe('export and import-backup', function () {
         const { deployment, keys } = sources.get(from)!;
         const target = await Deployment.create(folder, to);
         const { stderr } = await target.run(registerImport, 'import-backup', backupOf(from));
-        // One line per task, without the temporary folder of an archive.
+        // There is one line per task. The temporary folder of an archive is not printed.
         expect(stderr.match(/^checking .*/gm)?.join()).to.match(/^checking the backup: \d\d files$/);
         const paths = from === 'json' || to === 'json' ? CURRENT : [...CURRENT, ...EARLIER];
-        // The `json` adapter uses the dataset's creation time as its publication time.
+        // The publication time of the `json` adapter is the creation time of the dataset.
         const options = { withTime: to !== 'json' };
         const responses = await deployment.responses(paths, keys, options);
         expect(await target.responses(paths, keys, options)).to.deep.equal(responses);
@@ -162,9 +162,9 @@ describe('export and import-backup', function () {
         const [data, keyHead] = await deployment.verified();
         const [restoredData, restoredKeys] = await target.verified();
         expect(restoredKeys).to.equal(keyHead);
-        // If the source is a directory, a store that keeps versions also records that the earlier versions are missing.
+        // A directory contains no earlier versions. A store that keeps versions records that they are missing.
         if (from !== 'json' || to === 'json') expect(restoredData).to.equal(data);
-        // Later changes are appended to the same audit logs.
+        // Changes after the restore are appended to the same audit logs.
         await target.run(registerKeys, 'keys', 'create', '--name', 'later');
         await target.run(registerPublish, 'publish', versions.directories[0]!);
         await target.verified();

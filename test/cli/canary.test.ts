@@ -1,6 +1,4 @@
-/**
- * Keys must never appear in the log, the metrics, responses or files. Their digests may appear only in the key file.
- */
+/** Keys must not appear in the log, the metrics, responses or files. Only the key file can contain their digests. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -154,7 +152,7 @@ describe('a key, valid or not', () => {
         { name: 'the responses', text: responses },
       ];
       expect(findSecrets(places, { ...keys, pepper })).to.deep.equal([]);
-      // With a pepper, the digests in the key file cannot be computed from the key alone.
+      // The digests in the key file depend on the pepper, so they cannot be computed from a key alone.
       expect(
         findSecrets(
           places.map((place) => ({ ...place, keepsHashes: false })),

@@ -5,7 +5,7 @@ import { skip } from '../support/skip.js';
 
 const program = new URL('../../cli/engine.js', import.meta.url).href;
 
-/** Runs in a child process because changed priorities cannot be restored. */
+/** Changed priorities cannot be restored, so this runs in a child process. */
 const script = (workedMs: number) => `
 import { readdirSync } from 'node:fs';
 import { getPriority } from 'node:os';
@@ -25,7 +25,7 @@ interface Priorities {
   readonly others: readonly number[];
 }
 
-/** A program that prints whether objects created by ticks still exist after several garbage collections. */
+/** Prints whether objects that ticks create still exist after several garbage collections. */
 const ticks = (prepare: string) => `
 import { createHook } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';

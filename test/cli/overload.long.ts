@@ -13,22 +13,20 @@ const PROBE_EVERY_MS = 50;
 
 const KEPT = ['/markets', '/markets/26420', '/markets/26420/history', '/movers', '/signals', '/series'];
 
-/**
- * Half of the requests are for one cached response. Each of the others reads the index of a different set of metros.
- */
+/** Half of the requests get one cached response. The other requests read the index of different sets of metros. */
 const mixed = (basePath: string, codes: readonly string[]): (() => string) => {
   let count = 0;
   return () => {
     const half = count++ >> 1;
     if (count % 2 > 0) return `${basePath}${KEPT[half % KEPT.length]}`;
-    // Always includes the last 20 metros. The bits of an increasing number select from the rest, so no set repeats.
+    // Every set contains the last 20 metros. The bits of a counter select the other metros, so no set repeats.
     const chosen = codes.filter((_, i) => i >= codes.length - 20 || ((half >> i) & 1) === 1);
     return `${basePath}/observations?series_id=metro_hpi&cbsa=${chosen.join(',')}`;
   };
 };
 
 const SECONDS = 30;
-/** Duration of each baseline measurement: the capacity, and the response times without overload. */
+/** Duration of a measurement without overload, in seconds. */
 const MEASURING_SECONDS = 2;
 
 const start = async (): Promise<{ child: ChildProcess; key: string; url: string }> => {
@@ -39,9 +37,9 @@ const start = async (): Promise<{ child: ChildProcess; key: string; url: string 
       PORT: '0',
       METRO__LOG__LEVEL: 'silent',
       METRO__LIMITS__REQUESTS_PER_MINUTE: '1000000000',
-      // One caller can have at most half of these requests waiting, so 500 connections exceed the limit.
+      // One caller can have at most half of these requests waiting. 500 connections exceed that limit.
       METRO__SERVER__OVERLOAD__MAX_IN_FLIGHT: '200',
-      // Large enough for the responses that are requested repeatedly, but too small for all others.
+      // The cache holds the repeated responses, but not the other responses.
       METRO__HTTP__CACHE_BYTES: '1000000',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -55,7 +53,7 @@ const start = async (): Promise<{ child: ChildProcess; key: string; url: string 
   throw new Error(`The process did not start: ${output}`);
 };
 
-/** Requests /health repeatedly. `stop` resolves with the response times in milliseconds. */
+/** Requests `/health` repeatedly. `stop` resolves with the response times in milliseconds. */
 const probe = (ask: () => Promise<{ readonly status: number }>): { stop(): Promise<number[]> } => {
   const times: number[] = [];
   let over = false;
@@ -91,7 +89,7 @@ describe('three times the capacity', function () {
       const { json } = await request(`${url}/markets`, { headers: { Authorization: `Bearer ${key}` } });
       const codes = json.data.map(({ cbsa }: { cbsa: string }) => cbsa);
       const loop = new OpenLoop(Number(port), mixed(pathname, codes), key);
-      // Opens all connections in advance and keeps them open, as a load balancer would.
+      // Like a load balancer, opens all connections in advance and keeps them open.
       await loop.capacity(500, MEASURING_SECONDS / 2);
       await delay(RECOVERY_SECONDS * 1000);
       await loop.capacity(16, MEASURING_SECONDS / 2);
@@ -103,7 +101,8 @@ describe('three times the capacity', function () {
       const probes = [probe(() => client.get('/health')), probe(() => request(`${url}/health`))];
       let since = performance.now();
       let loaded = await loop.run(rate, SECONDS);
-      // If the machine was busy during the measurement, the real capacity is higher, so the load is doubled.
+      // The machine can be busy during the measurement, which makes the measured capacity too low. The load is then
+      // doubled.
       for (let doublings = 0; doublings < 3 && loaded.every(({ status }) => status === 200); doublings++) {
         rate *= 2;
         since = performance.now();

@@ -15,7 +15,7 @@ import { skip } from '../support/skip.js';
 
 interface Options {
   readonly env?: Readonly<Record<string, string>>;
-  /** File descriptor for the log. By default, the test captures the log. */
+  /** File descriptor of the log. By default, the test captures the log. */
   readonly stderr?: number;
   readonly stdout?: number;
   readonly command?: readonly string[];
@@ -97,7 +97,7 @@ describe('the process of a service', () => {
     return service;
   };
 
-  /** Writes a configuration whose plugin delays startup by two seconds. */
+  /** Writes a configuration with a plugin that delays the start by two seconds. */
   const slowStart = async (): Promise<string> => {
     await writeFile(
       join(folder, 'slow.mjs'),
@@ -174,7 +174,7 @@ describe('the process of a service', () => {
       const writer = openSync(pipe, constants.O_WRONLY);
       const service = await started({ env: { ...env, METRO__METRICS__PORT: String(metricsPort) }, stderr: writer });
       closeSync(writer);
-      // Makes each log line about 7 KB long.
+      // A log line of such a request has about 7 KB.
       const long = `/markets?${'x'.repeat(7000)}`;
       for (let i = 0; i < 800; i += 40) {
         const responses = await Promise.all(Array.from({ length: 40 }, () => request(url(long))));

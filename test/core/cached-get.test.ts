@@ -1,5 +1,5 @@
 /**
- * Limits how many core files a cached GET executes, because a developer who traces one request has to read them all.
+ * Limits the number of core files that a cached GET executes. A developer who traces a request has to read all of them.
  */
 import { Agent } from 'node:http';
 import { Session } from 'node:inspector/promises';
@@ -13,7 +13,7 @@ import { startTestApp, type TestApp } from '../support/test-app.js';
 
 const core = fileURLToPath(new URL('../../core/', import.meta.url));
 
-/** Returns the core files in which a function was called since the previous report. */
+/** Returns the core files in which a function was called since the last call. */
 const calledFiles = async (session: Session): Promise<string[]> => {
   const { result } = await session.post('Profiler.takePreciseCoverage');
   return result
@@ -25,8 +25,8 @@ const calledFiles = async (session: Session): Promise<string[]> => {
 };
 
 /**
- * Calls `work` several times, and returns the files that every call executes. The service's timers run during only some
- * of the calls, so their files are excluded.
+ * Returns the core files that every call of `work` executes. Timers of the service run only during some of the calls,
+ * so their files are excluded.
  */
 const filesOf = async (work: () => Promise<unknown>, pauseMs: number): Promise<string[]> => {
   const session = new Session();
@@ -39,7 +39,7 @@ const filesOf = async (work: () => Promise<unknown>, pauseMs: number): Promise<s
       await delay(pauseMs);
       await calledFiles(session);
       await work();
-      await delay(10); // allows time for work after the response, such as logging
+      await delay(10); // allows for work after the response, such as logging
       const called = await calledFiles(session);
       files = files?.filter((file) => called.includes(file)) ?? called;
     }
@@ -78,7 +78,7 @@ describe('a cached GET with the json adapter and Redis', () => {
   });
 
   it('executes functions in at most 25 files of core, with a prefetched permit', async () => {
-    // Waits for the next second, because callers that send several requests within one second get prefetched permits.
+    // A caller with several requests within one second gets prefetched permits, so this waits for the next second.
     await delay(1000 - (Date.now() % 1000));
     for (let i = 0; i < 10; i++) await get();
     const files = await filesOf(get, 0);
@@ -87,7 +87,7 @@ describe('a cached GET with the json adapter and Redis', () => {
   });
 
   it('executes functions in at most 28 files of core, with a call to Redis', async () => {
-    // Prefetched permits expire within a second, so each request calls Redis again.
+    // Prefetched permits expire within a second, so each of these requests calls Redis.
     const files = await filesOf(get, 1100);
     expect(files).to.include('limiter/calls.ts');
     expect(files, files.join('\n')).to.have.length.at.most(28);

@@ -53,7 +53,7 @@ describe('ApiError', () => {
 });
 
 describe('errors of another copy of the package', () => {
-  /** Creates an error as another copy of the package would: its class has the same name but is not the same class. */
+  /** Creates an error of another copy of the package. Its class has the same name but is another class. */
   const foreign = (name: string): Error => Object.assign(new Error('from elsewhere'), { name });
 
   for (const type of [ApiError, StorageError, LimiterUnavailable, KeyStoreError]) {

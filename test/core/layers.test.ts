@@ -3,7 +3,7 @@ import { dirname, join, normalize } from 'node:path';
 import { expect } from 'chai';
 import { packageRoot } from '../../core/util/package.js';
 
-/** The folders and files directly in core, from top to bottom. Each layer may import only from the layers after it. */
+/** Folders and files in `core/`, from top to bottom. A layer can import only the layers below it. */
 const LAYERS = [
   // Assembles an application.
   'app',
@@ -38,7 +38,7 @@ interface Import {
   readonly to: string;
 }
 
-/** Returns a file's layer, such as `redis` for `redis/connection.ts`. A file outside a folder is its own layer. */
+/** Returns the layer of a file, such as `redis` for `redis/connection.ts`. A file outside a folder is a layer. */
 const layerOf = (file: string): string => file.split('/')[0]!;
 
 const importsIn = (folder: string): Import[] => {
@@ -49,7 +49,7 @@ const importsIn = (folder: string): Import[] => {
   });
 };
 
-/** Finds imports within core that do not point to a lower layer. */
+/** Finds imports in core of the same layer or of higher layers. */
 const upward = (imports: readonly Import[], layers: readonly string[]): string[] =>
   imports
     .filter(({ from, to }) => layerOf(from) !== layerOf(to) && !to.startsWith('../'))

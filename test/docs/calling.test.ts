@@ -1,4 +1,4 @@
-/** Runs the examples in docs/guides/calling.md in every language whose runtime is installed. */
+/** Runs the examples of docs/guides/calling.md in every installed language. */
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ describe('docs/guides/calling.md', () => {
   let app: TestApp;
   let folder: string;
   let env: Record<string, string>;
-  /** Expected output of each program: the number of rows in each list, and the market's name. */
+  /** Expected output of each program: the number of rows in each list, and the name of the market. */
   let summary: string;
 
   before(async () => {
@@ -97,7 +97,7 @@ describe('docs/guides/calling.md', () => {
     this.timeout(60_000);
     await mkdir(join(folder, 'node_modules'));
     await symlink(packageRoot, join(folder, 'node_modules/metro-forecast-api'), 'dir');
-    // The program has no type annotations, so the same text can be checked as calls.mts and run as calls.mjs.
+    // The program has no type annotations, so the same text is checked as calls.mts and run as calls.mjs.
     for (const name of ['calls.mts', 'calls.mjs']) await writeFile(join(folder, name), snippet('TypeScript', 'ts'));
     const types = ['--typeRoots', join(packageRoot, 'node_modules/@types'), '--types', 'node'];
     const options = ['--strict', '--noEmit', '--skipLibCheck', '--target', 'es2022', '--module', 'nodenext', ...types];

@@ -1,7 +1,7 @@
 /**
- * Follows the guides block by block in an empty folder, with the package installed from its tarball.
- * Blocks with a file name are written to that file. `install` blocks install packages. `service` blocks keep running
- * until the end of the guide. `output` blocks contain the expected output of the previous block.
+ * Follows the guides block by block in an empty folder, with the package installed from its tarball. A block with a
+ * file name is written to that file. `install` blocks install packages. `service` blocks run until the end of the
+ * guide. `output` blocks contain the expected output of the previous block.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ import { type Snippet, snippetsOf } from '../support/snippets.js';
 
 const run = promisify(execFile);
 
-/** A reader's shell: its working directory, variables and running services. */
+/** The shell of a reader, with its working directory, variables and running services. */
 class Reader {
   #folder: string;
   #variables = '';
@@ -74,7 +74,7 @@ class Reader {
   async stop(): Promise<void> {
     const service = this.#service;
     if (service?.pid === undefined || service.exitCode !== null || service.signalCode !== null) return;
-    // npx starts the command as a child process, so the whole process group must be killed.
+    // npx starts the command as a child process, so the whole process group is killed.
     process.kill(-service.pid, 'SIGKILL');
     await once(service, 'exit');
   }

@@ -1,6 +1,6 @@
 /**
- * The service from docs/tutorials/first-service.md must mention only its own subject. The test searches everything the
- * service sends, logs or prints for words about metro forecasts.
+ * The service of docs/tutorials/first-service.md must not mention metro forecasts. The test searches everything that
+ * the service sends, logs or prints.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ import { snippetsOf } from '../support/snippets.js';
 const run = promisify(execFile);
 const command = join(packageRoot, 'cli/metro-forecast.js');
 
-/** The name of the command may appear, because readers type it. */
+/** Readers type the name of the command, so it is allowed. */
 const COMMAND = /\bmetro-forecast (?=(keys create|types)\b)/g;
 const WORDS = /metro|forecast|house.?price|\bhpi\b|cbsa|fhfa|mfk_/i;
 
@@ -37,7 +37,7 @@ describe('the library catalogue of docs/tutorials/first-service.md', () => {
   const cli = (...args: string[]) =>
     run(process.execPath, [command, '--config', 'library.json', ...args], { cwd: folder });
 
-  /** Resolves with every byte the service sends before it closes the connection, including response heads. */
+  /** Resolves with all bytes that the service sends before it closes the connection. */
   const send = async (bytes: string): Promise<string> => {
     const socket = connect(port, '127.0.0.1');
     let received = '';

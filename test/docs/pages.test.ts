@@ -18,7 +18,7 @@ const docs = readdirSync(join(packageRoot, 'docs'), { recursive: true, encoding:
   .sort();
 const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', ...docs];
 
-/** Counts words, excluding code blocks and link targets. */
+/** Counts words outside code blocks and link targets. */
 const wordsOf = (text: string): number => {
   const prose = text
     .replace(/```[\s\S]*?```/g, '')
@@ -27,7 +27,7 @@ const wordsOf = (text: string): number => {
   return prose.match(/\p{L}[\p{L}\p{N}'’-]*/gu)?.length ?? 0;
 };
 
-/** Returns the anchors that GitHub generates for the headings. */
+/** Returns the anchors that GitHub generates for headings. */
 const anchorsOf = (text: string): string[] =>
   [...text.replace(/```[\s\S]*?```/g, '').matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
     heading!

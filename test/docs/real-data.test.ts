@@ -1,4 +1,4 @@
-/** Runs the commands from docs/guides/real-data.md on files in FHFA's and FRED's formats. */
+/** Runs the commands of docs/guides/real-data.md on files in the formats of FHFA and FRED. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -55,7 +55,7 @@ describe(PAGE, () => {
     const { status, body } = await local.request('/markets/26420');
     expect([status, JSON.parse(body).name]).to.deep.equal([200, 'Houston-Pasadena-The Woodlands, TX']);
 
-    // Publishes a newer quarter while requests continue. Every response must come from a version with forecasts.
+    // Publishes a newer quarter during requests. Every response must be from a version with forecasts.
     await writeFile(join(folder, 'hpi_at_metro.csv'), `${[...rows, newer].join('\r\n')}\r\n`);
     const seen = new Set<string>();
     let done = false;

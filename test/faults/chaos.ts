@@ -5,15 +5,13 @@ import { NETWORK_FAULTS } from '../support/network-faults.js';
 import type { Server } from '../support/services.js';
 import type { TcpProxy } from '../support/tcp-proxy.js';
 
-/** An injected fault. Times are in milliseconds on this process's monotonic clock. */
+/** An injected fault. Times are in milliseconds on the monotonic clock of this process. */
 export interface Injected {
   readonly store: string;
   readonly kind: string;
   readonly from: number;
   readonly to: number;
-  /**
-   * Milliseconds until the service recovered. Undefined if the next fault was injected without waiting for recovery.
-   */
+  /** Milliseconds until the service recovered. Undefined if the next fault did not wait for recovery. */
   readonly recoveredMs: number | undefined;
 }
 
@@ -38,7 +36,7 @@ const kindsOf = (server: Server, proxy: TcpProxy): readonly Kind[] => [
 ];
 
 /**
- * Injects every kind of fault once before repeating any.
+ * Injects every kind of fault once before it repeats one.
  * @param recovered resolves with the time until the service recovered, in milliseconds
  */
 export const injectFaults = async (

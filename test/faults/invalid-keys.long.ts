@@ -16,13 +16,15 @@ const INVALID_PER_SECOND = 100_000 / 60;
 const VALID_PER_SECOND = 200;
 /** Value of `limits.requestsPerMinute`, which applies to each address without a valid key. */
 const LIMIT = 600;
-/** Reads of the key store that detect changes: a poll every `pollMs`, and a read every 750 ms by the change stream. */
+/**
+ * Reads per second that detect changes of keys: a poll every `pollMs`, and a read of the change stream every 750 ms.
+ */
 const READS_PER_SECOND = 3;
 
 const FLOODER = '127.0.0.1';
 const CALLER = '127.0.0.2';
 
-/** Half of the keys have a correct checksum, so only a lookup shows that they do not exist. */
+/** Half of the keys have a correct checksum, so they need a lookup. */
 const invalidKeys = (): (() => string) => {
   const keys = Array.from({ length: 2000 }, (_, i) => {
     const { key } = createKey();
@@ -70,7 +72,7 @@ describe('a flood of invalid keys from one address', function () {
       METRO_CONFIG: config,
       MONGODB_URI: mongod.url,
       REDIS_URL: redisServer.url,
-      // Disabled, because this test cannot account for requests that a slow machine rejects.
+      // A slow machine would reject requests that this test does not count.
       METRO__SERVER__OVERLOAD: 'null',
     };
     ({ key } = JSON.parse(await runProcess(['keys', 'create', '--name', 'test', '--limit', '1000000', '--json'], env)));
@@ -134,7 +136,7 @@ describe('a flood of invalid keys from one address', function () {
     assert.isAtMost(allowed, LIMIT * Math.ceil((SECONDS + 1) / 60));
     assert.deepEqual([count(quiet, 200), count(during, 200)], [quiet.length, during.length]);
     assert.isAtMost(keys, READS_PER_SECOND * (SECONDS + 5));
-    // Every allowed request needs one call. So does every request rejected just before a permit becomes available.
+    // Every allowed request needs one call. Requests that are rejected just before a permit is available need one too.
     assert.isAtMost(limits, during.length + 2 * allowed);
   });
 });

@@ -11,19 +11,22 @@ import { isRejected, mostInWindow } from '../support/windows.js';
 type Store = 'redis' | 'mongo';
 
 const STORES: Readonly<Record<Store, string>> = { redis: 'Redis', mongo: 'MongoDB' };
-/** Duration of each fault: longer than every timeout of the service, and long enough to detect a dead connection. */
+/**
+ * Duration of each fault in milliseconds. It exceeds every timeout of the service, so the service detects dead
+ * connections.
+ */
 const FAULT_MS: Readonly<Record<Store, number>> = { redis: 800, mongo: 1800 };
 /**
- * Maximum response time: 100 ms while Redis is unreachable and `http.answerMs` (4 s) for MongoDB, plus delays on a busy
- * machine. These delays show up as slow responses to requests without a valid key.
+ * Maximum response time in milliseconds. The service needs 100 ms while Redis is unreachable, and `http.answerMs` (4 s)
+ * for MongoDB. The margin allows for a busy machine, on which responses without a valid key are slow too.
  */
 const BOUND_MS: Readonly<Record<Store, number>> = { redis: 2000, mongo: 6000 };
-/** If the machine stalls for this long, reads can fail even without a fault. */
+/** If the machine stalls for this long, reads can fail without a fault. */
 const STALLED_MS = 1000;
 const SEVERITY = 0.75;
 const LIMIT = 60;
 
-/** Used to create paths that have never been requested. */
+/** Returns a path that was never requested. */
 let day = Date.parse('1400-01-01');
 const unread = (): string => {
   day += 86_400_000;
@@ -89,7 +92,7 @@ describe('network faults between three replicas and', () => {
     for (const row of rows) console.log(`      | ${row.join(' | ')} |`);
   });
 
-  /** Sends requests directly to each replica, because a proxy would hide the failure of a single replica. */
+  /** A proxy would hide the failure of a single replica, so requests go to each replica directly. */
   const startLoad = () => {
     const clients: LoadClient[] = [];
     const running = loads.flatMap((load) =>

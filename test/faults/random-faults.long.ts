@@ -1,4 +1,4 @@
-/** Injects random faults into both stores, under load and during publications. No response may ever be wrong. */
+/** Injects random faults into both stores, under load and during publications. A response must never be wrong. */
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,26 +19,26 @@ import { isRejected, mostInWindow, rejectedTooSoon } from '../support/windows.js
 import { type Injected, injectFaults } from './chaos.js';
 
 const SECONDS = 240;
-/** Runs with the same seed have the same faults. */
+/** A seed always produces the same faults. */
 const SEED = process.env['FAULTS_SEED'] || String(randomInt(1e9));
 const VERSIONS = [1, 2, 3];
 const LIMIT = 120;
-/** Requests per second sent to each replica with the low-limit key. */
+/** Requests per second to each replica with the key that has a low limit. */
 const LIMITED_PER_SECOND = [2, 6, 12];
-/** Maximum response time: `http.answerMs` (4 s), plus delays on a busy machine. */
+/** Maximum response time: `http.answerMs` (4 s) and a margin for a busy machine. */
 const BOUND_MS = 6000;
-/** How long reads may keep failing after a MongoDB fault. On an idle machine, they fail for 3 seconds. */
+/** Maximum time that reads fail after a fault of MongoDB. On an idle machine, this takes 3 seconds. */
 const RECOVERY_MS = 10_000;
-/** If the machine stalls for this long, reads can fail even without a fault. */
+/** If the machine stalls for this long, reads can fail without a fault. */
 const STALLED_MS = 1000;
 
 /**
- * Requests with the unknown key count against this address. The machine's own address has fewer permits left, because
- * `untilKnown` uses some and a new replica's local share is small.
+ * Requests with the unknown key count against this address. `untilKnown` uses permits of the machine's own address, and
+ * the local share of a new replica is small.
  */
 const OTHER_ADDRESS = { 'X-Forwarded-For': '192.0.2.1' };
 
-/** Used to create paths that have never been requested. */
+/** Returns a path that was never requested. */
 let day = Date.parse('1400-01-01');
 const unread = (): string => {
   day += 86_400_000;
@@ -73,7 +73,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
       env: { METRO__LOG__LEVEL: 'trace' },
       replicaEnv: (index): Readonly<Record<string, string>> => ({
         METRO__METRICS__PORT: String(metrics[index]),
-        // One replica has no cache, so it reads from MongoDB for every response.
+        // One replica has no cache, so each of its responses needs a read from MongoDB.
         ...(index === 2 ? { METRO__HTTP__CACHE_BYTES: '0' } : {}),
       }),
     });
@@ -117,7 +117,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
   const recovery = (store: 'redis' | 'mongo'): Promise<number> =>
     untilHealthy(service, store, { key: keys.ample, metrics, unread });
 
-  /** Sends requests directly to each replica at a constant rate. */
+  /** Sends requests to each replica at a constant rate. */
   const startLoad = () => {
     const clients: LoadClient[] = [];
     let next = 0;
@@ -139,7 +139,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
     };
   };
 
-  /** Publishes at random times. A publication may fail because MongoDB is unreachable, but each one is atomic. */
+  /** Publishes at random times. A publication can fail because MongoDB is unreachable, but it is always atomic. */
   const publishAtRandom = async ({ random, until }: { random: Random; until: number }): Promise<void> => {
     while (performance.now() < until) {
       const number = Math.floor(random.uniform() * VERSIONS.length);
@@ -151,7 +151,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
         published++;
         if (random.uniform() < 0.2) await service.command('snapshots', 'prune', '--keep', '1');
       } catch {
-        // The next publication may succeed.
+        // The next publication can succeed.
       }
       await delay(random.uniform() * 3000);
     }
@@ -160,7 +160,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
   const show = ({ status, path, headers, body }: Answer): string =>
     `${status} ${path} of ${headers['snapshot-version']}, ${headers['ratelimit']}: ${body.slice(0, 100)}`;
 
-  /** The limiter counts requests that got a 503 because of MongoDB, so they are treated like a 200. */
+  /** The limiter also counts requests that get a 503 because of MongoDB, so they are treated like a 200. */
   const counted = (): Answer[] =>
     answers.limited.map((answer) => (answer.status === 503 ? { ...answer, status: 200 } : answer));
 
@@ -187,8 +187,8 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
   });
 
   /**
-   * Redis may have counted a call whose reply was lost, after which the local share rejected the request. In a
-   * replica's first minute, its local share is small, so any Redis fault explains a rejection.
+   * Redis can count a call whose reply is lost, and the local share can then reject the request. The local share of a
+   * new replica is small, so any fault of Redis in the first minute explains a rejection.
    */
   it('a 429 means that the limit is used up or, during an outage, the local share', () => {
     const limited = counted();

@@ -1,4 +1,4 @@
-/** `npm run fuzz` must find no errors in the service, and must find errors if the OpenAPI document is wrong. */
+/** `npm run fuzz` must find no errors in the service. It must find errors if the OpenAPI document is wrong. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
@@ -8,7 +8,7 @@ import { type FuzzedService, startFuzzedService } from './service.js';
 // biome-ignore lint/suspicious/noExplicitAny: the test changes a document of any shape
 type Document = any;
 
-/** Forwards requests to a service, but modifies its OpenAPI document. */
+/** Forwards requests to a service and changes its OpenAPI document. */
 const serveChanged = async (service: FuzzedService, change: (document: Document) => void) => {
   const server = createServer(async (request, response) => {
     const { pathname, search } = new URL(request.url!, 'http://localhost');

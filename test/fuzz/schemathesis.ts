@@ -1,4 +1,4 @@
-/** Runs Schemathesis, either from the PATH or from a copy downloaded once per machine. */
+/** Runs Schemathesis from the PATH, or from a copy that is downloaded once per machine. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -12,17 +12,16 @@ import { findPythonPackage } from '../support/python-package.js';
 
 const HOOKS = join(packageRoot, 'test/fuzz/hooks.py');
 const PHASES = ['examples', 'coverage', 'fuzzing', 'stateful'];
-/** The oldest supported major version. These tests need its links, coverage phase and hooks. */
+/** Oldest supported major version, because earlier versions have no links, coverage phase and hooks. */
 const OLDEST = 4;
 
-/** The command, with its leading arguments and environment variables. */
 export interface Schemathesis {
   readonly command: readonly [string, ...string[]];
   readonly env: NodeJS.ProcessEnv;
   readonly version: string;
 }
 
-/** @throws OperatorError with instructions if Schemathesis is not available */
+/** @throws OperatorError if Schemathesis is not available */
 export const findSchemathesis = async (): Promise<Schemathesis> => {
   const program = onPath('schemathesis');
   const command: [string, ...string[]] = program ? [program] : ['python3', '-m', 'schemathesis.cli'];
@@ -44,16 +43,15 @@ export const findSchemathesis = async (): Promise<Schemathesis> => {
 };
 
 export interface Target {
-  /** The URL of the service, including the base path. */
   readonly url: string;
   readonly key: string;
 }
 
 export interface Orders {
-  /** Maximum number of test cases for each operation and phase. */
+  /** Maximum number of test cases per operation and phase. */
   readonly examples: number;
   readonly seed: number;
-  /** Path of the only operation to test. By default, all are tested. */
+  /** Path of the only operation to test. Default: all operations. */
   readonly path?: string;
 }
 

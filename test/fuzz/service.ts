@@ -1,6 +1,6 @@
 /**
- * Starts the service to fuzz, with the sample data, every built-in endpoint and page, and third-party plugins with
- * their own data.
+ * Starts the service to fuzz. It has the sample data, all built-in endpoints and pages, and third-party plugins with
+ * their data.
  */
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -27,11 +27,11 @@ export interface FuzzedService extends Target {
   stop(): Promise<void>;
 }
 
-/** The name that is passed to `metro-forecast new plugin`. */
+/** Argument of `metro-forecast new plugin`. */
 const WRITTEN_PLUGIN = 'own-figures';
 const PERMIT_MONTHS = ['2025-10-01', '2025-11-01', '2025-12-01'];
 
-/** A table with a column that has the same name as a parameter. */
+/** A table with a column that has the name of a parameter. */
 const TREES = {
   name: 'trees',
   key: ['id'],
@@ -62,7 +62,7 @@ const rowsOf = async <T = Document>(directory: string, collection: string): Prom
   return rows;
 };
 
-/** Installs packages next to the configuration, as an operator would. */
+/** Installs packages next to the configuration, like an operator. */
 const installPlugins = async (folder: string): Promise<void> => {
   const modules = join(folder, 'node_modules');
   await mkdir(modules);
@@ -112,7 +112,7 @@ export const startFuzzedService = async (adapter: AdapterName): Promise<FuzzedSe
         `./${WRITTEN_PLUGIN}/index.js`,
       ],
       auth: { keys: { use: 'file', options: { path: 'keys.json' } } },
-      // Limits are high, because a 429 or a 503 would hide the response under test.
+      // A 429 or a 503 would hide the response under test.
       limits: { requestsPerMinute: 1_000_000_000 },
       server: { overload: null },
       log: { level: 'silent' },

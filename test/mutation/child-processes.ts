@@ -1,4 +1,4 @@
-/** A mocha root hook that also activates the current mutant in child processes and worker threads. */
+/** This root hook of mocha also activates the current mutant in child processes and worker threads. */
 
 declare const __stryker__: { readonly activeMutant?: string };
 

@@ -1,4 +1,4 @@
-/** Excludes log messages and documentation strings from mutation, because tests need not detect changes to them. */
+/** Excludes log messages and descriptions from mutation, because tests need not detect changes of text. */
 import { declareValuePlugin, PluginKind } from '@stryker-mutator/api/plugin';
 
 const isDescription = (path) => path.isObjectProperty() && path.node.key.name === 'description';
@@ -10,7 +10,7 @@ const isLogCall = (path) => {
 };
 
 const words = {
-  /** @returns the reason to ignore a node and its contents, or undefined to mutate them */
+  /** @returns the reason for ignoring a node and its children, or undefined */
   shouldIgnore(path) {
     if (isDescription(path)) return 'Descriptions are not tested.';
     if (path.parentPath !== null && isLogCall(path.parentPath)) return 'Log messages are not tested.';

@@ -1,6 +1,6 @@
 /**
- * `npm run mutation`: runs StrykerJS, which changes the code in one place at a time and counts how many changes the
- * tests detect.
+ * `npm run mutation`: runs StrykerJS, which changes the code in one place at a time and counts the changes that tests
+ * detect.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { type Scope, scopes } from './scopes.js';
 const folder = join(packageRoot, 'test/mutation');
 const stryker = join(folder, 'node_modules/@stryker-mutator/core/bin/stryker.js');
 
-/** Installs StrykerJS on the first run. */
+/** StrykerJS is installed on the first run. */
 const install = (): void => {
   if (existsSync(stryker)) return;
   process.stderr.write(`Installing StrykerJS into ${folder} ...\n`);
@@ -21,7 +21,7 @@ const install = (): void => {
 };
 
 /**
- * @param options StrykerJS options, which override the options of the scope
+ * @param options options of StrykerJS, which override the options of the scope
  * @returns whether the mutation score is high enough
  */
 const runScope = ({ name, sources, tests }: Scope, options: readonly string[]): boolean => {

@@ -1,4 +1,4 @@
-/** Lists the files to mutate, and the tests that must detect the mutants. */
+/** Lists files to mutate and the tests that must detect the mutants. */
 
 export interface Scope {
   readonly name: string;

@@ -1,4 +1,4 @@
-/** StrykerJS options shared by all scopes. `main.ts` adds the files to mutate and the tests to run. */
+/** Options of StrykerJS for all scopes. `main.ts` adds the files to mutate and the tests to run. */
 import { fileURLToPath } from 'node:url';
 
 export default {
@@ -6,16 +6,16 @@ export default {
   ignorers: ['words'],
   testRunner: 'mocha',
   mochaOptions: { require: ['dist/test/mutation/child-processes.js'] },
-  // Mutated sources have type errors, and no test reads declaration files.
+  // Mutants have type errors, and no test reads declaration files.
   buildCommand: 'tsc -p tsconfig.json --noCheck --declaration false --incremental false',
-  // Otherwise, StrykerJS would rewrite this file with the TypeScript API, which TypeScript 7 does not have.
+  // StrykerJS would otherwise rewrite tsconfig.json with the TypeScript API, which TypeScript 7 does not have.
   tsconfigFile: 'none',
-  // With a copy of `dist` in the sandbox, all mutants in code that runs only at load time would survive.
+  // A copy of `dist` in the sandbox would let all mutants in load-time code survive.
   ignorePatterns: ['/dist', '/.build', '/bench/results'],
   tempDirName: '.build/mutation',
   reporters: ['progress-append-only', 'clear-text'],
   clearTextReporter: { allowColor: false, logTests: false, reportTests: false },
-  // Tests wait for real timers and servers, so slow machines need more time.
+  // Tests wait for real timers and servers, so they need more time on slow machines.
   concurrency: 1,
   timeoutMS: 20_000,
   dryRunTimeoutMinutes: 15,

@@ -1,4 +1,6 @@
-/** Calls the endpoints as MCP tools with the official SDK client, over HTTP and over standard input and output. */
+/**
+ * Calls the endpoints as MCP tools, with the client of the official SDK, over HTTP and over standard input and output.
+ */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect } from 'chai';
@@ -10,7 +12,7 @@ import { startTestApp, type TestApp } from '../support/test-app.js';
 
 const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status'];
 
-/** The two ways to start a session: with and without the `initialize` handshake. */
+/** A session starts with or without the `initialize` handshake. */
 const NEGOTIATIONS = { 'a handshake': { mode: 'legacy' }, 'no handshake': { mode: 'auto' } } as const;
 
 const connect = async (
@@ -290,7 +292,7 @@ describe('the plugin mcp', () => {
           expect(json.error.message).to.match(/more than 250 values/);
           expect(text.length).to.be.below(200);
         }
-        // Validating these messages would take up to 0.5 seconds of CPU time each.
+        // The validation of these messages would take up to 0.5 seconds of CPU time each.
         expect(performance.now() - since).to.be.below(3000);
       });
     }
@@ -423,7 +425,6 @@ describe('metro-forecast mcp', () => {
 const LIST_MARKETS = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_markets' } };
 const PING = { jsonrpc: '2.0', id: 1, method: 'ping' };
 
-/** Sends a JSON-RPC message without the SDK. */
 const post = (
   { origin }: Pick<TestApp, 'origin'>,
   key: string | undefined,
@@ -443,7 +444,7 @@ const post = (
     body: typeof message === 'string' ? message : JSON.stringify(message),
   });
 
-/** Removes times, which depend on when the request was made. */
+/** Times depend on the moment of the request. */
 const withoutTimes = ({ text, isError }: { text: string; isError: boolean }) => ({
   isError,
   body: JSON.parse(text.replace(/"(generated_at|updated_at|age_seconds)":("[^"]*"|\d+)/g, '"$1":null')),

@@ -53,7 +53,7 @@ describe('the plugin opentelemetry', () => {
     });
     return app;
   };
-  /** Closes the service, and returns the spans received by then. */
+  /** Closes the service and returns the spans that the receiver got. */
   const spansOf = async (ended: TestApp): Promise<readonly ReceivedSpan[]> => {
     await ended.close();
     return receiver.spans;
@@ -220,7 +220,7 @@ describe('the plugin opentelemetry', () => {
     for (let i = 0; i < 30; i++) expect((await served.get('/markets')).status).to.equal(200);
     await exporting;
     await served.close();
-    // Counts the spans in the batch that hangs and the spans queued after it.
+    // Counts the spans in the batch that hangs, and the spans in the queue.
     const spans = receiver.requests.map(({ body }) => body.split('"spanId"').length - 1);
     expect(spans).to.deep.equal([10, 10]);
   });

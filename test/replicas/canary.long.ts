@@ -51,7 +51,7 @@ describe('keys of every kind, sent to three replicas in every part of a request'
       'too long': `${createKey().key}${createKey().key.slice(4)}`,
     };
     let answers = '';
-    // nginx distributes requests among the replicas and rejects some, so one replica is also called directly.
+    // nginx distributes requests and rejects some of them, so one replica is also called directly.
     for (const url of [service.url, (service.replicas[0] as Server).url]) {
       answers += await misplaceKeys(url, Object.values(secrets), valid.key);
     }
@@ -64,7 +64,7 @@ describe('keys of every kind, sent to three replicas in every part of a request'
     const places = [...(await leftBehind(service, scraped)), { name: 'the responses', text: answers }];
     assert.deepEqual(findSecrets(places, secrets), []);
 
-    // Finding ids here shows that the search covered the right places.
+    // If the search finds ids, it covered the right places.
     const all = (name: RegExp) =>
       places
         .filter((place) => name.test(place.name))

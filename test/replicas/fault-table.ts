@@ -1,6 +1,6 @@
 /**
- * Produces the fault table. For each fault, it lists how many requests failed under two loads through nginx, and how
- * long requests took.
+ * Produces the table of faults. For each fault, it contains the number of failed requests under two loads and the
+ * response times.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -14,17 +14,17 @@ import { type Replicas, startReplicas } from '../support/replicas.js';
 const CACHED = ['/markets', '/markets/12060/history', '/movers', '/forecasts', '/signals', '/series', '/forecast-runs'];
 const CACHED_PER_SECOND = 150;
 const READ_PER_SECOND = 30;
-/** Maximum response time. A read fails with a 503 within 2 seconds. The rest allows for a busy machine. */
-const BOUND_MS = 2500;
 /**
- * Duration of each fault. Reads from a frozen MongoDB fail after up to two seconds. During other faults, they fail
- * within milliseconds.
+ * Maximum response time in milliseconds. Reads fail with a 503 within 2 seconds, and the margin allows for a busy
+ * machine.
  */
+const BOUND_MS = 2500;
+/** Duration of each fault in milliseconds. Reads from a frozen MongoDB take up to two seconds to fail. */
 const OUTAGE_MS = { redis: 1000, mongo: 2000, replica: 1000 };
-/** Replicas recover within two seconds. The rest is for the stores. */
+/** Replicas recover within two seconds. The stores need the rest. */
 const RECOVERY_MS = 5000;
 
-/** Used to create paths that have never been requested, so that each response requires a read. */
+/** Each path was never requested before, so its response needs a read. */
 let paths = 0;
 const unread = (): string => {
   const sorts = ['name', '-name', 'cbsa', '-cbsa', 'id', '-id'];
@@ -34,10 +34,10 @@ const unread = (): string => {
 
 export interface Fault {
   readonly name: string;
-  /** The affected component. While MongoDB is down, requests that need a read may get a 503. */
+  /** Component with the fault. While MongoDB is down, requests that need a read can get a 503. */
   readonly affects: 'redis' | 'mongo' | 'replica';
   start(service: Replicas, keyId: string): unknown;
-  /** Ends the fault. Absent if the fault has no duration. */
+  /** Ends the fault. Undefined if the fault has no duration. */
   end?(service: Replicas, keyId: string): unknown;
   /** Duration of the fault in milliseconds. Default: `OUTAGE_MS`. */
   readonly outageMs?: number;
@@ -51,7 +51,7 @@ export const withRedis = async (service: Replicas, work: (redis: Redis) => Promi
   redis.disconnect();
 };
 
-/** `/status` is cached for a minute. This uncached endpoint shows every fault. */
+/** `/status` is cached for a minute, but this endpoint is not. */
 const STATUS = '/status-now';
 const statusNow = fileURLToPath(new URL('../support/status-now.js', import.meta.url));
 
@@ -72,8 +72,8 @@ export interface Topology {
 const HEAD = ['fault', 'failed (cached)', 'longest', 'failed (read)', 'longest', 'recovered', 'status'];
 
 /**
- * Defines one test per fault, and prints the table after the last one.
- * @param names names of the faults that `start` returns
+ * Defines one test per fault and prints the table after the last test.
+ * @param names names of the faults from `start`
  */
 export const describeFaults = (title: string, names: readonly string[], start: () => Promise<Topology>): void => {
   describe(`the fault table, ${title}`, () => {
@@ -113,7 +113,7 @@ export const describeFaults = (title: string, names: readonly string[], start: (
         }),
       );
 
-    /** Waits until every replica knows the key and has cached the responses. */
+    /** Waits until every replica knows the key and has the responses in its cache. */
     const warmUp = async (): Promise<void> => {
       await untilKnown(service, key);
       for (const path of CACHED) for (const { status } of await askEach(path)) assert.equal(status, 200, path);
@@ -123,7 +123,7 @@ export const describeFaults = (title: string, names: readonly string[], start: (
 
     /**
      * Waits until every replica is healthy and can read from MongoDB.
-     * @returns the responses from `STATUS`, and how long recovery took
+     * @returns the responses of `STATUS` and the duration of the recovery
      */
     const recovered = async (): Promise<{ readonly ms: number; readonly status: readonly Answer[] }> => {
       const since = performance.now();

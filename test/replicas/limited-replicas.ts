@@ -1,4 +1,4 @@
-/** Starts three replicas behind nginx for rate-limit tests. One replica's clock is ahead. */
+/** Starts three replicas behind nginx for tests of rate limits. The clock of one replica is ahead. */
 import { fileURLToPath } from 'node:url';
 import { assert } from 'chai';
 import { writeVersions } from '../support/dataset-version.js';
@@ -21,7 +21,7 @@ export const PATHS = [
 export interface LimitedReplicas {
   readonly service: Replicas;
   /**
-   * Creates a key that every replica knows, and four clients that use it. `first` contains one response from each
+   * Creates a key that every replica knows, and four clients with this key. `first` contains one response of each
    * replica.
    */
   newKey(limit?: number): Promise<{
@@ -37,8 +37,7 @@ export const startLimitedReplicas = async (): Promise<LimitedReplicas> => {
   const shifted = fileURLToPath(new URL('../support/shifted-clock.js', import.meta.url));
   const service = await startReplicas({
     dataset: versions.directories[0] as string,
-    // The timeout is long because different limits apply during an outage, and a stalled machine must not look like
-    // one.
+    // Other limits apply during an outage, so a stalled machine must not look like one.
     env: { METRO__REDIS__TIMEOUT_MS: '2000' },
     replicaEnv: (index): Readonly<Record<string, string>> =>
       index === 2 ? { NODE_OPTIONS: `--import=${shifted}`, CLOCK_SHIFT_MS: String(CLOCK_SHIFT_MS) } : {},

@@ -9,7 +9,7 @@ import { assertAllowedOrRejected, type LimitedReplicas, PATHS, startLimitedRepli
 
 const SECONDS = 190;
 
-/** Collects a caller's buckets from Redis before they leave the window. */
+/** Collects the buckets of a caller from Redis before they leave the window. */
 class RedisWindow {
   readonly buckets = new Map<string, Bucket>();
 
@@ -28,7 +28,7 @@ class RedisWindow {
     return [...this.buckets.values()].reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** The highest number of permits in any 60 seconds on Redis's clock. */
+  /** Highest number of permits in any 60 seconds on the clock of Redis. */
   get mostInWindow(): number {
     const buckets = [...this.buckets.values()].sort((a, b) => a.end - b.end);
     let [most, inside, oldest] = [0, 0, 0];
@@ -53,8 +53,8 @@ describe(`bursts at the edges of windows for ${SECONDS} seconds, with the clock 
   });
 
   /**
-   * Returns the request rate for a second: above the limit at the edges of each minute, half the limit in the middle,
-   * and 4 per second otherwise.
+   * Returns the requests per second. The rate is above the limit at the edges of each minute, half the limit in the
+   * middle, and 4 otherwise.
    */
   const perSecondAt = (second: number, limit: number): number => {
     const phase = second % 60;
@@ -81,7 +81,7 @@ describe(`bursts at the edges of windows for ${SECONDS} seconds, with the clock 
       if (requests.length % 50 === 0) await window.read();
     }
     const answers = [...first, ...(await Promise.all(requests))];
-    // By then, unused permits have been returned.
+    // Unused permits have been returned by then.
     await delay(4000);
     await window.read();
     return { answers, window };
@@ -99,7 +99,7 @@ describe(`bursts at the edges of windows for ${SECONDS} seconds, with the clock 
   });
 
   for (const limit of limits) {
-    // A bucket lasts one second, so a permit can become available up to one second late.
+    // A bucket lasts one second, so a permit can be available up to one second late.
     const lateMs = 1000;
     it(`${limit} per minute: never allows more in 60 seconds, and rejects for at most one second too long`, () => {
       const { answers, window } = measured.get(limit) as Measured;

@@ -83,7 +83,7 @@ describe('nginx in front of a replica', () => {
         const headers = { 'X-Forwarded-For': `192.0.2.${i}` };
         statuses.push((await request(`${nginx.url}/api/v1/markets`, { headers })).status);
       }
-      // The readiness check used the first of the two permitted requests.
+      // The readiness check used the first of the two permits.
       assert.deepEqual(statuses, [401, 429, 429]);
     } finally {
       await nginx.stop();

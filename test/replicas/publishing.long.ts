@@ -1,6 +1,6 @@
 /**
- * Publishes with the CLI under load. Each response must come from a single version, and replicas must soon serve the
- * new one.
+ * Publishes with the CLI under load. Each response must be from a single version, and replicas must soon serve the new
+ * version.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';

@@ -12,10 +12,10 @@ import { assertAllowedOrRejected, PATHS } from './limited-replicas.js';
 const QUOTA = 4000;
 const PER_SECOND = 100;
 const DAY_MS = 86_400_000;
-/** Longer than any test sends requests. */
+/** Longer than the requests of any test. */
 const TEST_MS = 90_000;
 const OUTAGE_MS = 4000;
-/** Unused permits are returned within three seconds. The fourth second allows for a slow machine. */
+/** Unused permits are returned within three seconds. The margin allows for a slow machine. */
 const RETURNED_MS = 4000;
 const TIERS = { enterprise: {}, counted: { requestsPerDay: QUOTA }, uncounted: {} };
 
@@ -24,7 +24,7 @@ describe('quotas and usage of keys with three replicas behind nginx', function (
   let service: Replicas;
 
   before(async () => {
-    // If midnight passed during a test, a new quota would start.
+    // A new quota starts at midnight, which must not happen during a test.
     const left = DAY_MS - (Date.now() % DAY_MS);
     if (left < 3 * TEST_MS) await delay(left);
     const versions = await writeVersions([1]);
@@ -43,7 +43,7 @@ describe('quotas and usage of keys with three replicas behind nginx', function (
     return { id, key, first: await untilKnown(service, key) };
   };
 
-  /** Returns the responses to requests that are sent while `work` runs. */
+  /** Returns the responses to requests during `work`. */
   const underLoad = async (key: string, work: () => Promise<void>): Promise<readonly Answer[]> => {
     const client = new LoadClient(service.url, key, 32);
     let next = 0;
@@ -63,7 +63,7 @@ describe('quotas and usage of keys with three replicas behind nginx', function (
     return untilKnown({ ...service, replicas: [replica] }, key);
   };
 
-  /** Reads usage with the CLI after the replicas have reported everything. */
+  /** The replicas report their usage before the CLI reads it. */
   const usageOf = async (id: string): Promise<{ requests: number; refused: number }> => {
     await delay(RETURNED_MS);
     const [{ data }] = JSON.parse(await service.command('keys', 'usage', id, '--json'));
@@ -100,7 +100,7 @@ describe('quotas and usage of keys with three replicas behind nginx', function (
     const answers = await underLoad(key, async () => {
       for (const replica of service.replicas) {
         await delay(1000);
-        // Redis still applies calls, but its replies are lost.
+        // Redis applies the calls, but its replies are lost.
         redis.cutReplies();
         await delay(OUTAGE_MS);
         redis.mend();
@@ -112,7 +112,6 @@ describe('quotas and usage of keys with three replicas behind nginx', function (
     const used = await usageOf(id);
     console.log(`      ${requests} allowed, ${refused} rejected; usage has ${used.requests} and ${used.refused}`);
     assert.deepInclude(used, { requests, refused });
-    // GET /usage must return the same number.
     const { json } = await request(`${service.url}/usage`, { headers: { Authorization: `Bearer ${key}` } });
     assert.equal((json as { data: { requests: number }[] }).data[0]!.requests, requests);
   });
@@ -126,7 +125,7 @@ describe('quotas and usage of keys with three replicas behind nginx', function (
       await service.redis.resume();
       await delay(4000);
       await service.redis.freeze();
-      // Waits until each replica has used up its local share.
+      // Each replica uses up its local share in the meantime.
       await delay((QUOTA / PER_SECOND) * 1000);
       await service.redis.resume();
       await delay(4000);

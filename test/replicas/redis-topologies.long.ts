@@ -14,7 +14,7 @@ describeFaults('Redis Sentinel', [FAILOVER], async () => {
   return {
     redisEnv: { METRO__REDIS__SENTINEL: JSON.stringify({ name, nodes }) },
     faults: [
-      // The Sentinels need slightly more than half a second to fail over.
+      // The Sentinels fail over after slightly more than half a second.
       { name: FAILOVER, affects: 'redis', visible: true, start: () => primary.kill(), end: () => {}, outageMs: 200 },
     ],
     stop,

@@ -29,7 +29,7 @@ describe('limits with three replicas, one of which has a clock 30 seconds ahead'
   };
 
   it('the clocks differ', async () => {
-    // The document's Last-Modified is the process's start time on its own clock.
+    // The Last-Modified of the document is the start of the process, on the clock of that process.
     const startTimes = await Promise.all(
       replicas.service.replicas.map(async ({ url }) => {
         const { headers } = await request(`${url}/openapi.json`);

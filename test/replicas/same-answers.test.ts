@@ -19,8 +19,8 @@ const LISTS = ['/markets', '/movers', '/forecast-backtest', '/forecasts', '/fore
 const OTHERS = ['/status', '/health', '/ready', '/openapi.json'];
 
 /**
- * Query strings for other formats and for `as_of`. All values of `as_of` are invalid, because adapters keep different
- * earlier versions.
+ * Query strings for other formats and for `as_of`. Adapters keep different earlier versions, so all values of `as_of`
+ * are invalid.
  */
 const FORMS = ['format=csv', 'format=json', 'format=xml', 'format=', 'as_of=2025-02-30', 'as_of=x', 'as_of='];
 
@@ -137,7 +137,7 @@ describe('the same requests to memory, json, sqlite and mongo', () => {
   const closers: (() => Promise<unknown>)[] = [];
   const { key, hash, id } = createKey();
   const limited = createKey();
-  // All clocks are stopped, so that ages and remaining permits are equal.
+  // The clocks are stopped, so that ages and remaining permits are equal.
   const time = Date.parse('2026-03-03T00:00:00Z');
   const clock: Clock = { now: () => time, monotonic: () => 0 };
 
@@ -198,7 +198,7 @@ describe('the same requests to memory, json, sqlite and mongo', () => {
     }
     for (const { app } of services.values()) app.drain();
     seen.add(await ask('/health'));
-    // Every status code that the service returns, except 500.
+    // All status codes of the service, except 500.
     assert.sameMembers([...seen], [200, 204, 304, 400, 401, 404, 405, 406, 414, 429, 431, 503]);
   });
 

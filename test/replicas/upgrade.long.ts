@@ -19,12 +19,12 @@ const REPLICAS = 3;
 const PER_SECOND = 200;
 const PATHS = ['/markets', '/markets/12060/history', '/forecasts', '/series', '/observations?series_id=metro_hpi'];
 
-/** The folder of a built version. */
+/** Folder of a built version. */
 type Version = string;
 
 const programOf = (version: Version): string => join(version, 'cli/metro-forecast.js');
 
-/** Returns a version's own sample dataset, which is valid for that version. */
+/** Returns the sample dataset of a version, which this version can serve. */
 const sampleOf = (version: Version): string =>
   ['plugins/metro/dataset', 'metro/dataset'].map((name) => join(version, name)).find((path) => existsSync(path))!;
 
@@ -41,8 +41,8 @@ describe('an upgrade from the previous version', function () {
   const current: Version = packageRoot;
   let previous: Version;
   /**
-   * Whether the previous version is a release. Earlier builds use a different usage format in Redis and different
-   * backtest keys, so each version counts only its own requests and serves only its own data.
+   * Whether the previous version is a release. Earlier builds have another format of usage in Redis and other keys of
+   * backtests, so each version counts only its own requests and serves only its own data.
    */
   let isRelease: boolean;
   let folder: string;
@@ -98,7 +98,7 @@ describe('an upgrade from the previous version', function () {
       METRO__SERVER__OVERLOAD: 'null',
       METRO__LOG__LEVEL: 'warn',
     };
-    // The previous version's file stays in use.
+    // The file of the previous version stays in use.
     const config = await readFile(join(previous, 'config/replicas.json'));
     await writeFile(join(folder, 'api.json'), config);
     await command(previous, 'publish', sampleOf(previous));
@@ -130,7 +130,7 @@ describe('an upgrade from the previous version', function () {
 
     const get = (server: Server, path: string, token: string) =>
       request(`${server.url}${path}`, { headers: { Authorization: `Bearer ${token}` } });
-    /** Waits until every replica accepts the key and serves the data expected from its program. */
+    /** Waits until every replica accepts the key and serves the data of its program. */
     const untilServed = async (token: string, dataOf: (program: Version) => string) => {
       for (const [i, replica] of replicas.entries()) {
         await until(async () => {
@@ -140,7 +140,7 @@ describe('an upgrade from the previous version', function () {
       }
     };
     const requests = new Map<Version, number>();
-    /** Sends requests with the counted key, and expects that the replicas together have counted all of them. */
+    /** Sends requests with the counted key. The replicas must have counted all of them. */
     const expectUsage = async (version: Version) => {
       const counter = isRelease ? current : version;
       for (const replica of [...replicas, ...replicas]) {
@@ -184,16 +184,16 @@ describe('an upgrade from the previous version', function () {
     expect(await verified(current)).to.deep.equal(before);
     let added = '';
     await underLoad(async () => {
-      // If the newer version cannot serve the data, it explains what to do.
+      // If the newer version cannot serve the data, its error must suggest a command.
       for (const error of await errorsOf(current)) expect(error).to.match(/publish/);
       await command(current, 'publish', sampleOf(current));
-      // Running replicas switch to the new publication. An earlier build rejects it and keeps serving its current data.
+      // Running replicas switch to the new publication. An earlier build rejects it and serves its current data.
       const errors = await errorsOf(previous);
       expect(errors.length === 0).to.equal(isRelease);
       for (const error of errors) expect(error).to.match(/publish/);
       await untilServed(key, newData);
       await replace(0, current);
-      // Old and new replicas run side by side while the newer program changes keys.
+      // The newer program changes keys while old and new replicas run.
       added = await createKey(current, 'added');
       await untilServed(added, newData);
       for (let i = 1; i < REPLICAS; i++) await replace(i, current);
@@ -203,8 +203,7 @@ describe('an upgrade from the previous version', function () {
     let after: readonly unknown[] = [];
     const { id } = (await json(current, 'keys', 'list')).find(({ name }: { name: string }) => name === 'added');
     await underLoad(async () => {
-      // An earlier build would not become ready with the new data, whereas newer replicas keep serving their current
-      // data.
+      // An earlier build would not become ready with the new data. Newer replicas keep serving their current data.
       if (!isRelease) await command(previous, 'snapshots', 'activate', oldName);
       after = await verified(current);
       await replace(0, previous);
@@ -219,7 +218,7 @@ describe('an upgrade from the previous version', function () {
     await expectUsage(previous);
     const [data, keys] = await verified(previous);
     expect([data, keys !== after[1]]).to.deep.equal([after[0], true]);
-    // The previous version runs alone again, and returns to its own data.
+    // Only the previous version runs again, and it returns to its own data.
     if (isRelease) await command(previous, 'snapshots', 'activate', oldName);
     await untilServed(await createKey(previous, 'last'), oldData);
     await verified(previous);
@@ -243,7 +242,6 @@ describe('an upgrade from the previous version', function () {
         await verified(reader);
         expect(await json(reader, 'keys', 'list')).to.have.length(i + 1);
         expect(await json(reader, 'snapshots', 'audit')).to.have.length(i + 1);
-        // A version that cannot serve the data says so.
         for (const error of await errorsOf(reader)) expect(error).to.match(/is not valid|publish/);
       }
     }

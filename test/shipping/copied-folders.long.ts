@@ -137,7 +137,7 @@ describe('a package with copies of built-in folders, and this package from its t
   });
 });
 
-/** Compares responses, ignoring times and the digests in page file URLs, which depend on file times. */
+/** Compares responses without times and without the digests in URLs of page files. The digests depend on file times. */
 const expectEqual = (copied: Record<string, [number, string]>, builtin: Record<string, [number, string]>): void => {
   expect(Object.keys(copied)).to.have.members(Object.keys(builtin));
   const comparable = ([status, body]: [number, string]) => [

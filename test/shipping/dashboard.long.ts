@@ -11,7 +11,7 @@ import { skip } from '../support/skip.js';
 import { startTestApp, type TestApp } from '../support/test-app.js';
 
 const JOB = 'metro-forecast-api';
-/** Long enough for several scrapes at one-second intervals. */
+/** There are several scrapes in this interval, one per second. */
 const RATE_INTERVAL = '5s';
 const GIVE_UP_MS = 30_000;
 
@@ -69,7 +69,7 @@ describe('the dashboard with a real Prometheus and a live service', function () 
     return (json as Parsed).data;
   };
 
-  /** Returns a query's current numeric values. Leaves out NaN, which is the quantile of an empty set. */
+  /** Returns the current values of a query. NaN, the quantile of an empty set, is dropped. */
   const valuesOf = async (expr: string): Promise<readonly number[]> => {
     const written = expr.replaceAll('$job', JOB).replaceAll('$__rate_interval', RATE_INTERVAL);
     const { result } = await get(`query?query=${encodeURIComponent(written)}`);

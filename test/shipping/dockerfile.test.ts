@@ -10,7 +10,7 @@ import { loadConfig } from '../../product.js';
 import { needPythonPackage } from '../support/python-package.js';
 import { at, read } from '../support/shipped-files.js';
 
-/** A Dockerfile's instructions as [name, rest], with continued lines joined. */
+/** Instructions of the Dockerfile as pairs of name and rest. Continued lines are joined. */
 const instructions = read('Dockerfile')
   .replace(/^#.*\n/gm, '')
   .replace(/\\\n\s*/g, '')
@@ -46,7 +46,7 @@ describe('Dockerfile', () => {
     const built = ['node_modules', 'dist'];
     expect(copied.filter((path) => !built.includes(path) && !existsSync(at(path)))).to.deep.equal([]);
     const published = (JSON.parse(read('package.json')).files as string[]).filter((path) => !path.startsWith('!'));
-    // Documentation is not part of the image.
+    // The image does not contain documentation.
     const pages = ['CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'bench/results', 'compose.yaml'];
     const missing = [...published, 'package.json', 'node_modules'].filter(
       (path) => !pages.includes(path) && !copied.some((each) => path === each || path.startsWith(`${each}/`)),

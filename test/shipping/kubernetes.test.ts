@@ -15,7 +15,7 @@ import { skip } from '../support/skip.js';
 const FOLDER = 'config/deploy/kubernetes';
 const run = promisify(execFile);
 
-/** The objects that `kubectl apply --kustomize` sends for one overlay. */
+/** The objects of an overlay that `kubectl apply --kustomize` sends. */
 class Built {
   constructor(
     readonly text: string,

@@ -25,7 +25,7 @@ describe('the package', () => {
 
   it('passes publint', async () => {
     const { messages } = await publint({ pkgDir: inside(''), strict: true, pack: false });
-    // The packages that `metro-forecast new` writes have their own package.json.
+    // The templates of `metro-forecast new` have their own package.json.
     const texts = messages.map((message) => String(formatMessage(message, manifest, { color: false })));
     expect(texts.filter((text) => !text.startsWith('./cli/templates/'))).to.deep.equal([]);
   });
@@ -34,7 +34,7 @@ describe('the package', () => {
     this.timeout(60_000);
     const result = await checkPackage(createPackageFromTarballData(new Uint8Array((await packed()).tarball)));
     const problems = result.types === false ? ['it has no types'] : result.problems;
-    // CommonJS packages load ours with `require`, which Node has supported for ES modules since 20.19.
+    // CommonJS packages load this package with `require`. Node supports this for ES modules since 20.19.
     const accepted = (problem: (typeof problems)[number]) =>
       typeof problem === 'object' &&
       (problem.kind === 'CJSResolvesToESM' || ('resolutionKind' in problem && problem.resolutionKind === 'node10'));

@@ -15,16 +15,16 @@ import { startTestApp } from '../support/test-app.js';
 const JOB = 'metro-forecast-api';
 const OF_ONE = 'job="metro-forecast-api",instance="a"';
 
-/** Input for one alert, with one value per minute. Values are abnormal from minute 10 to minute 90. */
+/** Input of one alert with one value per minute. Values are abnormal from minute 10 to minute 90. */
 interface Scenario {
-  /** Values per series, in the notation of `promtool test rules`. */
+  /** Values by series, in the notation of `promtool test rules`. */
   readonly series: Readonly<Record<string, string>>;
-  /** Expected labels of the alert, except its severity. */
+  /** Expected labels of the alert without its severity. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
 const during = (quiet: string, failure: string, after: string) => `${quiet}x9 ${failure}x80 ${after}x40`;
-/** A counter that rises by `each` per minute for 80 minutes, and is constant before and after. */
+/** A counter that rises by `each` per minute for 80 minutes and is constant before and after. */
 const rising = (each: number) => `0x9 0+${each}x80 ${each * 80}x40`;
 const count = (name: string, labels: string, values: string) => ({ [`${name}{${OF_ONE},${labels}}`]: values });
 const perJob = { job: JOB };
@@ -40,7 +40,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   ServiceDown: { series: { [`up{${OF_ONE}}`]: during('1', '0', '1') }, labels: perInstance },
   ServiceAbsent: { series: { [`up{${OF_ONE}}`]: during('1', '_', '1') }, labels: perJob },
   ServerErrors: { series: count('http_server_errors_total', 'status="500"', rising(1)), labels: perJob },
-  // No request reaches a route, because all are rejected due to overload.
+  // No request reaches a route, because overload protection rejects all of them.
   RequestsTurnedAway: {
     series: {
       ...count('http_server_errors_total', 'status="503"', '0x140'),
@@ -69,7 +69,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     series: { [`snapshot_age_seconds{${OF_ONE}}`]: during('86400', `${46 * 86_400}`, '60') },
     labels: perJob,
   },
-  // The source is late after 100 days and stale after 200 days.
+  // A source is late after 100 days and stale after 200 days.
   SourceLate: { series: ofSource(during('86400', `${150 * 86_400}`, '60')), labels: { ...perJob, source: 'hpi' } },
   SourceStale: { series: ofSource(during('86400', `${250 * 86_400}`, '60')), labels: { ...perJob, source: 'hpi' } },
   SnapshotsDiffer: {

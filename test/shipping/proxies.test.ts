@@ -13,7 +13,7 @@ import { startTestApp } from '../support/test-app.js';
 
 const run = promisify(execFile);
 
-/** Asserts that a response, with its headers, is an error in the service's format. */
+/** Asserts that a response is an error in the format of the service. */
 const expectJsonError = (response: string, status: number, code: string): void => {
   expect(response).to.match(new RegExp(`^HTTP/1\\.1 ${status} `));
   expect(response).to.match(/^content-type: application\/json; charset=utf-8\r$/im);
@@ -30,7 +30,7 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
   });
   after(() => rm(folder, { recursive: true }));
 
-  /** Turns a shipped file into a complete nginx configuration with a self-signed certificate. */
+  /** Converts a shipped file to a complete nginx configuration with a self-signed certificate. */
   const withCertificate = async (name: string, at: string): Promise<string> => {
     const [key, certificate] = ['key.pem', 'certificate.pem'].map((file) => join(folder, file));
     const subject = ['-subj', '/CN=api.example.com', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
@@ -58,7 +58,7 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
     return stdout;
   };
 
-  /** Starts nginx with a shipped file whose addresses have been replaced. */
+  /** Starts nginx with a shipped file and other addresses. */
   const startNginx = async (name: string, addresses: Readonly<Record<string, string>>): Promise<Server> => {
     let whole = await withCertificate(name, folder);
     for (const [from, to] of Object.entries(addresses)) whole = whole.replaceAll(from, to);
@@ -69,8 +69,7 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
         const text = whole
           .replaceAll(`${folder}/t`, `${own}/t`)
           .replace(`${folder}/pid`, `${own}/nginx.pid`)
-          // Removes all addresses. The redirecting server then listens on a Unix socket, and the TLS server on one
-          // address.
+          // Removes all addresses. The redirecting server listens on a Unix socket, and the TLS server on one address.
           .replace(/^ +listen \[.*;$/gm, '')
           .replace('listen 80;', `listen unix:${own}/http.sock;`)
           .replace('listen 443', `listen 127.0.0.1:${port}`);
@@ -182,7 +181,7 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
   it('systemd accepts the unit, whose stop timeout is longer than a drain', async function () {
     if (!onPath('systemd-analyze')) skip(this, 'there is no systemd-analyze');
     const file = join(folder, 'metro-forecast.service');
-    // The unit must name an existing program, but the package is not installed on this machine.
+    // The unit must name an existing program, but this machine does not have the package.
     await writeFile(
       file,
       read('config/deploy/systemd/metro-forecast.service').replaceAll('/usr/bin/node', process.execPath),

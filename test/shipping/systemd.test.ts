@@ -7,7 +7,7 @@ import { onPath } from '../support/binaries.js';
 import { skip } from '../support/skip.js';
 import { until } from '../support/spawned-service.js';
 
-/** Receives the datagrams that a service sends to systemd. Node does not support Unix datagram sockets. */
+/** Receives the datagrams that a service sends to systemd. Node has no Unix datagram sockets. */
 const RECEIVER = `
 import socket, sys
 receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)

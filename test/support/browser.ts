@@ -1,4 +1,4 @@
-/** Starts headless Chromium for page tests, and collects all errors. */
+/** Starts headless Chromium for tests of pages and collects all errors. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -23,24 +23,21 @@ const FLAGS = [
 const axe = () => readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /**
- * Server settings for browser tests. The browser driver runs in the server's process and would trigger overload
- * protection, so overload protection is off.
+ * Server settings for browser tests. The driver of the browser runs in the process of the server and would trigger the
+ * overload protection.
  */
 export const BROWSED = { port: 0, overload: null };
 
 export interface TestBrowser {
-  /** A page in a new session. It closes with the browser. */
+  /** A page in a new session, which closes with the browser. */
   readonly page: Page;
-  /**
-   * Console errors and warnings, uncaught errors, failed requests, and requests to other origins, since the page was
-   * opened.
-   */
+  /** Errors and warnings on the console, uncaught errors, failed requests, and requests to other origins. */
   readonly complaints: string[];
   close(): Promise<void>;
 }
 
 export interface BrowserOptions {
-  /** Requests to any other origin are recorded as complaints. */
+  /** Requests to other origins are recorded as complaints. */
   readonly origin: string;
   readonly colorScheme?: 'light' | 'dark';
   readonly width?: number;
@@ -83,8 +80,8 @@ const listen = (page: Page, origin: string): string[] => {
   page.on('pageerror', (error) => complaints.push(`uncaught: ${error.message}`));
   page.on('requestfailed', (request) => {
     const reason = request.failure()?.errorText;
-    // ERR_ABORTED means that the browser left the page before the response arrived. Requests blocked by a policy fail
-    // for a different reason.
+    // ERR_ABORTED means that the browser left the page before the response. Requests that a policy blocks fail for
+    // another reason.
     if (reason !== 'net::ERR_ABORTED') complaints.push(`${request.url()}: ${reason}`);
   });
   page.on('request', (request) => {
@@ -106,13 +103,12 @@ export const accessibilityProblems = async (page: Page): Promise<string[]> => {
   });
 };
 
-/** Reads the page's current address. `page.url()` lags behind. */
+/** `page.url()` lags behind. */
 export const addressOf = (page: Page): Promise<string> => page.evaluate<string>('location.href');
 
 /**
- * Holds back the page's first request to an address.
- * @returns `requested`, which resolves when the request is made, and `release`, which lets the request continue and
- * waits until the page shows the response
+ * Holds the first request of the page to an address.
+ * @returns `requested`, which resolves with the request, and `release`, which continues the request and waits until the page shows the response
  */
 export async function holdFirst(
   page: Page,
@@ -134,7 +130,7 @@ export async function holdFirst(
   return {
     requested,
     async release() {
-      // The page may already have aborted the request.
+      // The page can have aborted the request.
       await route?.continue().catch(() => undefined);
       await page.waitForTimeout(300);
     },

@@ -1,4 +1,4 @@
-/** A folder outside the repository for programs that are downloaded once per machine. */
+/** Folder outside the repository for programs that are downloaded once per machine. */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 

@@ -1,6 +1,6 @@
 /**
- * Part of `npm run lint`: rejects unclear words in comments, messages and pages.
- * CONTRIBUTING.md lists the words and their replacements.
+ * Part of `npm run lint`. Rejects unclear words in comments, messages and pages. CONTRIBUTING.md lists the words and
+ * their replacements.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -26,10 +26,10 @@ const CODE = /\.(?:ts|js|mjs|cjs|lua|css)$/;
 const COMMENT = { lua: /--[^\n]*/g, other: /\/\*[\s\S]*?\*\/|(?<![:"'])\/\/[^\n]*/g };
 const MESSAGE = /'(?:[^'\\\n]|\\.){25,}'|`(?:[^`\\\n]|\\.){25,}`|"(?:[^"\\\n]|\\.){25,}"/g;
 
-/** Replaces text with spaces, so that line numbers stay the same. */
+/** Spaces keep the line numbers unchanged. */
 const blank = (text) => text.replace(/[^\n]/g, ' ');
 
-/** Returns the prose of a file, with everything else replaced by spaces. */
+/** Returns the prose of a file. Spaces replace everything else. */
 const proseOf = (path, text) => {
   if (path.endsWith('.md')) return text.replace(/```[\s\S]*?```/g, blank).replace(/`[^`\n]*`/g, blank);
   const pieces = [];

@@ -1,4 +1,4 @@
-// Blocks "npm publish", which runs this file, while package.json still contains placeholders.
+// Stops `npm publish`, which runs this file, if package.json still contains placeholders.
 import { readFileSync } from 'node:fs';
 
 const PLACEHOLDER = 'OWNER';

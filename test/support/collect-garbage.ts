@@ -1,4 +1,4 @@
-/** Runs a full garbage collection, even if the process was started without `--expose-gc`. */
+/** Runs a full garbage collection, even without the option `--expose-gc`. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 

@@ -1,4 +1,4 @@
-/** Starts the CLI from the same build as the tests. */
+/** Starts the CLI of the same build as the tests. */
 import { main } from '../../cli/main.js';
 
 await main(process.argv);

@@ -1,4 +1,4 @@
-/** `npm run coverage`: runs the tests, then prints the lines of `core/` and `adapters/` that no process executed. */
+/** `npm run coverage`: runs the tests and prints the lines of `core/` and `adapters/` that no process executed. */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -19,7 +19,7 @@ const percent = (files: readonly FileCoverage[]): number => {
   return 100 * (1 - files.reduce((sum, { missed }) => sum + missed.length, 0) / lines);
 };
 
-/** Formats line numbers as ranges: `3-5, 9`. */
+/** Formats line numbers as ranges, such as `3-5, 9`. */
 const spans = (lines: readonly number[]): string => {
   const found: [number, number][] = [];
   for (const line of lines) {
@@ -45,7 +45,7 @@ const report = (files: readonly FileCoverage[]): void => {
   }
 };
 
-/** @param folder where V8 writes its coverage files */
+/** @param folder folder for the coverage files of V8 */
 const runTests = (folder: string): void => {
   const mocha = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
   const env = { ...process.env, NODE_V8_COVERAGE: folder };

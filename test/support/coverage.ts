@@ -1,4 +1,4 @@
-/** Computes which source lines ran, from the coverage files that V8 writes for each process (`NODE_V8_COVERAGE`). */
+/** Computes the executed source lines from the coverage files that V8 writes for each process (`NODE_V8_COVERAGE`). */
 import { readdir, readFile } from 'node:fs/promises';
 import { SourceMap } from 'node:module';
 import { join, relative } from 'node:path';
@@ -9,7 +9,7 @@ export interface FileCoverage {
   readonly file: string;
   /** Number of lines that contain code. */
   readonly lines: number;
-  /** Lines that never ran, counted from 1. */
+  /** Numbers of the lines that never ran. The first line is 1. */
   readonly missed: readonly number[];
 }
 
@@ -20,7 +20,7 @@ interface Script {
   }[];
 }
 
-/** Parses a coverage file. Returns no scripts if the file is incomplete because its process was killed. */
+/** Parses a coverage file. An incomplete file of a killed process has no scripts. */
 const scriptsOf = (text: string): readonly Script[] => {
   try {
     return JSON.parse(text).result;
@@ -29,7 +29,7 @@ const scriptsOf = (text: string): readonly Script[] => {
   }
 };
 
-/** Marks all characters in a script that were executed. Ranges are nested, and the innermost one applies. */
+/** Marks the executed characters of a script. Ranges are nested, and the innermost range applies. */
 const mark = (ran: Uint8Array, { functions }: Script): void => {
   const inOneProcess = new Uint8Array(ran.length);
   const ranges = functions.flatMap((each) => each.ranges);
@@ -57,7 +57,7 @@ const byLine = (file: string, code: string, map: SourceMap, ran: Uint8Array): Fi
 };
 
 /**
- * @param written folders with V8's coverage files
+ * @param written folders with coverage files of V8
  * @param compiled folder of the compiled code
  * @param folders folders inside `compiled` to report, including files that no process loaded
  */

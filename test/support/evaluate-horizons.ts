@@ -1,6 +1,4 @@
-/**
- * Compares the forecasts for every horizon with benchmarks, including a seasonal one, for metros and for wider areas.
- */
+/** Compares the forecasts of every horizon with benchmarks, for metros, the nation and the states. */
 import { intervalScore } from '../../plugins/metro/forecast/backtest.js';
 import { defaultRules } from '../../plugins/metro/forecast/default-rules.js';
 import { defaultForecastOptions, HORIZONS, type Horizon, quartersOf } from '../../plugins/metro/forecast/model.js';
@@ -18,10 +16,7 @@ const PERIODS = [
   [quarterIndex(2005, 4), quarterIndex(2024, 4)],
 ] as const;
 
-/**
- * Seasonal benchmark: the change over the same quarters, as many whole years earlier as necessary. `NaN` if a value was
- * not published.
- */
+/** Seasonal benchmark: the change over the same quarters of an earlier year. `NaN` if a value is missing. */
 const seasonal = ({ quarters, firstQuarter }: Panel, quarter: number, market: number, horizon: Horizon): number => {
   const ahead = quartersOf(horizon);
   const from = quarter - firstQuarter - YEAR * Math.ceil(ahead / YEAR);
@@ -30,7 +25,7 @@ const seasonal = ({ quarters, firstQuarter }: Panel, quarter: number, market: nu
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Returns the realized forecasts since 1990 for which every benchmark also has a forecast. */
+/** Returns the realized forecasts since 1990 for which every benchmark has a forecast too. */
 const scoredOf = (panel: Panel, horizon: Horizon) => {
   const newest = panel.firstQuarter + panel.quarters.length - 1;
   const rows = createPanelRows({
@@ -91,7 +86,7 @@ function* tableOf(panel: Panel, isChosen: (cbsa: string) => boolean): Generator<
   }
 }
 
-/** @param nationAndStates if this panel has no markets, its tables are left out */
+/** @param nationAndStates if the panel has no markets, there are no tables for it */
 export function* horizonTables(panel: Panel, nationAndStates: Panel): Generator<string> {
   yield '\n## Horizons, metros\n';
   yield* tableOf(panel, () => true);

@@ -1,6 +1,6 @@
 /**
- * `npm run evaluate DIR`: computes the tables of the methodology page from downloaded FHFA and FRED files, and prints
- * them as Markdown.
+ * `npm run evaluate DIR`: computes the tables of the methodology page from files of FHFA and FRED, and prints them as
+ * Markdown.
  */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -22,12 +22,12 @@ import { startTestApp } from './test-app.js';
 
 const DOCUMENT = join(packageRoot, 'docs/explanation/methodology.md');
 const INDEX = /^hpi_at_metro.*\.csv$/;
-/** Optional files with the indexes for the nation and the states. */
+/** Optional files with the indexes of the nation and the states. */
 const WIDE = /STHPI.*\.csv$/;
 
 /**
- * Imports files and makes forecasts. The dataset is dated to the release of its newest quarter. The real clock is used,
- * because the basis of the newest run depends on it.
+ * Imports files and makes forecasts. The dataset has the date of the release of its newest quarter. The clock is real,
+ * because the basis of the newest run depends on the time.
  */
 const forecastFiles = async (sources: readonly string[], to: string): Promise<void> => {
   await importInto({ sources, to });
@@ -40,7 +40,7 @@ const forecastFiles = async (sources: readonly string[], to: string): Promise<vo
 
 const panelsOf = async (directory: string) => readPanels((await openDirectory(directory)).dataset);
 
-/** Returns the figures of the methodology page by name, as a service with this dataset would show them. */
+/** Returns the figures of the methodology page by name. A service with this dataset shows the same figures. */
 const figuresOf = async (path: string): Promise<Map<string, string>> => {
   const { figures } = await pageModules('metro/explorer/browser/methodology/figures');
   const app = await startTestApp({ config: { adapter: { use: 'json', options: { path } } } });

@@ -1,4 +1,4 @@
-/** Measures how much forecasts depend on single values, revisions and gaps. */
+/** Measures how forecasts depend on single values, revisions and gaps. */
 import type { Forecast } from '../../plugins/metro/collections.js';
 import { quantilesOf } from '../../plugins/metro/endpoints/quantiles.js';
 import { intervalScore } from '../../plugins/metro/forecast/backtest.js';
@@ -19,7 +19,7 @@ const quantile = (values: readonly number[], share: number): number =>
 const pp = (value: number): string => `${value.toFixed(3)} pp`;
 const share = (value: number): string => `${(100 * value).toFixed(1)}%`;
 
-/** Returns the forecasts, keyed by run and market. */
+/** Returns the forecasts by run and market. */
 const forecastsOf = (panel: Panel, span: Span): Map<string, Forecast> => {
   const { forecasts } = makeRuns({
     panel,
@@ -39,7 +39,7 @@ const withSales = (panel: Panel, change: (values: readonly SeriesValue[]) => rea
 });
 
 /**
- * Compares the forecasts present in both maps: the mean change of the point forecasts, their mean absolute change, and
+ * Compares the forecasts that are in both maps. Returns the mean change of the points, the mean absolute change, and
  * the share of signals that differ.
  */
 const compare = (before: ReadonlyMap<string, Forecast>, after: ReadonlyMap<string, Forecast>) => {
@@ -57,7 +57,7 @@ const compare = (before: ReadonlyMap<string, Forecast>, after: ReadonlyMap<strin
   };
 };
 
-/** Changes the newest month of new home sales, and reports how much the newest run changes. */
+/** Changes the newest month of new home sales and reports the change of the newest run. */
 function* newestMonth(panel: Panel): Generator<string> {
   const base = forecastsOf(panel, { last: 1 });
   const last = panel.macro.get(SALES)?.at(-1);
@@ -78,7 +78,7 @@ function* newestMonth(panel: Panel): Generator<string> {
   }
 }
 
-/** Covers only markets with at least 40 values at the origin, as in the model comparison. */
+/** Covers markets with at least 40 values at the origin, like the comparison of models. */
 function* accuracy(panel: Panel): Generator<string> {
   const counts = new Int32Array(panel.markets.length);
   const counted = panel.quarters.map((levels) =>
@@ -125,7 +125,6 @@ function* accuracy(panel: Panel): Generator<string> {
   yield `- Mean point by quarter of the origin, 2015 to 2024: ${seasons.map(pp).join(', ')}; range ${pp(Math.max(...seasons) - Math.min(...seasons))}`;
 }
 
-/** Finds interpolated quarters within series. */
 const gapsOf = ({ quarters, markets: areas }: Panel) => {
   let gaps = 0;
   let withGaps = 0;
@@ -138,7 +137,7 @@ const gapsOf = ({ quarters, markets: areas }: Panel) => {
   return `${gaps} quarters of ${withGaps} areas are interpolated`;
 };
 
-/** Reports growth by season, and how much growth and forecasts change from one quarter to the next. */
+/** Reports growth by season, and the changes of growth and forecasts between consecutive quarters. */
 function* noise(panel: Panel): Generator<string> {
   const seasons: number[][] = [[], [], [], []];
   const changes = panel.markets.map((): number[] => []);
@@ -169,7 +168,7 @@ function* noise(panel: Panel): Generator<string> {
   yield `- Points differ by ${pp(mean(moves))} from one run to the next on average`;
 }
 
-/** Compares the newest quarter of an earlier release, and the forecast based on it, with the current release. */
+/** Compares the newest quarter of an earlier release and its forecast with the current release. */
 function* revisions(current: Panel, earlier: Panel): Generator<string> {
   const quarter = newestOf(earlier);
   yield `\n## Release of ${quarterName(quarter)} compared with that of ${quarterName(newestOf(current))}\n`;

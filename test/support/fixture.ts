@@ -1,6 +1,5 @@
 /**
- * A small dataset with every kind of row, null value and edge case that the endpoints handle. All figures are
- * fictional.
+ * A small dataset with every kind of row, null value and edge case that endpoints handle. All figures are fictional.
  */
 import type { Document, Manifest } from '../../core/contracts/dataset.js';
 import type {
@@ -46,7 +45,7 @@ export const manifest: Manifest = {
   ],
 };
 
-/** Market fields that come from the newest forecast. */
+/** Fields of a market that are copied from the newest forecast. */
 const newest = (point: number | null) => ({
   forecast_12m: point,
   lower_80: point === null ? null : point - 4,
@@ -62,14 +61,14 @@ const markets: Market[] = [
   // Detroit has an index but no forecast.
   { id: 2, cbsa: DETROIT, name: 'Detroit, MI', signal: null, risk_score: null, yoy_price: -1.25, ...newest(null) },
   { id: 3, cbsa: HOUSTON, name: 'Houston, TX', signal: 'hold', risk_score: 'C', yoy_price: 2, ...newest(1.5) },
-  // Tucson has no rows in any other collection.
+  // Tucson has no rows in other collections.
   { id: 4, cbsa: TUCSON, name: 'Tucson, AZ', signal: null, risk_score: null, yoy_price: null, ...newest(null) },
 ];
 
 const hpi: Hpi[] = [
   { cbsa: ATLANTA, period_start: '2025-01-01', value: 200 },
   { cbsa: ATLANTA, period_start: '2025-04-01', value: 202.5 },
-  // The quarter that starts on 2025-07-01 was not published.
+  // The quarter that starts on 2025-07-01 is missing.
   { cbsa: ATLANTA, period_start: '2025-10-01', value: 209 },
   { cbsa: DETROIT, period_start: '2025-10-01', value: 98.76 },
   { cbsa: HOUSTON, period_start: '2025-07-01', value: 300.1 },
@@ -124,7 +123,7 @@ const series: Series[] = [
 const observations: Observation[] = [
   { series_id: 'UNRATE', period_start: '2025-08-01', value: 4.3 },
   { series_id: 'UNRATE', period_start: '2025-09-01', value: 4.4 },
-  // The month that starts on 2025-10-01 was not published.
+  // The month that starts on 2025-10-01 is missing.
   { series_id: 'UNRATE', period_start: '2025-11-01', value: 4.5 },
 ];
 
@@ -146,7 +145,7 @@ const inputs = [
 ];
 
 const runs: ForecastRun[] = [
-  // This error was published and has not been revised.
+  // This published error was not revised.
   {
     ...run(1, '2024-11-26T14:00:00Z'),
     basis: 'published',
@@ -157,7 +156,6 @@ const runs: ForecastRun[] = [
     rules: { expand_point: 4, expand_lower: 0, contract_point: -1, margin: 1, grades: [0.1, 0.2, 0.35, 0.5] },
     coefficients: [{ name: 'growth_4q', value: 0.5 }],
   },
-  // This run lacks the optional fields.
   run(2, '2025-06-01T00:00:00Z'),
   run(3, '2025-09-01T00:00:00Z', 'failed'),
   { ...run(4, '2025-12-01T00:00:00Z'), inputs },
@@ -200,13 +198,13 @@ const forecasts: Forecast[] = [
     ...benchmarks(-1, 1, 2),
   }),
   forecast(2, HOUSTON, 2.5, { lower_80: null, upper_80: null, signal: null, risk_score: null }),
-  // This forecast belongs to a failed run, which is never served.
+  // The run of this forecast failed, so it is never served.
   forecast(3, HOUSTON, 99),
   forecast(4, ATLANTA, 4.25),
   forecast(4, HOUSTON, 3.5, { signal: 'contract', contributions: [1, 2.5] }),
   forecast(5, ATLANTA, 5.25, { signal: 'expand', risk_score: 'A' }),
   forecast(5, HOUSTON, 1.5, { contributions: [1.1, 0.4] }),
-  // This forecast belongs to an unfinished run, which is never served.
+  // The run of this forecast is unfinished, so it is never served.
   forecast(6, HOUSTON, -99),
 ];
 
@@ -242,5 +240,5 @@ export const collections = {
   backtests,
 } as const;
 
-/** The same data, typed for `publish()`. */
+/** The same data with the type of `publish()`. */
 export const documents = collections as unknown as Readonly<Record<string, readonly Document[]>>;

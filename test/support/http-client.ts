@@ -15,7 +15,7 @@ export interface TestRequest {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string | string[]>>;
   readonly body?: string;
-  /** By default, each request opens a new connection. */
+  /** Default: a new connection for each request. */
   readonly agent?: Agent;
 }
 
@@ -25,7 +25,7 @@ export const request = (
 ): Promise<TestResponse> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
-    // The target is sent unchanged, because `URL` would normalise it.
+    // `URL` would normalize the target.
     const path = url.slice(url.indexOf('/', url.indexOf('//') + 2));
     const call = httpRequest({ hostname, port, path, method, headers, agent: agent ?? false }, (response) => {
       const chunks: Buffer[] = [];

@@ -1,4 +1,4 @@
-/** Koa packages, each with requests to which a service and a plain Koa application must respond identically. */
+/** Lists Koa packages, each with requests to which a service and a plain Koa application must respond identically. */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -9,10 +9,10 @@ import type { TestRequest } from './http-client.js';
 
 const require = createRequire(import.meta.url);
 
-/** An expected difference between the service and plain Koa. The test fails if the two do not differ. */
+/** An expected difference between the service and plain Koa. The test fails if there is no difference. */
 interface Difference {
   readonly because: string;
-  /** Headers that differ. By default, everything except the status may differ. */
+  /** Headers that differ. Default: everything except the status can differ. */
   readonly headers?: readonly string[];
 }
 
@@ -24,14 +24,14 @@ export interface TrialRequest extends TestRequest {
 export interface Trial {
   /** Adds the package to an application. `log` receives its log lines. */
   readonly add: (app: Koa, log: string[], upstream: string) => void;
-  /** Returns what the package adds to the context. The test compares this as well. */
+  /** Returns additions of the package to the context, which the test compares too. */
   readonly sees?: (ctx: Context) => unknown;
   readonly requests?: readonly TrialRequest[];
-  /** Response headers with random values or times. Only their presence is compared. */
+  /** Response headers with random values or times. The test compares only their names. */
   readonly random?: readonly string[];
 }
 
-/** Loads a package without types, because many packages have none. */
+/** Many packages have no types. */
 // biome-ignore lint/suspicious/noExplicitAny: the packages have options of any shape
 const load = (name: string): any => {
   const module = require(name);
@@ -239,7 +239,7 @@ const routing: Readonly<Record<string, Trial>> = {
   },
 };
 
-/** What to compare for packages that parse JSON bodies. */
+/** Comparisons for packages that parse JSON bodies. */
 const PARSED: Omit<Trial, 'add'> = {
   sees: (ctx) => (ctx.request as { body?: unknown }).body,
   requests: [

@@ -1,5 +1,6 @@
 /**
- * Collects everything a running service stores or outputs: logs, metrics, files, and the contents of Redis and MongoDB.
+ * Collects everything that a running service stores or outputs: logs, metrics, files, and the contents of Redis and
+ * MongoDB.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +10,7 @@ import type { Replicas } from './replicas.js';
 import type { Place } from './secret-forms.js';
 import type { Server } from './services.js';
 
-/** Returns each Redis key with its value, plus the slow log and the client list. */
+/** Returns each key of Redis with its value, and also the slow log and the client list. */
 const redisPlaces = async (url: string): Promise<Place[]> => {
   const redis = new Redis(url);
   try {
@@ -38,16 +39,16 @@ const redisPlaces = async (url: string): Promise<Place[]> => {
   }
 };
 
-/** The only collection that may contain key hashes. */
+/** The only collection that can contain hashes of keys. */
 const KEYS = 'dataset.api_keys';
-/** Places where MongoDB itself keeps copies of documents: the oplog, and the images for retryable writes. */
+/** MongoDB keeps copies of documents in the oplog and in the images for retryable writes. */
 const OPLOG = 'local.oplog.rs';
 const IMAGES = 'config.image_collection';
 
 const keepsHashes = (collection: string, { ns }: { readonly [name: string]: unknown }): boolean =>
   collection === KEYS || collection === IMAGES || (collection === OPLOG && ns === KEYS);
 
-/** Returns every document in every database, including the system databases. */
+/** Returns every document in every database. System databases are included. */
 const mongoPlaces = async (url: string): Promise<Place[]> => {
   const client = new MongoClient(url);
   try {
@@ -73,19 +74,19 @@ const mongoPlaces = async (url: string): Promise<Place[]> => {
 const LOGS = ['log', 'stderr'];
 
 /**
- * Returns the files in a server's folder. For MongoDB, only log files are included, because its documents are read
- * through the server.
+ * Returns the files in the folder of a server. The documents of MongoDB are read through the server, so only its log
+ * files are included.
  */
 const filePlaces = ({ folder }: Server, isMongo: boolean): Place[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => !isMongo || LOGS.includes(name))
     .map((name) => join(folder, name))
     .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile())
-    // MongoDB logs slow commands in full, including commands that write hashes.
+    // MongoDB logs slow commands in full. These can contain hashes.
     .map((path) => ({ name: path, text: `${path} ${readFileSync(path, 'latin1')}`, keepsHashes: isMongo }));
 
 /**
- * Collects everything from the replicas and their stores. Call it after the replicas have flushed their logs.
+ * Collects everything from the replicas and their stores. The replicas must have flushed their logs.
  * @param metrics the metrics text of each replica
  */
 export const leftBehind = async (

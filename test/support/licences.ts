@@ -1,4 +1,4 @@
-/** Reads the packages of an installation from the lockfile. */
+/** Reads the installed packages from the lockfile. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packageRoot } from '../../core/util/package.js';
@@ -21,7 +21,7 @@ export interface InstalledPackage {
   readonly name: string;
   readonly version: string;
   readonly licence: string;
-  /** Whether `npm ci --omit=dev` leaves the package out. */
+  /** Whether `npm ci --omit=dev` omits the package. */
   readonly development: boolean;
   readonly installScript: boolean;
 }

@@ -1,22 +1,22 @@
-/** Reads and writes the limiter's windows in Redis, in the format of `core/limiter/window.lua`. */
+/** Reads and writes the windows of the limiter in Redis, in the format of `core/limiter/window.lua`. */
 import type { Cluster, Redis } from 'ioredis';
 import { partitionKeys, partitionOf } from '../../core/limiter/redis-limiter.js';
 
 const BUCKET = 9;
 const TAIL = 11;
 const NUMBERS = 256;
-/** Length of one bucket of a 60-second window, in microseconds. */
+/** Length of a bucket in microseconds, for a window of 60 seconds. */
 const LENGTH = 1_000_000;
 
 export interface Bucket {
-  /** When the bucket ends, in microseconds on Redis's clock. */
+  /** End of the bucket, in microseconds on the clock of Redis. */
   readonly end: number;
   readonly replica: number;
   readonly count: number;
 }
 
 /**
- * Decodes a caller's hash field into buckets, oldest first. Includes expired buckets that have not been removed yet.
+ * Decodes the hash field of a caller to buckets, oldest first. Expired buckets that are not yet removed are included.
  */
 export const bucketsOf = (field: Buffer): Bucket[] => {
   const tail = field.length - TAIL;
@@ -31,7 +31,7 @@ export const bucketsOf = (field: Buffer): Bucket[] => {
 };
 
 /**
- * Encodes buckets as a caller's hash field.
+ * Encodes buckets as the hash field of a caller.
  * @param buckets oldest first
  */
 export const fieldOf = (buckets: readonly Bucket[]): Buffer => {
@@ -48,7 +48,7 @@ export const fieldOf = (buckets: readonly Bucket[]): Buffer => {
   return field;
 };
 
-/** Returns the Redis key of the partition that contains the caller. */
+/** Returns the Redis key of the partition with the caller. */
 export const keyOf = (keyPrefix: string, caller: string, isCluster: boolean): string => {
   const keys = partitionKeys(keyPrefix, isCluster);
   return keys[partitionOf(caller, keys.length)] as string;
@@ -59,6 +59,6 @@ export const readWindow = async (redis: Redis | Cluster, prefix: string, caller:
   return field ? bucketsOf(field) : [];
 };
 
-/** Returns the number of a caller's permits counted in Redis, as of the last call that changed the window. */
+/** Returns the number of permits that Redis counts for a caller, as of the last call that changed the window. */
 export const countedIn = async (redis: Redis | Cluster, prefix: string, caller: string): Promise<number> =>
   (await readWindow(redis, prefix, caller)).reduce((sum, { count }) => sum + count, 0);

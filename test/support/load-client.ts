@@ -1,8 +1,8 @@
-/** A client that sends many requests over keep-alive connections and records when each response arrives. */
+/** A client that sends many requests over keep-alive connections and records the times of responses. */
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A response. Times are in milliseconds on this process's monotonic clock. */
+/** A response. Times are in milliseconds on the monotonic clock of this process. */
 export interface Answer {
   readonly path: string;
   readonly sent: number;
@@ -25,7 +25,7 @@ export class LoadClient {
     this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
   }
 
-  /** Sends a GET request. Never rejects. */
+  /** Sends a GET request. The promise never rejects. */
   get(path: string): Promise<Answer> {
     const { hostname, port, pathname } = this.#url;
     const options = {

@@ -1,8 +1,8 @@
-/** Creates a dataset from arrays, for tests and for programs that generate data. */
+/** Creates a dataset from arrays. */
 import type { Document, Manifest } from '../../core/contracts/dataset.js';
 import type { Dataset } from '../../core/contracts/storage.js';
 
-/** @param collections rows of each collection, in key order; missing collections are empty */
+/** @param collections rows by collection, in key order. Missing collections are empty */
 export const memoryDataset = (
   manifest: Manifest,
   collections: Readonly<Record<string, readonly Document[]>>,

@@ -1,4 +1,4 @@
-/** Sends keys in every part of a request where a caller might put one by mistake. */
+/** Sends keys in every part of a request in which a caller could put a key by mistake. */
 import { request, type TestResponse } from './http-client.js';
 import { exchange } from './raw-http.js';
 

@@ -1,7 +1,7 @@
-/** Network faults that the service must survive. */
+/** Defines network faults that the service must survive. */
 import type { TcpFault } from './tcp-proxy.js';
 
-/** Faults by name. Severity ranges from 0 to 1. */
+/** Faults by name. Severity is from 0 to 1. */
 export const NETWORK_FAULTS: Readonly<Record<string, (severity: number) => TcpFault>> = {
   latency: (severity) => ({ latencyMs: 20 + severity * 780 }),
   jitter: (severity) => ({ jitterMs: 20 + severity * 780 }),

@@ -1,4 +1,4 @@
-/** Starts nginx with the shipped configuration, adapted to the ports and folders of the test. */
+/** Starts nginx with the shipped configuration, with the ports and folders of the test. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../core/util/package.js';
@@ -13,7 +13,7 @@ const replaceAll = (text: string, from: string, to: string): string => {
   return text.replaceAll(from, to);
 };
 
-/** @param ports the replicas' ports on this machine, as many as the configuration lists */
+/** @param ports ports of the replicas on this machine, as many as in the configuration */
 export const startNginx = async (ports: readonly number[]): Promise<Server> =>
   startServer({
     name: 'nginx',
@@ -27,7 +27,7 @@ export const startNginx = async (ports: readonly number[]): Promise<Server> =>
       const file = join(folder, 'nginx.conf');
       mkdirSync(folder, { recursive: true });
       writeFileSync(file, text);
-      // Runs nginx as a single process, so that killing it leaves no workers behind.
+      // As a single process, nginx leaves no workers behind when it is killed.
       return ['-p', folder, '-e', 'stderr', '-c', file, '-g', 'daemon off; master_process off;'];
     },
     url: (port) => `http://127.0.0.1:${port}`,

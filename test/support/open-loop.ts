@@ -1,4 +1,4 @@
-/** Sends HEAD requests at a fixed rate, regardless of response times. Latency is measured from the scheduled time. */
+/** Sends HEAD requests at a fixed rate, regardless of response times. The latency starts at the scheduled time. */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -16,7 +16,7 @@ interface Connection {
   received: string;
 }
 
-/** If all connections are busy, due requests wait. The wait counts as latency. */
+/** If all connections are busy, requests wait. The latency includes this time. */
 const MOST_CONNECTIONS = 500;
 
 export class OpenLoop {
@@ -30,7 +30,7 @@ export class OpenLoop {
   #asksAgain = false;
   readonly #waiting: number[] = [];
 
-  /** @param path the path of every request, or a function that returns the next path; `key` works the same way */
+  /** @param path path of every request, or a function that returns the next path. `key` is the same */
   constructor(port: number, path: string | (() => string), key: string | (() => string), localAddress = '127.0.0.1') {
     this.#port = port;
     this.#localAddress = localAddress;
@@ -39,7 +39,7 @@ export class OpenLoop {
     this.#request = () => `HEAD ${nextPath()} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${nextKey()}\r\n\r\n`;
   }
 
-  /** Resolves once every scheduled request has a response. */
+  /** Resolves when every scheduled request has a response. */
   async run(perSecond: number, seconds: number): Promise<readonly Arrival[]> {
     this.#arrivals = [];
     const since = performance.now();
@@ -54,8 +54,8 @@ export class OpenLoop {
   }
 
   /**
-   * Measures throughput. Each connection sends its next request as soon as it receives a response. Resolves with the
-   * number of 200 responses per second.
+   * Measures the throughput. Each connection sends its next request after each response. Resolves with the number of
+   * 200 responses per second.
    */
   async capacity(connections: number, seconds: number): Promise<number> {
     this.#arrivals = [];

@@ -1,4 +1,4 @@
-/** Awaits work that must fail with an OperatorError, and returns the error's message. */
+/** Returns the message of the OperatorError with which the work must fail. */
 import { expect } from 'chai';
 import { OperatorError } from '../../core/errors.js';
 

@@ -1,4 +1,4 @@
-/** Configuration sections for a third-party adapter and for every built-in adapter except `json`. */
+/** Sections of the configuration for a third-party adapter and for every built-in adapter except `json`. */
 import { fileURLToPath } from 'node:url';
 import { partOf } from '../../core/app/create-app.js';
 import type { Dataset } from '../../core/contracts/storage.js';
@@ -11,7 +11,7 @@ export const otherAdapters: Readonly<Record<string, () => Promise<object>>> = {
   sqlite: async () => ({ use: fileURLToPath(new URL('../adapters/conformance/sqlite-module.js', import.meta.url)) }),
 };
 
-/** Publishes a dataset, and waits until the service serves it. */
+/** Publishes a dataset and waits until the service serves it. */
 export const publishTo = async (service: TestApp, dataset: Dataset): Promise<void> => {
   await partOf(service.app, 'adapter').publish!(dataset);
   for (let tries = 0; tries < 200; tries++) {

@@ -1,10 +1,10 @@
-/** A second user, for testing file owners and permissions. Only root can run processes as another user. */
+/** Tests of file owners and permissions need a second user. Only root can run processes as another user. */
 import { execFile } from 'node:child_process';
 import { chown, stat } from 'node:fs/promises';
 import type { Context } from 'mocha';
 import { skip } from './skip.js';
 
-/** On most systems, this is the user `nobody`. */
+/** The user `nobody` on most systems. */
 export const OTHER_USER = { uid: 65534, gid: 65534 };
 
 export const needsRoot = (context: Context): void => {
@@ -13,7 +13,7 @@ export const needsRoot = (context: Context): void => {
 
 export const giveAway = (path: string): Promise<void> => chown(path, OTHER_USER.uid, OTHER_USER.gid);
 
-/** Returns a file's owner, group and permissions, such as `65534:65534 640`. */
+/** Returns the owner, group and permissions of a file, such as `65534:65534 640`. */
 export const ownerOf = async (path: string): Promise<string> => {
   const { uid, gid, mode } = await stat(path);
   return `${uid}:${gid} ${(mode & 0o777).toString(8)}`;

@@ -1,19 +1,19 @@
-/** An OTLP/HTTP collector for JSON. It stores the exported spans, or fails on demand. */
+/** An OTLP/HTTP collector for JSON. It stores the exported spans or fails on demand. */
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 type Value = string | number | boolean | readonly Value[];
 
-/** A span as defined in `opentelemetry/proto/trace/v1/trace.proto`, with attributes as plain values. */
+/** A span of `opentelemetry/proto/trace/v1/trace.proto` with attributes as plain values. */
 export interface ReceivedSpan {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId: string | undefined;
   readonly name: string;
-  /** 2 means SERVER. */
+  /** 2 is SERVER. */
   readonly kind: number;
-  /** 0 means UNSET, 2 means ERROR. */
+  /** 0 is UNSET, and 2 is ERROR. */
   readonly status: number;
   /** Nanoseconds since the Unix epoch. */
   readonly start: bigint;
@@ -28,7 +28,7 @@ export interface OtlpReceiver {
   readonly spans: readonly ReceivedSpan[];
   /** Sets the status of all further responses. Default: 200. With 0, requests get no response. */
   answerWith(status: number): void;
-  /** Resolves when the next request has been received completely. */
+  /** Resolves when the next request was received completely. */
   next(): Promise<void>;
   close(): Promise<void>;
 }
@@ -74,7 +74,7 @@ export const startOtlpReceiver = async (): Promise<OtlpReceiver> => {
   };
 };
 
-/** An `AnyValue` as defined in `opentelemetry/proto/common/v1/common.proto`. */
+/** An `AnyValue` of `opentelemetry/proto/common/v1/common.proto`. */
 interface AnyValue {
   readonly stringValue?: string;
   readonly boolValue?: boolean;

@@ -1,4 +1,4 @@
-/** Installs the tarball created by `npm pack` in another folder, without using a registry. */
+/** Installs the tarball of `npm pack` in another folder without a registry. */
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -44,8 +44,8 @@ export const packed = (): Promise<Packed> => {
 };
 
 /**
- * Fills the folder's `node_modules` with this package, unpacked from its tarball, and with links to its dependencies.
- * @param others additional installed packages that the folder needs
+ * Unpacks the tarball of this package into `node_modules`, and adds links to the dependencies.
+ * @param others other installed packages that the folder needs
  */
 export const installPacked = async (folder: string, others: readonly string[] = []): Promise<void> => {
   const modules = join(folder, 'node_modules');

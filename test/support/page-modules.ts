@@ -1,4 +1,4 @@
-/** Imports browser modules of pages into Node. The modules must not access `document` while they load. */
+/** Imports browser modules into Node. The modules must not use `document` while they load. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { packageRoot } from '../../core/util/package.js';

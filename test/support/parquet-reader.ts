@@ -1,9 +1,9 @@
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 
 export interface ParquetFile {
-  /** Values as in JSON: integers as numbers, dates and times as strings, missing values as null. */
+  /** Values like in JSON. Integers are numbers, dates and times are strings, and missing values are null. */
   readonly rows: readonly Readonly<Record<string, unknown>>[];
-  /** A description of each column, such as `value DOUBLE REQUIRED`. */
+  /** Describes each column, such as `value DOUBLE REQUIRED`. */
   readonly columns: readonly string[];
   readonly codecs: ReadonlySet<string>;
   readonly groupRows: readonly number[];

@@ -1,4 +1,4 @@
-/** Builds the previous version of this program from the repository's history, to test upgrades from it. */
+/** Builds the previous version of this program from the history of the repository, to test upgrades. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
@@ -9,13 +9,13 @@ import { cacheFolder } from './cache-folder.js';
 
 const run = promisify(execFile);
 
-/** Used until a release is tagged. */
+/** Used until a release has a tag. */
 const FIRST = '5282b729';
 
 const git = async (...args: readonly string[]): Promise<string> =>
   (await run('git', ['-C', packageRoot, ...args])).stdout.trim();
 
-/** Returns the newest release, or the first version that upgrades must support. */
+/** Returns the newest release, or the first version from which upgrades must work. */
 const findPrevious = async (): Promise<{ readonly commit: string; readonly isRelease: boolean }> => {
   const [tag] = (await git('tag', '--list', 'v*', '--sort=-version:refname')).split('\n');
   return { commit: await git('rev-parse', '--verify', `${tag || FIRST}^{commit}`), isRelease: Boolean(tag) };
@@ -38,7 +38,10 @@ const build = async (commit: string, folder: string): Promise<void> => {
   await run('npm', ['run', 'build'], { cwd: folder, env });
 };
 
-/** Resolves with the folder of the built version, or with the reason why there is none. Later runs reuse the folder. */
+/**
+ * Resolves with the folder of the built version, or with the reason why there is no previous version. Later runs use
+ * the same folder.
+ */
 export const previousVersion = async (): Promise<PreviousVersion | { readonly missing: string }> => {
   let commit: string;
   let isRelease: boolean;

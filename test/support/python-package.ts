@@ -1,5 +1,5 @@
 /**
- * Finds a Python installation with a package. If necessary, downloads the package once into a folder outside the
+ * Finds a Python installation with a package. If there is none, downloads the package once into a folder outside the
  * repository.
  */
 import { execFile } from 'node:child_process';
@@ -33,7 +33,7 @@ export const findPythonPackage = async (name: string): Promise<NodeJS.ProcessEnv
   const partial = await mkdtemp(`${folder}.partial-`);
   try {
     await run('python3', ['-m', 'pip', 'install', '-q', '--only-binary', ':all:', '--target', partial, name]);
-    // A concurrent process may already have installed the package.
+    // A concurrent process can have installed the package.
     await rename(partial, folder).catch(async (error: unknown) => {
       if (!(await has(env))) throw error;
     });
@@ -43,10 +43,10 @@ export const findPythonPackage = async (name: string): Promise<NodeJS.ProcessEnv
   return env;
 };
 
-/** Runs `python3`. Resolves with its output, or rejects with all output if the exit code is not 0. */
+/** Runs `python3`. Resolves with its output. Rejects with all output if the exit code is not 0. */
 export type RunPython = (args: readonly string[], input?: string) => Promise<string>;
 
-/** Runs `python3` with a package from PyPI. Skips the test if the package is not available. */
+/** Runs `python3` with a package of PyPI. Skips the test if the package is not available. */
 export const needPythonPackage = async (context: Context, name: string): Promise<RunPython> => {
   const env = await findPythonPackage(name).catch((error: Error) =>
     skip(context, `there is no ${name}: ${error.message.split('\n')[0]}`),

@@ -1,16 +1,16 @@
-/** Sends bytes to a server and parses the responses, for requests that no HTTP client would send. */
+/** Sends bytes to a server and parses the responses, for requests that HTTP clients cannot send. */
 import { connect } from 'node:net';
 
 export interface RawResponse {
   readonly status: number;
-  /** Names are in lower case. If a header is repeated, the last value is kept. */
+  /** Names are in lower case. A repeated header has its last value. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
 export interface RawExchange {
   readonly responses: readonly RawResponse[];
-  /** Whether the server closed the connection before the client did. */
+  /** Whether the server closed the connection before the client. */
   readonly closed: boolean;
   /** Bytes after the last complete response. */
   readonly rest: string;
@@ -19,13 +19,13 @@ export interface RawExchange {
 export interface RawOptions {
   /** Number of responses after which the client disconnects. Default: 1. */
   readonly responses?: number;
-  /** Whether the client closes its writing side after sending. */
+  /** Whether the client ends its side of the connection after sending. */
   readonly end?: boolean;
-  /** How long to wait for the server to close the connection after the last response, in milliseconds. Default: 100. */
+  /** Milliseconds to wait until the server closes the connection after the last response. Default: 100. */
   readonly closesWithinMs?: number;
 }
 
-/** Parses the response at the start of the text. Returns undefined if it is incomplete. */
+/** Parses the response at the start of the text. Returns undefined if the response is incomplete. */
 const take = (text: string): { response: RawResponse; length: number } | undefined => {
   const end = text.indexOf('\r\n\r\n');
   if (end < 0) return undefined;
@@ -42,7 +42,7 @@ const take = (text: string): { response: RawResponse; length: number } | undefin
   return { response: { status, headers, body: text.slice(end + 4, length) }, length };
 };
 
-/** @param bytes the data to send; strings are sent as Latin-1, one byte per character */
+/** @param bytes data to send. Strings are sent as Latin-1 */
 export const exchange = (
   port: number,
   bytes: string | Buffer,
@@ -69,7 +69,7 @@ export const exchange = (
         rest = rest.slice(next.length);
       }
       if (responses.length < wanted) return;
-      // The last response announces whether the server will close the connection.
+      // The header `Connection` of the last response announces whether the server closes the connection.
       if (responses.at(-1)!.headers['connection'] === 'close') leaving ??= setTimeout(leave, closesWithinMs, false);
       else leave(false);
     });

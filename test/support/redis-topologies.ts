@@ -23,7 +23,7 @@ export interface ClusterNode {
 
 const SLOTS = 16_384;
 
-/** Starts three primaries, each with a third of the hash slots. */
+/** Starts three primaries with a third of the hash slots each. */
 export const startCluster = async (): Promise<{ nodes: readonly ClusterNode[]; stop(): Promise<void> }> => {
   const nodes = await Promise.all(
     [0, 1, 2].map(async () => {
@@ -56,13 +56,13 @@ export const startCluster = async (): Promise<{ nodes: readonly ClusterNode[]; s
   };
 };
 
-/** Starts moving a hash slot. From then on, the source replies with ASK for keys that it no longer has. */
+/** Starts moving a hash slot. Afterwards, the source replies with ASK for keys that have moved. */
 export const startMigration = async (slot: number, from: ClusterNode, to: ClusterNode): Promise<void> => {
   await to.admin.cluster('SETSLOT', slot, 'IMPORTING', from.id);
   await from.admin.cluster('SETSLOT', slot, 'MIGRATING', to.id);
 };
 
-/** Moves the keys, then hands over the slot. */
+/** Moves the keys and then hands over the slot. */
 export const finishMigration = async (
   slot: number,
   from: ClusterNode,
@@ -83,11 +83,11 @@ export interface Sentinels {
 }
 
 /**
- * Starts a primary with one replica, and three Sentinels that fail over once the primary has not replied for 500 ms.
+ * Starts a primary with one replica, and three Sentinels. They fail over when the primary has not replied for 500 ms.
  */
 export const startSentinels = async (): Promise<Sentinels> => {
   const name = 'limits';
-  // By default, a primary waits five seconds for additional replicas before it syncs.
+  // By default, a primary waits five seconds for more replicas before it syncs.
   const primary = await startRedis({ args: ['--repl-diskless-sync-delay', '0'] });
   const replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(primary.port)] });
   const link = new Redis(replica.url);
@@ -129,8 +129,8 @@ export const startSentinels = async (): Promise<Sentinels> => {
   await Promise.all(
     sentinels.map(async ({ url }) => {
       const admin = new Redis(url);
-      // Sentinels do not promote a replica whose INFO is older than five seconds, but by default they refresh INFO only
-      // every ten seconds.
+      // Sentinels do not promote a replica whose INFO is older than five seconds. By default, they refresh INFO every
+      // ten seconds.
       await admin.call('SENTINEL', 'DEBUG', 'INFO-PERIOD', '1000', 'PUBLISH-PERIOD', '200');
       await until('A quorum of Sentinels that know the replica', async () => {
         const quorum = await admin.call('SENTINEL', 'CKQUORUM', name);

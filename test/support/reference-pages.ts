@@ -1,4 +1,4 @@
-/** Generates the pages of docs/reference/ that are derived from the code: configuration, CLI, errors and metrics. */
+/** Generates the pages of docs/reference/ for configuration, CLI, errors and metrics from the code. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
@@ -29,9 +29,7 @@ const range = ({ minimum, maximum }: JsonSchema): string => {
   return maximum === undefined ? ` from ${minimum}` : ` ${minimum} to ${maximum}`;
 };
 
-/**
- * Describes a setting's type in a few words, such as `integer 1 to 65535`, `"reject" or "ignore"` or `list of string`.
- */
+/** Describes the type of a setting, such as `integer 1 to 65535`, `"reject" or "ignore"` or `list of string`. */
 const typeOf = (schema: JsonSchema): string => {
   const { enum: values, anyOf, oneOf, items, type } = schema;
   if (Array.isArray(values)) return values.map((value) => JSON.stringify(value)).join(' or ');
@@ -46,8 +44,8 @@ const typeOf = (schema: JsonSchema): string => {
 };
 
 /**
- * Returns one row for each setting in a schema. An object with declared properties yields the rows of its properties.
- * Any other object is a single setting.
+ * Returns one row for each setting of a schema. An object with declared properties has the rows of its properties. Any
+ * other object is a single setting.
  */
 const settingsOf = (schema: JsonSchema, path = ''): string[][] =>
   propertiesOf(schema).flatMap(([name, each]) => {
@@ -59,7 +57,9 @@ const settingsOf = (schema: JsonSchema, path = ''): string[][] =>
     return [[`\`${at}\``, typeOf(each), fallback, String(each['description'] ?? '')]];
   });
 
-/** A module is configured by name, or by an object with `use` and `options`. Its options are listed with the module. */
+/**
+ * Modules are configured by name, or by an object with `use` and `options`. The page of the module lists its options.
+ */
 const isModule = (schema: JsonSchema): boolean => Object.hasOwn((schema['properties'] ?? {}) as object, 'use');
 
 const HEADINGS = ['Setting', 'Value', 'Default', 'Meaning'];
@@ -112,7 +112,7 @@ ${parts.join('\n\n')}
 `;
 };
 
-/** Returns every command that has no subcommands, with its full name. */
+/** Returns every command without subcommands, with its full name. */
 const leavesOf = (command: Command, path: string): [string, Command][] =>
   command.commands.flatMap((each): [string, Command][] => {
     if (each.name() === 'help') return [];
@@ -126,7 +126,7 @@ const REPEATED = [
   /\n\nExit codes: 0 success, 1 failure, 2 wrong usage\.$/,
 ];
 
-/** Returns a command's help, without the parts that are the same for every command. */
+/** Returns the help of a command without the parts that all commands share. */
 const helpOf = (command: Command): string => {
   let help = '';
   command.configureOutput({ writeOut: (text) => (help += text) });
@@ -160,7 +160,7 @@ export const cliPages = async (): Promise<{ readonly service: string; readonly d
 
 const byStatus = (a: ErrorKind, b: ErrorKind): number => a.status - b.status || (a.code < b.code ? -1 : 1);
 
-/** Starts a service with metrics and every built-in plugin that declares errors. */
+/** Starts a service with metrics and with every built-in plugin that declares errors. */
 const withService = async <Result>(use: (app: App) => Promise<Result>): Promise<Result> => {
   const app = await createApp({
     server: { port: 0 },
@@ -197,7 +197,6 @@ ${table(['Status', 'Code', 'When', 'Message'], rows)}
 `;
 };
 
-/** Returns the rows of the table in docs/reference/metrics.md. */
 export const metricsTable = async (): Promise<string> => {
   const text = await withService(async (app) => {
     const { metricsUrl } = await app.listen();

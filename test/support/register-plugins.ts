@@ -1,4 +1,4 @@
-/** Registers one or more plugins as the service does. */
+/** Registers plugins like the service. */
 import { OperatorError } from '../../core/errors.js';
 import { type Registry, registerPlugins as register } from '../../core/registry/register-plugins.js';
 

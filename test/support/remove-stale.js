@@ -1,4 +1,4 @@
-/** Removes build output of deleted source files from `dist`, so that deleted or moved tests do not run. */
+/** Deletes build output without a source file from `dist`, so that deleted or moved tests do not run. */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -1,4 +1,4 @@
-/** Queries individual replicas for the keys they know, the version they serve and their health. */
+/** Reads the keys, the version and the health of single replicas. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { MongoClient } from 'mongodb';
 import { request } from './http-client.js';
@@ -9,10 +9,7 @@ import { freePort } from './server-process.js';
 const EVERY_MS = 10;
 const GIVE_UP_MS = 30_000;
 
-/**
- * Repeats a request to one replica until the response matches, and resolves with that response. Each request counts
- * against the key's limit.
- */
+/** Repeats a request to one replica until the response matches. Each request counts against the limit of the key. */
 const requestUntil = async (url: string, key: string, wanted: (answer: Answer) => boolean): Promise<Answer> => {
   const client = new LoadClient(url, key, 1);
   try {
@@ -31,7 +28,7 @@ const requestUntil = async (url: string, key: string, wanted: (answer: Answer) =
 export const everyReplica = ({ replicas }: Replicas, key: string, wanted: (answer: Answer) => boolean) =>
   Promise.all(replicas.map(({ url }) => requestUntil(url, key, wanted)));
 
-/** Resolves once every replica knows a new key. By then, the key has used at least one request on each replica. */
+/** Resolves when every replica knows a new key. The key has then used at least one request on each replica. */
 export const untilKnown = (service: Replicas, key: string): Promise<Answer[]> =>
   everyReplica(service, key, ({ status }) => status === 200);
 
@@ -44,7 +41,7 @@ export const follow = async (service: Replicas, key: string, version: string): P
         .db('dataset')
         .collection<{ _id: string; current: { version: string } | null }>('catalog')
         .findOne({ _id: 'catalog' });
-      // The activation happened before this read, and less than one poll ago.
+      // The activation was before this read, less than one poll ago.
       if (catalog?.current?.version === version) return performance.now();
       await delay(EVERY_MS / 2);
     }
@@ -61,14 +58,13 @@ export const follow = async (service: Replicas, key: string, version: string): P
 export const metricsPorts = (count: number): Promise<readonly number[]> =>
   Promise.all(Array.from({ length: count }, freePort));
 
-/** The components of a replica that depend on each store. */
+/** Components of a replica by the store on which they depend. */
 const PARTS = { redis: ['limiter', 'cache'], mongo: ['storage', 'keys'] } as const;
 
 /**
- * Resolves once every replica reports a store's components as up and can read uncached data from MongoDB. The result is
- * the time it took, in milliseconds.
+ * Resolves when every replica reports the components of a store as up and can read uncached data from MongoDB. The result is the duration in milliseconds.
  * @param metrics metrics ports of the replicas
- * @param unread returns a different uncached path on each call
+ * @param unread returns a new uncached path on each call
  */
 export const untilHealthy = async (
   { replicas }: Replicas,

@@ -1,4 +1,4 @@
-/** Runs three replicas behind nginx on one machine, with `config/replicas.json` and without containers. */
+/** Runs three replicas behind nginx on one machine with `config/replicas.json`. */
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { createContainer, resolve } from '../../core/app/container.js';
@@ -14,17 +14,17 @@ import { startMongo, startRedis } from './services.js';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 
 export interface ReplicasOptions {
-  /** Dataset to publish before the replicas start. Default: none. */
+  /** Dataset that is published before the replicas start. Default: none. */
   readonly dataset?: string;
-  /** Whether MongoDB runs standalone, without change streams, so that replicas only poll. */
+  /** Whether MongoDB is standalone. Without change streams, replicas only poll. */
   readonly standalone?: boolean;
   /** Whether replicas reach each store through a proxy. Commands always connect directly. */
   readonly proxied?: boolean;
-  /** Variables that configure a different Redis, such as a cluster. If set, no single server is started. */
+  /** Variables for another Redis, such as a cluster. If set, no single server is started. */
   readonly redisEnv?: Readonly<Record<string, string>> | undefined;
   /** Additional variables for replicas and commands. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Returns additional variables for the replica with this index. */
+  /** Returns additional variables for one replica. */
   readonly replicaEnv?: (index: number) => Readonly<Record<string, string>>;
 }
 
@@ -33,14 +33,14 @@ export interface Replicas {
   readonly mongo: Server;
   readonly replicas: readonly Server[];
   readonly nginx: Server;
-  /** The proxies between the replicas and the stores. Undefined unless `proxied` is set. */
+  /** Proxies between the replicas and the stores. Undefined unless `proxied` is set. */
   readonly proxies: { readonly redis: TcpProxy; readonly mongo: TcpProxy } | undefined;
-  /** URL of nginx, including the base path. */
+  /** URL of nginx with the base path. */
   readonly url: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Runs the real CLI against these services. Resolves with its standard output. */
+  /** Runs a command of the CLI against these services. Resolves with standard output. */
   command(...args: string[]): Promise<string>;
-  /** Inserts a key directly into the key store, which is faster than running the CLI. */
+  /** Inserts a key into the key store, which is faster than the CLI. */
   createKey(limit?: number | null): Promise<{ readonly id: string; readonly key: string }>;
   stop(): Promise<void>;
 }
@@ -56,11 +56,11 @@ const startReplica = (env: Readonly<Record<string, string>>): Promise<Server> =>
     args: () => commandArgs(['start', '--config', replicasConfig]),
     env: (port) => ({ ...env, PORT: String(port) }),
     url: (port) => `http://127.0.0.1:${port}${BASE_PATH}`,
-    // Even a replica without data responds to `/health`.
+    // `/health` responds even without data.
     ready: async (port) => void (await request(`http://127.0.0.1:${port}${BASE_PATH}/health`)),
   });
 
-/** Opens the stores as a command would. Starting a process for each command would take almost a second. */
+/** Opens the stores like a command. A process per command would take almost a second. */
 const openStores = async (env: Readonly<Record<string, string>>) => {
   const config = await loadConfig({ path: replicasConfig, env });
   const overrides = { logger: pino({ level: 'silent' }) };
@@ -78,7 +78,7 @@ const publish = async (env: Readonly<Record<string, string>>, directory: string)
   }
 };
 
-/** Starts the replicas. All processes end when this process ends, even if it is killed. */
+/** Starts the replicas. All processes end with this process, even if it is killed. */
 export const startReplicas = async (options: ReplicasOptions = {}): Promise<Replicas> => {
   const started: Server[] = [];
   const begin = async (server: Promise<Server>): Promise<Server> => {
@@ -98,7 +98,8 @@ export const startReplicas = async (options: ReplicasOptions = {}): Promise<Repl
     const env = {
       ...(options.redisEnv ?? { REDIS_URL: redis.url }),
       MONGODB_URI: mongo.url,
-      // Three replicas, their stores, a proxy and the load would exceed the overload limits on a small machine.
+      // Three replicas, their stores, a proxy and the load would exceed the limits of overload protection on a small
+      // machine.
       METRO__SERVER__OVERLOAD: 'null',
       ...options.env,
     };
@@ -107,8 +108,8 @@ export const startReplicas = async (options: ReplicasOptions = {}): Promise<Repl
     if (options.proxied) proxies = { redis: await startTcpProxy(redis.port), mongo: await startTcpProxy(mongo.port) };
     const through = proxies && {
       REDIS_URL: `redis://127.0.0.1:${proxies.redis.port}`,
-      // Without a direct connection, the driver would bypass the proxy and use the address in the replica set
-      // configuration.
+      // Without a direct connection, the driver would use the address in the replica set configuration and bypass the
+      // proxy.
       MONGODB_URI: `mongodb://127.0.0.1:${proxies.mongo.port}/?directConnection=true`,
     };
     const replicas = await Promise.all(

@@ -21,8 +21,8 @@ const replaceWrite = (stream: NodeJS.WriteStream, write: (text: string) => void)
 };
 
 /**
- * @param register registers the command named in `args`, whose name is first or follows `--config FILE`
- * @param env the only environment variables that can configure the command; existing ones are removed
+ * @param register registers the command in `args`. Its name is first or follows `--config FILE`
+ * @param env environment variables that configure the command. Existing variables are removed
  */
 export const runCommand = async (
   register: (command: Command) => void,
@@ -59,7 +59,7 @@ export const runCommand = async (
 
 /**
  * Returns functions for commands that must succeed and for commands that must fail.
- * @param run runs the command with the given arguments
+ * @param run runs the command with these arguments
  */
 export const expecting = (run: (...args: string[]) => Promise<CommandRun>) => {
   const done = async (...args: string[]): Promise<CommandRun> => {

@@ -1,4 +1,4 @@
-/** Creates JSON Schemas for the files of a dataset directory, from the declarations that validation uses. */
+/** Creates the JSON Schemas of the files in a dataset directory, from the declarations that validation uses. */
 import type { Collection } from '../../core/contracts/dataset.js';
 import type { JsonSchema } from '../../core/contracts/json-schema.js';
 import { manifestSchema } from '../../core/data/manifest.js';
@@ -11,7 +11,7 @@ const describe = ({ name, key, references = [] }: Collection): string =>
     ...references.map(({ fields, to }) => `${list(fields)} must be the key of a line in "${to}".`),
   ].join(' ');
 
-/** Returns schemas by file name: one for each collection's lines, and one for the manifest. */
+/** Returns schemas by file name, for the lines of each collection and for the manifest. */
 export const schemaFiles = (collections: Iterable<Collection>): Readonly<Record<string, JsonSchema>> => {
   const files: Record<string, JsonSchema> = { 'manifest.schema.json': manifestSchema };
   for (const collection of collections) {

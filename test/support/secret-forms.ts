@@ -1,13 +1,10 @@
-/** Lists every form in which a secret could leak. */
+/** Lists the forms in which a secret can leak. */
 import { createHash } from 'node:crypto';
 
-/** An attacker could guess the rest of a secret from a part of this length. */
+/** A part of this length would let an attacker guess the rest. */
 const PART = 24;
 
-/**
- * Encodes text as base64 at each possible offset within a longer text, without the characters that depend on adjacent
- * bytes.
- */
+/** Encodes text in base64 at each offset within a longer text. Characters that depend on adjacent bytes are dropped. */
 const base64 = (text: string, encoding: 'base64' | 'base64url'): string[] =>
   [0, 1, 2].map((before) => {
     const whole = Buffer.from(`${'\0'.repeat(before)}${text}`).toString(encoding);
@@ -17,7 +14,7 @@ const base64 = (text: string, encoding: 'base64' | 'base64url'): string[] =>
 export interface SecretForms {
   /** Readable forms of the secret and of its parts, by name. */
   readonly readable: ReadonlyMap<string, string>;
-  /** Hashes of the secret. Unlike the secret, they may appear in key stores. */
+  /** Hashes of the secret. Key stores can contain them, but not the secret. */
   readonly hashes: ReadonlyMap<string, string>;
 }
 

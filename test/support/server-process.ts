@@ -1,6 +1,6 @@
 /**
  * Runs a server as a child process with a temporary folder. When this process ends, even by SIGKILL, the server is
- * killed and its folder removed.
+ * killed and its folder is removed.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -15,16 +15,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface Server {
   readonly url: string;
   readonly port: number;
-  /** A temporary folder. Its file `stderr` contains the process's standard error. */
+  /** Temporary folder. Its file `stderr` contains the standard error of the process. */
   readonly folder: string;
   readonly pid: number;
   /** Stops the process and removes its folder. */
   stop(): Promise<void>;
-  /** Kills the process. Resolves once it has exited. */
+  /** Kills the process. Resolves when it has exited. */
   kill(signal?: NodeJS.Signals): Promise<void>;
-  /** Restarts the process with the same port, folder and arguments, killing it first if it is running. */
+  /** Restarts the process with the same port, folder and arguments. A running process is killed first. */
   restart(): Promise<void>;
-  /** Sends SIGSTOP. Connections stay open, but requests get no response until `resume` is called. */
+  /** Sends SIGSTOP. Connections stay open, but requests get no response until `resume`. */
   freeze(): void;
   resume(): void;
 }
@@ -33,10 +33,10 @@ export interface ServerSpec {
   readonly name: string;
   readonly program: string;
   args(port: number, folder: string): readonly string[];
-  /** Returns variables to add to the environment each time the server starts. */
+  /** Returns environment variables for each start of the server. */
   env?(port: number): Readonly<Record<string, string>>;
   url(port: number): string;
-  /** Resolves if the server is ready. If it rejects, it is called again. */
+  /** Resolves if the server is ready. After a rejection, it is called again. */
   ready(port: number): Promise<void>;
 }
 
@@ -61,8 +61,8 @@ export const freePort = async (): Promise<number> => {
 };
 
 /**
- * Starts a shell that waits until its standard input closes, which happens when this process ends or is killed. The
- * shell then kills the server and removes the folder. It runs in its own session, so that Ctrl-C does not stop it.
+ * Starts a shell that waits for the end of its standard input, which ends with this process. The shell then kills the
+ * server and removes the folder. It has its own session, so that Ctrl-C does not stop it.
  */
 const watch = (folder: string): ChildProcess => {
   const script = 'cat >/dev/null; [ -f "$1/pid" ] && kill -9 "$(cat "$1/pid")" 2>/dev/null; rm -rf "$1"';

@@ -23,8 +23,8 @@ const pingRedis = async (port: number): Promise<void> => {
 };
 
 /**
- * Starts a separate Redis that the test can kill and freeze. It has no persistence unless `args` for redis-server
- * enable it. If an argument is repeated, redis-server uses the last value.
+ * Starts a Redis that the test can kill and freeze. It has no persistence, but `args` for redis-server can enable it.
+ * The last value of a repeated argument applies.
  */
 export const startRedis = async (options: { readonly args?: readonly string[] } = {}): Promise<Server> =>
   startServer({
@@ -41,7 +41,7 @@ export const startRedis = async (options: { readonly args?: readonly string[] } 
 const REPLICA_SET = 'rs0';
 
 const pingMongo = async (port: number, replicaSet: boolean): Promise<void> => {
-  // A refused connection fails immediately, whereas the driver would retry only after 500 ms.
+  // A refused connection fails immediately, but the driver would retry after 500 ms.
   const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect');
   socket.destroy();
@@ -61,10 +61,7 @@ const pingMongo = async (port: number, replicaSet: boolean): Promise<void> => {
   }
 };
 
-/**
- * Starts a separate MongoDB, either as a replica set with one member or as a standalone server, which has no change
- * streams.
- */
+/** Starts a MongoDB as a replica set with one member, or standalone without change streams. */
 export const startMongo = async (
   options: { readonly replicaSet?: boolean; readonly args?: readonly string[] } = {},
 ): Promise<Server> => {
@@ -75,8 +72,8 @@ export const startMongo = async (
     args: (port, folder) => [
       ...['--port', String(port), '--bind_ip', '127.0.0.1', '--nounixsocket', '--dbpath', folder],
       ...['--logpath', `${folder}/log`, '--quiet', '--wiredTigerCacheSizeGB', '0.25'],
-      // Writes wait for the journal. This interval is shorter than the default of 100 ms, but long enough that idle
-      // servers cause little load.
+      // Writes wait for the journal. The default interval of 100 ms would be slow, and a shorter one would put load on
+      // idle servers.
       ...['--journalCommitInterval', '20', '--setParameter', 'diagnosticDataCollectionEnabled=false'],
       ...(replicaSet ? ['--replSet', REPLICA_SET, '--oplogSize', '64'] : []),
       ...(options.args ?? []),
@@ -96,15 +93,12 @@ const shared = (variable: string, start: () => Promise<Server>): (() => Promise<
   };
 };
 
-/**
- * The Redis server shared by all tests in this process: either the one at `REDIS_URL`, or one that the first call
- * starts.
- */
+/** The Redis that all tests in this process share. It is the server at `REDIS_URL` or is started by the first call. */
 export const redisForTests = shared('REDIS_URL', startRedis);
 
 /**
- * The MongoDB server shared by all tests in this process: either the one at `MONGODB_URI`, or a replica set that the
- * first call starts.
+ * The MongoDB that all tests in this process share. It is the server at `MONGODB_URI`, or a replica set that the first
+ * call starts.
  */
 export const mongoForTests = shared('MONGODB_URI', startMongo);
 

@@ -1,6 +1,6 @@
 /**
- * Imported before a program to shift its system clock by CLOCK_SHIFT_MS. The monotonic clock does not change, just as
- * when a real system clock is set.
+ * Shifts the system clock of the program that imports it by CLOCK_SHIFT_MS. The monotonic clock does not change, as
+ * with a real clock.
  */
 const shift = Number(process.env['CLOCK_SHIFT_MS'] ?? 0);
 const RealDate = Date;

@@ -10,8 +10,8 @@ export type Parsed = any;
 export const at = (path: string): string => join(packageRoot, path);
 export const read = (path: string): string => readFileSync(at(path), 'utf8');
 
-/** Addresses where no server listens. */
+/** Addresses without a server. */
 export const ADDRESSES = { MONGODB_URI: 'mongodb://127.0.0.1:1/test', REDIS_URL: 'redis://127.0.0.1:1' };
 
-/** Extra time allowed for shutdown, on top of the drain, in milliseconds. */
+/** Milliseconds that a shutdown can take after the drain. */
 export const CLOSING_MS = 2000;

@@ -7,9 +7,7 @@ const testsOf = (runnable: Hook | Test): readonly Test[] => {
   return tests;
 };
 
-/**
- * Skips the current test, or all tests of the current `before` hook. The reason is added to their titles in the report.
- */
+/** Skips the current test, or all tests of the current `before` hook. The reports contain the reason in the titles. */
 export const skip = (context: Context, reason: string): never => {
   for (const test of testsOf(context.runnable() as Hook | Test)) test.title += ` (skipped: ${reason})`;
   return context.skip();

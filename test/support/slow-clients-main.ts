@@ -1,8 +1,9 @@
 /**
- * Opens many slow connections, and prints how many milliseconds each stayed open, as JSON. Runs as a separate process
- * so that its work does not slow down the server. Arguments: port, key, and pairs of a kind and a count.
- * Kinds: `trickle` sends a request head one byte at a time; `silent` sends nothing; `unread` sends many requests
- * without reading the responses.
+ * Opens many slow connections and prints the milliseconds for which each stayed open, as JSON. It is a separate
+ * process, so that it does not slow down the server.
+ *
+ * Arguments: port, key, and pairs of a kind and a count. `trickle` connections send a request head one byte at a time.
+ * `silent` connections send nothing. `unread` connections send many requests and read no responses.
  */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,9 +12,9 @@ const [port, key, ...orders] = process.argv.slice(2) as [string, string, ...stri
 const GIVE_UP_MS = 25_000;
 const TRICKLE_MS = 500;
 const PROBE_MS = 500;
-/** Delay between connections in milliseconds. A flood of connections is not the subject of this test. */
+/** Milliseconds between connections, because this test is not about a flood. */
 const OPENING_MS = 10;
-/** Enough responses to fill the buffers on both sides. */
+/** The responses fill the buffers on both sides. */
 const UNREAD_REQUESTS = 6;
 
 const head = (path: string): string =>
@@ -28,7 +29,7 @@ const behave = (socket: Socket, kind: string): void => {
   } else if (kind === 'unread') {
     socket.pause();
     socket.write(head('/observations?series_id=metro_hpi').repeat(UNREAD_REQUESTS));
-    // The end of the stream comes after the unread responses, so the client notices that the server has closed the
+    // The end of the stream is behind the unread responses. The client notices that the server has closed the
     // connection only when another byte triggers a reset.
     const timer = setInterval(() => socket.write('\n'), PROBE_MS);
     socket.on('close', () => clearInterval(timer));

@@ -4,22 +4,22 @@ import { join } from 'node:path';
 import { packageRoot } from '../../core/util/package.js';
 
 export interface Snippet {
-  /** The first word after the fence, such as `sh`, `json` or `ts`. Empty if there is none. */
+  /** First word after the fence, such as `sh`, `json` or `ts`. Empty by default. */
   readonly language: string;
-  /** The rest of the line with the opening fence. */
+  /** Rest of the line with the opening fence. */
   readonly info: string;
   readonly code: string;
   /** The nearest heading above the block. */
   readonly heading: string;
-  /** The line number of the opening fence, for messages. */
+  /** Line number of the opening fence, for messages. */
   readonly line: number;
 }
 
-/** @param path the file's path relative to the repository */
+/** @param path path of the file, relative to the repository */
 export const snippetsOf = (path: string): Snippet[] =>
   parseSnippets(readFileSync(join(packageRoot, path), 'utf8'), path);
 
-/** @param source the file's name, for the error about an unclosed block */
+/** @param source name of the file, for the error about an unclosed block */
 export const parseSnippets = (markdown: string, source = 'the text'): Snippet[] => {
   const found: Snippet[] = [];
   const lines = markdown.split('\n');
@@ -27,7 +27,7 @@ export const parseSnippets = (markdown: string, source = 'the text'): Snippet[] 
   for (let i = 0; i < lines.length; i++) {
     const line = lines[i]!;
     heading = /^#+ (.+)$/.exec(line)?.[1] ?? heading;
-    // Blocks in lists are indented, and so are their lines.
+    // Blocks in lists are indented.
     const fence = /^( *)(`{3,})(\S*) *(.*)$/.exec(line);
     if (!fence) continue;
     const [, indent = '', ticks = '', language = '', info = ''] = fence;

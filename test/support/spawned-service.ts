@@ -22,7 +22,7 @@ export const spawnCommand = (args: readonly string[], env: Readonly<Record<strin
   return { process: child, output, exited: once(child, 'exit') as Service['exited'] };
 };
 
-/** Calls `find` until it returns something other than undefined, and resolves with that. */
+/** Calls `find` until the result is not undefined, and resolves with the result. */
 export const until = async <T>(find: () => T | undefined | Promise<T | undefined>): Promise<T> => {
   for (let attempts = 0; attempts < 1800; attempts++) {
     const found = await find();

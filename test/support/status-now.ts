@@ -1,4 +1,4 @@
-/** A plugin with the route `/status-now`, which responds like `/status` but without its one-minute cache. */
+/** A plugin with the route `/status-now`, which is `/status` without the cache of one minute. */
 import { definePlugin, serviceRoute } from '../../core/contracts/plugin.js';
 import status from '../../plugins/status.js';
 

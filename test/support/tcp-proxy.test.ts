@@ -40,7 +40,7 @@ describe('a TCP proxy', () => {
       seen.error = error.code ?? '';
     });
     await once(socket, 'connect');
-    /** Sends text. Resolves with the milliseconds until `back` bytes have come back. */
+    /** Sends text. Resolves with the milliseconds until `back` bytes were received. */
     const say = async (text: string, back = text.length): Promise<number> => {
       const since = performance.now();
       const wanted = seen.text.length + back;
@@ -80,7 +80,7 @@ describe('a TCP proxy', () => {
 
   it('bandwidth: limits bytes per second in each direction', async () => {
     const { say } = await inject({ bytesPerSecond: 1000 });
-    // The first half is already on its way back while the second half arrives.
+    // The proxy returns the first half while the second half arrives.
     assert.isAtLeast(await say('x'.repeat(100)), 140);
   });
 

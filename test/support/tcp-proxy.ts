@@ -1,20 +1,20 @@
-/** A TCP proxy between client and server that simulates a bad network. */
+/** A TCP proxy that simulates a bad network between a client and a server. */
 import { once, setMaxListeners } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A fault that applies to all current and new connections. Omitted properties have no effect. */
+/** A fault of all current and new connections. Properties that are undefined have no effect. */
 export interface TcpFault {
   readonly latencyMs?: number;
-  /** Maximum random delay that is added to each chunk. Chunks are still delivered in order. */
+  /** Maximum random delay of each chunk. Chunks stay in order. */
   readonly jitterMs?: number;
   /** Bandwidth limit of each connection, separately for each direction. */
   readonly bytesPerSecond?: number;
-  /** Number of bytes, in both directions together, after which a connection is reset. */
+  /** A connection is reset after this number of bytes in both directions together. */
   readonly resetAfterBytes?: number;
-  /** Number of bytes from the server that a connection delivers before dropping the rest. Requests still arrive. */
+  /** Number of bytes of the server that a connection delivers. The rest is dropped, but requests still arrive. */
   readonly replyBytes?: number;
-  /** Whether current and new connections go dead without notifying either end. */
+  /** Whether connections go dead without a notification to either end. */
   readonly halfOpen?: boolean;
 }
 
@@ -31,13 +31,13 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
-/** Number of slices per second in which a bandwidth-limited connection sends data. */
+/** A connection with limited bandwidth sends data in this number of slices per second. */
 const SLICES = 20;
 const UNBOUNDED = Number.POSITIVE_INFINITY;
 
 export const startTcpProxy = async (targetPort: number): Promise<TcpProxy> => {
   const sockets = new Set<Socket>();
-  /** Sockets that missed some bytes. They receive no more data, because the rest would be meaningless. */
+  /** Sockets that missed bytes. Any further data would be meaningless, so they receive none. */
   const silent = new WeakSet<Socket>();
   let fault: TcpFault = {};
   let replaced: AbortController | undefined;
@@ -52,7 +52,7 @@ export const startTcpProxy = async (targetPort: number): Promise<TcpProxy> => {
   };
   replace({});
 
-  /** Resolves after `ms`, or as soon as the fault is replaced. */
+  /** Resolves after `ms`, or when the fault is replaced. */
   const wait = (ms: number): Promise<unknown> =>
     delay(ms, undefined, { signal: replaced?.signal }).catch(() => undefined);
 
@@ -101,7 +101,7 @@ export const startTcpProxy = async (targetPort: number): Promise<TcpProxy> => {
       from.on('close', () => {
         sockets.delete(from);
         if (silent.has(to)) return;
-        // Data sent before the end of the stream must arrive before it.
+        // Data before the end of the stream must arrive first.
         void (last ?? Promise.resolve()).then(() => to.end(() => to.destroy()));
       });
     };

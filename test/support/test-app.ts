@@ -1,4 +1,4 @@
-/** Starts a complete service on a free port, with a key and either the fixture or another dataset. */
+/** Starts a complete service on a free port, with a key and with the fixture or another dataset. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,14 +15,14 @@ import { newKey } from './key-record.js';
 export interface TestAppOptions {
   readonly manifest?: Manifest;
   readonly collections?: Readonly<Record<string, readonly Document[]>>;
-  /** Merged into the test configuration, section by section. */
+  /** Merged into the test configuration by section. */
   readonly config?: Readonly<Record<string, unknown>>;
   readonly overrides?: AppOverrides;
 }
 
 export interface TestApp {
   readonly app: App;
-  /** The URL of the service, including the base path. */
+  /** URL of the service with the base path. */
   readonly url: string;
   readonly origin: string;
   /** Null unless the configuration enables metrics. */
@@ -31,7 +31,7 @@ export interface TestApp {
   readonly keys: MemoryKeyStore;
   readonly key: string;
   newKey(record?: Partial<KeyRecord>): Promise<{ key: string; id: string }>;
-  /** Sends the key unless the headers contain another one. Paths are relative to the base path. */
+  /** Sends the key unless the headers contain another key. Paths are relative to the base path. */
   get(path: string, request?: TestRequest): Promise<TestResponse>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Computes lower bounds on the number of requests that a limiter allowed in a window, from a client's observations. */
+/** Computes lower bounds of the requests that a limiter allowed in a window, from the observations of a client. */
 import { WINDOW_MS } from '../../core/contracts/limiter.js';
 import type { Answer } from './load-client.js';
 
@@ -6,9 +6,9 @@ export const isAllowed = ({ status }: Answer): boolean => status === 200 || stat
 export const isRejected = ({ status }: Answer): boolean => status === 429;
 
 /**
- * Returns the highest number of requests that were both sent and answered within one window. They were certainly
- * allowed in that window, because a request is counted between these two moments. A result above the limit proves that
- * too many were allowed.
+ * Returns the highest number of requests that were sent and answered within one window. A request is counted between
+ * these two moments, so all of them were allowed in that window. A number above the limit proves an error of the
+ * limiter.
  */
 export const mostInWindow = (answers: readonly Answer[]): number => {
   const passed = answers.filter(isAllowed).sort((a, b) => a.sent - b.sent);
@@ -17,7 +17,7 @@ export const mostInWindow = (answers: readonly Answer[]): number => {
   for (const [i, { sent }] of passed.entries()) {
     let inside = 0;
     for (let j = i; j < ends.length && (passed[j] as Answer).sent <= sent + WINDOW_MS; j++) {
-      // Strictly less than a whole window, because a request stops counting exactly one window later.
+      // A request stops counting exactly one window later, so a whole window is too long.
       if ((ends[j] as number) < sent + WINDOW_MS) inside++;
     }
     most = Math.max(most, inside);
@@ -26,9 +26,8 @@ export const mostInWindow = (answers: readonly Answer[]): number => {
 };
 
 /**
- * Returns the rejections that came too soon: fewer requests than the limit preceded them in the window, even if every
- * request that might have been allowed is counted. Each one proves that the limit was not used up.
- * @param lateMs how many milliseconds late a permit may become available again
+ * Returns the rejections that were too early. Even with every request that can have been allowed, the window before such a rejection contains fewer requests than the limit.
+ * @param lateMs maximum delay in milliseconds until a permit is available again
  */
 export const rejectedTooSoon = (answers: readonly Answer[], limit: number, lateMs = 0): Answer[] => {
   const passed = answers.filter(isAllowed);
@@ -46,8 +45,8 @@ export const rejectedTooSoon = (answers: readonly Answer[], limit: number, lateM
   return answers.filter(
     (answer) =>
       isRejected(answer) &&
-      // Counts requests sent before the rejection arrived, minus those answered before the start of the window that
-      // ended when the rejected request was sent.
+      // Counts requests sent before the rejection arrived. Requests answered before the window are subtracted. The
+      // window ends when the rejected request was sent.
       below(sent, answer.received) - below(received, answer.sent - WINDOW_MS - lateMs) < limit,
   );
 };

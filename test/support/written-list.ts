@@ -1,7 +1,7 @@
-/** Writes lists in a response format, as the service does. */
+/** Writes lists in a response format, like the service. */
 import type { Column, Format, Row } from '../../core/contracts/format.js';
 
-/** @param columns columns, or names of columns that can have any value */
+/** @param columns columns, or names of columns with any type of value */
 export const piecesOf = async (
   format: Format,
   columns: readonly (Column | string)[],

@@ -42,7 +42,7 @@ const OFFICE = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
 export const workbook = (rows: readonly (readonly (string | number | Date)[])[]): Buffer => {
   const cell = (value: string | number | Date, row: number, column: number): string => {
     const at = `${String.fromCharCode(65 + column)}${row + 1}`;
-    // Excel stores a date as the number of days since 1899-12-30. Style 1 is the date format that is defined below.
+    // Excel stores a date as the number of days since 1899-12-30. Style 1 is the date format below.
     if (value instanceof Date) return `<c r="${at}" s="1"><v>${value.getTime() / 86_400_000 + 25_569}</v></c>`;
     return typeof value === 'number'
       ? `<c r="${at}"><v>${value}</v></c>`

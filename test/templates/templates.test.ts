@@ -1,4 +1,4 @@
-/** Tests packages written by `metro-forecast new`, with this package installed from its tarball. */
+/** Tests the packages that `metro-forecast new` writes, with this package installed from its tarball. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import { runCommand } from '../support/run-command.js';
 
 const run = promisify(execFile);
 
-/** A request to each package, and part of the expected response. */
+/** A request to each package and a part of the expected response. */
 const SERVED = {
   plugin: ['/my-own-plugin/oslo', /^\{"data":\[\{[^}]*\},\{[^}]*\}\]\}$/],
   adapter: ['/readings', /^\{"data":\[(\{[^}]*\},?){3}\]\}$/],
@@ -74,7 +74,7 @@ describe('metro-forecast new', () => {
         const { scripts } = JSON.parse(await readFile(join(own, 'package.json'), 'utf8'));
         const [command, ...args] = (scripts.test as string).split(' ');
         const main = command === 'mocha' ? [join('node_modules', 'mocha', 'bin', 'mocha.js'), ...args] : args;
-        // `node --test` does nothing inside a test run by Node.
+        // `node --test` does nothing inside a test of Node.
         const { NODE_TEST_CONTEXT: _, ...env } = process.env;
         const { stdout } = await run(process.execPath, main, { cwd: own, env }).catch((error: Error) => {
           throw new Error(`${error.message}\n${(error as Error & { stdout?: string }).stdout}`);

@@ -1,4 +1,4 @@
-/** Creates deliberately broken adapters, whose backend can also be made unreachable. */
+/** Creates adapters with deliberate bugs. The backend of these adapters can also be made unreachable. */
 
 import type { AdapterUnderTest } from '../../../adapters/conformance/index.js';
 import memory from '../../../adapters/memory.js';
@@ -8,7 +8,7 @@ import { StorageError } from '../../../core/errors.js';
 import type { FolderAdapter } from './folder-adapter.js';
 import { createSqlite, type Dialect } from './sqlite-adapter.js';
 
-/** Returns the broken methods, which replace the adapter's own. */
+/** Returns methods with a bug, which replace the methods of the adapter. */
 export type Fault = (adapter: StorageAdapter, context: AdapterContext) => Partial<StorageAdapter>;
 
 const gone = new WeakSet<StorageAdapter>();
@@ -34,17 +34,16 @@ export interface Breakage {
   readonly capabilities?: Capabilities;
   readonly fault?: Fault;
   readonly context?: (context: AdapterContext) => AdapterContext;
-  /** If set, the SQLite adapter is used instead of the memory adapter, with these parts replaced. */
+  /** Parts that replace parts of the SQLite adapter. Default: the memory adapter. */
   readonly sqlite?: Partial<Dialect>;
-  /** If set, this subclass of the folder adapter is used instead of the memory adapter. */
+  /** Subclass of the folder adapter to use instead of the memory adapter. */
   readonly folder?: typeof FolderAdapter;
-  /** If true, the SQLite adapter of the package is used, which has a history and searches. */
   readonly database?: boolean;
 }
 
 const FOLDER: Capabilities = { publish: true, versions: true, durable: true, follows: { withinMs: 500, pollMs: 20 } };
 
-/** Creates the adapter to which `fault` is then applied. */
+/** Returns the target for `describeAdapter`. */
 const innerOf = ({ sqlite, folder, database: isDatabase }: Breakage, context: AdapterContext): StorageAdapter => {
   if (isDatabase) return database.create({ path: 'data.db', pollMs: 20 }, context);
   if (folder) return new folder(context);
@@ -58,7 +57,7 @@ const capabilitiesOf = ({ capabilities, sqlite, folder, database: isDatabase }: 
     ? FOLDER
     : { ...memory.capabilities, ...(sqlite && { durable: true, audit: true, json: false, totals: false }) });
 
-/** Returns the target to pass to `describeAdapter`. */
+/** Breaks every snapshot, except snapshots from `asOf()`. The bug can keep state per adapter. */
 export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTest => {
   const { fault, context = (given) => given } = breakage;
   const createEmpty = (given: AdapterContext): StorageAdapter => {

@@ -1,6 +1,6 @@
 /**
- * Runs the conformance suite on all correct adapters, and on the broken adapters that `npm test` does not cover. Also
- * runs the whole suite on one broken adapter of each class, which must fail only the expected rules.
+ * Runs the conformance suite on all correct adapters and on the broken adapters that `npm test` does not cover. The
+ * whole suite also runs on one broken adapter of each class, where only the expected rules can fail.
  */
 import { expect } from 'chai';
 import { targetOf } from './breakable.js';

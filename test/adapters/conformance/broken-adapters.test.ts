@@ -1,4 +1,4 @@
-/** Checks that each broken adapter fails the rule that it breaks, and that correct adapters pass. */
+/** Every broken adapter must fail the rule that it breaks, and correct adapters must pass. */
 import { expect } from 'chai';
 import { targetOf } from './breakable.js';
 import { auditRules, auditWithoutFault } from './faults/audits.js';

@@ -1,6 +1,6 @@
 /**
- * Defines all correct and broken adapters for the suite. The suite's second process imports this file too, and selects
- * an adapter by name.
+ * Defines the correct and broken adapters for the suite. The second process of the suite also imports this file and
+ * selects an adapter by name.
  */
 import { describeAdapter } from '../../../adapters/conformance/index.js';
 import { targetOf } from './breakable.js';

@@ -1,4 +1,4 @@
-/** Tests that an adapter still conforms when it is read through core's checks. */
+/** Runs the conformance suite on an adapter that is wrapped in the checks of core. */
 
 import { describeAdapter } from '../../../adapters/conformance/index.js';
 import memory from '../../../adapters/memory.js';

@@ -1,4 +1,4 @@
-/** Tests that the adapter in docs/reference/adapter-contract.md conforms. */
+/** Runs the conformance suite on the example in docs/reference/adapter-contract.md. */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

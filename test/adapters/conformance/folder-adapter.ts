@@ -1,6 +1,6 @@
 /**
- * A small adapter with every capability of a durable store. Each version is one JSON file, and `catalog.json` lists the
- * versions. Tests subclass the adapter to break single methods or to vary correct behaviour.
+ * Implements a small adapter with every capability of a durable store. Each version is a JSON file, and `catalog.json`
+ * lists the versions. Tests subclass the adapter to break single methods or to vary correct behaviour.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -42,7 +42,7 @@ export type Content = Record<string, readonly Document[]>;
 
 export const conflict = (message: string): StorageError => new StorageError('conflict', message);
 
-/** Reviver for `JSON.parse`. Parsed documents are frozen because all readers share them. */
+/** Freezes parsed documents, because all readers share them. */
 const freeze = (_name: string, value: unknown): unknown => Object.freeze(value);
 
 export class FolderAdapter implements StorageAdapter {
@@ -260,7 +260,6 @@ export class FolderAdapter implements StorageAdapter {
     return this.catalog.moves.findLast(({ since }) => new Date(since) <= time);
   }
 
-  /** Loads the catalog if it has changed. */
   look(): void {
     const found = statSync(this.path('catalog.json'), { throwIfNoEntry: false });
     const stamp = found && `${found.ino} ${found.mtimeMs}`;
@@ -289,7 +288,7 @@ export class FolderAdapter implements StorageAdapter {
     return known;
   }
 
-  /** Returns undefined if the version has been pruned. */
+  /** Returns undefined if the version was pruned. */
   hold({ id, since }: Move): Snapshot | undefined {
     const stored = this.catalog.versions.find((each) => each.id === id);
     if (!stored) return undefined;

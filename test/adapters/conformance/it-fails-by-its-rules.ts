@@ -1,4 +1,4 @@
-/** Defines a test that runs the suite on a broken adapter and expects every rule that the adapter lists to fail. */
+/** Defines a test that expects a broken adapter to fail every rule that the adapter lists. */
 import { expect } from 'chai';
 import { targetOf } from './breakable.js';
 import type { BrokenAdapter } from './faults/breaking.js';

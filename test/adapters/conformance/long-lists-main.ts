@@ -1,9 +1,9 @@
 /**
- * Runs the conformance suite on two adapters that return long lists with wrong contents. Prints the failed tests with
- * their messages, and the peak memory, as JSON.
+ * Runs the conformance suite on two adapters whose long lists have wrong contents. Prints the failed tests with their
+ * messages, and the peak memory, as JSON.
  *
- * It runs as a separate process. A worker thread kills the process with SIGKILL once it uses more memory than the
- * limit given as an argument, in MB. The thread keeps running even while a comparison blocks the main thread.
+ * This is a separate process, because comparisons can block the main thread and exhaust the memory. A worker thread
+ * kills the process with SIGKILL if it uses more memory than the argument allows, in MB.
  */
 import { Worker } from 'node:worker_threads';
 import { targetOf } from './breakable.js';

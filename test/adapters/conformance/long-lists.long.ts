@@ -3,7 +3,10 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 
 const script = fileURLToPath(new URL('./long-lists-main.js', import.meta.url));
-/** Node, mocha and the suite's 50,000 documents need a third of this. `assert.deepEqual` took 23 GB on Node 22. */
+/**
+ * Three times the memory that Node, mocha and the 50,000 documents of the suite need. `assert.deepEqual` took 23 GB on
+ * Node 22.
+ */
 const LIMIT_MB = 600;
 
 type Failures = readonly (readonly [title: string, message: string])[];

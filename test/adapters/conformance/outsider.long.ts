@@ -1,6 +1,6 @@
 /**
- * Installs the tarball in a package outside the repository, and tests its types, both module systems and the
- * conformance suite.
+ * Installs the tarball in a package outside the repository. Tests its types, both module systems and the conformance
+ * suite.
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -46,7 +46,7 @@ describe('an external adapter package that installs the tarball', () => {
     this.timeout(120_000);
     const mocha = join(folder, 'node_modules/mocha/bin/mocha.js');
     const args = [mocha, '--reporter', 'json', '--timeout', '20000', 'test/*.test.js'];
-    // The exit code is only the number of failures. The report shows which tests failed.
+    // The exit code is the number of failures. The report contains their titles.
     const { stdout } = await run(process.execPath, args, { cwd: folder, maxBuffer: 2 ** 26 }).catch(
       (error: { stdout: string }) => error,
     );

@@ -1,4 +1,4 @@
-/** Tests that the JSON adapter conforms when another program writes to its directory. */
+/** Runs the conformance suite on the JSON adapter while another program writes to the directory. */
 
 import { describeAdapter } from '../../../adapters/conformance/index.js';
 import json from '../../../adapters/json/index.js';

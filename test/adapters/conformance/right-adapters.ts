@@ -1,4 +1,4 @@
-/** Correct adapters of different kinds. The suite must pass on each of them. */
+/** Defines correct adapters of different kinds, on which the suite must pass. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Document } from '../../../core/contracts/dataset.js';

@@ -1,25 +1,25 @@
-/** Runs the conformance suite inside a test, and returns the rules that failed. */
+/** Runs the conformance suite inside a test and returns the rules that failed. */
 import { fileURLToPath } from 'node:url';
 import Mocha from 'mocha';
 import { type AdapterUnderTest, describeAdapter } from '../../../adapters/conformance/index.js';
 
 const GLOBALS = ['describe', 'it', 'before', 'after', 'beforeEach', 'afterEach', 'context', 'specify', 'run'] as const;
-/** The suite's second process imports this file to create the same adapter. */
+/** The second process of the suite imports this file to create the same adapter. */
 const FILE = fileURLToPath(new URL('./broken-targets.js', import.meta.url));
 
 export interface Outcome {
   readonly passed: number;
   readonly skipped: readonly string[];
-  /** Errors of failed tests, keyed by title without the adapter's heading. */
+  /** Errors of failed tests, by title without the heading of the adapter. */
   readonly failed: ReadonlyMap<string, Error>;
 }
 
-/** @param rules titles of the tests to run, without the adapter's heading; all tests by default */
+/** @param rules titles of the tests to run, without the heading of the adapter. Default: all tests */
 export const runSuite = async (target: AdapterUnderTest, rules?: readonly string[]): Promise<Outcome> => {
   const mocha = new Mocha({ reporter: Mocha.reporters.Base, timeout: 20_000 });
   const scope = globalThis as Record<string, unknown>;
   const outer = Object.fromEntries(GLOBALS.map((name) => [name, scope[name]]));
-  // Mocha emits this event before it loads a file. From here on, `describe` and `it` add tests to this instance.
+  // After this event, which mocha emits before it loads a file, `describe` and `it` add tests to this instance.
   mocha.suite.emit('pre-require', globalThis as never, FILE, mocha);
   try {
     describeAdapter(target);

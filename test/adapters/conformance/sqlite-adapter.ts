@@ -1,8 +1,8 @@
 /**
- * A SQLite adapter with every capability. Each of its parts can be replaced with a broken one.
+ * A SQLite adapter with every capability. Tests can replace each of its parts with a broken one.
  *
- * Each version is a database file that is written once. `catalog.json`, which is always replaced as a whole, lists the
- * versions and names the current one. Strings are stored as UTF-8 bytes, which SQLite compares byte by byte.
+ * Each version is a database file that is written once. `catalog.json` lists the versions and names the current
+ * version. It is always replaced as a whole. Strings are stored as UTF-8 bytes, which SQLite compares byte by byte.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ export interface Version {
 }
 
 export interface Catalog {
-  /** In order of publication, oldest first. */
+  /** Oldest publication first. */
   readonly versions: readonly Version[];
   readonly moves: readonly { readonly version: string; readonly file: string; readonly since: string }[];
   /** Oldest first. */
@@ -37,7 +37,7 @@ interface Open {
 
 type Value = Uint8Array | string | number;
 
-/** Replaceable parts of the adapter, most of which build SQL. */
+/** Parts of the adapter that tests can replace. Most of them build SQL. */
 export interface Dialect {
   /** Returns the SQL expression for a key field or order field. */
   column(field: string, collection: Collection): string;
@@ -48,20 +48,17 @@ export interface Dialect {
   /** Returns the SQL condition for rows after a position, with one parameter per field. */
   behind(fields: readonly string[], descending: boolean): string;
   orderBy(order: readonly string[], descending: boolean): string;
-  /** Changes a query before it runs. */
   query(query: Query): Query;
-  /** Returns the number of rows to read for the next page, after `read` rows have been read. */
+  /** Returns the number of rows on the next page. `read` rows were read already. */
   page(query: Query, read: number): number;
   offset(query: Query, read: number): number;
   text(document: Document): string;
   document(text: string): Document;
-  /** Changes the catalog before it is saved. */
   catalog(catalog: Catalog): Catalog;
-  /** Interval between polls of the catalog, in milliseconds. Undefined turns polling off. */
+  /** Interval between polls of the catalog in milliseconds. Undefined disables polling. */
   pollMs: number | undefined;
-  /** Releases one hold on a snapshot. */
   release(held: { holds: number }, released: boolean): void;
-  /** Chooses the versions that `prune` deletes. Receives only versions that are neither current nor held. */
+  /** Chooses the versions to delete. Current and held versions are not offered. */
   prune(versions: readonly Version[], keep: number): readonly Version[];
   since(moves: Catalog['moves'], time: Date): Catalog['moves'][number] | undefined;
 }
@@ -245,10 +242,7 @@ class SqliteAdapter implements StorageAdapter {
     },
   };
 
-  /**
-   * Creates a collection's table and indexes.
-   * @returns a function that inserts a row
-   */
+  /** @returns a function that inserts a row */
   #makeTable(db: sqlite.Database, collection: Collection): (document: Document) => void {
     const { name, key, orders = [] } = collection;
     const { column, stored, text } = this.#dialect;
@@ -276,7 +270,6 @@ class SqliteAdapter implements StorageAdapter {
     this.#look();
   }
 
-  /** Loads the catalog if it has changed. */
   #look(): void {
     const found = statSync(this.#path('catalog.json'), { throwIfNoEntry: false });
     const stamp = found && `${found.ino} ${found.mtimeMs}`;
@@ -287,7 +280,7 @@ class SqliteAdapter implements StorageAdapter {
     if (this.#catalog.moves.length > before) this.#context.changed();
   }
 
-  /** Returns undefined if the version has been pruned. */
+  /** Returns undefined if the version was pruned. */
   #hold({ version, file, since }: Catalog['moves'][number]): Snapshot | undefined {
     const found = this.#catalog.versions.find((each) => each.file === file);
     if (!found) return undefined;
@@ -363,6 +356,6 @@ class SqliteAdapter implements StorageAdapter {
   }
 }
 
-/** @param dialect broken parts, which replace the correct ones */
+/** @param dialect parts with a bug, which replace correct parts */
 export const createSqlite = (context: AdapterContext, dialect: Partial<Dialect> = {}): StorageAdapter =>
   new SqliteAdapter(dialect, context);

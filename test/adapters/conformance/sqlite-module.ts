@@ -1,4 +1,4 @@
-/** Exports the SQLite adapter as a module, so that a configuration can name it. */
+/** Exports the SQLite adapter as a module that a configuration can name. */
 import type { AdapterModule } from '../../../core/contracts/storage.js';
 import { createSqlite } from './sqlite-adapter.js';
 

@@ -1,4 +1,4 @@
-/** Runs the completion scripts in the real shells. */
+/** Runs the completion scripts in real shells. */
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -37,8 +37,8 @@ describe('metro-forecast completion', () => {
   const END = '--end--';
 
   /**
-   * Resolves with the words that a shell offers to complete each line. One run of the shell completes all lines.
-   * @param ask the definition of the shell function `ask`
+   * Resolves with the completions that a shell offers for each line. The shell runs once for all lines.
+   * @param ask definition of the shell function `ask`
    */
   const offered = async (shell: string, ask: string, lines: readonly (readonly string[])[]): Promise<string[][]> => {
     const quote = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
@@ -55,7 +55,7 @@ describe('metro-forecast completion', () => {
         printf '%s\\n' "\${COMPREPLY[@]}" ${END}; }`,
       lines,
     );
-  // zsh displays completions through functions, which are replaced here by functions that print them.
+  // zsh displays completions with these functions. The replacements print them.
   const inZsh = (...lines: string[][]) =>
     offered(
       'zsh',
@@ -66,7 +66,7 @@ describe('metro-forecast completion', () => {
       lines,
     );
 
-  /** Lines that complete each command's subcommands and options, with the expected words. */
+  /** Lines for the subcommands and options of each command, with the expected completions. */
   const everyCommand = async () =>
     commandNodes(await createProgram()).map(({ path, commands, choices, options }) => ({
       path,

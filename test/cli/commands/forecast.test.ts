@@ -9,7 +9,7 @@ import { packageRoot } from '../../../core/util/package.js';
 import { modelVersion } from '../../../plugins/metro/forecast/model.js';
 import { findModel, models } from '../../../plugins/metro/forecast/models/index.js';
 
-/** A program that runs the command from this build in its own process. */
+/** Runs the command of this build in another process. */
 const program = `
   import { main } from ${JSON.stringify(new URL('../../../cli/main.js', import.meta.url).href)};
   await main(process.argv);

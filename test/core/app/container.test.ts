@@ -37,7 +37,7 @@ describe('the graph of parts', () => {
       const [a, b] = [resolve(one, name), resolve(other, name)];
       expect(resolve(one, name), name).to.equal(a);
       const isGiven = name === 'config' || name === 'modules';
-      // Disabled parts are null, and all containers share the system clock.
+      // Disabled parts are null, and containers share the system clock.
       if (!isGiven && a !== null && name !== 'clock') expect(a === b, name).to.equal(false);
     }
     await Promise.all([close(one), close(other)]);
@@ -51,7 +51,7 @@ describe('the graph of parts', () => {
     ]);
   });
 
-  /** Returns a different object that behaves the same. */
+  /** Returns another object with the same behaviour. */
   const standIn = (made: object): object =>
     new Proxy(made, {
       get: (target, key) => {
@@ -79,7 +79,7 @@ describe('the graph of parts', () => {
       const first = createContainer({ config, modules }, quiet);
       const made = resolve(first, name);
       const replacement = standIn(made);
-      // The parts that the replacement uses must be open, and stores must be opened only once.
+      // The replaced part needs open stores, which must not be opened twice.
       if (!['adapter', 'keyStore'].includes(name)) await open(first);
       const second = createContainer({ config, modules }, { ...quiet, [name]: replacement } as Overrides);
       expect(resolve(second, name)).to.equal(replacement);

@@ -25,7 +25,7 @@ const number = {
   properties: { a: { type: 'number' } },
 } as const;
 
-/** Returns its argument untyped, because a plugin written in JavaScript can return anything. */
+/** The argument is not typed, because plugins in JavaScript can return anything. */
 const answering = (answer: unknown): Plugin =>
   definePlugin({
     name: 'answers',

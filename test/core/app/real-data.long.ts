@@ -128,13 +128,13 @@ describe('import, forecast, validate, start', () => {
           const { status, text, headers } = await served.get(target);
           expect(status, target).to.equal(200);
           answers++;
-          // Within one version, the body for a target never changes.
+          // The body of a target must not change within a version.
           const version = String(headers['snapshot-version']);
           const bodies = versions.get(version) ?? new Map<string, string>();
           versions.set(version, bodies);
           expect(bodies.get(target) ?? text, `${target} of ${version}`).to.equal(text);
           bodies.set(target, text);
-          // Without this pause, the clients would slow down the import and the loading of the new version.
+          // Without a pause, the clients would slow down the import and the loading of the new version.
           await delay(5);
         }
       };

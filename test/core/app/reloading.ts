@@ -1,4 +1,4 @@
-/** Reloads a service with workers while clients send requests at a fixed rate. */
+/** Reloads a service with workers under a constant load. */
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
@@ -14,7 +14,7 @@ import { killAll, type Service, spawnCommand, until } from '../../support/spawne
 export interface Reloads {
   readonly perSecond: number;
   readonly reloads: number;
-  /** Number of reloads between two attempts with a broken configuration. */
+  /** Number of reloads between two attempts with an invalid configuration. */
   readonly brokenEvery: number;
 }
 
@@ -49,7 +49,6 @@ export class ReloadedService {
     return this.#running[0]!.output.stderr;
   }
 
-  /** Process id of the primary process. */
   get pid(): number {
     return this.#running[0]!.process.pid!;
   }
@@ -60,7 +59,7 @@ export class ReloadedService {
     return service;
   }
 
-  /** Replaces the configuration. The given sections are merged into the defaults of these tests. */
+  /** Replaces the configuration. The sections are merged into the defaults of these tests. */
   async configure(change: { readonly server?: object; readonly [section: string]: unknown }): Promise<void> {
     const config = {
       adapter: { use: 'json', options: { path: join(packageRoot, 'plugins/metro/dataset') } },
@@ -78,7 +77,7 @@ export class ReloadedService {
     return writeFile(join(this.#folder, name), text);
   }
 
-  /** Unusable configurations, each with part of its expected error message. */
+  /** Configurations that must be rejected, each with a part of the expected error message. */
   broken(): readonly (readonly [apply: () => Promise<void>, message: string])[] {
     const taken = (this.#taken.address() as { port: number }).port;
     return [
@@ -99,7 +98,7 @@ export class ReloadedService {
     return { code, text: output.stdout + output.stderr };
   }
 
-  /** Whether the service is ready on the given port. Default: the service's first port. */
+  /** Returns whether the service is ready. Default: the first port of the service. */
   async isReady(port = this.port): Promise<boolean> {
     const response = await request(`http://127.0.0.1:${port}/api/v1/ready`).catch(() => undefined);
     return response?.status === 200;
@@ -112,7 +111,6 @@ export class ReloadedService {
     return Number(/q=(\d+)/.exec(String(headers['ratelimit-policy']))?.[1]);
   }
 
-  /** Sends SIGTERM. Resolves with the exit code and the signal. */
   async stop(): ReturnType<() => Service['exited']> {
     const [service] = this.#running;
     service!.process.kill('SIGTERM');
@@ -128,7 +126,7 @@ export class ReloadedService {
 
 const PATHS = ['/markets/26420', '/markets', '/health', '/ready', '/status'];
 
-/** Reloads under load, and checks that every request succeeds and that every reload has the intended result. */
+/** Reloads the service under load. Every request must succeed, and every reload must have the intended result. */
 export const reloadUnderLoad = async (
   service: ReloadedService,
   { perSecond, reloads, brokenEvery }: Reloads,
@@ -140,7 +138,7 @@ export const reloadUnderLoad = async (
   const clients = [
     new LoadClient(url, 'none', 32, { Authorization: '' }),
     new LoadClient(url, 'none', 8, { Authorization: '', Connection: 'close' }),
-    // This client's connections are idle most of the time.
+    // The connections of this client are idle most of the time.
     new LoadClient(url, 'none', 8, { Authorization: '' }),
   ];
   const rates = [perSecond * 0.8, perSecond * 0.15, perSecond * 0.05];

@@ -10,7 +10,7 @@ import { mongoForTests, uniqueName } from '../../support/services.js';
 import { needSharedData } from '../../support/shared-data.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
-/** FHFA's vintages with their publication dates, which become the `created` times of the datasets. */
+/** Vintages of FHFA with their publication dates, which are the `created` times of the datasets. */
 const VINTAGES = [
   { file: 'fhfa/hpi_at_metro_2024Q3.csv', created: '2024-11-26T14:00:00Z', last: '2024-07-01', markets: 404 },
   { file: 'fhfa/hpi_at_metro_2025Q4.csv', created: '2026-02-24T14:00:00Z', last: '2025-10-01', markets: 410 },
@@ -73,7 +73,7 @@ describe("as_of on FHFA's 2024Q3 and 2025Q4 vintages", function () {
           expect((await data(narrowed)).map(({ period_start, value }) => ({ period_start, value }))).to.deep.equal(
             houston(files[index]!).filter(({ period_start }) => (period_start as string) >= '2020-01-01'),
           );
-          // Forecasts must belong to the same vintage, so the newest run must start from that vintage's last quarter.
+          // Forecasts must belong to the vintage, so the newest run starts from its last quarter.
           const target = `${Number(last.slice(0, 4)) + 1}${last.slice(4)}`;
           const track = await data(`/markets/${HOUSTON}/forecast-track?as_of=${date}`);
           expect(track).to.have.length(8);

@@ -51,7 +51,7 @@ describe('workers', () => {
     client.close();
     const count = (status: number) => answers.filter((answer) => answer.status === status).length;
     expect([count(200), count(429)]).to.deep.equal([600, 1400]);
-    // The kernel may have assigned all connections to one worker, so new ones are opened until both workers have
+    // The kernel can assign all connections to one worker. New connections are opened until both workers have
     // responded.
     await until(async () => {
       await request(`${service.url}/markets`, { headers: { Connection: 'close' } });

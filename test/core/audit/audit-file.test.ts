@@ -159,7 +159,7 @@ describe('the audit of a key file', () => {
     const recorded = new Set((await store.audit()).map(({ key }) => key));
     expect(made.length).to.be.at.least(17);
     expect(made.filter((id) => !recorded.has(id))).to.deep.equal([]);
-    // Each process undoes an entry whose key its killed predecessor did not create, so only the last one can remain.
+    // Each process undoes the unfinished change of its killed predecessor, so only the last change can be unfinished.
     expect(recorded.size - made.length).to.be.within(0, 1);
     await store.insert(newRecord());
     expect(await store.audit()).to.have.length(made.length + 1);

@@ -9,7 +9,7 @@ export interface CacheHarness {
 let names = 0;
 const fresh = (): string => `value-${++names}`;
 
-/** Creates a build function whose promise is resolved or rejected by the test. */
+/** Creates a build function whose promise the test resolves or rejects. */
 export const controlledBuild = () => {
   let builds = 0;
   let end: ((value: string) => void) | undefined;

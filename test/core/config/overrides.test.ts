@@ -51,11 +51,11 @@ describe('applyEnvironment', () => {
     ['DEMO__ADAPTER__OPTIONS__snake_case', 'x', 'adapter.options.snake_case', 'x'],
     ['DEMO__REDIS__URL', 'redis://h', 'redis.url', 'redis://h'],
     ['DEMO__HTTP__CORS', 'null', 'http.cors', null],
-    // The values of string settings stay strings, even if they look like numbers or JSON.
+    // Values of string settings stay strings, even if they look like numbers or JSON.
     ['DEMO__AUTH__REALM', '123', 'auth.realm', '123'],
     ['DEMO__AUTH__REALM', 'true', 'auth.realm', 'true'],
     ['DEMO__AUTH__REALM', '"in quotes"', 'auth.realm', 'in quotes'],
-    // Invalid values are left unconverted, so that the schema check reports them.
+    // Invalid values are not converted, so that the schema check reports them.
     ['DEMO__SERVER__PORT', 'http', 'server.port', 'http'],
   ];
   for (const [variable, value, path, expected] of settings) {

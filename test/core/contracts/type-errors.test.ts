@@ -42,7 +42,7 @@ const [row] = await snapshot.find(permits);
 if (!row) throw new Error();
 `;
 
-/** A mistake and part of the expected error. */
+/** A mistake and a part of the expected error. */
 type Mistake = readonly [code: string, error: string];
 
 const QUERIES: readonly Mistake[] = [

@@ -1,4 +1,3 @@
-/** Yields the UTF-8 bytes of a string in chunks, as a stream would. */
 export async function* inChunks(text: string, size = 64 * 1024): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);

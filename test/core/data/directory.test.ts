@@ -46,7 +46,7 @@ describe('openDirectory(path)', () => {
     const long = fc.string({ unit: 'grapheme', minLength: 0, maxLength: 2000 });
     await fc.assert(
       fc.asyncProperty(fc.array(long, { minLength: 1, maxLength: 20 }), fc.nat(5000), async (texts, pad) => {
-        // About 600 KB, so it is read in several chunks that end at arbitrary bytes.
+        // About 600 KB of documents are read in several chunks that end at arbitrary bytes.
         const documents = Array.from({ length: 300 }, (_, i) => ({
           id: String(i),
           name: `${texts[i % texts.length]}👩‍💻ø${'x'.repeat(1900)}`,

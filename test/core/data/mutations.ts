@@ -1,4 +1,4 @@
-/** Randomly damages a small dataset directory. The same seed produces the same damage. */
+/** Damages a small dataset directory at random. A seed always produces the same damage. */
 import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -50,7 +50,6 @@ const range = (random: Random, { length }: Buffer, most: number): [number, numbe
   return [from, Math.min(length, from + below(random, most + 1))];
 };
 
-/** Creates a mutation that changes a file's lines. */
 const onLines =
   (change: (list: string[], random: Random) => void): Mutation =>
   (text, random) => {
@@ -101,8 +100,8 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
     const place = places.length > 0 ? pick(random, places) : 0;
     list.splice(at, 1, list[at]!.slice(0, place), list[at]!.slice(place + below(random, 2)));
   }),
-  // Splits a line at a comma, and moves the rest, followed by a comma, to the start of the next line. If all lines were
-  // joined with commas, the result would still be valid JSON.
+  // Splits a line at a comma and moves the rest to the start of the next line, followed by a comma. A reader that
+  // joined the lines with commas would find valid JSON.
   'break a line and join the rest': onLines((list, random) => {
     const at = below(random, list.length);
     const line = list[at]!;
@@ -124,7 +123,7 @@ const texts = (): Record<string, string> => ({
   'readings.ndjson': lines(rows.readings),
 });
 
-/** Returns a file's expected content by parsing each line separately with JSON.parse. */
+/** Returns the expected content of a file. Each line is parsed separately. */
 const contentOf = (bytes: Buffer): unknown[] => {
   const text = bytes.toString('utf8').replace(/^\ufeff/, '');
   const list = text.split('\n');
@@ -140,9 +139,7 @@ const namesIn = (value: unknown): number => {
   return Array.isArray(value) ? inner : inner + Object.keys(value).length;
 };
 
-/**
- * Matches the location in an error: `markets.ndjson:12: ...`, or `markets.ndjson: ...` if the whole file is affected.
- */
+/** Matches the location in an error, which is `markets.ndjson:12:`, or `markets.ndjson:` for the whole file. */
 const PLACE = /\b(?:manifest\.json|[A-Za-z0-9][A-Za-z0-9._-]*)(?::\d+)?: |manifest\.json cannot be read/;
 
 const errorsOf = async (path: string): Promise<readonly string[]> => {
@@ -168,7 +165,7 @@ const servedFrom = async (path: string): Promise<ReadonlyMap<string, readonly Do
   return served;
 };
 
-/** Applies one to three random mutations to the directory. Returns their names. */
+/** Applies one to three random mutations and returns their names. */
 const damage = async (path: string, random: Random): Promise<string[]> => {
   await writeByHand(path, texts());
   const names = Array.from({ length: 1 + below(random, 3) }, () => pick(random, Object.keys(MUTATIONS)));
@@ -180,8 +177,7 @@ const damage = async (path: string, random: Random): Promise<string[]> => {
 };
 
 /**
- * Damages a directory and checks the result: either the directory is still valid and is served exactly as written, or
- * each error names the file that contains the error.
+ * Damages a directory. If it is still valid, it must be served exactly as written. Otherwise, each error must name the damaged file.
  * @returns whether the directory is valid
  */
 const check = async (path: string, seed: string): Promise<boolean> => {
@@ -213,7 +209,7 @@ export const checkMutations = async (count: number, seed: string): Promise<numbe
   return valid;
 };
 
-/** Returns the seed. To repeat a run, pass its seed: `MUTATION_SEED=... npm run test:long`. */
+/** Returns the seed. `MUTATION_SEED=... npm run test:long` repeats a run. */
 export const mutationSeed = (): string =>
   process.env['MUTATION_SEED'] ??
   createHash('sha256').update(String(process.hrtime.bigint())).digest('hex').slice(0, 8);

@@ -10,7 +10,7 @@ const packed = (batches: readonly (readonly Document[])[]): PackedDocuments => {
   for (const batch of batches) {
     const rows = jsonRows(batch);
     list.add(rows);
-    // Overwrites the buffer, because the NDJSON reader also reuses its buffer.
+    // The NDJSON reader reuses its buffer, so the documents must not depend on it.
     rows.json.fill(0);
   }
   return list;
@@ -39,7 +39,7 @@ describe('PackedDocuments', () => {
     const list = packed([small.slice(0, 700), small.slice(700), [large], [{ i: 20_001 }]]);
     expect(list.length).to.equal(20_002);
     const between = (start: number, end: number) => Array.from({ length: end - start }, (_, i) => start + i);
-    // Compared as text, because chai is slow to compare 18,500 documents.
+    // Text is compared, because chai compares 18,500 documents slowly.
     expect(JSON.stringify(list.read(between(500, 19_000))) === JSON.stringify(small.slice(500, 19_000))).to.equal(true);
     expect(list.read(between(19_999, 20_002))).to.deep.equal([small[19_999], large, { i: 20_001 }]);
   });

@@ -1,4 +1,4 @@
-/** Defines a small dataset, and writes directories that tests can damage. */
+/** Defines a small dataset and writes directories that tests can damage. */
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,7 +59,6 @@ export const rows: WeatherRows = {
   ],
 };
 
-/** Returns rows whose values contain the version number. */
 export const rowsOf = (version: number): WeatherRows => ({
   stations: rows.stations.map((row) => ({ ...row, name: `v${version}` })),
   readings: rows.readings.map((row) => ({ ...row, low: version, high: version })),
@@ -68,7 +67,7 @@ export const rowsOf = (version: number): WeatherRows => ({
 export const lines = (documents: readonly unknown[]): string =>
   documents.map((document) => `${JSON.stringify(document)}\n`).join('');
 
-/** Writes a directory as a person would, with plain file names and without checksums. */
+/** Writes a directory like a person: with plain file names and without checksums. */
 export const writeByHand = async (
   path: string,
   files: Readonly<Record<string, string | Buffer>> = {},
@@ -87,7 +86,7 @@ export const writeByHand = async (
 
 export const readManifestFile = async (path: string) => JSON.parse(await readFile(join(path, 'manifest.json'), 'utf8'));
 
-/** Creates a folder before each test in the enclosing `describe`. */
+/** Creates a folder for each test of the enclosing `describe`. */
 export const eachInFolder = (): { readonly path: string } => {
   const folder = { path: '' };
   beforeEach(async () => {

@@ -33,7 +33,6 @@ describe('writeDirectory(path, manifest, collections)', () => {
       () => expect.fail('The write did not fail.'),
       (error: Error & { code?: string }) => error,
     );
-  /** Returns the names and contents of all files in the directory. */
   const state = async () => {
     const names = (await readdir(path())).sort();
     return Promise.all(names.map(async (name) => [name, await readFile(join(path(), name), 'utf8')]));

@@ -5,7 +5,7 @@ import { request } from '../../support/http-client.js';
 import { type KeptLogger, keptLogger } from '../../support/kept-logger.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
-/** Creates an admission control whose clock and event loop are controlled by the test. */
+/** Creates an admission control with a clock and an event loop that the test controls. */
 const controlled = (options: { maxInFlight?: number; maxEventLoopDelayMs?: number } = {}) => {
   const logger = keptLogger();
   const work = { responses: { size: 0 }, lists: { size: 0 } };
@@ -27,7 +27,7 @@ const controlled = (options: { maxInFlight?: number; maxEventLoopDelayMs?: numbe
     },
   });
   /**
-   * Simulates one turn of the event loop, in which requests are handled one after another.
+   * Simulates one turn of the event loop that handles requests one after another.
    * @returns the number of admitted requests
    */
   const turn = (requests: number, msEach: number, { stolenShare = 0 } = {}) => {
@@ -42,7 +42,7 @@ const controlled = (options: { maxInFlight?: number; maxEventLoopDelayMs?: numbe
     for (const end of ends.splice(0)) end();
     return admitted;
   };
-  /** Simulates two long turns. The second is longer. */
+  /** Simulates two long turns. The second turn is longer. */
   const overload = () => {
     turn(50, 1);
     turn(150, 1);
@@ -121,7 +121,7 @@ describe('Admission', () => {
     expect(enter(20).length).to.equal(1);
     expect(turn(1, 0)).to.equal(0);
     admission.leave();
-    // At 0.5 ms per request, eight requests take 4 ms.
+    // Eight requests of 0.5 ms take 4 ms.
     for (let i = 0; i < 60; i++) expect(turn(2, 0.5)).to.equal(2);
     expect(turn(1, 0)).to.equal(1);
     expect(enter(20).length).to.be.within(8, 9);
@@ -193,7 +193,7 @@ describe('a service beyond its capacity', () => {
   before(async () => {
     waiting = [];
     logger = keptLogger();
-    // Simulates a limiter whose store responds slowly.
+    // The store of this limiter responds slowly.
     const limiter: Limiter = {
       take: () => new Promise<Decision>((resolve) => waiting.push(resolve)),
       health: () => ({ ok: true, message: null }),

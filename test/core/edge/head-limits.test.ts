@@ -21,8 +21,8 @@ for (const [what, limits] of [
     after(() => service.close());
 
     /**
-     * Sends a request whose target and header fields have the given sizes in bytes. The fields are Host and `count`
-     * others.
+     * Sends a request with a target and header fields of these sizes in bytes. The header contains Host and `count`
+     * other fields.
      */
     const send = async (targetBytes: number, fieldBytes: number, count = 1) => {
       const target = `${HEALTH}?`.padEnd(targetBytes, 'a').slice(0, Math.max(targetBytes, HEALTH.length));
@@ -52,7 +52,7 @@ for (const [what, limits] of [
     }
 
     it('a target of maxUrlBytes is parsed; one more byte is a 414', async () => {
-      // A 400 shows that the target was parsed, because the endpoint does not have this parameter.
+      // The endpoint has no parameters, so a 400 shows that the target was parsed.
       expect((await send(maxUrlBytes, 100)).code).to.equal('unknown_parameter');
       expect(await send(maxUrlBytes + 1, 100)).to.include({ status: 414, code: 'uri_too_long' });
     });

@@ -27,7 +27,7 @@ const expectErrorBody = ({ headers, body }: RawResponse): string => {
 };
 
 describe('hostile requests', () => {
-  // The list of requests contains a key, so the key must exist before the service starts.
+  // Requests in the list contain this key, so it must exist before the service starts.
   const { key, hash, id } = createKey();
   const requests = hostileRequests(key);
   const statuses = new Map<number, number>();
@@ -128,8 +128,8 @@ describe('hostile requests', () => {
       fc.asyncProperty(edits, async (changes) => {
         const bytes = Buffer.from(whole);
         for (const [at, byte] of changes) bytes[at] = byte;
-        // If a mutated byte broke the end of the head, the blank line completes it. Ending the connection completes any
-        // body that the head declares.
+        // A mutation can remove the end of the head, which the blank line restores. Ending the connection completes any
+        // declared body.
         const { responses } = await send(Buffer.concat([bytes, Buffer.from('\r\n\r\n')]), { end: true });
         for (const response of responses) {
           expect(response.status).to.be.within(200, 499);

@@ -6,9 +6,8 @@ export interface HostileRequest {
   /** Strings are sent as Latin-1. */
   readonly bytes: string | Buffer;
   readonly status: number;
-  /** Expected error code. Absent if the response is not an error. */
+  /** Expected error code. Undefined if the response is not an error. */
   readonly code?: string;
-  /** Whether the server must close the connection after the response. */
   readonly closed?: boolean;
 }
 
@@ -29,7 +28,7 @@ const all = (family: string, rows: readonly Row[], expected: Omit<HostileRequest
 const named = (texts: readonly string[], bytes: (text: string) => string): Row[] =>
   texts.map((text) => [shown(text), bytes(text)]);
 
-/** @param key a valid key, so that no request is rejected for lacking one */
+/** @param key a valid key, so that no request is rejected for a missing key */
 export const hostileRequests = (key: string): readonly HostileRequest[] => {
   const auth = `Authorization: Bearer ${key}\r\n`;
   const head = `Host: test\r\n${auth}`;

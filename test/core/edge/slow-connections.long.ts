@@ -6,7 +6,7 @@ import * as fixture from '../../support/fixture.js';
 import { LoadClient, sendSteadily } from '../../support/load-client.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
-/** The service closes slow connections within 15 seconds. The rest allows for a busy machine. */
+/** The service closes slow connections within 15 seconds. The margin allows for a busy machine. */
 const CLOSED_WITHIN_MS = 22_500;
 const script = fileURLToPath(new URL('../../support/slow-clients-main.js', import.meta.url));
 
@@ -21,7 +21,7 @@ describe('1,000 slow connections', function () {
     service = await startTestApp({
       collections: {
         ...fixture.documents,
-        // Enough rows for a response of almost 1 MB.
+        // A response with these rows has almost 1 MB.
         hpi: [fixture.ATLANTA, fixture.HOUSTON].flatMap((cbsa) =>
           Array.from({ length: 7600 }, (_, i) => ({
             cbsa,
@@ -47,7 +47,7 @@ describe('1,000 slow connections', function () {
     const asking = sendSteadily(client, 200, () => '/markets');
     await during;
     const answers = await asking.stop();
-    // On a busy machine, overload protection rejects some requests.
+    // The overload protection rejects some requests on a busy machine.
     for (const { status } of answers) expect(status).to.be.oneOf([200, 503]);
     expect(answers.filter(({ status }) => status === 200).length).to.be.above(answers.length / 2);
     return answers.map(({ sent, received }) => received - sent);

@@ -1,4 +1,4 @@
-/** Simulates clients that randomly violate HTTP and TCP, and runs the service under test in a child process. */
+/** Simulates clients that violate HTTP and TCP at random. The service under test is a child process. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -17,14 +17,14 @@ export interface FuzzedService {
   readonly metricsPort: number;
   log(): string;
   isRunning(): boolean;
-  /** Stops the service. Resolves with its exit code, its signal, and the milliseconds it took to exit. */
+  /** Stops the service. Resolves with the exit code, the signal, and the milliseconds until the exit. */
   stop(): Promise<{ readonly ms: number; readonly code: number | null; readonly signal: string | null }>;
   remove(): Promise<void>;
 }
 
 export const DRAIN_DELAY_MS = 200;
 
-/** @param timeoutMs timeout for request heads, whole requests, unread responses and idle connections */
+/** @param timeoutMs timeout of request heads, whole requests, unread responses and idle connections */
 export const startFuzzedService = async (workers: number, timeoutMs: number): Promise<FuzzedService> => {
   const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-sockets-'));
   const [port, metricsPort] = [await freePort(), await freePort()];
@@ -33,7 +33,7 @@ export const startFuzzedService = async (workers: number, timeoutMs: number): Pr
     server: {
       port,
       workers,
-      // All connections come from one address. With a trusted proxy, connections per address are not limited.
+      // All connections have the same address. With a trusted proxy, there is no limit per address.
       trustProxy: 1,
       drainDelayMs: DRAIN_DELAY_MS,
       headersTimeoutMs: timeoutMs,
@@ -87,7 +87,7 @@ export const startFuzzedService = async (workers: number, timeoutMs: number): Pr
   };
 };
 
-/** The mulberry32 generator. The same seed produces the same connections. */
+/** The mulberry32 generator. A seed always produces the same connections. */
 export const randomFrom = (seed: number): (() => number) => {
   let state = seed >>> 0;
   return () => {
@@ -159,7 +159,7 @@ const requestBytes = (random: Random): string => {
   return `${line}${fields.join('\r\n')}\r\n\r\n${pick(random, BODIES)}`;
 };
 
-/** The bytes a client sends, how they are split, and how the client ends the connection. */
+/** Describes what a client sends, in which pieces, and how it ends the connection. */
 interface Script {
   readonly pieces: readonly string[];
   readonly pauseMs: number;
@@ -197,7 +197,7 @@ const perform = async (socket: Socket, script: Script): Promise<void> => {
 const CONCURRENT = 64;
 
 /**
- * Opens connections to the ports in turn, and follows a random script on each.
+ * Opens connections to the ports in turn. Each connection follows a random script.
  * @returns the client sockets that are still open
  */
 export const fuzz = async (ports: readonly number[], count: number, seed: number): Promise<ReadonlySet<Socket>> => {
@@ -222,8 +222,7 @@ export const fuzz = async (ports: readonly number[], count: number, seed: number
 };
 
 /**
- * Counts the sockets on this port that processes hold, not including listening sockets. Reads the kernel's tables
- * (Linux only).
+ * Counts the sockets on this port that processes hold, without listening sockets. Reads the tables of the Linux kernel.
  */
 export const socketsOf = (port: number): number => {
   const local = port.toString(16).toUpperCase().padStart(4, '0');
@@ -232,8 +231,8 @@ export const socketsOf = (port: number): number => {
       .split('\n')
       .slice(1)
       .map((line) => line.trim().split(/\s+/))
-      // Field 1 is the local address, field 3 the state (0A is listening), and field 9 the inode, which is 0 once no
-      // process holds the socket.
+      // Field 1 is the local address. Field 3 is the state, where 0A means listening. Field 9 is the inode, which is 0
+      // when no process holds the socket.
       .filter((fields) => fields[1]?.endsWith(`:${local}`) && fields[3] !== '0A' && fields[9] !== '0'),
   ).length;
 };

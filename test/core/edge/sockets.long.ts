@@ -9,9 +9,9 @@ import { skip } from '../../support/skip.js';
 import { DRAIN_DELAY_MS, type FuzzedService, fuzz, socketsOf, startFuzzedService } from './socket-fuzz.js';
 
 const CONNECTIONS = 20_000;
-/** Time after the last connection within which all sockets must be closed. */
+/** Maximum time until all sockets are closed, in milliseconds after the last connection. */
 const CLOSED_WITHIN_MS = 20_000;
-/** Timeout for request heads, whole requests, unread responses and idle connections. */
+/** Timeout of request heads, whole requests, unread responses and idle connections. */
 const TIMEOUT_MS = 10_000;
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 

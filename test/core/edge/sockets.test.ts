@@ -1,4 +1,4 @@
-/** Nothing that a client does with its connection may crash a process, leak a socket or delay a shutdown. */
+/** Clients must not be able to crash a process, leak a socket or delay a shutdown. */
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -12,7 +12,7 @@ import { DRAIN_DELAY_MS, type FuzzedService, fuzz, socketsOf, startFuzzedService
 
 const CONNECT = 'CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n';
 
-/** @param allowHalfOpen whether the client keeps its side open after the service closes its own */
+/** @param allowHalfOpen whether the client keeps its side open when the service closes the connection */
 const open = async (port: number, allowHalfOpen = true): Promise<Socket> => {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen }).on('error', () => undefined);
   await once(socket, 'connect');
@@ -69,7 +69,7 @@ describe('sockets', () => {
     const [response] = (await once(socket, 'data')) as [Buffer];
     expect(String(response)).to.match(/^HTTP\/1\.1 405 /);
     await delay(1500);
-    // If the service has destroyed the socket, the first byte makes the kernel reset the connection, and the next write
+    // If the service has destroyed the socket, the kernel resets the connection at the first byte, and the next write
     // fails.
     socket.write('x');
     await delay(20);
@@ -135,7 +135,7 @@ describe('random connections', function () {
       for (const socket of last) socket.destroy();
       expect(service.log()).to.not.match(/worker exited|uncaught|unhandled/i);
       expect(code, service.log()).to.equal(0);
-      // Far below `server.drainMs`, with a margin for a busy machine.
+      // Far below `server.drainMs`, but with a margin for a busy machine.
       expect(ms).to.be.below(DRAIN_DELAY_MS + 5000);
     });
   }

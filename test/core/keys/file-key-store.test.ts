@@ -18,7 +18,7 @@ import { newRecord } from '../../support/key-record.js';
 
 const writer = fileURLToPath(new URL('./key-writer.js', import.meta.url));
 
-/** Resolves once the condition holds. Gives up before the test times out. */
+/** Resolves when the condition holds. Gives up before the test times out. */
 const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
   for (const end = performance.now() + 5000; !(await holds()); await delay(5)) {
     if (performance.now() > end) throw new Error(`The condition did not become true in time: ${holds}`);
@@ -161,7 +161,7 @@ describe('FileKeyStore', () => {
     const expected = ['a', 'b', 'c'].flatMap((name) => Array.from({ length: 15 }, (_, i) => `${name} ${i}`));
     expect(names).to.have.members(expected).and.have.length(45);
     expect(log).to.deep.equal([]);
-    // The reader holds the lock while it checks a change against the audit log.
+    // The reader holds the lock while it compares a change with the audit log.
     await until(async () => !(await readdir(folder)).includes('keys.json.lock'));
     expect(await readdir(folder)).to.have.members([
       'keys.json',
@@ -230,10 +230,10 @@ describe('FileKeyStore', () => {
       const record = newRecord();
       await store.insert(record);
       const good = await readFile(path, 'utf8');
-      // Written atomically. During a plain write, a poll could read an empty file, which causes a different error.
+      // During a plain write, a poll could read an empty file and report another error.
       await writeFileAtomic(path, content);
       await until(() => !store.health().ok);
-      // Allows time for several more polls of the same file.
+      // Several polls read the same file in the meantime.
       await delay(120);
       expect(store.lookup(record.hash)).to.deep.equal(record);
       expect(store.health().message).to.not.include(folder);

@@ -20,7 +20,7 @@ const read = (content: string): readonly KeyRecord[] | undefined => {
   }
 };
 
-/** Returns the keys after a change, or undefined if the changed lines could not be found or the keys are invalid. */
+/** Returns the keys after a change. Returns undefined if the changed lines were not found or the keys are invalid. */
 const changed = (before: readonly KeyRecord[], content: string): readonly KeyRecord[] | undefined => {
   const { lines, records } = KeyLines.read(Buffer.from(formatKeyFile(before)))!;
   expect(records).to.deep.equal(before);

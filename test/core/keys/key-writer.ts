@@ -1,6 +1,6 @@
 /**
- * Runs as a child process that writes keys: `node key-writer.js FILE NAME COUNT`. If COUNT is `stop`, the process takes
- * the lock and never releases it.
+ * Writes keys in a child process: `node key-writer.js FILE NAME COUNT`. If COUNT is `stop`, the process takes the lock
+ * and never releases it.
  */
 import { systemClock } from '../../../core/contracts/runtime.js';
 import { FileKeyStore } from '../../../core/keys/file-key-store.js';

@@ -10,14 +10,14 @@ import { keptLogger } from '../../support/kept-logger.js';
 import { startRedis } from '../../support/services.js';
 import { startTcpProxy } from '../../support/tcp-proxy.js';
 
-/** Runs with the same seed have the same faults. */
+/** A seed always produces the same faults. */
 const SEED = process.env['FAULTS_SEED'] || String(randomInt(1e9));
 const SECONDS = 45;
 const REPLICAS = 3;
-/** Long enough for an outage and the recovery from it. */
+/** Long enough for an outage and the recovery. */
 const WINDOW_MS = 6000;
 const CALLER = 'key:k1';
-/** Data loss counts towards every window that it may have affected, so windows are extended by this margin. */
+/** Data loss counts towards every window that it can have affected, so windows are longer by this margin. */
 const MARGIN_MS = 200;
 
 interface Allowed {
@@ -25,7 +25,7 @@ interface Allowed {
   readonly received: number;
 }
 
-/** For each request, counts the requests that were certainly allowed in the window that starts with this request. */
+/** For each request, counts the requests that were certainly allowed in the window that starts with it. */
 const windowsOf = (allowed: readonly Allowed[]): { since: number; count: number }[] => {
   const sorted = allowed.toSorted((a, b) => a.sent - b.sent);
   return sorted.map(({ sent: since }, i) => ({
@@ -45,7 +45,7 @@ describe(`the bound of a limit under random faults for ${SECONDS} seconds, FAULT
     [40, true],
     [300, true],
   ] as const) {
-    // Runs are concurrent, each with its own Redis.
+    // All runs are concurrent. Each run has a separate Redis.
     it(`a limit of ${limit}, ${restarts ? 'replicas restart' : 'no replica restarts'}`, () =>
       results.get(`${limit} ${restarts}`)?.());
   }
@@ -64,7 +64,7 @@ describe(`the bound of a limit under random faults for ${SECONDS} seconds, FAULT
     const losses: number[] = [];
     let starts = 0;
 
-    /** Runs a replica, and replaces it whenever it is killed. */
+    /** Runs a replica and replaces it when it is killed. */
     const runReplicas = async (port: number): Promise<void> => {
       while (performance.now() < until) {
         starts++;
@@ -86,7 +86,7 @@ describe(`the bound of a limit under random faults for ${SECONDS} seconds, FAULT
           }
           await delay(5 + chance(20));
         }
-        // A killed replica cannot report anything.
+        // A killed replica reports nothing.
         redis.close();
         await Promise.all(requests);
         void limiter.close();

@@ -1,10 +1,10 @@
-/** A TypeScript model of `decide.lua`, for tests that control Redis's clock, memory and network. */
+/** Models `decide.lua` in TypeScript, for tests that control the clock, memory and network of Redis. */
 import type { AppliedReply, Ask, Call, Reply, Returned, UsageReport } from '../../../core/limiter/calls.js';
 import { DAY_MS, quotaLeft, type Used } from '../../../core/limiter/quotas.js';
 import { BUCKETS } from '../../../core/limiter/script.js';
 import type { Bucket } from '../../support/limiter-window.js';
 
-/** Bugs that can be injected into the model, to check that the tests detect them. */
+/** Bugs of the model that the tests must detect. */
 export type RedisBug =
   | 'applies calls that arrive late or twice'
   | 'does not notice that it lost calls'
@@ -27,18 +27,18 @@ export interface ModelOptions {
   readonly bug?: RedisBug | undefined;
 }
 
-/** Models the script and its data. Times are in microseconds. The model never deletes anything. */
+/** Models the script and its data. Times are in microseconds. The model never deletes data. */
 export class ModelRedis {
   readonly window: number;
   readonly bucket: number;
 
   constructor(
     readonly options: ModelOptions,
-    /** Each caller's buckets, oldest first. */
+    /** Buckets by caller, oldest first. */
     readonly windows = new Map<string, readonly Bucket[]>(),
-    /** The last applied call of each replica. */
+    /** Last applied call by replica. */
     readonly calls = new Map<number, { readonly at: number; readonly number: number }>(),
-    /** Usage by caller, then by day and counter. */
+    /** Usage by caller, and then by day and counter. */
     readonly usage = new Map<string, ReadonlyMap<string, Counted>>(),
   ) {
     this.window = options.windowMs * 1000;
@@ -49,7 +49,7 @@ export class ModelRedis {
     return new ModelRedis(this.options, new Map(this.windows), new Map(this.calls), new Map(this.usage));
   }
 
-  /** Returns the buckets in a caller's window at a given time. */
+  /** Returns the buckets in the window of a caller at a given time. */
   counted(caller: string, now: number): readonly Bucket[] {
     return (this.windows.get(caller) ?? []).filter(({ end }) => end + this.window > now);
   }
@@ -73,7 +73,7 @@ export class ModelRedis {
     return Math.ceil(moment / this.bucket) * this.bucket;
   }
 
-  /** Returns the end of the bucket that counts a request at `moment`. The bucket and the request expire together. */
+  /** Returns the end of the bucket that counts a request at `moment`, so that both expire together. */
   #leavingEnd(moment: number): number {
     const isEarly = this.options.bug === 'drops a bucket when its start has left the window';
     return isEarly ? this.#bucketEnd(moment) - this.bucket : this.#bucketEnd(moment);
@@ -147,7 +147,7 @@ export class ModelRedis {
   }
 
   /**
-   * Adds the reported daily counts to the counters and subtracts returned permits.
+   * Adds reported daily counts to the counters and subtracts returned permits.
    * @returns the usage of all counters
    */
   #report(

@@ -1,6 +1,6 @@
 /**
- * Defines the tests that every limiter must pass. Each test sends a schedule of requests, and compares the decisions
- * with a reference window.
+ * Defines tests that every limiter must pass. Each test sends a schedule of requests and compares the decisions with a
+ * reference window.
  */
 import { assert } from 'chai';
 import fc from 'fast-check';
@@ -9,13 +9,13 @@ import type { Decision, Limiter, Quotas } from '../../../core/contracts/limiter.
 export interface LimiterHarness {
   readonly windowMs: number;
   readonly replicas: readonly Limiter[];
-  /** Current time of the limiter's clock, in milliseconds. */
+  /** Current time of the limiter, in milliseconds. */
   now(): Promise<number>;
   wait(ms: number): Promise<void>;
-  /** How many milliseconds late a permit may become available again under this limit. */
+  /** Maximum delay in milliseconds until a permit is available again. */
   lateMs(limit: number): number;
   readonly runs: number;
-  /** Whether `wait` takes real time. If so, schedules run concurrently. */
+  /** Whether `wait` takes real time. Schedules are then concurrent. */
   readonly isRealTime: boolean;
 }
 
@@ -28,7 +28,7 @@ interface Admitted {
 
 const sum = (admitted: readonly Admitted[]): number => admitted.reduce((total, { count }) => total + count, 0);
 
-/** Sends one caller's requests, and checks each decision against all earlier ones. */
+/** Sends the requests of one caller and compares each decision with all earlier decisions. */
 class Reference {
   readonly #harness: LimiterHarness;
   readonly #caller: string;
@@ -226,7 +226,7 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
         refused: sumOf(days.map(({ refused }) => refused)),
       };
     };
-    /** Polls, because replicas report rejections on a timer, which can be late on a busy machine. */
+    /** A timer reports rejections and can be late on a busy machine. */
     const isCounted = async (name: string, expected: Awaited<ReturnType<typeof usedBy>>): Promise<void> => {
       for (let tries = 0; tries < 20 && (await usedBy(name)).refused < expected.refused; tries++) {
         await harness.wait(harness.windowMs / 15);
@@ -249,7 +249,7 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
               harness.replicas[(sent + i) % harness.replicas.length]!.take(name, limit, quotas),
             ),
           );
-          // Waits long enough for unused prefetched permits to be returned, which happens after their bucket ends.
+          // Unused prefetched permits are returned after the end of their bucket.
           await harness.wait(harness.windowMs / 30);
         }
         const last = await harness.replicas[0]!.take(name, limit, quotas);

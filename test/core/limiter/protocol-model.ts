@@ -1,4 +1,4 @@
-/** Models two replicas and Redis: the events that can occur, and the invariants that must hold. */
+/** Models two replicas and Redis, with the events that can occur and the invariants that must hold. */
 import { CallerState, type Entry, type PrefetchedPermits } from '../../../core/limiter/caller.js';
 import type { Call, Reply } from '../../../core/limiter/calls.js';
 import { addPrefetched, returnPrefetched, usePrefetched } from '../../../core/limiter/decisions.js';
@@ -13,23 +13,20 @@ const LIMIT = 3;
 const REPLICAS = [0, 1] as const;
 const SHARE = Math.floor(LIMIT / REPLICAS.length);
 const CALLS_IN_FLIGHT = 2;
-/** Redis's clock at the start of a run, and the day that contains this time. */
+/** Time of Redis at the start of a run, and the day that contains it. */
 const EPOCH_US = 5e12;
 const DAY = dayOfBucket(EPOCH_US);
 const WINDOW_MS = 60;
 const BUCKET_MS = 1;
-/** Duration of each action. It is chosen so that a call takes less time than a bucket lasts. */
+/** Duration of each action. A call takes less time than a bucket. */
 const TICK_MS = 1 / 8;
 const TIMEOUT_MS = 7 / 8;
-/**
- * Two of these periods are slightly shorter than a window, so that requests can leave the window before or after an
- * action.
- */
+/** Twice this period is slightly shorter than a window, so requests can leave the window before or after an action. */
 const HALF_WINDOW_MS = WINDOW_MS / 2 - 4 * TICK_MS;
-/** Maximum number of calls that a replica needs to report everything. */
+/** Maximum number of calls in which a replica reports everything. */
 const ATTEMPTS = 6;
 
-/** Bugs that can be injected into the model of a replica, to check that the invariants detect them. */
+/** Bugs of a replica that the invariants must detect. */
 export type ReplicaBug =
   | 'resyncs while a call is in flight'
   | 'does not resync after a lost reply'
@@ -39,14 +36,14 @@ export type ReplicaBug =
   | 'returns permits that were used';
 export type Bug = RedisBug | ReplicaBug;
 
-/** What happens to the call that a request triggers. Messages in flight may never arrive. */
+/** Fate of the call that a request triggers. Messages in flight can be lost. */
 type Fate = 'answered' | 'in flight' | 'lost' | 'reply lost';
 
 export type Action =
   | readonly ['ask', number, Fate]
   /**
-   * `arrive`: the replica's calls reach Redis. `deliver`: Redis's replies reach the replica. `time out`: the replica's
-   * oldest call times out.
+   * `arrive`: the calls of the replica reach Redis. `deliver`: the replies reach the replica. `time out`: the oldest
+   * call times out.
    */
   | readonly ['arrive' | 'deliver' | 'time out', number]
   /**
@@ -54,11 +51,9 @@ export type Action =
    * caller failed.
    */
   | readonly ['restart' | 'decide locally', number]
-  /**
-   * `late`: timed-out calls arrive after all, possibly for the second time. `heal`: the replicas can reach Redis again.
-   */
+  /** `late`: calls arrive after their timeout, possibly for the second time. `heal`: Redis is reachable again. */
   | readonly ['late' | 'heal']
-  /** Redis loses all data, or only the data of the last call. */
+  /** Redis loses all data or the data of the last call. */
   | readonly ['redis is emptied' | 'redis loses the last call']
   /** Half a bucket or half a window passes, or replicas return unused permits. */
   | readonly ['half bucket' | 'half window' | 'return'];
@@ -98,14 +93,14 @@ export const WORLDS = {
 
 interface Allowed {
   readonly at: number;
-  /** The replica's id, and whether Redis granted the permit. */
+  /** Id of the replica, and whether Redis granted the permit. */
   readonly by: number;
   readonly granted: boolean;
 }
 
 interface Sent {
   readonly call: Call;
-  /** Empty if the call is a poll. */
+  /** A poll has an empty batch. */
   readonly batch: readonly Entry[];
   readonly waiting: number;
   readonly at: number;
@@ -117,7 +112,7 @@ const check = (holds: boolean, message: string): void => {
   if (!holds) throw new Error(message);
 };
 
-/** Uses the protocol as `RedisLimiter` and `Partition` do. */
+/** Uses the protocol like `RedisLimiter` and `Partition`. */
 class Replica {
   readonly window = new SlidingWindow(WINDOW_MS, BUCKET_MS);
   readonly sync: PartitionSync;
@@ -167,7 +162,6 @@ class Replica {
     return this.#send();
   }
 
-  /** Sends a call without a request. */
   report(): void {
     this.#isQueued = true;
     this.#send();
@@ -265,10 +259,10 @@ class Replica {
 class History {
   now = 1000.5;
   readonly allowed: Allowed[] = [];
-  /** Timed-out calls. They may arrive at any time within a window, even twice. */
+  /** Calls that timed out. They can arrive at any time within a window, even twice. */
   readonly lost: { readonly id: number; readonly sent: Sent }[] = [];
   #redis: ModelRedis;
-  /** Snapshots of Redis's state, one taken before each applied call. */
+  /** States of Redis before each applied call. */
   #earlier: ModelRedis[] = [];
   readonly #replicas: Replica[];
   #hasLostData = false;
@@ -290,7 +284,7 @@ class History {
     return new Replica(this.bug === 'keeps its id when it restarts' ? replica : this.#starts++, this);
   }
 
-  /** Returns the time on Redis's clock, on which buckets start at different times than on the replicas' clocks. */
+  /** Returns the time of Redis. Its buckets start at other times than the buckets of replicas. */
   #micros(ms = this.now): number {
     return EPOCH_US + (ms + 4 * TICK_MS) * 1000;
   }
@@ -356,7 +350,7 @@ class History {
         this.#pass(BUCKET_MS / 2);
         return true;
       case 'half window':
-        // Replicas poll frequently. One poll by each replica, halfway, represents all its polls.
+        // Replicas poll frequently. In the model, each replica polls once, halfway.
         this.#pass(HALF_WINDOW_MS / 2);
         for (const each of this.#replicas) if (each.poll()) this.#deliver(each);
         this.#pass(HALF_WINDOW_MS / 2);
@@ -399,7 +393,7 @@ class History {
     return reply;
   }
 
-  /** Checks that Redis grants no more than the limit in any window, unless it has lost data. */
+  /** Checks that Redis never grants more than the limit in a window, unless it lost data. */
   #checkAllowed(): void {
     if (this.#hasLostData) return;
     const times = this.allowed.filter(({ granted }) => granted).map(({ at }) => at);
@@ -418,10 +412,7 @@ class History {
     return sum(this.#redis.counted(CALLER, this.#micros(at)));
   }
 
-  /**
-   * Ends all outages. From then on, Redis must have counted each allowed request exactly once for as long as the
-   * request is in the window.
-   */
+  /** Ends all outages. Afterwards, Redis must count each allowed request exactly once while it is in the window. */
   settle(): void {
     this.act(['heal']);
     for (let round = 0; round < 2; round++) {
@@ -444,7 +435,7 @@ class History {
         this.#deliver(replica);
       }
     }
-    // A resynced request leaves the window at its own time, whereas a granted request leaves with its bucket. The
+    // A resynced request leaves the window at its exact time, but a granted request leaves with its bucket. The
     // remaining capacity can therefore be larger.
     check(this.allowed.length - before >= room, 'fewer allowed than were left');
     check(this.#allowedOfRunning() <= most, 'more allowed than were left');
@@ -452,14 +443,14 @@ class History {
     check(this.#countedAll(this.now + WINDOW_MS + 2 * BUCKET_MS) === 0, 'a request never leaves the window');
   }
 
-  /** Counts the requests in the current window that were allowed by replicas still running. */
+  /** Counts the requests in the current window that running replicas allowed. */
   #allowedOfRunning(): number {
     const isRunning = (id: number) => this.#replicas.some((replica) => replica.id === id);
     return this.allowed.filter(({ at, by }) => at + WINDOW_MS > this.now && isRunning(by)).length;
   }
 
   /**
-   * Checks usage. It must be exact for a running replica. For a stopped replica, it must include at least the requests
+   * Checks the usage. It must be exact for a running replica. For a stopped replica, it includes at least the requests
    * that Redis granted.
    */
   #checkUsage(): void {
@@ -483,13 +474,13 @@ class History {
         ({ by, granted }) => by === id && (running.has(id) || (granted && !this.#hasLostData)),
       );
       for (const { at } of own) {
-        // Just before this request leaves the window.
+        // This is just before the request leaves the window.
         const moment = Math.max(this.now, at + WINDOW_MS - TICK_MS);
         const inWindow = own.filter((each) => each.at + WINDOW_MS > moment).length;
         check(this.#counted(moment, id) >= inWindow, 'a request was not counted, or not long enough');
       }
       if (!running.has(id)) continue;
-      // A replica records the time of the reply, so Redis may count the request for up to two more buckets and two more
+      // A replica records the time of the reply, so Redis can count a request for two more buckets and two more
       // timeouts.
       const latest = this.now - WINDOW_MS - 2 * BUCKET_MS - 2 * TIMEOUT_MS;
       const atMost = own.filter(({ at }) => at > latest).length;
@@ -499,7 +490,7 @@ class History {
 }
 
 /**
- * Executes a run, then ends all outages. Throws if an invariant is violated.
+ * Executes a run and then ends all outages. Throws if an invariant is violated.
  * @returns whether the last action changed anything
  */
 export const run = (world: World, actions: Run, bug?: Bug): boolean => {
@@ -511,13 +502,13 @@ export const run = (world: World, actions: Run, bug?: Bug): boolean => {
 };
 
 /**
- * Every run starts with a request to the first replica: nothing happens before a request, and the replicas are
- * interchangeable.
+ * Every run starts with a request to the first replica, because replicas are interchangeable and do nothing before a
+ * request.
  */
 const isFirst = ([kind, replica]: Action): boolean => kind === 'ask' && replica === 0;
 
 /**
- * Tries every run of up to `depth` actions, shortest first.
+ * Tries every run of up to `depth` actions, shortest runs first.
  * @returns the first run that violates an invariant
  */
 export const search = (world: World, depth: number, bug?: Bug): { run: Run; error: unknown } | undefined => {

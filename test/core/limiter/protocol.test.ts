@@ -1,7 +1,8 @@
 /**
- * Model-checks the limiter protocol. Two replicas use the real `PartitionSync`, prefetching and `SlidingWindow`. Redis
- * is modelled by `decide-model.ts`, which `script.test.ts` compares with the script. The network loses, delays and
- * repeats calls. All short runs and many long ones must keep the invariants, and every deliberate bug must violate one.
+ * Model-checks the protocol of the limiter. Two replicas use the real `PartitionSync`, prefetching and `SlidingWindow`.
+ * `decide-model.ts` models Redis, and `script.test.ts` compares the model with the script. The network loses, delays
+ * and repeats calls. All short runs and many long runs must keep the invariants, and every deliberate bug must violate
+ * an invariant.
  */
 import { assert } from 'chai';
 import fc from 'fast-check';
@@ -10,7 +11,7 @@ import { type Bug, type Run, run, search, WORLDS, type World } from './protocol-
 const described = (found: { run: Run; error: unknown } | undefined) =>
   found && `${JSON.stringify(found.run)}: ${(found.error as Error).message}`;
 
-/** Each bug violates an invariant within four actions in its world. */
+/** Each bug violates an invariant within four actions. */
 const bugs: readonly { readonly bug: Bug; readonly world: keyof typeof WORLDS }[] = [
   { bug: 'applies calls that arrive late or twice', world: 'two requests' },
   { bug: 'does not notice that it lost calls', world: 'two requests' },

@@ -16,12 +16,12 @@ import { startTcpProxy } from '../../support/tcp-proxy.js';
 
 const CALLER = 'key:k1';
 const REPLICAS = 3;
-/** Longer than a busy machine's pauses, because a late reply would count as an outage. */
+/** Longer than the pauses of a busy machine, because a late reply counts as an outage. */
 const TIMEOUT_MS = 250;
 const CONNECT_MS = 1000;
 /** Longer than a call timeout on a busy machine, but shorter than a connection timeout. */
 const AT_ONCE_MS = 800;
-/** Recovery takes half a second, plus delays on a busy machine. */
+/** Recovery takes half a second. The margin allows for a busy machine. */
 const RECOVERY_MS = 5000;
 
 describe('RedisLimiter and an outage', () => {
@@ -49,10 +49,7 @@ describe('RedisLimiter and an outage', () => {
     readonly ageMs?: number;
   }
 
-  /**
-   * Creates a replica. By default, it acts as if it had been running for a whole window, so it has its full local
-   * share.
-   */
+  /** Creates a replica. By default, it has been running for a whole window, so it has its full local share. */
   const create = async (options: Options = {}) => {
     const { port = server.port, outagePolicy = 'local', logger = keptLogger(), ageMs = WINDOW_MS } = options;
     const { countsUsage = false } = options;
@@ -86,7 +83,7 @@ describe('RedisLimiter and an outage', () => {
     for (const until = performance.now() + 5000; performance.now() < until; await delay(10)) {
       if ((await counted()) === expected) break;
     }
-    // Waits to check that the count does not change again.
+    // The count must not change again.
     await delay(50);
     assert.equal(await counted(), expected);
   };
@@ -98,7 +95,7 @@ describe('RedisLimiter and an outage', () => {
       await delay(5);
     }
     const waited = performance.now() - since;
-    // Waits until Redis has applied the resync.
+    // Redis applies the resync in the meantime.
     await delay(50);
     return waited;
   };
@@ -115,7 +112,7 @@ describe('RedisLimiter and an outage', () => {
     assert.notInstanceOf(limiter.take(CALLER, 600), Promise);
     await server.restart();
     assert.isBelow(await recovery(limiter), RECOVERY_MS);
-    // The new server started empty, so all 200 come from the resync.
+    // The new server is empty, so all 200 requests are from the resync.
     await assertCounted(200);
     assert.equal(countAllowed(await take(limiter, 600)), 400);
     assert.match(
@@ -172,7 +169,7 @@ describe('RedisLimiter and an outage', () => {
     const [first, second] = await Promise.all([create({ port: proxy.port }), create()]);
     assert.equal(countAllowed(await take(first, 600)), 600);
     await server.kill();
-    // Slows down the replica that used the limit, so that it reconnects last.
+    // The slow replica, which used the limit, reconnects last.
     proxy.inject({ latencyMs: 8 });
     await server.restart();
     let others = 0;
@@ -234,7 +231,7 @@ describe('RedisLimiter and an outage', () => {
     assert.equal(countAllowed(await take(stalled, 10, 20)), 10);
     for (let stalls = 0; stalls < 3; stalls++) {
       const decision = stalled.take(CALLER, 20);
-      // Waits until the call has been sent.
+      // The call is sent within two turns of the event loop.
       await new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)));
       for (const until = performance.now() + 1500; performance.now() < until; );
       assert.isTrue((await decision).allowed);
@@ -376,7 +373,7 @@ describe('RedisLimiter and an outage', () => {
     proxy.inject({ bytesPerSecond: 1024 });
     const since = performance.now();
     const limiter = await create({ port: proxy.port });
-    // The client reads the reply to INFO, which is longer than 6 KB.
+    // The client reads the reply to INFO, which has more than 6 KB.
     assert.isBelow(performance.now() - since, 4000);
     assert.equal(countAllowed(await take(limiter, 201)), 200);
     proxy.heal();

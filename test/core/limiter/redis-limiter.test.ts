@@ -12,7 +12,7 @@ import { defineLimiterSuite } from './limiter-suite.js';
 
 const closers: (() => unknown)[] = [];
 
-/** The timeouts are long because these tests count calls, and a busy machine must not look like an outage. */
+/** These tests count calls, so delays on a busy machine must not look like an outage. */
 const connect = async (url: string, keyPrefix = `${uniqueName('limiter')}:`): Promise<RedisConnection> => {
   const connection = connectRedis({ url, keyPrefix, timeoutMs: 5000, connectTimeoutMs: 5000 }, keptLogger());
   await connection.opened;
@@ -32,13 +32,12 @@ const create = (redis: RedisConnection, windowMs?: number, countsUsage = false) 
   return limiter;
 };
 
-/** Waits for at least `ms`. Timers count whole milliseconds, so they can fire up to a millisecond early. */
+/** Waits for at least `ms`. Timers can fire up to a millisecond early. */
 const wait = async (ms: number): Promise<void> => {
   const until = performance.now() + ms;
   while (performance.now() < until) await delay(until - performance.now());
 };
 
-/** Closes the limiters before their connections. */
 const closeAll = async (): Promise<void> => {
   for (const close of closers.splice(0).reverse()) await close();
 };
@@ -74,7 +73,7 @@ describe('RedisLimiter', () => {
     admin = new Redis(server.url);
   });
 
-  // A limiter that is still running would send calls during the next test, which counts them.
+  // A running limiter would send calls during the next test, which counts them.
   afterEach(closeAll);
 
   after(async () => {
@@ -141,11 +140,11 @@ describe('RedisLimiter', () => {
 
   it('60,000 addresses: Redis keeps the last 10,000 to 20,000 of them', async () => {
     await admin.flushall();
-    // Enough memory for 20,000 addresses. With more addresses, writes would fail.
+    // This is enough memory for 20,000 addresses. With more addresses, writes fail.
     await admin.config('SET', 'maxmemory', '24mb');
     const connection = await connect(server.url, 'flood:');
     const limiter = create(connection);
-    /** Checks the caller with a new replica, which knows only what is stored in Redis. */
+    /** Checks the caller with a new replica, which knows only the data in Redis. */
     const isRejected = async (caller: string): Promise<boolean> => {
       const other = create(connection);
       const { allowed } = await other.take(caller, 1);
@@ -171,7 +170,7 @@ describe('RedisLimiter', () => {
   it('deletes callers and replicas that were idle for a window, while other callers are active', async () => {
     const idle = create(await connect(server.url, 'idle:'), 300);
     await Promise.all(Array.from({ length: 1000 }, (_, i) => idle.take(`key:${i}`, 600)));
-    // The length includes the replica's field and the sweep field.
+    // The hash also contains a field for the replica and a field for the sweep.
     assert.equal(await admin.hlen('idle:limits:{0-partition}'), 1002);
     const limiter = create(await connect(server.url, 'idle:'), 300);
     const until = Date.now() + 3000;
@@ -187,7 +186,7 @@ describe('RedisLimiter', () => {
     assert.equal(await admin.exists('idle:limits:{0-partition}'), 0);
   });
 
-  /** Returns the memory used by a partition with one caller and one replica, in bytes. */
+  /** Returns the memory in bytes of a partition with one caller and one replica. */
   const bytesOf = async (prefix: string): Promise<number> =>
     (await admin.memory('USAGE', `${prefix}limits:{0-partition}`, 'SAMPLES', 0)) as number;
 
@@ -281,10 +280,9 @@ describe('RedisLimiter', () => {
         assert.equal(remaining, 1_000_000 - 1 - i, 'each decision has the permits left after it');
         seconds.add(Math.floor(performance.now() / 1000));
       }
-      // Each call prefetches in proportion to the demand so far, so the number of calls grows logarithmically with
-      // demand.
+      // Each call prefetches in proportion to the demand so far. The number of calls thus grows logarithmically.
       assert.isAtMost(promises, 12 + 5 * seconds.size);
-      // Each second adds a few calls to return permits or to check for data loss.
+      // Each second has a few more calls, which return permits or check for data loss.
       assert.isAtMost((await calls()) - before, promises + 2 + 5 * seconds.size);
     });
 
@@ -303,7 +301,7 @@ describe('RedisLimiter', () => {
     it('returns unused permits when the caller is idle', async () => {
       const limiter = create(await connect(server.url, 'house:'), 6000);
       assert.equal(await takeInTurn(limiter, 'key:back', 40, 100_000), 40);
-      // Permits expire within one bucket, and a timer returns them during the next bucket.
+      // Permits expire within one bucket. A timer returns them during the next bucket.
       await wait(500);
       assert.equal(await counted('key:back'), 40);
     });
@@ -328,7 +326,7 @@ describe('RedisLimiter', () => {
         create(redis),
       ) as [RedisLimiter, RedisLimiter];
       const [, micros] = await admin.time();
-      // Everything must happen within one of Redis's buckets, so this waits for the next one if necessary.
+      // All calls must be in the same bucket of Redis.
       if (Number(micros) > 500_000) await wait(600);
       await takeInTurn(idle, 'key:missed', 40, 6400);
       const decisions = await Promise.all(Array.from({ length: 6400 }, () => busy.take('key:missed', 6400)));

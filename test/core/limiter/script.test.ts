@@ -1,4 +1,4 @@
-/** Compares `decide.lua` with its TypeScript model by sending both the same random calls. */
+/** Compares `decide.lua` with its TypeScript model. Both get the same random calls. */
 import { assert } from 'chai';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
@@ -51,7 +51,7 @@ const ask = fc.record({
     { nil: undefined, freq: 3 },
   ),
 });
-/** Call numbers are relative to the replica's last applied call. */
+/** Numbers of calls are relative to the last applied call of the replica. */
 const step = fc.record({
   replica: fc.constantFrom(1, 2, 0xffffffff),
   number: fc.oneof({ weight: 5, arbitrary: fc.constant(1) }, fc.integer({ min: -1, max: 3 })),
@@ -59,7 +59,7 @@ const step = fc.record({
   asks: fc.uniqueArray(ask, { selector: ({ caller }) => caller, maxLength: 3 }),
   micros: fc.oneof(
     fc.integer({ min: 0, max: 2_000_000 }),
-    // `START` and these offsets from it are bucket boundaries.
+    // `START` and these offsets are boundaries of buckets.
     fc.constantFrom(0, 1_000_000, 59_000_000, 60_000_000, 61_000_000, 62_000_000),
     fc.integer({ min: 0, max: 70_000_000 }),
     fc.integer({ min: -5_000_000_000, max: 5_000_000_000 }),
@@ -71,15 +71,15 @@ type Step = typeof step extends fc.Arbitrary<infer Each> ? Each : never;
 
 const ordinary = { replica: 1, number: 1, previous: 0 } as const;
 const asking = { caller: 'key:a', limit: 60, resync: undefined, returned: undefined, usage: undefined } as const;
-/** Steps that return permits of an expired bucket when the replica has a newer bucket with the same number. */
+/** These steps return permits of an expired bucket while the replica has a newer bucket with the same number. */
 const oldPermits: readonly Step[] = [
   { ...ordinary, micros: 256_000_000, asks: [{ ...asking, permits: 3 }] },
   { ...ordinary, micros: 0, asks: [{ ...asking, permits: 0, returned: [{ bucketEnd: START, count: 2 }] }] },
 ];
 
 /**
- * Normalizes buckets. Buckets with the same end have no order, and several buckets of one replica are equivalent to
- * one.
+ * Normalizes buckets. Buckets with the same end have no order, and several buckets of one replica are equivalent to one
+ * bucket.
  */
 const byEnd = (buckets: readonly Bucket[]): [string, number][] => {
   const counts = new Map<string, number>();
@@ -110,8 +110,8 @@ describe('decide.lua', () => {
   after(() => redis.disconnect());
 
   /**
-   * Checks that Redis has the same data as the model. Redis may have dropped fields that are no longer in use. These
-   * are then deleted from the model too.
+   * Checks that Redis and the model have the same data. Redis can delete fields that are no longer in use, which are
+   * then deleted from the model.
    */
   const compare = async (key: string, model: ModelRedis, now: number, idle: ReadonlyMap<string, number>) => {
     const isOld = (at: number) => at + model.window + model.bucket <= now;
@@ -131,7 +131,7 @@ describe('decide.lua', () => {
         assert.deepEqual(field, fieldOf(bucketsOf(field)), 'the tail has the newest end and the sum');
         assert.deepEqual(byEnd(bucketsOf(field)), byEnd(buckets));
       } else {
-        // Idle time is measured from an address's last request, even if the clock was set back.
+        // Idle time starts at the last request of an address, even if the clock was set back.
         const isIdle = caller.startsWith('ip:') && (idle.get(caller) ?? 0) >= model.window + model.bucket;
         assert.isTrue(isIdle || isOld(buckets.at(-1)?.end ?? 0), `${caller} was deleted too early`);
         model.windows.delete(caller);
@@ -187,7 +187,7 @@ describe('decide.lua', () => {
         const key = uniqueName('partition');
         const model = new ModelRedis({ windowMs: WINDOW_MS });
         let now = START;
-        /** Time since each caller's last request, on a clock that is never set back. */
+        /** Time since the last request of each caller, on a clock that is never set back. */
         const idle = new Map<string, number>();
         for (const { replica, number, previous, asks, micros } of steps) {
           now += micros;

@@ -1,6 +1,6 @@
 /**
- * Tests usage and quotas under random faults. Unless Redis loses data, each allowed request must be counted exactly
- * once, and quotas must hold within the bound in `docs/explanation/rate-limiter.md`.
+ * Tests usage and quotas under random faults. Each allowed request must be counted exactly once unless Redis loses
+ * data. Quotas must hold within the bound in `docs/explanation/rate-limiter.md`.
  */
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,15 +12,15 @@ import { keptLogger } from '../../support/kept-logger.js';
 import { startRedis } from '../../support/services.js';
 import { startTcpProxy } from '../../support/tcp-proxy.js';
 
-/** Runs with the same seed have the same faults. */
+/** A seed always produces the same faults. */
 const SEED = process.env['FAULTS_SEED'] || String(randomInt(1e9));
 const SECONDS = 15;
 const REPLICAS = 3;
 const WINDOW_MS = 2000;
 const LIMIT = 400;
 /**
- * Maximum number of unused permits that a killed replica leaves behind. It has at most two calls in flight, each for 9
- * requests plus a prefetch of 1/64 of the limit.
+ * Maximum number of unused permits of a killed replica. It has at most two calls in flight, each for 9 requests and a
+ * prefetch of 1/64 of the limit.
  */
 const MOST_UNUSED = 2 * (9 + Math.ceil(LIMIT / 64));
 const CALLER = 'key:a';
@@ -44,7 +44,7 @@ describe(`usage under random faults for ${SECONDS} seconds, FAULTS_SEED=${SEED}`
     const outcome: Outcome = { allowed: 0, refused: 0, killed: 0 };
     const start = async (port: number) => {
       const logger = keptLogger();
-      // A killed replica cannot report its local decisions, so a stalled machine must not look like an outage.
+      // A killed replica cannot report local decisions, so a stalled machine must not look like an outage.
       const timeoutMs = mode === 'kills' ? 5000 : 40;
       const config = { url: `redis://127.0.0.1:${port}`, keyPrefix: 'p:', timeoutMs, connectTimeoutMs: 300 };
       const redis = connectRedis(config, logger);
@@ -59,7 +59,7 @@ describe(`usage under random faults for ${SECONDS} seconds, FAULTS_SEED=${SEED}`
       return { redis, limiter };
     };
 
-    /** Runs a replica, and replaces it whenever it stops. */
+    /** Runs a replica and replaces it when it stops. */
     const runReplicas = async (port: number): Promise<void> => {
       while (performance.now() < until) {
         const { redis, limiter } = await start(port);
@@ -79,7 +79,7 @@ describe(`usage under random faults for ${SECONDS} seconds, FAULTS_SEED=${SEED}`
           await delay(5 + chance(20));
         }
         if (isKilled) {
-          // A killed replica cannot report anything.
+          // A killed replica reports nothing.
           isAlive = false;
           outcome.killed++;
           redis.close();
@@ -107,7 +107,7 @@ describe(`usage under random faults for ${SECONDS} seconds, FAULTS_SEED=${SEED}`
           proxy.mend();
         }
       }
-      // By now, all replicas have reconnected to Redis and resynced.
+      // All replicas have reconnected and resynced by now.
       await delay(3000);
       settled.resolve();
     };

@@ -7,7 +7,7 @@ import { freePort } from '../../support/server-process.js';
 
 const run = promisify(execFile);
 
-/** Runs `code` in a separate process, where `logger` is available. Resolves with the process's log. */
+/** Runs `code` with a `logger` in another process. Resolves with the log of that process. */
 const logOf = async (code: string, format = 'json'): Promise<string> => {
   const at = (file: string) => JSON.stringify(join(packageRoot, 'dist', file));
   const program = `import { createLogger } from ${at('core/observe/logger.js')};

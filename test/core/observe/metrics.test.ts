@@ -30,7 +30,7 @@ describe('metrics', () => {
       }),
     );
   };
-  /** Resolves with how much each series increases while `during` runs. */
+  /** Resolves with the increase of each series while `during` runs. */
   const rise = async (during: () => Promise<unknown>) => {
     const before = await scrape();
     await during();
@@ -95,7 +95,7 @@ describe('metrics', () => {
     const { sources } = (await service.get('/status')).json;
     expect(sources).to.not.have.length(0);
     for (const { id, age_seconds, late_after_seconds, stale_after_seconds } of sources) {
-      // /status was requested slightly after the metrics.
+      // The request for `/status` came slightly after the request for the metrics.
       const age = now.get(`source_age_seconds{source="${id}"}`);
       if (age_seconds === null) expect(age).to.equal(undefined);
       else expect(age).to.be.within(age_seconds - 30, age_seconds);
@@ -141,7 +141,7 @@ describe('metrics', () => {
   });
 
   describe('in config/deploy/observability', () => {
-    /** Metrics that Prometheus adds on its own. */
+    /** Prometheus adds these metrics itself. */
     const OWN = new Set(['up']);
     const FUNCTIONS =
       /\b(?:absent|unless|time|increase|sum|max|min|count|rate|histogram_quantile|by|without|label_values)\b/g;

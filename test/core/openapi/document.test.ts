@@ -13,7 +13,7 @@ type Json = any;
 
 const PARQUET = 'application/vnd.apache.parquet';
 
-/** Errors returned only by services with tiers. See `test/core/pipeline/tiers.test.ts`. */
+/** Only services with tiers return these errors, which `test/core/pipeline/tiers.test.ts` covers. */
 const OF_TIERS = [errors.not_in_tier.code, errors.quota_exceeded.code];
 
 describe('GET /openapi.json', () => {
@@ -87,7 +87,7 @@ describe('GET /openapi.json', () => {
   it('has valid examples of parameters, responses and errors', () => {
     for (const { path, operation } of operations()) {
       for (const { name, schema, example } of operation.parameters ?? []) {
-        // `after` has no example, because its values depend on the list and its order.
+        // Values of `after` depend on the list and its order, so there is no example.
         if (name !== 'after') expect(compileSchema(schema)(example), `${path} ${name}`).to.equal(true);
       }
       for (const [status, referenced] of Object.entries(operation.responses)) {
@@ -119,7 +119,7 @@ describe('GET /openapi.json', () => {
           const query = new URLSearchParams(required.map((one: Json) => [one.name, String(one.example)]));
           query.set(name, value);
           const { status, json } = await service.get(`${target}?${query}`);
-          // The fixture does not have the series that `units=real` needs.
+          // The fixture does not contain the series that `units=real` needs.
           if (value === 'real') continue;
           expect(status, `${target} ${name}=${value}`).to.equal(200);
           expect(validate(json), `${target} ${name}=${value} ${JSON.stringify(validate.errors)}`).to.equal(true);
@@ -136,7 +136,7 @@ describe('GET /openapi.json', () => {
       for (const code of Object.keys(response.content['application/json'].examples)) documented.add(code);
     }
     const { registry } = partOf(service.app, 'modules');
-    // A 404 for an unknown path does not belong to any operation.
+    // The 404 of an unknown path belongs to no operation.
     const undocumented = new Set<string>([errors.route_not_found.code, ...OF_TIERS]);
     const expected = [...registry.errors.keys()].filter((code) => !undocumented.has(code));
     expect([...documented]).to.have.members(expected);
@@ -145,7 +145,7 @@ describe('GET /openapi.json', () => {
   const expectDocumented = (path: string, operation: Json, response: TestResponse): void => {
     const described = dereferenced(operation.responses[response.status]);
     expect(described, `${path} ${response.status} is documented`).to.be.an('object');
-    // Headers declared by a route are optional, for example the link to the next page.
+    // Headers that a route declares are optional, such as the link to the next page.
     const always = Object.entries<Json>(described.headers ?? {}).filter(([, header]) => header.$ref);
     for (const [name] of always) {
       expect(response.headers, `${path} ${response.status} sends ${name}`).to.have.property(name.toLowerCase());
@@ -210,7 +210,7 @@ describe('GET /openapi.json', () => {
       const more = content[PARQUET] ? ['parquet'] : [];
       expect(parameter.schema.enum).to.deep.equal(['json', 'csv', 'ndjson', ...more]);
       const rows = dereferenced(content['application/json'].schema.properties.data.items);
-      // If the columns depend on parameters, the example's columns are used.
+      // The columns can depend on parameters, so the columns of the example are used.
       const [row] = content['application/json'].example.data;
       const all = Object.keys(rows.properties);
       const some = ['/observations', '/markets/{cbsa}/history'].includes(path)
@@ -318,7 +318,7 @@ describe('GET /openapi.json', () => {
       }
       const { key } = await service.newKey({ limit_per_minute: 1 });
       const headers = { Authorization: `Bearer ${key}` };
-      // Every request with a key counts against the limit, even one that is invalid for every endpoint.
+      // Every request with a key counts against the limit, even an invalid request.
       const invalid = `${url}${url.includes('?') ? '&' : '?'}nope=1`;
       await service.get(invalid, { headers });
       const limited = await service.get(invalid, { headers });

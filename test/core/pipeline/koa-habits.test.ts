@@ -21,12 +21,12 @@ describe('Koa behaviour', () => {
   const PLACES = ['own', 'around'] as const;
   const run = (place: (typeof PLACES)[number], ...middleware: Middleware[]) => service.use({ [place]: middleware });
 
-  /** Requests a path twice. The second response is served from the cache. */
+  /** Requests a path twice. The cache serves the second response. */
   const twice = async (path: string, headers: Record<string, string> = {}): Promise<TestResponse[]> => [
     await service.get(path, { headers }),
     await service.get(path, { headers }),
   ];
-  /** Makes each path unique, so that its response is not cached yet. */
+  /** Returns a new path, whose response is not in the cache yet. */
   let id = 0;
   const newThing = () => `/things/${++id}`;
 

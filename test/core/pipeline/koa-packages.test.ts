@@ -9,7 +9,7 @@ import { request, type TestRequest, type TestResponse } from '../../support/http
 import { type Chosen, type MiddlewareApp, startMiddlewareApp } from '../../support/middleware-app.js';
 
 const require = createRequire(import.meta.url);
-/** Loads a package without types, because some packages have none. */
+/** Some packages have no types. */
 const load = (name: string): ((...options: unknown[]) => Middleware) => {
   const module = require(name);
   return module.default ?? module;
@@ -60,9 +60,7 @@ describe('Koa packages', () => {
   const ERRORS = ['/things/1000', '/nowhere', '/things/x'] as const;
   const PLACES: readonly (keyof Chosen)[] = ['own', 'around'];
   const use = (place: keyof Chosen, ...middleware: Middleware[]) => service.use({ [place]: middleware });
-  /**
-   * Middleware around the service sees errors as responses, whereas a plugin's middleware sees them thrown, as in Koa.
-   */
+  /** Middleware around the service sees errors as responses. Middleware of a plugin catches errors, like in Koa. */
   const answered = (place: keyof Chosen): readonly string[] => (place === 'around' ? [...ROUTES, ...ERRORS] : ROUTES);
 
   for (const place of PLACES) {
@@ -337,7 +335,7 @@ describe('Koa packages', () => {
       const { content, headers } = await tool('list_things', { 'Accept-Encoding': 'gzip' });
       expect(content[0]!.text).to.equal(plain['/things']!.text);
       expect(headers).to.include({ 'x-frame-options': 'SAMEORIGIN' });
-      // The event stream has `Cache-Control: no-transform`, so it is not compressed.
+      // The event stream has `Cache-Control: no-transform`, so it must not be compressed.
       expect(headers).to.not.have.property('content-encoding');
       expect(headers).to.include.keys('x-response-time');
     });

@@ -1,4 +1,4 @@
-/** Koa packages must behave the same around a service as around a plain Koa application. */
+/** Koa packages must behave the same around a service and around a plain Koa application. */
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,7 +13,7 @@ import { type MiddlewareApp, startMiddlewareApp } from '../../support/middleware
 const koaWebsocket = ((await import('koa-websocket' as string)) as { default: (app: Koa) => void }).default;
 
 const THINGS = '/api/v1/things';
-/** Sent with every package. */
+/** Every package gets these requests. */
 const REQUESTS: readonly TrialRequest[] = [
   { path: THINGS },
   { path: THINGS, method: 'HEAD' },
@@ -24,16 +24,16 @@ const REQUESTS: readonly TrialRequest[] = [
   { path: '/nowhere' },
 ];
 
-/** Headers that can differ between equal responses. */
+/** Headers that can differ between otherwise equal responses. */
 const VARIABLE = ['date', 'connection', 'keep-alive', 'x-request-id', 'ratelimit', 'ratelimit-policy'];
-/** Headers that the service sets before it calls middleware. */
+/** Headers that the service sets before middleware runs. */
 const COMMON = /^(content-security|referrer-|x-content-type|access-control|cross-origin)/;
 
 const config = { auth: { keys: 'memory', tiers: { open: { requestsPerMinute: 1e6 } }, anonymous: 'open' } };
 
 const isJson = ({ headers }: TestResponse): boolean => /^application\/json/.test(headers['content-type'] ?? '');
 
-/** Middleware with which a plain Koa application copies the responses of the service at `origin`. */
+/** Middleware that makes a plain Koa application copy the responses of the service at `origin`. */
 const copyOf = (origin: string): { first: Middleware; last: Middleware } => ({
   async first(ctx, next) {
     const { headers } = await request(`${origin}/nowhere`);
@@ -68,7 +68,7 @@ const add = (app: Koa, { add, sees }: Trial, log: string[], upstream: string): v
   });
 };
 
-/** A trial's request replaces the common request with the same method and path. */
+/** Requests of a trial replace common requests with the same method and path. */
 const requestsOf = ({ requests = [] }: Trial): readonly TrialRequest[] => {
   const isOwn = ({ path, method }: TrialRequest) => requests.some((own) => own.path === path && own.method === method);
   return [...REQUESTS.filter((each) => !isOwn(each)), ...requests];

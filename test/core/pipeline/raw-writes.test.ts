@@ -1,4 +1,4 @@
-/** Middleware that writes to Node's response object must produce the same bytes as in a plain Koa application. */
+/** Middleware that writes to Node's response must produce the same bytes as in a plain Koa application. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
@@ -10,7 +10,7 @@ import { type MiddlewareApp, startMiddlewareApp } from '../../support/middleware
 
 const THING = { id: 1, name: 'Thing number 1' };
 
-/** Cases without a route, in which the middleware responds. */
+/** Cases in which the middleware responds and there is no route. */
 const ALONE: Readonly<Record<string, (ctx: Context) => unknown>> = {
   'flushHeaders, then a text': (ctx) => {
     ctx.flushHeaders();
@@ -156,8 +156,8 @@ const ALONE: Readonly<Record<string, (ctx: Context) => unknown>> = {
 };
 
 /**
- * Cases in which the middleware writes before or after a route responds. In the plain Koa application, the route's body
- * is an object.
+ * Cases in which the middleware writes before or after the response of a route. The body of the route is an object in
+ * the plain Koa application.
  */
 const AROUND_A_ROUTE: Readonly<Record<string, Middleware>> = {
   'next(), then flushHeaders': async (ctx, next) => {
@@ -222,7 +222,7 @@ const AROUND_A_ROUTE: Readonly<Record<string, Middleware>> = {
   },
 };
 
-/** Matches header lines that plain Koa also sends. The service adds more headers to every response. */
+/** Matches header lines that plain Koa also sends. The service sends other headers too. */
 const COMPARED = /^(HTTP\/1\.1|content-type|content-length|transfer-encoding|connection|trailer|x-a|link):?\s/i;
 
 /** Removes the time and the headers that only the service sends. */
@@ -235,7 +235,7 @@ const comparable = (received: string): string =>
 
 const DEADLINE_MS = 3000;
 
-/** Resolves with everything a server sends before it closes the connection or the deadline passes. */
+/** Resolves with all bytes until the server closes the connection or the deadline passes. */
 const receive = async (port: number, request: string): Promise<string> => {
   let received = '';
   const socket = connect(port, '127.0.0.1');
@@ -272,7 +272,7 @@ describe('raw writes', () => {
     await service.close();
   });
 
-  /** Sends the same request twice over one connection, so that the end of the first response is also compared. */
+  /** Sends a request twice over one connection, to compare the end of the first response as well. */
   const both = async (method: string, path: string): Promise<[ours: string, plainKoa: string]> => {
     const head = `${method} ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\n`;
     const requests = `${head}\r\n${head}Connection: close\r\n\r\n`;

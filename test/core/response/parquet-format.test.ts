@@ -38,7 +38,7 @@ const table = fc
     }));
   });
 
-/** Returns the values as in JSON, except that absent values are null and arrays are text. */
+/** Returns the values in JSON, but missing values are null and arrays are text. */
 const inJson = (columns: readonly Column[], rows: readonly object[]) =>
   (JSON.parse(JSON.stringify(rows)) as Record<string, unknown>[]).map((row) =>
     Object.fromEntries(

@@ -11,7 +11,7 @@ describe('every response', () => {
     service = await startTestApp({
       collections: {
         ...fixture.documents,
-        // Enough rows for compression to be worthwhile.
+        // A response must have this many rows to be compressed.
         hpi: Array.from({ length: 200 }, (_, i) => ({
           cbsa: fixture.ATLANTA,
           period_start: new Date(Date.UTC(1976, i * 3, 1)).toISOString().slice(0, 10),

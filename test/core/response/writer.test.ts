@@ -17,8 +17,8 @@ const KEEP_ALIVE_MS = 7000;
 const headers = commonHeaders({ cors: null, keepAliveTimeoutMs: KEEP_ALIVE_MS });
 
 /**
- * Takes the caller from the `From` header. Responds to `/N` with N bytes, to `/N/S` with the status S, and to
- * `/N/S/high` with non-ASCII bytes.
+ * The header `From` names the caller. The response to `/N` has N bytes, `/N/S` also has the status S, and `/N/S/high`
+ * has non-ASCII bytes.
  */
 const answer = (request: IncomingMessage, response: ServerResponse): void => {
   const [, length = '', status = '200', kind] = request.url?.split('/') ?? [];
@@ -55,10 +55,7 @@ describe('send()', () => {
   });
   after(() => Promise.all([stopServer(direct), stopServer(byNode)]));
 
-  /**
-   * Resolves with all bytes received until the server closes the connection. The time in them is replaced by a
-   * placeholder.
-   */
+  /** Resolves with all bytes until the server closes the connection. A placeholder replaces the time. */
   const bytesOf = async (port: number, lines: readonly string[]): Promise<string> => {
     const client = connect(port, '127.0.0.1');
     client.write(`${lines.join('\r\n')}\r\n\r\n`);
@@ -118,7 +115,7 @@ describe('FastResponse', () => {
 
   const yes = new Prepared(200, linesOf({ 'Content-Length': '3' }), 'yes');
 
-  /** @returns the response written by `handle`, as seen by the server and by the client */
+  /** @returns the response of `handle`, on the server and on the client */
   const respond = async (handle: (response: FastResponse) => void) => {
     const responses: ServerResponse[] = [];
     const started = await startServer(FastResponse, (_request, response) => {
@@ -239,7 +236,7 @@ describe('large bodies', () => {
   const requestsOf = (lengths: readonly number[]): string =>
     lengths.map((length) => `GET /${length} HTTP/1.1\r\nHost: test\r\n\r\n`).join('');
 
-  /** Sends concurrent requests for bodies of these lengths, and compares every byte. */
+  /** Sends concurrent requests for bodies of these lengths and compares every byte. */
   const expectAnswers = async (...lengths: readonly number[]): Promise<void> => {
     const { responses, rest } = await exchange(port, requestsOf(lengths), { responses: lengths.length });
     expect(responses.map(({ headers }) => headers['content-length'])).to.deep.equal(lengths.map(String));
@@ -249,7 +246,7 @@ describe('large bodies', () => {
     expect(rest).to.equal('');
   };
 
-  /** Requests bodies of these lengths without reading the responses, until the server waits for the client. */
+  /** Requests bodies of these lengths and reads no response, until the server waits for the client. */
   const askUnread = async (...lengths: readonly number[]): Promise<Socket> => {
     const client = connect(port, '127.0.0.1').pause();
     clients.push(client);
@@ -316,7 +313,7 @@ describe('large bodies', () => {
 
   it('ends even if no drain event follows the last, small piece', async () => {
     server.once('request', (_request, { socket }: ServerResponse) => {
-      // Simulates a socket that is full at the start and again after the first piece.
+      // The socket is full at the start, and again after the first piece.
       socket?.cork();
       setTimeout(() => {
         socket?.prependOnceListener('drain', () => socket.cork());

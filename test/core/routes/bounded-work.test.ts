@@ -1,4 +1,4 @@
-/** No request, whatever it contains, may cause an unbounded amount of work. */
+/** A request must never cause an unbounded amount of work. */
 import { expect } from 'chai';
 import { partOf } from '../../../core/app/create-app.js';
 import { request, type TestRequest } from '../../support/http-client.js';
@@ -19,7 +19,7 @@ describe('the work of one request', () => {
   const health = (query = '', headers: Record<string, string> = {}) =>
     request(`${service.url}/health${query}`, { headers });
 
-  // If these headers were parsed, the response would be compressed, a 406 or a 304.
+  // If the service parsed these headers, it would compress the response or respond with a 406 or a 304.
   for (const [name, value] of [
     ['Accept', filled('a/b,')],
     ['Accept', `a/b${filled(';x=y')}`],

@@ -51,7 +51,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
   const newCaller = async (limit = LIMIT) => (await service.newKey({ limit_per_minute: limit })).key;
 
   /**
-   * Sends a cached request every 10 ms until the promise settles.
+   * Requests a cached response every 10 ms until the promise settles.
    * @returns the number of responses by status
    */
   const cachedDuring = async (attack: Promise<unknown>) => {
@@ -74,7 +74,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
 
   /**
    * Pipelines requests on one connection.
-   * @returns the statuses of all responses, once they have arrived
+   * @returns statuses of all responses
    */
   const pipelined = async (key: string, targets: readonly string[]): Promise<readonly string[]> => {
     const { port, pathname } = new URL(service.url);
@@ -85,7 +85,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
       targets.map((to, i) => `GET ${pathname}${to} ${head}${i === last ? 'Connection: close\r\n' : ''}\r\n`).join(''),
     );
     const statuses: string[] = [];
-    // A status line may be split across two chunks.
+    // A status line can be split across two chunks.
     let rest = '';
     for await (const chunk of socket) {
       const text = rest + (chunk as Buffer).toString('latin1');
@@ -147,7 +147,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
       expect(encodings).to.deep.equal(new Array(10).fill(encoding));
       clearInterval(count);
       expect(waiting).to.be.above(2);
-      // Compressed bodies are cached, so this response is sent immediately.
+      // The compressed body is in the cache, so this response does not wait.
       expect((await get(lists[0]!)).headers['content-encoding']).to.equal(encoding);
     }
   });
@@ -163,7 +163,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
     ],
   ] as const) {
     it(`${what} of disconnected clients are not computed`, async () => {
-      // The test counts cache entries, so the cache must be large enough for all responses.
+      // The test counts entries of the cache, so the cache must hold all responses.
       const crowded = await start({ cacheBytes: 2 ** 30 });
       try {
         const work = partOf(crowded.app, 'work').responses;
@@ -185,7 +185,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
         for (const socket of sockets) socket.destroy();
         while (work.size > 0) await delay(1);
         await delay(50);
-        // Two requests are running when the connections close, and two more may start before the service notices.
+        // Two requests are running when the connections close. Two more can start before the service notices.
         expect(responses() - before).to.be.at.most(4);
         expect(work.size).to.equal(0);
       } finally {
@@ -194,7 +194,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
     });
   }
 
-  /** The most expensive requests. Each has a different response. */
+  /** The most expensive requests. Their responses all differ. */
   const EXPENSIVE: readonly ((i: number) => string)[] = [
     (i) => `/observations?units=log&series_id=metro_hpi,${seriesIds().join()}&since=${1976 + (i % 40)}-04-01`,
     (i) => `/signals?state=${STATES.filter((_, j) => (i >> (j % 5)) % 2 === 0).join()}&sort=-name`,

@@ -20,7 +20,7 @@ const things = collection({ name: 'things', key: ['id'], schema: ROW });
 const ROWS = 20_000;
 const rows = Array.from({ length: ROWS }, (_, id) => ({ id, text: `row ${id} ${'x'.repeat(100)}` }));
 
-/** Number of batches read, and number of lists that are no longer being read. */
+/** Number of batches that were read, and number of lists that ended. */
 const seen = { batches: 0, ended: 0 };
 
 async function* watched(batches: AsyncIterable<readonly object[]>, end?: () => Promise<void>) {
@@ -35,7 +35,7 @@ async function* watched(batches: AsyncIterable<readonly object[]>, end?: () => P
   }
 }
 
-/** Yields more data than the buffers of a connection can hold. */
+/** The data exceeds the buffers of a connection. */
 async function* repeated(read: () => AsyncIterable<readonly object[]>) {
   for (let i = 0; i < 10; i++) yield* read();
 }
@@ -147,7 +147,7 @@ describe('a list larger than 1 MB', function () {
     }
     expect([head.status, seen.batches - before]).to.deep.equal([200, 0]);
 
-    // After a restart, the ETag in the request is all that the service knows about the list.
+    // After a restart, the service knows only the ETag of the request.
     const other = await start();
     try {
       const { status } = await other.get('/things', { headers: { 'If-None-Match': etag! } });
@@ -203,7 +203,7 @@ describe('a list larger than 1 MB', function () {
     }
     for (let tries = 0; seen.ended - before < 6 && tries < 200; tries++) await delay(10);
     expect(seen.ended - before).to.equal(6);
-    // A caller can have two of these responses at a time, so the third would wait forever if no slot had been released.
+    // A caller can have two such responses at a time. The third response would wait forever if no slot was released.
     await Promise.all([1, 2, 3].map(async () => bodyOf(await open('/things'))));
   });
 

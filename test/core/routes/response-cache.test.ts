@@ -5,7 +5,7 @@ import { Representation } from '../../../core/response/representation.js';
 import { type DataRequest, ENTRY_OVERHEAD, ResponseCache } from '../../../core/routes/response-cache.js';
 
 const BODY = 99;
-/** Size of a cached response in bytes, including a one-letter cache key and the overhead of an entry. */
+/** Size of a cached response in bytes, with a cache key of one letter and the overhead of an entry. */
 const BYTES = BODY + 1 + ENTRY_OVERHEAD;
 const responseOf = (size: number): Representation =>
   new Representation(Buffer.alloc(size, ' '), JSON_TYPE, { lastModified: new Date(0), head: '' });
@@ -25,7 +25,7 @@ const cacheFor = (answers: number) => {
       added.push(cacheKey);
       cache.set(requestFor(cacheKey), representation);
     },
-    /** Returns the dropped keys, in the order in which they were added. */
+    /** Returns the keys that were dropped, in the order of their addition. */
     dropped() {
       const held = new Set(hottest(added.length));
       return added.filter((cacheKey) => !held.has(cacheKey));

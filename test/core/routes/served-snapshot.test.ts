@@ -20,7 +20,7 @@ const values = collection({
 const collections = new Map<string, Collection>([[values.name, values]]);
 
 describe('CurrentSnapshot.refresh()', () => {
-  /** Errors thrown by handlers, by request and version. */
+  /** Errors that handlers throw, by request and version. */
   let failures: Readonly<Record<string, Error>>;
 
   const requestOf = (name: string): DataRequest => ({
@@ -41,7 +41,7 @@ describe('CurrentSnapshot.refresh()', () => {
   });
   const requests = ['a', 'b', 'c'].map(requestOf);
 
-  /** Publishes version 1, requests its three representations, then publishes version 2. */
+  /** Publishes version 1, requests its three representations and publishes version 2. */
   const published = async () => {
     const logger = keptLogger();
     const context = { collections, logger, clock: systemClock, resolvePath: (path: string) => path };

@@ -1,4 +1,4 @@
-/** After random publications and activations, `as_of` must return what was served at the end of the given day. */
+/** Publishes and activates versions at random. `as_of` must return the data that was served at the end of the day. */
 
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -87,8 +87,7 @@ type Step = { readonly created: number } | { readonly activate: number };
 
 const history = fc.array(
   fc.oneof(
-    // All times are within a few days of each other, so that some share a day. Some are in the first or last
-    // millisecond of a day.
+    // All times are within a few days, so some share a day. Some are in the first or last millisecond of a day.
     { weight: 3, arbitrary: fc.record({ created: fc.integer({ min: 0, max: 6 * DAY }).map((ms) => START + ms) }) },
     {
       weight: 1,
@@ -143,7 +142,7 @@ describe('Vintages', () => {
                 const { version, publishedAt } = snapshot;
                 snapshot.release();
                 served.push({ version, publishedAt: publishedAt.getTime(), value: valuesBy.get(version)! });
-                // Reads while the version is current, because a cached response must not outlive its version.
+                // This response is cached while the version is current, but must not outlive the version.
                 await bodyAt(vintages, dateOf(START + 3 * DAY), request);
               }
               const dates = served.flatMap(({ publishedAt }) => [publishedAt - DAY, publishedAt, publishedAt + DAY]);

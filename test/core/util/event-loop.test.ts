@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { BackgroundPacing, TurnQueue } from '../../../core/util/event-loop.js';
 
-/** Creates an event loop that is always idle or always busy, and counts how often its state is read. */
+/** Creates an event loop that is always idle or always busy. It counts the reads of its state. */
 const loopThatIs = (state: 'idle' | 'busy') => {
   const loop = {
     looks: 0,

@@ -1,5 +1,5 @@
-// Prints a service's responses: `node responses.js CONFIG`. Requests each mount, and each route both without
-// parameters and with each parameter's example value.
+// Prints the responses of a service: `node responses.js CONFIG`. Requests each mount and each route, without parameters
+// and with the example of each parameter.
 import { createApp } from 'metro-forecast-api';
 
 const app = await createApp(process.argv[2]);

@@ -1,4 +1,4 @@
-// A third-party package with a plugin that has its own collection: building permits per metro.
+// A third-party package with a plugin and its collection: building permits per metro.
 import { ApiError, collection, dataRoute, defineError, definePlugin } from 'metro-forecast-api/plugin';
 
 const permits = collection({

@@ -1,4 +1,4 @@
-/** A SQLite storage adapter. Each version is a new file, which is renamed over the previous one. */
+/** A storage adapter for SQLite. Each version is a new file that replaces the previous file. */
 /** @import { AdapterModule, Document, Manifest, Query } from 'metro-forecast-api/adapter' */
 import { randomUUID } from 'node:crypto';
 import { renameSync, rmSync, statSync } from 'node:fs';
@@ -7,9 +7,10 @@ import sqlite from 'node-sqlite3-wasm';
 
 /** @typedef {{ db: sqlite.Database, file: number, holds: number, publishedAt: Date, manifest: Manifest }} Version */
 
-// Strings are stored as UTF-8 bytes. SQLite compares bytes, so the order is by code point and NUL is allowed.
+// Strings are stored as UTF-8 bytes, because SQLite compares bytes. The order is then by code point, and NUL is
+// allowed.
 const stored = (/** @type {any} */ value) => (typeof value === 'string' ? Buffer.from(value) : value);
-// Core has checked that names match [a-z0-9_]*. The quotes prevent SQLite from treating them as keywords.
+// Core has checked that names match [a-z0-9_]*. Without quotes, SQLite could treat them as keywords.
 const quoted = (/** @type {readonly string[]} */ names) => names.map((name) => `"${name}"`);
 
 /** @type {AdapterModule<{ path: string }>} */
@@ -29,7 +30,7 @@ export default {
       if (signal?.aborted) throw new StorageError('aborted', 'The caller aborted the operation.');
     };
     const end = (/** @type {Version} */ version) => open.delete(version) && version.db.close();
-    /** Opens the current file if this or another process has replaced it. */
+    /** Opens the current file again if this or another process has replaced it. */
     const look = () => {
       const found = statSync(file, { throwIfNoEntry: false })?.ino;
       if (closed || found === undefined || found === current?.file) return;

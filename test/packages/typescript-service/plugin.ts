@@ -1,4 +1,4 @@
-// A third-party plugin in TypeScript. All types come from the package's declaration files.
+// A third-party plugin in TypeScript. All types are from the declaration files of the package.
 import {
   ApiError,
   callerOf,

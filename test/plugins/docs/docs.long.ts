@@ -16,7 +16,7 @@ import { startTestApp, type TestApp } from '../../support/test-app.js';
 const run = promisify(execFile);
 const DATA = ['markets', 'forecasts', 'observations', 'signals', 'status'];
 
-/** Languages, keyed by their names in URLs. */
+/** Names of languages, by their name in URLs. */
 const LANGUAGES = { curl: 'curl', python: 'Python', r: 'R', typescript: 'TypeScript' } as const;
 
 interface Described {
@@ -25,7 +25,7 @@ interface Described {
   readonly responses: Readonly<Record<string, { readonly $ref?: string }>>;
 }
 
-/** Runs in the browser. Finds elements that are clipped, outside the window, or overlapping others. */
+/** Runs in the browser. Finds elements that are clipped, outside the window, or on top of each other. */
 const LAYOUT_PROBLEMS = `(() => {
   const found = [];
   const name = (element) => element.tagName + '.' + element.className + ' ' + element.textContent.slice(0, 40);
@@ -80,7 +80,7 @@ describe('the reference page', () => {
   let operations: Described[];
   let loads = 0;
 
-  /** Always reloads the page, because Chromium would only scroll if just the fragment changed. */
+  /** Chromium only scrolls if just the fragment changes, so the page is always reloaded. */
   const open = async (hash = '', query = '') => {
     const { page } = browser;
     await page.goto(`${app.origin}/docs?load=${loads++}${query}${hash}`);
@@ -146,7 +146,7 @@ describe('the reference page', () => {
     expected.push(...Object.keys(document_.components.headers).map((name) => `/headers/${name}`));
     expected.push('/listMarkets/fields/data/cbsa', '/getStatus/fields/components', '/errors/fields/details/issue');
     expect(places).to.include.members(expected);
-    // Each name must link to its own anchor.
+    // Each name must link to its anchor.
     const broken = await browser.page.evaluate(
       `[...document.querySelectorAll('a[href^="#"]')]
         .map((link) => decodeURIComponent(link.getAttribute('href').slice(1)))
@@ -222,7 +222,7 @@ describe('the reference page', () => {
     for (const [query, first] of expected) {
       await browser.page.locator('#search').fill(query);
       await browser.page.keyboard.press('Enter');
-      // The search index is loaded only when the search box gets focus.
+      // The search index is loaded when the search box first gets the focus.
       await browser.page.waitForURL((url) => url.hash !== '');
       expect(new URL(await addressOf(browser.page)).hash, query).to.equal(first);
     }
@@ -249,7 +249,7 @@ describe('the reference page', () => {
     await page.keyboard.press('Enter');
     await page.locator('main #formulas').waitFor();
     expect(new URL(await addressOf(page)).pathname).to.equal('/docs/csv');
-    // The search also finds views of other pages, by the text of the links to them.
+    // The search also finds views of other pages by the text of their links.
     await open();
     await page.locator('#search').fill('parquet');
     await page.locator('#found', { hasText: 'Explorer: Data' }).waitFor();
@@ -355,7 +355,7 @@ describe('the reference page', () => {
     });
     after(() => rm(folder, { recursive: true, force: true }));
 
-    /** Resolves with each sample's expected output. */
+    /** Resolves with the expected output of each sample. */
     const printed = async (
       language: keyof typeof LANGUAGES,
       start: (

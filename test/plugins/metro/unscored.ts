@@ -1,4 +1,4 @@
-/** Forecast fields of a market that has no forecast. */
+/** Forecast fields of a market without a forecast. */
 export const unscored = {
   signal: null,
   risk_score: null,

@@ -1,4 +1,4 @@
-/** Validates a service's dataset descriptions with frictionless and mlcroissant, both of which also read the data. */
+/** Validates the dataset descriptions of a service with frictionless and mlcroissant. Both also read the data. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { needPythonPackage } from '../../support/python-package.js';
 import type { TestApp } from '../../support/test-app.js';
 import { startPublic } from './public-service.js';
 
-/** Reads the package and every resource from the service, and prints the errors. */
+/** Reads the package and every resource from the service and prints the errors. */
 const FRICTIONLESS = `
 import json, sys
 from frictionless import Package, system
@@ -19,7 +19,7 @@ for error in report.flatten(["title", "fieldName", "message"]):
     print(error)
 `;
 
-/** Reads the description, and the first record of each record set. */
+/** Reads the description and the first record of each record set. */
 const CROISSANT = `
 import sys
 import mlcroissant as mlc

@@ -1,10 +1,10 @@
-/** Defines HTTP tests for a page's files. */
+/** Defines tests of the files of a page. */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { request } from '../../support/http-client.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
-/** A browser expression that lists clipped or overlapping chart labels. */
+/** JavaScript that lists clipped or overlapping labels of charts in the browser. */
 export const LABEL_PROBLEMS = `[...document.querySelectorAll('.plot > svg')].flatMap((plot) => {
         const frame = plot.getBoundingClientRect();
         const labels = [...plot.querySelectorAll('text')].map((text) => ({ is: text.textContent, at: text.getBoundingClientRect() }));
@@ -13,7 +13,7 @@ export const LABEL_PROBLEMS = `[...document.querySelectorAll('.plot > svg')].fla
         return [...outside, ...over].map(({ is }) => is);
       })`;
 
-/** A browser expression that lists text and controls that overlap or extend beyond the window. */
+/** JavaScript that lists text and controls that overlap or leave the window. */
 export const LAYOUT_PROBLEMS = `(() => {
         const parts = [...document.querySelectorAll(':is(header, main, footer) :is(h1, h2, p, a, button, label, summary, select, input, output, legend, dt, dd, li)')]
           .filter((each) => each.checkVisibility({ opacityProperty: true }) && !each.closest('.scroll, svg, .values, #found, .hidden-text, nav ul, .each-year'))
@@ -34,15 +34,15 @@ export const LAYOUT_PROBLEMS = `(() => {
 const CSS = '/pages/shared/page.css';
 
 /**
- * @param path the mount's path
- * @param plugins plugins that the page needs in addition to its own
+ * @param path path of the mount
+ * @param plugins other plugins that the page needs
  */
 export const describePageFiles = (path: string, plugin: string, plugins: readonly string[]): void => {
   describe(`the files of ${path}`, () => {
     let app: TestApp;
     let page: string;
     const get = (target: string, headers = {}) => request(`${app.origin}${target}`, { headers });
-    /** Returns the URL of the page's files, which contains their digest. */
+    /** Returns the URL of the files, which contains their digest. */
     const root = () => page.slice(page.indexOf(`${path}/v-`)).slice(0, `${path}/v-012345678901`.length);
 
     before(async () => {
@@ -93,7 +93,7 @@ export const describePageFiles = (path: string, plugin: string, plugins: readonl
           ]!,
         );
         for (const [, module] of text.matchAll(/^(?:import .*|\}) from '([^']+)'/gm)) {
-          // The page preloads every module, so that the browser loads them in parallel.
+          // Every module must be preloaded, so that the browser loads all modules in parallel.
           expect(named, `${module} in ${target}`).to.include(new URL(module!, `${app.origin}${target}`).pathname);
         }
       }

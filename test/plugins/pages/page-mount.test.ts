@@ -35,7 +35,7 @@ export const text = (words) => h('p', { id: 'made' }, words);
 describe('pageMount(page)', () => {
   let folder: string;
   let app: TestApp | undefined;
-  /** The folder next to the compiled module. It does not exist in dist, because browser code is not compiled. */
+  /** This folder does not exist, because browser code is not compiled. The page must find its source folder. */
   const url = () => pathToFileURL(`${join(folder, 'dist', 'mine', 'browser')}/`);
   const mount = () =>
     pageMount({ path: '/mine', summary: 'Mine', folder: url(), at: 'mine/browser', values: { color: '<red>' } });

@@ -1,6 +1,6 @@
 /**
- * Tests the pages: their files over HTTP, their type check, and each view once in Chromium. The `*.long.ts` files test
- * the views in more detail.
+ * Tests the files of the pages, their types, and each view once in Chromium. The `*.long.ts` files test the views in
+ * more detail.
  */
 import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';

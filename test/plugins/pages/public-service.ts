@@ -1,17 +1,17 @@
-/** Services with pages that callers can use without a key. */
+/** Starts services with pages that callers can use without a key. */
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
 export const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status', 'docs', 'explore'];
 
 /**
- * Configuration of a service that callers can use without a key.
- * @param tier the tier of these callers
+ * Returns the configuration of a service that callers can use without a key.
+ * @param tier tier of these callers
  */
 export const open = (tier: object = {}) => ({
   auth: { keys: { use: 'memory' }, tiers: { public: tier, enterprise: {} }, anonymous: 'public' },
 });
 
-/** Starts a service on a free port, then restarts it with that port in its public URL. */
+/** Starts a service on a free port and then restarts it with this port in the public URL. */
 export const startPublic = async (more: object): Promise<TestApp> => {
   const config = { plugins: [...PLUGINS, 'vintages'], ...open(), ...more };
   const first = await startTestApp({ config });

@@ -95,7 +95,7 @@ describe('the pages of tables in Chromium', () => {
     await until(async () => (await addressOf(page)).endsWith('eyre'));
     await countIs('1 matching row');
     const address = await addressOf(page);
-    // The browser reports an opened facet later, so the parameters may be in another order.
+    // The browser reports the opened facet later, so the order of the parameters can differ.
     expect(address).to.contain('#/books?');
     expect(Object.fromEntries(new URLSearchParams(address.split('?').at(-1)))).to.deep.equal({
       sort: 'title',
@@ -114,7 +114,7 @@ describe('the pages of tables in Chromium', () => {
     await page.reload();
     await countIs('1 matching row');
     expect(await page.getByLabel('Published to', { exact: true }).inputValue()).to.equal('1850');
-    // The displayed API call must equal the request.
+    // The page must show the API call that it makes.
     await page.getByText('API call').first().click();
     const call = await page.locator('pre').first().innerText();
     expect(call)
@@ -154,7 +154,7 @@ describe('the pages of tables in Chromium', () => {
     await page.goto(`${await addressOf(page)}`.replace('again', 'shared'));
     await countIs('201–300 of 5,999 rows');
     expect((await cells(2))[0]).to.equal(third);
-    // A link contains only the position of its page, so the previous page is unknown.
+    // A link contains only the position of its page, so the page does not know the previous one.
     expect(await page.getByRole('button', { name: 'Previous' }).isDisabled()).to.equal(true);
     await page.getByRole('button', { name: 'First page' }).click();
     await countIs('1–100 of 5,999 rows');

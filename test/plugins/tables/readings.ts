@@ -1,4 +1,4 @@
-/** Two tables with columns of every type, and generated filters for them. */
+/** Two tables with columns of every type, and random filters for them. */
 import fc from 'fast-check';
 import { definePlugin } from '../../../core/contracts/plugin.js';
 import * as fixture from '../../support/fixture.js';
@@ -19,7 +19,7 @@ export const readings: Row[] = Array.from({ length: 300 }, (_, id) => ({
 }));
 const nullable = (type: string, more = {}) => ({ type: [type, 'null'], ...more });
 
-/** Columns that share their names with parameters, and one whose name could collide with an alias. */
+/** Columns with the names of parameters, and a column whose name can conflict with an alias. */
 export const NAMES = ['after', 'as_of', 'constructor', 'count', 'fields', 'format', 'limit', 'q', 'sort'];
 export const tricky: Row[] = Array.from({ length: 12 }, (_, id) => ({
   id,

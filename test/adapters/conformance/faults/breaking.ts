@@ -1,4 +1,3 @@
-/** Helpers for defining broken adapters. */
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Query, Snapshot, StorageAdapter, Versions } from '../../../../core/contracts/storage.js';
 import { StorageError } from '../../../../core/errors.js';
@@ -7,7 +6,7 @@ import { type Breakage, inSnapshot } from '../breakable.js';
 export interface BrokenAdapter extends Breakage {
   /** Completes the phrase "an adapter that ...". */
   readonly that: string;
-  /** The titles of the tests that must fail. All other tests must pass. */
+  /** Titles of the tests that must fail. All other tests must pass. */
   readonly fails: readonly string[];
 }
 
@@ -15,14 +14,12 @@ export const aborted = () => new StorageError('aborted', 'No longer wanted.');
 
 export const hasCode = (error: unknown, code: string): boolean => error instanceof StorageError && error.code === code;
 
-/** Changes the query that the adapter receives. */
 export const asking = (change: (query: Query) => Query): Breakage => ({
   fault: inSnapshot((snapshot) => ({
     find: (collection, query, signal) => snapshot.find(collection, change(query), signal),
   })),
 });
 
-/** Changes the complete result of `find`. */
 export const finding = (change: (found: Document[], query: Query) => Document[]): Breakage => ({
   fault: inSnapshot((snapshot) => ({
     async *find(collection, query, signal) {
@@ -37,7 +34,6 @@ export const finding = (change: (found: Document[], query: Query) => Document[])
   })),
 });
 
-/** Changes each document that is read. */
 export const reading = (change: (document: Document) => Document): Breakage => ({
   fault: inSnapshot((snapshot) => ({
     async get(...given) {

@@ -2,7 +2,7 @@ import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Breakage } from '../breakable.js';
 import { type BrokenAdapter, getting, reading } from './breaking.js';
 
-/** Applies `change` to every scalar in a document, however deeply nested. */
+/** Changes every scalar in a document, at any depth. */
 const deeply = (value: unknown, change: (value: unknown) => unknown): unknown => {
   if (Array.isArray(value)) return value.map((one) => deeply(one, change));
   if (typeof value !== 'object' || value === null) return change(value);

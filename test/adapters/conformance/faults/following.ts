@@ -1,4 +1,4 @@
-/** Bugs in noticing changes, in calling `changed()`, and in finding the data again after all adapters have closed. */
+/** Defines bugs in noticing changes, in calling `changed()`, and in finding the data after all adapters were closed. */
 import { existsSync, readFileSync } from 'node:fs';
 import { type Catalog, conflict, FolderAdapter } from '../folder-adapter.js';
 import type { BrokenAdapter } from './breaking.js';
@@ -325,7 +325,7 @@ export const followingBugs: readonly BrokenAdapter[] = [
 const memoryOf = new Map<string, Catalog>();
 const opened = new Map<string, number>();
 
-/** Drops part of the catalog when an adapter opens a store that no other adapter in this process has open. */
+/** Drops part of the catalog when a store is opened that no other adapter in this process has open. */
 const forgetting = (forget: (catalog: Catalog) => Catalog) =>
   class extends FolderAdapter {
     #isCounted = false;

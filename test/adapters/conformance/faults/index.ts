@@ -1,7 +1,4 @@
-/**
- * Lists adapters that are broken on purpose, grouped by class. Each entry names its bug and the rules of the suite that
- * must fail.
- */
+/** Lists the broken adapters by class. Each adapter names its bug and the rules of the suite that must fail. */
 import { auditFaults } from './audits.js';
 import type { BrokenAdapter } from './breaking.js';
 import { cancellingFaults } from './cancelling.js';
@@ -64,5 +61,5 @@ export const classes = {
 
 export const brokenAdapters: readonly BrokenAdapter[] = Object.values(classes).flat();
 
-/** `npm test` runs only the first adapter of each class. `npm run test:long` runs all of them. */
+/** Runs in `npm test`, with the first adapter of each class only. */
 export const triedOften: readonly BrokenAdapter[] = Object.values(classes).flatMap((faults) => faults.slice(0, 1));

@@ -1,4 +1,4 @@
-/** Bugs in interrupted and concurrent publications, and in operations during a publication. */
+/** Defines bugs in interrupted and concurrent publications, and in operations during a publication. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { Document, Manifest } from '../../../../core/contracts/dataset.js';
 import type { Dataset, PublishOptions } from '../../../../core/contracts/storage.js';
@@ -8,14 +8,14 @@ import type { BrokenAdapter } from './breaking.js';
 
 type Publishing = Parameters<FolderAdapter['publish']>;
 
-/** Documents left over from failed publications, keyed by the store's folder. */
+/** Documents of failed publications, by folder of the store. */
 const leftovers = new Map<string, Document[]>();
 const prunedIds = new Map<string, string>();
 
 const isFailure = (error: unknown, ...codes: string[]): boolean =>
   error instanceof StorageError && codes.includes(error.code);
 
-/** While a publication is in progress, runs `act` before each call to the method. `act` may throw. */
+/** Runs `act` before each call to the method while a publication is in progress. `act` may throw. */
 const during = (method: 'ping' | 'list' | 'prune' | 'activate' | 'asOf', act: () => void) =>
   class extends FolderAdapter {
     constructor(...given: ConstructorParameters<typeof FolderAdapter>) {
@@ -30,7 +30,6 @@ const during = (method: 'ping' | 'list' | 'prune' | 'activate' | 'asOf', act: ()
     }
   };
 
-/** Remembers when the latest publication ends, so that other calls can wait for it. */
 class Awaiting extends FolderAdapter {
   protected ending: Promise<unknown> = Promise.resolve();
   override publish(...given: Publishing) {

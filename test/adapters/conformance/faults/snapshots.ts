@@ -1,9 +1,9 @@
-/** Bugs in snapshots, in the isolation of stores, and in calls to `changed()`. */
+/** Defines bugs in snapshots, in the isolation of stores, and in calls to `changed()`. */
 import type { StorageAdapter } from '../../../../core/contracts/storage.js';
 import { inSnapshot } from '../breakable.js';
 import { aborted, type BrokenAdapter, getting } from './breaking.js';
 
-// All open adapters. They share the dataset that was published last.
+// All open adapters, which share the dataset that was published last.
 const sharing: StorageAdapter[] = [];
 
 export const snapshotFaults: readonly BrokenAdapter[] = [

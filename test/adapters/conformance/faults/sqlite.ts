@@ -1,4 +1,4 @@
-/** Bugs typical of SQL databases (columns, collations, paging and statements), built into the SQLite adapter. */
+/** Defines typical bugs of SQL adapters in columns, collations, paging and statements. */
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Scalar } from '../../../../core/contracts/storage.js';
 import { compareScalars } from '../../../../core/data/scalars.js';

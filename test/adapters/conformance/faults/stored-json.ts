@@ -5,7 +5,6 @@ import type { BrokenAdapter } from './breaking.js';
 const YIELDS =
   'findJson(collection, query) yields the JSON text of the documents that find() yields, in the same order';
 
-/** Changes the rows that `findJson` yields. */
 const changing = (change: (rows: JsonRows) => JsonRows): Pick<BrokenAdapter, 'fault'> => ({
   fault: inSnapshots(() => (snapshot) => ({
     async *findJson(...query) {

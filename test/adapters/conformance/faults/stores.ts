@@ -1,4 +1,4 @@
-/** Bugs that affect several adapters using the same store, in one process or in two. */
+/** Defines bugs that affect several adapters of one store, in one process or in two. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { AdapterContext, Dataset, StorageAdapter } from '../../../../core/contracts/storage.js';
 import { StorageError } from '../../../../core/errors.js';
@@ -8,7 +8,7 @@ const OTHER = 'another adapter over the same store';
 const CLOSED = 'after every adapter was closed';
 const PROCESS = 'an adapter in another process, over the same store';
 
-/** Creates a bug that resolves paths relative to the subfolder returned by `folder`. */
+/** Creates a bug that resolves paths relative to a subfolder. */
 const within =
   (folder: () => string) =>
   (context: AdapterContext): AdapterContext => {
@@ -18,9 +18,9 @@ const within =
   };
 
 let made = 0;
-/** Functions that reload this process's open adapters, keyed by the store's folder. */
+/** Functions that reload open adapters of this process, by folder of the store. */
 const open = new Map<string, Set<() => Promise<void>>>();
-/** Datasets published by this process, keyed by the store's folder. */
+/** Datasets that this process published, by folder of the store. */
 const published = new Map<string, Dataset>();
 
 export const instanceFaults: readonly BrokenAdapter[] = [
@@ -121,7 +121,6 @@ const kept = new Map<string, Readonly<Record<string, unknown>>>();
 
 const catalogOf = (context: AdapterContext): string => context.resolvePath('catalog.json');
 
-/** Publishes a dataset before it has been read completely, and rolls back after an error. */
 const early = (adapter: StorageAdapter, context: AdapterContext): Partial<StorageAdapter> => ({
   async publish(dataset, options) {
     const file = catalogOf(context);

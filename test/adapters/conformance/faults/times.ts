@@ -1,4 +1,4 @@
-/** Bugs in version times and names, and in the choice of versions to delete or hold. */
+/** Defines bugs in the times and names of versions, and in choosing which versions to delete or hold. */
 import type { Manifest } from '../../../../core/contracts/dataset.js';
 import type { AdapterContext, Snapshot } from '../../../../core/contracts/storage.js';
 import { FolderAdapter, type Stored } from '../folder-adapter.js';
@@ -224,7 +224,7 @@ export const momentBugs: readonly BrokenAdapter[] = [
   },
 ];
 
-/** Rejects a version whose name becomes equal to that of a stored version when `change` is applied to both. */
+/** Rejects a version if `change` makes its name equal to the name of a stored version. */
 const named = (change: (version: string) => string) =>
   class extends FolderAdapter {
     override isTaken(version: string) {

@@ -16,7 +16,6 @@ const LIMITS = `${SEARCH} limits totals to the documents that contain all words`
 
 export const totalsRules = [COUNTS, NUMBERS] as const;
 
-/** The searchable fields of the suite's documents, and the key of their collection. */
 const searched = ['town', 'note'];
 const key = ['part', 'id'];
 
@@ -41,7 +40,7 @@ const totalsOf = async (snapshot: Snapshot, name: string, query: TotalsQuery, si
   return collector.groups().slice(0, query.limit);
 };
 
-/** A memory adapter with totals and searches. Bugs change the queries that it receives or the groups it returns. */
+/** A memory adapter with totals and searches. Bugs change its queries or the groups that it returns. */
 const totalling = (
   changed: (query: TotalsQuery) => TotalsQuery,
   change: (groups: readonly Group[]) => readonly Group[] = (groups) => groups,

@@ -1,10 +1,9 @@
-/** Bugs in values, keys and manifests, and resource leaks. */
+/** Defines bugs in values, keys and manifests, and leaks of resources. */
 import type { Document, Manifest } from '../../../../core/contracts/dataset.js';
 import type { AdapterContext, Dataset, PublishOptions, Query, Scalar } from '../../../../core/contracts/storage.js';
 import { type Catalog, type Content, FolderAdapter } from '../folder-adapter.js';
 import type { BrokenAdapter } from './breaking.js';
 
-/** Applies `change` to every value of a document and `rename` to every field name. */
 const mapped = (value: unknown, change: (value: unknown) => unknown, rename = (name: string) => name): unknown => {
   const changed = change(value);
   if (Array.isArray(changed)) return changed.map((each) => mapped(each, change, rename));
@@ -48,7 +47,7 @@ const cutKeys = (bytes: number) =>
     }
   };
 
-/** Loses the last rows of collections with exactly `size` documents. */
+/** Drops the last rows of collections with exactly `size` documents. */
 const losing = (size: number) =>
   class extends FolderAdapter {
     override matching(rows: readonly Document[], query: Query) {
@@ -335,7 +334,7 @@ export const descriptionBugs: readonly BrokenAdapter[] = [
   },
 ];
 
-/** For the last bug below: the folder of the first adapter, which every adapter with this bug uses. */
+/** Folder of the first adapter. The last bug below makes every adapter use it. */
 let firstFolder: string | undefined;
 
 export const resourceBugs: readonly BrokenAdapter[] = [

@@ -29,7 +29,7 @@ describe('CsvSplitter', () => {
     const text = fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', '\r\n', ' ') });
     fc.assert(
       fc.property(text, fc.integer({ min: 1, max: 9 }), (given, size) => {
-        // If a quote is still open, the appended quote closes it.
+        // The appended quote closes a quote that is still open.
         for (const each of [given, `${given}"`]) {
           let whole: CsvRecord[];
           try {

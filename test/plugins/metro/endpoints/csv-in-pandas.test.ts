@@ -5,7 +5,7 @@ import { HOUSTON } from '../../../support/fixture.js';
 import { needPandas } from '../../../support/pandas.js';
 import { startTestApp, type TestApp } from '../../../support/test-app.js';
 
-/** Reads lists from standard input, and prints the kind of each column with its values as JSON. */
+/** Reads lists from standard input. Prints the kind of each column and its values as JSON. */
 const PROGRAM = `
 import io, json, sys
 import pandas as pd
@@ -34,8 +34,8 @@ json.dump(answers, sys.stdout)
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the kind that pandas should infer for a column. In pandas, columns of integers or booleans cannot have
- * missing values, and a column without any values is not text.
+ * Returns the kind that pandas should infer for a column. Integer and boolean columns cannot have missing values in
+ * pandas, and a column without values is not text.
  */
 const expectedKind = (values: readonly unknown[]): string | undefined => {
   const present = values.filter((value) => value !== null && value !== undefined);
@@ -46,7 +46,7 @@ const expectedKind = (values: readonly unknown[]): string | undefined => {
   return complete && present.every((value) => typeof value === 'boolean') ? 'boolean' : 'string';
 };
 
-/** Returns the value as pandas reads it. Nested values are JSON. */
+/** Returns the value that pandas reads. Nested values are JSON. */
 const expectedCell = (value: unknown): unknown =>
   typeof value === 'object' && value !== null ? JSON.stringify(value) : (value ?? null);
 

@@ -84,7 +84,7 @@ const LISTS: Readonly<Record<string, readonly string[]>> = {
   '/forecast-track?': ['cbsa STRING REQUIRED', ...TRACK],
 };
 
-/** Lists for the slower readers. They cover several row groups, an empty list and every type. */
+/** Lists for the slower readers, with several row groups, no rows and every type. */
 const READ: typeof LISTS = {
   '/observations?series_id=metro_hpi&': OBSERVATION,
   '/observations?series_id=UNRATE&since=2999-01-01': OBSERVATION,
@@ -93,7 +93,7 @@ const READ: typeof LISTS = {
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Converts JSON rows to the form that Parquet stores: every row has every column, and times are in milliseconds. */
+/** Converts rows to the form in Parquet, where every row has every column and times are in milliseconds. */
 const expectedRows = (rows: readonly Row[], columns: readonly string[]): Row[] =>
   rows.map((row) =>
     Object.fromEntries(
@@ -126,7 +126,7 @@ def rows(path):
 `,
 };
 
-/** Reads paths from standard input, and prints each file's rows as JSON. */
+/** Reads paths from standard input and prints the rows of each file as JSON. */
 const PROGRAM = `
 import datetime, json, sys
 

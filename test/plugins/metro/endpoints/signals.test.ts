@@ -92,8 +92,8 @@ describe('plugin signals', () => {
           ...documents,
           hpi: [],
           markets: codes.map((cbsa, id) => ({ ...template, id, cbsa })),
-          // Even codes rise by one and odd codes fall by one, so all changes have the same magnitude. The last market
-          // is new.
+          // Even codes rise by one and odd codes fall by one, so all changes have the same size. The last market is
+          // new.
           forecasts: [
             ...codes.slice(0, -1).map((cbsa, i) => ({ ...prior, cbsa, point: i % 2 ? 6.1 : 4.1 })),
             ...codes.map((cbsa) => ({ ...forecast, cbsa, point: 5.1 })),

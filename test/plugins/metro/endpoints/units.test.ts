@@ -17,7 +17,7 @@ describe('unitsOf(units, cadence, prices)', () => {
   const months = [
     ['2024-01-01', 4.1],
     ['2024-02-01', 4.3],
-    // The month starting on 2024-03-01 was not published.
+    // The month that starts on 2024-03-01 is missing.
     ['2024-04-01', 0],
     ['2025-01-01', 4.51],
     ['2025-04-01', 4],
@@ -63,7 +63,7 @@ describe('unitsOf(units, cadence, prices)', () => {
   it('change and yoy of a weekly series allow for a holiday, and compare with the week 52 weeks before', () => {
     const weeks = Array.from({ length: 60 }, (_, i) => {
       const day = new Date(Date.UTC(2023, 0, 5 + 7 * i));
-      // In one week, the observation is dated one day earlier.
+      // The observation of one week is a day early.
       if (i === 46) day.setUTCDate(day.getUTCDate() - 1);
       return [day.toISOString().slice(0, 10), 100 + i] as const;
     });
@@ -108,7 +108,7 @@ describe('unitsOf(units, cadence, prices)', () => {
       ['2024-01-08', 5],
       ['2024-02-29', 3],
     ] as const;
-    // 2023-01-08 was a Sunday. Nothing was observed in the week before 2023-01-03.
+    // 2023-01-08 is a Sunday. The week before 2023-01-03 has no observation.
     expect(computed(days, 'yoy', 'daily')).to.deep.equal([undefined, undefined, undefined, undefined, 25, 50]);
   });
 

@@ -10,10 +10,7 @@ type Collections = Readonly<Record<string, readonly Document[]>>;
 
 const first = collections as unknown as Collections;
 
-/**
- * In the second version, one value is added, one is removed and two are revised. A market is new, and a run has
- * completed.
- */
+/** The second version adds one value, removes one and revises two. It also has a new market and a completed run. */
 const second: Collections = {
   ...first,
   markets: [...first['markets']!, { ...first['markets']![0], id: 9, cbsa: '99990', name: 'New Town, TX' }],
@@ -63,7 +60,7 @@ for (const [name, section] of Object.entries(otherAdapters)) {
       await publishTo(service, datasetOf(1, first));
       const alone = await service.get('/vintages');
       expect(alone.json).to.deep.equal({ data: [row(1, true, null)] });
-      // Waits for the next second, because HTTP dates have a resolution of one second.
+      // HTTP dates have a resolution of one second, so this waits for the next second.
       await new Promise((next) => setTimeout(next, 1000 - (Date.now() % 1000)));
       await publishTo(service, datasetOf(2, second));
       const known = { headers: { 'If-Modified-Since': alone.headers['last-modified']! } };

@@ -46,7 +46,7 @@ describe('the weight of the explorer', () => {
       const get = (target: string) => request(`${app.origin}${target}`, { headers: { 'Accept-Encoding': 'gzip' } });
       const sizes = new Map<string, number>([['/explore', (await get('/explore')).bytes.length]]);
       const sum = () => [...sizes.values()].reduce((total, size) => total + size, 0);
-      /** Loads files and queues the modules that they import, statically or on demand. */
+      /** Loads files and queues the modules that they import. */
       const load = async (targets: readonly string[]): Promise<void> => {
         for (const target of targets.filter((one) => !sizes.has(one))) {
           sizes.set(target, (await get(target)).bytes.length);
@@ -80,7 +80,7 @@ const PAYEMS = ['2025-08-01', '2025-09-01', '2025-10-01', '2025-11-01'].map((per
 const ofUnemployment = (fixture.documents['series'] ?? []).find((one) => one['series_id'] === 'UNRATE');
 
 const byKey = (key: string) => (a: Document, b: Document) => (`${a[key]}` < `${b[key]}` ? -1 : 1);
-/** The fixture, extended with an attribution, a division and a series of large values. */
+/** The fixture with an attribution, a division and a series of large values. */
 const collections = {
   ...fixture.documents,
   markets: [
@@ -108,7 +108,7 @@ describe('the explorer in Chromium', () => {
   let app: TestApp;
   let browser: TestBrowser;
   let views = 0;
-  /** Changes the query to reload the page. Changing only the fragment would not reload it. */
+  /** Changing only the fragment would not reload the page, so the query changes too. */
   const view = async (name: string) => {
     await browser.page.goto(`${app.origin}/explore?view=${views++}#/${name}`);
     await browser.page.waitForSelector('main:not([aria-busy]) h1');
@@ -117,7 +117,7 @@ describe('the explorer in Chromium', () => {
     await browser.page.getByLabel('API key').fill(key);
     await browser.page.getByRole('button', { name: 'Use this key' }).click();
   };
-  /** Waits until an expression is true. The page's security policy blocks `waitForFunction`. */
+  /** Waits until an expression is true. The content security policy forbids `waitForFunction`. */
   const until = async (expression: string) => {
     while (!(await browser.page.evaluate(expression))) await setTimeout(20);
   };
@@ -288,7 +288,7 @@ describe('the explorer in Chromium', () => {
     await page.waitForLoadState('networkidle');
     expect(await list()).to.deep.equal(shown);
 
-    // Only the first chosen market has to load the national series.
+    // Only the first market has to load the national series.
     await view(`compare?m=${fixture.ATLANTA},${fixture.HOUSTON}&from=2025`);
     const before = await page.locator('.plot path').evaluateAll((all) => all.map((path) => path.getAttribute('d')));
     const nation = await holdFirst(page, '**/observations?*');
@@ -336,7 +336,7 @@ describe('the explorer in Chromium', () => {
         .nth(figure)
         .locator('.plot .line')
         .evaluateAll((lines) => lines.map((line) => line.getAttribute('d') ?? ''));
-    // 2025 Q3 was not published, so the line ends before it, and the next quarter is a dot.
+    // 2025 Q3 is missing. The line ends before it, and the next quarter is a dot.
     await view(`markets/${fixture.ATLANTA}`);
     await page.locator('figure .plot svg').first().waitFor();
     expect((await strokes(0))[0]).to.match(/^M[^ML]+L[^ML]+$/);
@@ -864,7 +864,7 @@ describe('the explorer in Chromium', () => {
     await page.locator('.plot svg').waitFor();
     expect(await page.locator('header, form').filter({ visible: true }).count()).to.equal(0);
     expect(await page.locator('#notes').innerText()).to.equal(FHFA_ATTRIBUTION);
-    // Each chart of a view has its own frame, which names the market and needs no scrolling.
+    // Each chart of a view has a frame that names the market and needs no scrolling.
     await page.setViewportSize({ width: 600, height: 460 });
     await page.goto(`${app.origin}/explore/embed?second#/markets/${fixture.HOUSTON}?figure=forecasts`);
     await page.locator('#forecasts .plot svg').waitFor();
@@ -1145,7 +1145,7 @@ describe('the explorer with FHFA’s index at full size', () => {
       expect(values.map(Number)).to.deep.equal(data.map(({ value }: { value: number }) => value));
     }
     const { data } = (await get('/observations?series_id=metro_hpi&cbsa=26420&units=real')).json;
-    // Consumer prices for October 2025 were never published.
+    // Consumer prices of October 2025 were never published.
     expect(data.at(-1)).to.include({ period_start: '2025-07-01', base_period: '2025-11-01' });
   });
 

@@ -1,4 +1,4 @@
-/** Tests the titles that the view of all markets can have. */
+/** Tests the possible titles of the view of all markets. */
 import { expect } from 'chai';
 import { pageModules } from '../../../support/page-modules.js';
 

@@ -85,7 +85,7 @@ describe('backtestOf(input)', () => {
       n_reconstructed: 3,
       declines_called: 0,
       brier_score: 0.25,
-      // The errors are 0, -4 and 3 for the first benchmark, and 1, -3 and 4 for the second.
+      // The errors are 0, -4 and 3 for the first benchmark, and 1, -3 and 4 for the second benchmark.
       benchmarks: [
         { name: 'shrunk_mean', mae_pp: 2.3333, direction_hit_rate: 0.6667, skill_mae: -0.1429 },
         { name: 'ar1_nation', mae_pp: 2.6667, direction_hit_rate: 0.6667, skill_mae: 0 },

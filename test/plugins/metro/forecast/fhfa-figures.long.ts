@@ -58,7 +58,6 @@ const pairsOf = (panel: Panel, model: ForecastModel): Scorable[] => {
   return scorable(runs, forecasts).filter((row) => values(row.cbsa, originOf(row)) >= MIN_VALUES);
 };
 
-/** Returns the quarter in which a forecast was made. */
 const originOf = ({ target_period }: Scorable): number => quarterOf(target_period) - 4;
 
 const years = (pairs: readonly Scorable[], from: number, to: number) =>

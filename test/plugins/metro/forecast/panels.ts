@@ -7,8 +7,8 @@ import { randomFrom } from '../../../../plugins/metro/sample/random.js';
 export const FIRST = quarterIndex(1990, 1);
 
 /**
- * Creates a panel of a fictional index that starts in 1990Q1, for six markets in three states. One market starts late,
- * and two have gaps.
+ * Creates a panel of a fictional index from 1990Q1, for six markets in three states. One market starts late, and two
+ * markets have gaps.
  */
 export const madeUpPanel = (quarters = 100): Panel => {
   const names = ['Ames, IA', 'Ankeny, IA', 'Boise City, ID', 'Casper, WY', 'Cody, WY', 'Dubois, ID-WY'];
@@ -28,10 +28,7 @@ export const madeUpPanel = (quarters = 100): Panel => {
   return createPanel(markets, rows);
 };
 
-/**
- * Returns the panel as it was known after its first `quarters` quarters, with the index and the macro series cut off
- * there.
- */
+/** Returns the panel that was known after `quarters` quarters. The index and the macro series end there. */
 export const cut = (panel: Panel, quarters: number): Panel => {
   const next = quarterStart(panel.firstQuarter + quarters);
   return {
@@ -41,9 +38,7 @@ export const cut = (panel: Panel, quarters: number): Panel => {
   };
 };
 
-/**
- * Extends the fictional panel with new home sales from 1992 on, and with coordinates for all markets except the last.
- */
+/** Adds new home sales since 1992 to the fictional panel, and coordinates of all markets except the last. */
 export const madeUpMetroPanel = (): Panel => {
   const panel = madeUpPanel();
   const random = randomFrom('sales');
@@ -51,7 +46,7 @@ export const madeUpMetroPanel = (): Panel => {
   for (let month = 0, level = 700; month < 12 * 23; month++) {
     level *= Math.exp(0.04 * random.normal());
     const day = `${1992 + Math.floor(month / 12)}-${String((month % 12) + 1).padStart(2, '0')}-01`;
-    // One month has no survey, and the last quarter is not published yet.
+    // One month is missing, and the last quarter is not published yet.
     if (day !== '2003-05-01' && day < '2014-10-01') sales.push({ series_id: 'HSN1F', period_start: day, value: level });
   }
   const markets = panel.markets.map((market, i) => ({
@@ -61,7 +56,7 @@ export const madeUpMetroPanel = (): Panel => {
   return { ...panel, markets, macro: macroSeries([{ series_id: 'HSN1F', cadence: 'monthly' }], sales) };
 };
 
-/** Returns the fictional panel as documents, with one additional market that has no index. */
+/** Returns the fictional panel as documents. One more market has no index. */
 export const rowsOfPanel = (): Record<string, Document[]> => {
   const { markets, quarters, firstQuarter } = madeUpPanel();
   const figures = { signal: null, risk_score: null, yoy_price: 2, forecast_12m: null };

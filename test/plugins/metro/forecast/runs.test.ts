@@ -98,7 +98,7 @@ describe('makeRuns(input)', () => {
     });
 
     it('keep the record of a horizon that has no forecasts in the span', () => {
-      // This model needs outcomes at the horizon, so its first 24-month forecasts come a year later.
+      // The model needs outcomes at the horizon, so its first 24-month forecasts are a year later.
       const metros = { ...open, panel: madeUpMetroPanel(), model: metroMomentum, horizons: [12, 24] as const };
       const kept = makeRuns({ ...metros, span: { last: 1 } });
       const [first = 0] = makeRuns({ ...metros, span: {} }).runs.map(({ id }) => id);

@@ -34,7 +34,7 @@ const source = (id: string) => ({
 
 const observation = (series_id: string, value: number) => ({ series_id, period_start: '2020-01-01', value });
 
-/** A dataset with runs, three macro series, and another plugin's collection. */
+/** A dataset with runs, three macro series and the collection of another plugin. */
 const rows: Record<string, object[]> = {
   markets: [{ cbsa: '10000' }, { cbsa: '20000' }],
   hpi: [{ cbsa: '10000', period_start: '2020-01-01', value: 1 }],
@@ -56,7 +56,7 @@ const old = {
       synthetic: false,
       sources: ['B', 'D', 'F', 'metro_hpi', 'permits'].map(source),
     },
-    // Yields one row per batch, so that a batch ends after every row.
+    // Every batch has one row.
     async *read(name: string) {
       for (const row of rows[name] ?? []) yield [row];
     },

@@ -6,7 +6,7 @@ import { packageRoot } from '../../../../core/util/package.js';
 import { metroAreas } from '../../../../plugins/metro/areas.js';
 import { zipCodesByArea } from '../../../../plugins/metro/outlines/zip-codes.js';
 
-/** The source still uses the former counties of Connecticut. */
+/** The source still contains the former counties of Connecticut. */
 const isInConnecticut = (cbsa: string) => metroAreas.get(cbsa)!.states[0] === 'CT';
 
 describe('the ZIP codes of the explorer’s search', () => {

@@ -12,7 +12,7 @@ const coefficients = (rows: readonly (readonly number[])[], outcomes: readonly n
 
 describe('createLeastSquares(width)', () => {
   it('fits the least-squares line through points that are not on a line', () => {
-    // Computed by hand: the slope is 1.5, and the intercept is 2/3.
+    // Calculated by hand: the slope is 1.5, and the intercept is 2/3.
     const b = coefficients(
       [
         [1, 0],

@@ -12,7 +12,6 @@ const there = (value: number | undefined): value is number => value !== undefine
 const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
 const meanOf = (values: readonly number[]) => sumOf(values) / values.length;
 
-/** Solves a small linear system by Gaussian elimination. */
 const solved = (matrix: number[][], right: readonly number[]): number[] => {
   const system = matrix.map((line, i) => [...line, at(right, i)]);
   for (const [i, pivot] of system.entries()) {
@@ -25,11 +24,11 @@ const solved = (matrix: number[][], right: readonly number[]): number[] => {
   return system.map((line, i) => at(line, right.length) / at(line, i));
 };
 
-/** Computes the point forecasts, in logs, at every quarter. Follows the formula directly and uses plain arrays. */
+/** Computes the point forecasts in logs at every quarter, directly from the formula. */
 const byDefinition = (panel: Panel) => {
   const all = [...panel.markets.keys()];
   const L = panel.quarters.map((quarter) => [...quarter].map((level) => 100 * Math.log(level)));
-  /** Fills gaps without reading anything after quarter `t`. */
+  /** Fills gaps without data after quarter `t`. */
   const F = (i: number, t: number): number => {
     const known = (s: number) => there(L[s]?.[i]);
     if (t < 0 || known(t)) return L[t]?.[i] ?? Number.NaN;
@@ -71,7 +70,7 @@ const byDefinition = (panel: Panel) => {
       (sumOf(seen.map((j) => K(i, j) * weight(j))) + 0.05)
     );
   };
-  /** Returns smoothed log sales for the month that is `lag` months before the newest month known at quarter `t`. */
+  /** Returns the smoothed log of sales `lag` months before the newest month that is known at quarter `t`. */
   const sales = (t: number, lag: number) => {
     const end = quarterStart(panel.firstQuarter + t + 1);
     const months = (panel.macro.get('HSN1F') ?? []).filter(({ start }) => start < end);
@@ -127,7 +126,7 @@ const byDefinition = (panel: Panel) => {
   };
 };
 
-/** Computes the half-widths of the intervals directly from the formula and from all point forecasts, in logs. */
+/** Computes the half-widths of the intervals directly from the formula, from all point forecasts in logs. */
 const halfWidths = (panel: Panel, forecasts: readonly (readonly (number | undefined)[] | undefined)[], t: number) => {
   const all = [...panel.markets.keys()];
   const L = panel.quarters.map((quarter) => [...quarter].map((level) => 100 * Math.log(level)));
@@ -188,7 +187,7 @@ describe('metro-momentum', () => {
   const expected = byDefinition(panel);
   const toPercent = (growth: number) => 100 * Math.expm1(growth / 100);
 
-  // Earlier quarters have fewer rows than coefficients, which leaves some coefficients undetermined.
+  // Earlier quarters have fewer rows than coefficients, so some coefficients are undetermined.
   for (const origin of [30, 40, 41, 43, 44, 60, 90, 99]) {
     it(`matches the formula in its docstring at quarter ${origin}`, () => {
       const { forecasts, b } = expected(origin) as NonNullable<ReturnType<typeof expected>>;
@@ -220,8 +219,7 @@ describe('metro-momentum', () => {
 
   it('forecasts once a 20-quarter season has an outcome, with bounds 20 quarters later', () => {
     const first = (of: 'point' | 'lower') => origins.findIndex((origin) => origin[of].some((value) => there(value)));
-    // Growth is known from quarter 1 and the seasonal pattern from quarter 20. The outcome is known four quarters
-    // later.
+    // Growth is known from quarter 1, and the season from quarter 20. The outcome is known four quarters later.
     expect([first('point'), first('lower')]).to.deep.equal([24, 44]);
   });
 

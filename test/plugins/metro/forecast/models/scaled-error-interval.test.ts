@@ -16,7 +16,7 @@ describe('quantile(sorted, probability)', () => {
 });
 
 describe('withScaledErrorInterval(markets, 4, next)', () => {
-  /** Computes forecasts with constant errors, in percentage points, for two markets with a constant index. */
+  /** Computes forecasts with constant errors for two markets with a constant index. Errors are in percentage points. */
   const run = (quarters: number, errors: readonly number[], levels = (_quarter: number) => [100, 100]) => {
     const forecaster = withScaledErrorInterval(errors.length, 4, () => Float64Array.from(errors));
     return Array.from({ length: quarters }, (_, quarter) =>
@@ -31,8 +31,8 @@ describe('withScaledErrorInterval(markets, 4, next)', () => {
   });
 
   it('matches the formula for errors of 1 and 3 points', () => {
-    // At quarter 68, the outcomes for origins 60 to 64 are known. Each market has 5 errors, and their pooled mean is 2.
-    // Only origin 64 has ratios, with a scale from origin 60.
+    // At quarter 68, the outcomes of origins 60 to 64 are known. Each market has 5 errors, and the pooled mean is 2.
+    // Only origin 64 has ratios, whose scale is from origin 60.
     const { point, lower, upper } = run(69, [1, 3])[68] as ReturnType<typeof run>[number];
     const sigma = (own: number, n: number) => ((n * own + 20 * 2) / (n + 20)) * Math.sqrt(2);
     const [small, large] = [1 / sigma(1, 1), 3 / sigma(3, 1)];
@@ -45,10 +45,10 @@ describe('withScaledErrorInterval(markets, 4, next)', () => {
   });
 
   it('ignores a forecast whose outcome or own quarter was not published', () => {
-    // The second market has no values in quarters 63 and 67, so its origins 59, 63 and 67 never count.
+    // The second market has no values in quarters 63 and 67, so origins 59, 63 and 67 never count.
     const gaps = (quarter: number) => [100, quarter === 63 || quarter === 67 ? Number.NaN : 100];
     const { upper, point } = run(69, [1, 3], gaps)[68] as ReturnType<typeof run>[number];
-    // The second market has 4 errors of 3, from origins 60, 61, 62 and 64. The first market has 5 errors of 1.
+    // The second market has 4 errors of 3 from origins 60, 61, 62 and 64. The first market has 5 errors of 1.
     const pooled = (5 * 1 + 4 * 3) / 9;
     const sigma = ((4 * 3 + 20 * pooled) / 24) * Math.sqrt(pooled);
     const then = (own: number) => ((own + 20 * 2) / 21) * Math.sqrt(2);

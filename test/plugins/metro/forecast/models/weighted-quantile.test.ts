@@ -21,7 +21,7 @@ describe('weightedQuantile(values, weights, share)', () => {
   });
 
   it('equals the result of sorting, even with many equal values', () => {
-    // With integer weights, sums are exact in any order.
+    // Sums of integer weights are exact in any order.
     const pair = fc.tuple(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 1, max: 9 }));
     fc.assert(
       fc.property(fc.array(pair, { minLength: 1, maxLength: 80 }), fc.integer({ min: 1, max: 16 }), (pairs, part) => {
