@@ -53,7 +53,6 @@ const divisions: Area[] = table.divisions.map(({ cbsa, name, parent }) => {
 const byCode = (areas: readonly Area[]): ReadonlyMap<string, Area> =>
   new Map(areas.toSorted((a, b) => compareScalars(a.cbsa, b.cbsa)).map((area) => [area.cbsa, area]));
 
-/** Metropolitan areas and divisions by code, in ascending order. */
 export const metroAreas = byCode([...metropolitan, ...divisions]);
 
 /** The centre of the nation is the geographic centre of the 50 states, according to the National Geodetic Survey. */
@@ -68,7 +67,6 @@ const NATION: Area = {
   longitude: -103.772,
 };
 
-/** The nation and the states by code, in ascending order. */
 export const nationAndStates = byCode([
   NATION,
   ...table.states.map(

@@ -6,7 +6,6 @@ import { type Cadence, periods } from 'metro-forecast-api/plugin';
 
 const { monthsIn, nextPeriod } = periods;
 
-/** Formats a quarter as `2005Q4`. */
 export const quarterName = (index: number): string => `${Math.floor(index / 4)}Q${(index % 4) + 1}`;
 
 /**

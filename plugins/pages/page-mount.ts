@@ -61,7 +61,6 @@ export interface Page {
   readonly values?: Readonly<Record<string, string>>;
   /** Origins that may show a page in a frame. The keys are page names relative to `path`, such as `embed`. */
   readonly framedBy?: Readonly<Record<string, readonly string[]>>;
-  /** Returns the page's contribution to the front page. */
   readonly frontPage?: (context: FrontPageContext) => Promise<FrontPageContent>;
 }
 

@@ -73,7 +73,6 @@ const MOST_LISTED = 20;
 /** Paths of endpoints that are not tables. */
 const RESERVED: readonly string[] = ['health', 'ready', 'status', 'totals', 'usage'];
 
-/** Returns an error message if the name is reserved. */
 export const tableNameError = (name: string): string | undefined =>
   RESERVED.includes(name) ? `a table must not be called "${name}": the service has an endpoint /${name}` : undefined;
 

@@ -1,4 +1,3 @@
-/** Kills publishers at 60 random moments. */
 import { describeKilledPublishers } from './mongo-killed-publishers.js';
 
 describeKilledPublishers(Array.from({ length: 60 }, () => Math.random() * 1.2));

@@ -1,4 +1,3 @@
-/** Kills publishers early, halfway through and near the end of a publication. */
 import { describeKilledPublishers } from './mongo-killed-publishers.js';
 
 describeKilledPublishers([0.1, 0.5, 0.9]);

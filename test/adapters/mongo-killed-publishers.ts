@@ -1,4 +1,3 @@
-/** Defines tests that kill processes while they publish to MongoDB. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

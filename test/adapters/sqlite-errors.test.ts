@@ -204,7 +204,6 @@ describe('the SQLite adapter with an unusable file', () => {
     ]);
   });
 
-  /** Copies a published database file that no connection has open. */
   const publishedCopy = async (): Promise<string> => {
     await (await store.opened()).publish(datasetOf());
     const copy = join(store.folder, 'copy.db');

@@ -97,7 +97,6 @@ describe('the process of a service', () => {
     return service;
   };
 
-  /** Writes a configuration with a plugin that delays the start by two seconds. */
   const slowStart = async (): Promise<string> => {
     await writeFile(
       join(folder, 'slow.mjs'),

@@ -37,7 +37,6 @@ describe('the library catalogue of docs/tutorials/first-service.md', () => {
   const cli = (...args: string[]) =>
     run(process.execPath, [command, '--config', 'library.json', ...args], { cwd: folder });
 
-  /** Resolves with all bytes that the service sends before it closes the connection. */
   const send = async (bytes: string): Promise<string> => {
     const socket = connect(port, '127.0.0.1');
     let received = '';
@@ -125,7 +124,6 @@ describe('the library catalogue of docs/tutorials/first-service.md', () => {
       for (const file of files) {
         const response = await get(file);
         expect(response, file).to.match(/^HTTP\/1\.1 200 /);
-        // The page must load every module that its files import.
         for (const [, module] of response.matchAll(/^(?:import .*|\}) from '([^']+)'/gm)) {
           expect(files, file).to.include(new URL(module!, `http://localhost${file}`).pathname);
         }

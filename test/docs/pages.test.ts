@@ -18,7 +18,6 @@ const docs = readdirSync(join(packageRoot, 'docs'), { recursive: true, encoding:
   .sort();
 const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', ...docs];
 
-/** Counts words outside code blocks and link targets. */
 const wordsOf = (text: string): number => {
   const prose = text
     .replace(/```[\s\S]*?```/g, '')

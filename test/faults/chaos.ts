@@ -1,4 +1,3 @@
-/** Injects random faults into one store, one after another. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../../plugins/metro/sample/random.js';
 import { NETWORK_FAULTS } from '../support/network-faults.js';

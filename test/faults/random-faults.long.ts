@@ -117,7 +117,6 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
   const recovery = (store: 'redis' | 'mongo'): Promise<number> =>
     untilHealthy(service, store, { key: keys.ample, metrics, unread });
 
-  /** Sends requests to each replica at a constant rate. */
   const startLoad = () => {
     const clients: LoadClient[] = [];
     let next = 0;

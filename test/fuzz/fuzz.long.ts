@@ -8,7 +8,6 @@ import { type FuzzedService, startFuzzedService } from './service.js';
 // biome-ignore lint/suspicious/noExplicitAny: the test changes a document of any shape
 type Document = any;
 
-/** Forwards requests to a service and changes its OpenAPI document. */
 const serveChanged = async (service: FuzzedService, change: (document: Document) => void) => {
   const server = createServer(async (request, response) => {
     const { pathname, search } = new URL(request.url!, 'http://localhost');

@@ -1,4 +1,3 @@
-/** Runs Schemathesis from the PATH, or from a copy that is downloaded once per machine. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';

@@ -1,10 +1,6 @@
-/** Lists files to mutate and the tests that must detect the mutants. */
-
 export interface Scope {
   readonly name: string;
-  /** Glob patterns of source files. */
   readonly sources: readonly string[];
-  /** Glob patterns of compiled test files. */
   readonly tests: readonly string[];
 }
 

@@ -53,7 +53,6 @@ describe('the plugin opentelemetry', () => {
     });
     return app;
   };
-  /** Closes the service and returns the spans that the receiver got. */
   const spansOf = async (ended: TestApp): Promise<readonly ReceivedSpan[]> => {
     await ended.close();
     return receiver.spans;

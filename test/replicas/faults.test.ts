@@ -1,4 +1,3 @@
-/** Measures the effect on callers when Redis, MongoDB or a replica is killed, frozen, restarted or replaced. */
 import { MongoClient } from 'mongodb';
 import type { Replicas } from '../support/replicas.js';
 import type { Server } from '../support/services.js';

@@ -43,7 +43,6 @@ describe('quotas and usage of keys with three replicas behind nginx', function (
     return { id, key, first: await untilKnown(service, key) };
   };
 
-  /** Returns the responses to requests during `work`. */
   const underLoad = async (key: string, work: () => Promise<void>): Promise<readonly Answer[]> => {
     const client = new LoadClient(service.url, key, 32);
     let next = 0;

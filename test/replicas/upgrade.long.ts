@@ -130,7 +130,6 @@ describe('an upgrade from the previous version', function () {
 
     const get = (server: Server, path: string, token: string) =>
       request(`${server.url}${path}`, { headers: { Authorization: `Bearer ${token}` } });
-    /** Waits until every replica accepts the key and serves the data of its program. */
     const untilServed = async (token: string, dataOf: (program: Version) => string) => {
       for (const [i, replica] of replicas.entries()) {
         await until(async () => {

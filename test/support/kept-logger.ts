@@ -1,4 +1,3 @@
-/** A logger that keeps its messages, so that tests can check them. */
 import type { Logger } from '../../core/contracts/runtime.js';
 
 export interface KeptLogger extends Logger {

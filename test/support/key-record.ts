@@ -1,4 +1,3 @@
-/** Creates keys for tests with their records in the key store. */
 import type { KeyRecord } from '../../core/contracts/keys.js';
 import { newKey as makeKey } from '../../core/keys/key.js';
 

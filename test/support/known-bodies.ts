@@ -1,4 +1,3 @@
-/** Collects the response bodies of a healthy service for each version of the dataset. */
 import { datasetVersion } from './dataset-version.js';
 import { startTestApp } from './test-app.js';
 
@@ -18,7 +17,6 @@ export const PATHS = [
   '/signals',
 ];
 
-/** Bodies by version and then by path. */
 export type KnownBodies = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 /** @param numbers version numbers, as for `writeVersions` */

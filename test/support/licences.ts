@@ -1,4 +1,3 @@
-/** Reads the installed packages from the lockfile. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packageRoot } from '../../core/util/package.js';

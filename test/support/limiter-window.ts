@@ -1,4 +1,3 @@
-/** Reads and writes the windows of the limiter in Redis, in the format of `core/limiter/window.lua`. */
 import type { Cluster, Redis } from 'ioredis';
 import { partitionKeys, partitionOf } from '../../core/limiter/redis-limiter.js';
 
@@ -48,7 +47,6 @@ export const fieldOf = (buckets: readonly Bucket[]): Buffer => {
   return field;
 };
 
-/** Returns the Redis key of the partition with the caller. */
 export const keyOf = (keyPrefix: string, caller: string, isCluster: boolean): string => {
   const keys = partitionKeys(keyPrefix, isCluster);
   return keys[partitionOf(caller, keys.length)] as string;

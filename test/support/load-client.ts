@@ -94,6 +94,5 @@ export const sendAll = async (
   return answers;
 };
 
-/** Returns the longest response time, in whole milliseconds. */
 export const longest = (answers: readonly Answer[]): number =>
   Math.ceil(Math.max(0, ...answers.map(({ sent, received }) => received - sent)));

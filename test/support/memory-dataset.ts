@@ -1,4 +1,3 @@
-/** Creates a dataset from arrays. */
 import type { Document, Manifest } from '../../core/contracts/dataset.js';
 import type { Dataset } from '../../core/contracts/storage.js';
 

@@ -1,4 +1,3 @@
-/** Defines network faults that the service must survive. */
 import type { TcpFault } from './tcp-proxy.js';
 
 /** Faults by name. Severity is from 0 to 1. */

@@ -1,4 +1,3 @@
-/** Starts nginx with the shipped configuration, with the ports and folders of the test. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../core/util/package.js';

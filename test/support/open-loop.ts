@@ -39,7 +39,6 @@ export class OpenLoop {
     this.#request = () => `HEAD ${nextPath()} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${nextKey()}\r\n\r\n`;
   }
 
-  /** Resolves when every scheduled request has a response. */
   async run(perSecond: number, seconds: number): Promise<readonly Arrival[]> {
     this.#arrivals = [];
     const since = performance.now();

@@ -11,7 +11,6 @@ export const otherAdapters: Readonly<Record<string, () => Promise<object>>> = {
   sqlite: async () => ({ use: fileURLToPath(new URL('../adapters/conformance/sqlite-module.js', import.meta.url)) }),
 };
 
-/** Publishes a dataset and waits until the service serves it. */
 export const publishTo = async (service: TestApp, dataset: Dataset): Promise<void> => {
   await partOf(service.app, 'adapter').publish!(dataset);
   for (let tries = 0; tries < 200; tries++) {

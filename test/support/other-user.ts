@@ -19,7 +19,6 @@ export const ownerOf = async (path: string): Promise<string> => {
   return `${uid}:${gid} ${(mode & 0o777).toString(8)}`;
 };
 
-/** Runs Node as the other user. Resolves with the exit code and all output. */
 export const runAsOther = (args: readonly string[]): Promise<{ code: number; output: string }> =>
   new Promise((resolve) => {
     execFile(process.execPath, args, { ...OTHER_USER, cwd: '/', timeout: 30_000 }, (error, stdout, stderr) => {

@@ -28,7 +28,6 @@ export interface OtlpReceiver {
   readonly spans: readonly ReceivedSpan[];
   /** Sets the status of all further responses. Default: 200. With 0, requests get no response. */
   answerWith(status: number): void;
-  /** Resolves when the next request was received completely. */
   next(): Promise<void>;
   close(): Promise<void>;
 }

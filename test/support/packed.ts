@@ -37,7 +37,6 @@ const pack = async (): Promise<Packed> => {
 
 let made: Promise<Packed> | undefined;
 
-/** Packs this package once per process. */
 export const packed = (): Promise<Packed> => {
   made ??= pack();
   return made;

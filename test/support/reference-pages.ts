@@ -112,7 +112,6 @@ ${parts.join('\n\n')}
 `;
 };
 
-/** Returns every command without subcommands, with its full name. */
 const leavesOf = (command: Command, path: string): [string, Command][] =>
   command.commands.flatMap((each): [string, Command][] => {
     if (each.name() === 'help') return [];

@@ -1,4 +1,3 @@
-/** Registers plugins like the service. */
 import { OperatorError } from '../../core/errors.js';
 import { type Registry, registerPlugins as register } from '../../core/registry/register-plugins.js';
 

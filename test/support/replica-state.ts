@@ -1,4 +1,3 @@
-/** Reads the keys, the version and the health of single replicas. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { MongoClient } from 'mongodb';
 import { request } from './http-client.js';

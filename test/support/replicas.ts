@@ -22,9 +22,7 @@ export interface ReplicasOptions {
   readonly proxied?: boolean;
   /** Variables for another Redis, such as a cluster. If set, no single server is started. */
   readonly redisEnv?: Readonly<Record<string, string>> | undefined;
-  /** Additional variables for replicas and commands. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Returns additional variables for one replica. */
   readonly replicaEnv?: (index: number) => Readonly<Record<string, string>>;
 }
 

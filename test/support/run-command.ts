@@ -1,4 +1,3 @@
-/** Runs a CLI command in the test process. */
 import { expect } from 'chai';
 import { Command } from 'commander';
 import { report } from '../../cli/report.js';

@@ -18,7 +18,6 @@ export interface Server {
   /** Temporary folder. Its file `stderr` contains the standard error of the process. */
   readonly folder: string;
   readonly pid: number;
-  /** Stops the process and removes its folder. */
   stop(): Promise<void>;
   /** Kills the process. Resolves when it has exited. */
   kill(signal?: NodeJS.Signals): Promise<void>;

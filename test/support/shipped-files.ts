@@ -1,4 +1,3 @@
-/** Reads files that are shipped with the service. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../core/util/package.js';
@@ -6,7 +5,6 @@ import { packageRoot } from '../../core/util/package.js';
 // biome-ignore lint/suspicious/noExplicitAny: parsed YAML, whose shape the tests check.
 export type Parsed = any;
 
-/** Returns the absolute path of a file in the repository. */
 export const at = (path: string): string => join(packageRoot, path);
 export const read = (path: string): string => readFileSync(at(path), 'utf8');
 

@@ -1,4 +1,3 @@
-/** Runs `metro-forecast start` as a child process and collects its output. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -22,7 +22,6 @@ export interface TestAppOptions {
 
 export interface TestApp {
   readonly app: App;
-  /** URL of the service with the base path. */
   readonly url: string;
   readonly origin: string;
   /** Null unless the configuration enables metrics. */

@@ -1,4 +1,3 @@
-/** Writes lists in a response format, like the service. */
 import type { Column, Format, Row } from '../../core/contracts/format.js';
 
 /** @param columns columns, or names of columns with any type of value */

@@ -54,7 +54,6 @@ export interface RowsInput {
   readonly vintage: string;
   /** Publication time of the runs. */
   readonly created: Date;
-  /** Quarter number of the newest run. */
   readonly newest: number;
   readonly kept: readonly Forecast[];
 }

@@ -143,10 +143,7 @@ const runOf = (
   };
 };
 
-/**
- * Creates the runs and the backtest of one horizon.
- * @throws OperatorError if the horizon is 12 months and no quarter in the span can be forecast
- */
+/** @throws OperatorError if the horizon is 12 months and no quarter in the span can be forecast */
 const runsAt = (horizon: Horizon, input: Making): Runs => {
   const { panel, chosen, options, span, vintage } = input;
   const nationAndStates = WIDE_HORIZONS.includes(horizon) ? input.nationAndStates : undefined;

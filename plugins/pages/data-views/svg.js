@@ -29,7 +29,7 @@ export const paint = (name) => `var(--${name})`;
 /** @type {CanvasRenderingContext2D | null | undefined} */
 let ruler;
 
-/** Returns the width of text in pixels. @param {string} text @param {number} [size] @param {number} [weight] @returns {number} */
+/** @param {string} text @param {number} [size] @param {number} [weight] @returns {number} */
 export const textWidth = (text, size = FONT_SIZE, weight = 400) => {
   ruler ??= document.createElement('canvas').getContext('2d');
   if (!ruler) return text.length * size * 0.6;

@@ -43,7 +43,6 @@ export interface Breakage {
 
 const FOLDER: Capabilities = { publish: true, versions: true, durable: true, follows: { withinMs: 500, pollMs: 20 } };
 
-/** Returns the target for `describeAdapter`. */
 const innerOf = ({ sqlite, folder, database: isDatabase }: Breakage, context: AdapterContext): StorageAdapter => {
   if (isDatabase) return database.create({ path: 'data.db', pollMs: 20 }, context);
   if (folder) return new folder(context);

@@ -1,4 +1,3 @@
-/** Every broken adapter must fail the rule that it breaks, and correct adapters must pass. */
 import { expect } from 'chai';
 import { targetOf } from './breakable.js';
 import { auditRules, auditWithoutFault } from './faults/audits.js';

@@ -1,5 +1,3 @@
-/** Runs the conformance suite on an adapter that is wrapped in the checks of core. */
-
 import { describeAdapter } from '../../../adapters/conformance/index.js';
 import memory from '../../../adapters/memory.js';
 import type { Collection } from '../../../core/contracts/dataset.js';

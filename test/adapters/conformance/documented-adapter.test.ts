@@ -1,4 +1,3 @@
-/** Runs the conformance suite on the example in docs/reference/adapter-contract.md. */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -32,7 +32,6 @@ export interface Move {
 }
 
 export interface Catalog {
-  /** Oldest publication first. */
   readonly versions: readonly Stored[];
   /** Oldest first. */
   readonly moves: readonly Move[];
@@ -288,7 +287,6 @@ export class FolderAdapter implements StorageAdapter {
     return known;
   }
 
-  /** Returns undefined if the version was pruned. */
   hold({ id, since }: Move): Snapshot | undefined {
     const stored = this.catalog.versions.find((each) => each.id === id);
     if (!stored) return undefined;

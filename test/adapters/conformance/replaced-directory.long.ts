@@ -1,5 +1,3 @@
-/** Runs the conformance suite on the JSON adapter while another program writes to the directory. */
-
 import { describeAdapter } from '../../../adapters/conformance/index.js';
 import json from '../../../adapters/json/index.js';
 import type { AdapterContext, Dataset, StorageAdapter } from '../../../core/contracts/storage.js';

@@ -1,4 +1,3 @@
-/** Runs the conformance suite inside a test and returns the rules that failed. */
 import { fileURLToPath } from 'node:url';
 import Mocha from 'mocha';
 import { type AdapterUnderTest, describeAdapter } from '../../../adapters/conformance/index.js';

@@ -280,7 +280,6 @@ class SqliteAdapter implements StorageAdapter {
     if (this.#catalog.moves.length > before) this.#context.changed();
   }
 
-  /** Returns undefined if the version was pruned. */
   #hold({ version, file, since }: Catalog['moves'][number]): Snapshot | undefined {
     const found = this.#catalog.versions.find((each) => each.file === file);
     if (!found) return undefined;

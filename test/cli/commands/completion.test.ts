@@ -1,4 +1,3 @@
-/** Runs the completion scripts in real shells. */
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

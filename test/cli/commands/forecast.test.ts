@@ -9,7 +9,6 @@ import { packageRoot } from '../../../core/util/package.js';
 import { modelVersion } from '../../../plugins/metro/forecast/model.js';
 import { findModel, models } from '../../../plugins/metro/forecast/models/index.js';
 
-/** Runs the command of this build in another process. */
 const program = `
   import { main } from ${JSON.stringify(new URL('../../../cli/main.js', import.meta.url).href)};
   await main(process.argv);

@@ -42,7 +42,6 @@ describe('metro-forecast publish into a directory', () => {
   const { done, json, refused } = expecting(run);
   const manifestOf = async (directory: string) => JSON.parse(await readFile(join(directory, 'manifest.json'), 'utf8'));
 
-  /** Copies a dataset under another version name. */
   const named = async (version: string, from = data): Promise<string> => {
     const to = join(folder, `${version}-${(await readdir(folder)).length}`);
     await cp(from, to, { recursive: true });

@@ -44,7 +44,6 @@ describe('metro-forecast publish and snapshots', () => {
   };
   const { done, json, refused } = expecting(run);
 
-  /** Copies the dataset under another version name. */
   const another = async (version: string, created: string): Promise<string> => {
     const to = join(folder, version);
     await cp(data, to, { recursive: true });

@@ -31,7 +31,6 @@ const start = (args: readonly string[], env: Readonly<Record<string, string>>): 
   return { process: child, output: () => output, exited: once(child, 'exit') as Started['exited'] };
 };
 
-/** Resolves with the first match of `pattern` in standard output. */
 const printed = async ({ output, exited }: Started, pattern: RegExp): Promise<RegExpExecArray> => {
   let ended = false;
   void exited.then(() => {

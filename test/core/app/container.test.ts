@@ -51,7 +51,6 @@ describe('the graph of parts', () => {
     ]);
   });
 
-  /** Returns another object with the same behaviour. */
   const standIn = (made: object): object =>
     new Proxy(made, {
       get: (target, key) => {

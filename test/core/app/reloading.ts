@@ -1,4 +1,3 @@
-/** Reloads a service with workers under a constant load. */
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
@@ -126,7 +125,6 @@ export class ReloadedService {
 
 const PATHS = ['/markets/26420', '/markets', '/health', '/ready', '/status'];
 
-/** Reloads the service under load. Every request must succeed, and every reload must have the intended result. */
 export const reloadUnderLoad = async (
   service: ReloadedService,
   { perSecond, reloads, brokenEvery }: Reloads,

@@ -42,7 +42,6 @@ const [row] = await snapshot.find(permits);
 if (!row) throw new Error();
 `;
 
-/** A mistake and a part of the expected error. */
 type Mistake = readonly [code: string, error: string];
 
 const QUERIES: readonly Mistake[] = [

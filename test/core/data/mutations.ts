@@ -131,7 +131,6 @@ const contentOf = (bytes: Buffer): unknown[] => {
   return list.map((line) => JSON.parse(line));
 };
 
-/** Counts the property names in JSON text, including duplicates. */
 const namesOf = (text: string): number => text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""').split(':').length - 1;
 const namesIn = (value: unknown): number => {
   if (typeof value !== 'object' || value === null) return 0;

@@ -86,7 +86,6 @@ export const writeByHand = async (
 
 export const readManifestFile = async (path: string) => JSON.parse(await readFile(join(path, 'manifest.json'), 'utf8'));
 
-/** Creates a folder for each test of the enclosing `describe`. */
 export const eachInFolder = (): { readonly path: string } => {
   const folder = { path: '' };
   beforeEach(async () => {

@@ -5,7 +5,6 @@ import { request } from '../../support/http-client.js';
 import { type KeptLogger, keptLogger } from '../../support/kept-logger.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
-/** Creates an admission control with a clock and an event loop that the test controls. */
 const controlled = (options: { maxInFlight?: number; maxEventLoopDelayMs?: number } = {}) => {
   const logger = keptLogger();
   const work = { responses: { size: 0 }, lists: { size: 0 } };

@@ -64,7 +64,6 @@ describe(`the bound of a limit under random faults for ${SECONDS} seconds, FAULT
     const losses: number[] = [];
     let starts = 0;
 
-    /** Runs a replica and replaces it when it is killed. */
     const runReplicas = async (port: number): Promise<void> => {
       while (performance.now() < until) {
         starts++;

@@ -49,7 +49,6 @@ export class ModelRedis {
     return new ModelRedis(this.options, new Map(this.windows), new Map(this.calls), new Map(this.usage));
   }
 
-  /** Returns the buckets in the window of a caller at a given time. */
   counted(caller: string, now: number): readonly Bucket[] {
     return (this.windows.get(caller) ?? []).filter(({ end }) => end + this.window > now);
   }

@@ -19,7 +19,6 @@ export interface LimiterHarness {
   readonly isRealTime: boolean;
 }
 
-/** Requests allowed between two readings of the clock. */
 interface Admitted {
   readonly from: number;
   readonly to: number;

@@ -53,9 +53,7 @@ export type Action =
   | readonly ['restart' | 'decide locally', number]
   /** `late`: calls arrive after their timeout, possibly for the second time. `heal`: Redis is reachable again. */
   | readonly ['late' | 'heal']
-  /** Redis loses all data or the data of the last call. */
   | readonly ['redis is emptied' | 'redis loses the last call']
-  /** Half a bucket or half a window passes, or replicas return unused permits. */
   | readonly ['half bucket' | 'half window' | 'return'];
 
 export type Run = readonly Action[];
@@ -167,10 +165,7 @@ class Replica {
     this.#send();
   }
 
-  /**
-   * Checks whether Redis lost data.
-   * @returns whether a call was sent
-   */
+  /** @returns whether a call was sent */
   poll(): boolean {
     const isBusy = this.#isQueued || this.inFlight.length > 0;
     if (this.isLocal || isBusy || !this.sync.mayHaveLostData(this.#now, 0)) return false;
@@ -443,7 +438,6 @@ class History {
     check(this.#countedAll(this.now + WINDOW_MS + 2 * BUCKET_MS) === 0, 'a request never leaves the window');
   }
 
-  /** Counts the requests in the current window that running replicas allowed. */
   #allowedOfRunning(): number {
     const isRunning = (id: number) => this.#replicas.some((replica) => replica.id === id);
     return this.allowed.filter(({ at, by }) => at + WINDOW_MS > this.now && isRunning(by)).length;

@@ -1,4 +1,3 @@
-/** Covers more runs and longer runs than `protocol.test.ts`. */
 import { assert } from 'chai';
 import fc from 'fast-check';
 import { run, search, WORLDS, type World } from './protocol-model.js';

@@ -186,7 +186,6 @@ describe('RedisLimiter', () => {
     assert.equal(await admin.exists('idle:limits:{0-partition}'), 0);
   });
 
-  /** Returns the memory in bytes of a partition with one caller and one replica. */
   const bytesOf = async (prefix: string): Promise<number> =>
     (await admin.memory('USAGE', `${prefix}limits:{0-partition}`, 'SAMPLES', 0)) as number;
 

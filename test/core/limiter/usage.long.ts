@@ -59,7 +59,6 @@ describe(`usage under random faults for ${SECONDS} seconds, FAULTS_SEED=${SEED}`
       return { redis, limiter };
     };
 
-    /** Runs a replica and replaces it when it stops. */
     const runReplicas = async (port: number): Promise<void> => {
       while (performance.now() < until) {
         const { redis, limiter } = await start(port);
@@ -79,7 +78,6 @@ describe(`usage under random faults for ${SECONDS} seconds, FAULTS_SEED=${SEED}`
           await delay(5 + chance(20));
         }
         if (isKilled) {
-          // A killed replica reports nothing.
           isAlive = false;
           outcome.killed++;
           redis.close();

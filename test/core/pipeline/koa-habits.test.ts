@@ -26,7 +26,6 @@ describe('Koa behaviour', () => {
     await service.get(path, { headers }),
     await service.get(path, { headers }),
   ];
-  /** Returns a new path, whose response is not in the cache yet. */
   let id = 0;
   const newThing = () => `/things/${++id}`;
 

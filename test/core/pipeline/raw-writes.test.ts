@@ -235,7 +235,6 @@ const comparable = (received: string): string =>
 
 const DEADLINE_MS = 3000;
 
-/** Resolves with all bytes until the server closes the connection or the deadline passes. */
 const receive = async (port: number, request: string): Promise<string> => {
   let received = '';
   const socket = connect(port, '127.0.0.1');

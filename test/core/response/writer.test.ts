@@ -236,7 +236,6 @@ describe('large bodies', () => {
   const requestsOf = (lengths: readonly number[]): string =>
     lengths.map((length) => `GET /${length} HTTP/1.1\r\nHost: test\r\n\r\n`).join('');
 
-  /** Sends concurrent requests for bodies of these lengths and compares every byte. */
   const expectAnswers = async (...lengths: readonly number[]): Promise<void> => {
     const { responses, rest } = await exchange(port, requestsOf(lengths), { responses: lengths.length });
     expect(responses.map(({ headers }) => headers['content-length'])).to.deep.equal(lengths.map(String));

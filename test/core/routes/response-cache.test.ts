@@ -25,7 +25,6 @@ const cacheFor = (answers: number) => {
       added.push(cacheKey);
       cache.set(requestFor(cacheKey), representation);
     },
-    /** Returns the keys that were dropped, in the order of their addition. */
     dropped() {
       const held = new Set(hottest(added.length));
       return added.filter((cacheKey) => !held.has(cacheKey));

@@ -41,7 +41,6 @@ describe('CurrentSnapshot.refresh()', () => {
   });
   const requests = ['a', 'b', 'c'].map(requestOf);
 
-  /** Publishes version 1, requests its three representations and publishes version 2. */
   const published = async () => {
     const logger = keptLogger();
     const context = { collections, logger, clock: systemClock, resolvePath: (path: string) => path };

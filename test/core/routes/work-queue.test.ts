@@ -4,7 +4,6 @@ import { expect } from 'chai';
 import { ApiError, StorageError } from '../../../core/errors.js';
 import { WorkQueue } from '../../../core/routes/work-queue.js';
 
-/** Creates a queue whose requests run until the test ends them. */
 const controlled = (maxWaiting?: number) => {
   const queue = new WorkQueue(maxWaiting);
   const started: string[] = [];

@@ -355,7 +355,6 @@ describe('the reference page', () => {
     });
     after(() => rm(folder, { recursive: true, force: true }));
 
-    /** Resolves with the expected output of each sample. */
     const printed = async (
       language: keyof typeof LANGUAGES,
       start: (

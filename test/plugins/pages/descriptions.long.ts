@@ -8,7 +8,6 @@ import { needPythonPackage } from '../../support/python-package.js';
 import type { TestApp } from '../../support/test-app.js';
 import { startPublic } from './public-service.js';
 
-/** Reads the package and every resource from the service and prints the errors. */
 const FRICTIONLESS = `
 import json, sys
 from frictionless import Package, system
@@ -19,7 +18,6 @@ for error in report.flatten(["title", "fieldName", "message"]):
     print(error)
 `;
 
-/** Reads the description and the first record of each record set. */
 const CROISSANT = `
 import sys
 import mlcroissant as mlc

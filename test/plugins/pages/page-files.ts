@@ -1,4 +1,3 @@
-/** Defines tests of the files of a page. */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { request } from '../../support/http-client.js';

@@ -1,4 +1,3 @@
-/** Starts services with pages that callers can use without a key. */
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
 export const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status', 'docs', 'explore'];

@@ -82,7 +82,6 @@ describe('signing in with a browser', function () {
     await service?.close();
   });
 
-  /** Opens a shared link and enters the key in the form. */
   const enterKey = async (remember: boolean) => {
     const { page } = browser;
     await page.goto('about:blank');

@@ -114,7 +114,6 @@ describe('the pages of tables in Chromium', () => {
     await page.reload();
     await countIs('1 matching row');
     expect(await page.getByLabel('Published to', { exact: true }).inputValue()).to.equal('1850');
-    // The page must show the API call that it makes.
     await page.getByText('API call').first().click();
     const call = await page.locator('pre').first().innerText();
     expect(call)

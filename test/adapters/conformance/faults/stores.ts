@@ -8,7 +8,6 @@ const OTHER = 'another adapter over the same store';
 const CLOSED = 'after every adapter was closed';
 const PROCESS = 'an adapter in another process, over the same store';
 
-/** Creates a bug that resolves paths relative to a subfolder. */
 const within =
   (folder: () => string) =>
   (context: AdapterContext): AdapterContext => {
@@ -18,7 +17,6 @@ const within =
   };
 
 let made = 0;
-/** Functions that reload open adapters of this process, by folder of the store. */
 const open = new Map<string, Set<() => Promise<void>>>();
 /** Datasets that this process published, by folder of the store. */
 const published = new Map<string, Dataset>();

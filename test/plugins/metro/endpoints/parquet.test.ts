@@ -126,7 +126,6 @@ def rows(path):
 `,
 };
 
-/** Reads paths from standard input and prints the rows of each file as JSON. */
 const PROGRAM = `
 import datetime, json, sys
 

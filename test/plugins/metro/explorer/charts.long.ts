@@ -61,7 +61,6 @@ describe('the explorer’s charts with all series and twenty markets', () => {
       await page.setViewportSize({ width, height: 900 });
       const series = (await rowsOf('/series')).filter(({ kind }) => kind === 'macro');
       const markets = await rowsOf('/markets');
-      // Selects the divisions of New York and every 25th market.
       const divisions = markets.filter(({ name }) => /^(New York|Nassau|Newark|Lakewood)/.test(`${name}`));
       const spread = markets.filter((_, index) => index % 25 === 0);
       const views = [

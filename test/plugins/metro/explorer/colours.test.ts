@@ -1,4 +1,3 @@
-/** Colour-blind users must be able to distinguish the colours of maps, badges and charts. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';

@@ -1,4 +1,3 @@
-/** Tests the possible titles of the view of all markets. */
 import { expect } from 'chai';
 import { pageModules } from '../../../support/page-modules.js';
 

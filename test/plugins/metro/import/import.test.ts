@@ -272,7 +272,6 @@ describe('plugins/metro/import', () => {
   });
 });
 
-/** Adds a run of both markets, like the `forecast` command. */
 const addRun = async (directory: string, origin: Partial<ForecastRun> = {}): Promise<void> => {
   const { manifest, rows } = await load(directory);
   const { collections: _files, ...description } = manifest;

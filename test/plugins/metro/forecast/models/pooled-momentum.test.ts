@@ -7,7 +7,6 @@ import { cut, madeUpPanel } from '../panels.js';
 const options = { minValues: 20 };
 const at = <T>(list: readonly T[] | Float64Array, index: number) => list[index] as T;
 
-/** Computes the forecasts of one origin directly from the formula. */
 const byDefinition = (panel: Panel, origin: number): (number | undefined)[] => {
   const known = panel.quarters.slice(0, origin + 1).map((quarter) => [...quarter]);
   const logs = known.map((quarter) => quarter.map((level) => 100 * Math.log(level)));
