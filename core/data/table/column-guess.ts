@@ -1,4 +1,4 @@
-/** Guesses the type of a column as its cells are read, and finds values that a conversion would alter. */
+/** Guesses the type of a column while its cells are read, and finds values that a conversion would change. */
 import {
   type ColumnType,
   isMarker,
@@ -11,16 +11,16 @@ import {
 } from './notations.js';
 import { TrailingZeros } from './trailing-zeros.js';
 
-/** A cell. CSV cells are always text; other formats have typed cells. */
+/** CSV cells are always text. Other formats have typed cells. */
 export type Cell = string | number | boolean | null;
 
 export interface GuessOptions {
   readonly type?: ColumnType | undefined;
-  /** Whether the format is typed, like JSON. Strings are then text unless they are dates. */
+  /** True if the format has types, as JSON does. Strings are then text, unless they are dates. */
   readonly isTyped: boolean;
   readonly decimal: 'point' | 'comma' | 'either';
   readonly dateOrder?: 'dmy' | 'mdy' | undefined;
-  /** Cells with these contents count as missing, even in text columns. */
+  /** Cells with this content count as missing, even in text columns. */
   readonly missing: ReadonlySet<string>;
   readonly isRequired?: boolean;
 }
@@ -29,13 +29,13 @@ export interface GuessedType {
   readonly type: ColumnType;
   readonly notation: NotationName;
   readonly note?: string;
-  /** Explains why the column cannot have the type set by the user. */
+  /** Explains why the column cannot have the type that the user has set. */
   readonly error?: string;
 }
 
 const PLAIN: readonly NotationName[] = ['integer', 'number'];
 const NUMERIC: readonly NotationName[] = [...PLAIN, 'grouped', 'decimalComma'];
-/** The notations to try. If several fit all cells, the first is chosen. */
+/** If several notations fit all cells, the first one is chosen. */
 const GUESSES: readonly NotationName[] = [
   'integer',
   'whole',
@@ -67,18 +67,18 @@ const GROUP = 3;
 export class ColumnGuess {
   readonly #options: GuessOptions;
   #fitting: readonly NotationName[];
-  /** Kinds of plain numbers that fit all remaining notations and need no further check. */
+  /** Kinds of plain numbers that fit all remaining notations, so that they need no further check. */
   #accepts = { smallWhole: false, whole: false, smallFraction: false, fraction: false };
-  /** The number of cells with a value. Missing-value markers are not counted. */
+  /** The number of cells with a value. Markers such as NA do not count. */
   #filled = 0;
   /** The cell that ruled out every type except text, and the number and type of the values above it. */
   #end: { readonly line: number; readonly cell: Cell; readonly above: number; readonly type: ColumnType } | undefined;
-  /** The reason why a cell cannot become a number without loss. */
+  /** Explains why a cell cannot become a number without loss. */
   #loss: string | undefined;
   readonly #zeros = new TrailingZeros();
   #code: string | undefined;
   #hasFraction = false;
-  /** The number of empty cells. Missing-value markers are not counted. */
+  /** The number of empty cells. Markers such as NA do not count. */
   empty = 0;
   readonly markers = new Map<string, number>();
 
@@ -122,7 +122,10 @@ export class ColumnGuess {
     return -digits > GROUP ? fraction : smallFraction;
   }
 
-  /** Returns a message if the cell makes its row invalid: it has the wrong type, or a required value is missing. */
+  /**
+   * Returns a message if the cell makes its row invalid, because the cell has the wrong type or a required value is
+   * missing.
+   */
   problemOf(cell: Cell): string | undefined {
     const { type, missing, isRequired } = this.#options;
     const text = typeof cell === 'string' ? cell.trim() : cell;
@@ -193,7 +196,7 @@ export class ColumnGuess {
     };
   }
 
-  /** The type that fits all cells. Read this after adding the last cell. */
+  /** The type that fits all cells. Only valid after the last cell was added. */
   get result(): GuessedType {
     const { type } = this.#options;
     const guess = this.#guess();

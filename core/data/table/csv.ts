@@ -1,12 +1,12 @@
-/** Splits CSV text into records. Records with quotes that RFC 4180 forbids are accepted but flagged. */
+/** Splits CSV text into records. Records with quotes that RFC 4180 does not allow are accepted but marked. */
 
 export interface CsvRecord {
-  /** The line number where the record starts. The first line is 1. */
+  /** The line on which the record starts. The first line is 1. */
   readonly line: number;
   readonly cells: readonly string[];
   /**
-   * Whether the record contains a quote that is neither doubled nor at the start or end of a cell. Such quotes are kept
-   * as text.
+   * True if the record contains a quote that is neither doubled nor at the start or end of a cell. The quote is kept as
+   * text.
    */
   readonly isMisquoted?: boolean;
 }
@@ -16,10 +16,10 @@ export interface Dialect {
   /** Undefined if quotes are ordinary characters. */
   readonly quote: string | undefined;
   readonly isEscaped?: boolean;
-  /** If this is LF, lines can also end in CRLF. */
+  /** LF also accepts CRLF. */
   readonly lineEnd: '\n' | '\r';
   readonly skipsSpaces?: boolean;
-  /** Whether a line end always ends the record, even inside quotes, so that a missing quote affects only one line. */
+  /** If true, a line end always ends the record, even inside quotes. A missing quote then affects only one line. */
   readonly isOneLine?: boolean;
 }
 
@@ -33,12 +33,12 @@ export class CsvSyntaxError extends Error {
   }
 }
 
-/** Maximum length of a record in characters. Without this limit, an unclosed quote would exhaust the memory. */
+/** In characters. Without this limit, a quote that is never closed would exhaust the memory. */
 const MAX_RECORD = 16 * 1024 * 1024;
 const NOT_CLOSED = 'has a quote that is not closed';
 const CARRIAGE_RETURN = 0x0d;
 
-/** The text of a cell. `end` is the position of the separator, line end or end of text that follows it. */
+/** `end` is the position of the separator or line end after the cell, or the end of the text. */
 interface Cell {
   readonly text: string;
   readonly end: number;
@@ -46,7 +46,8 @@ interface Cell {
 }
 
 /**
- * Whether the character at `end` is escaped: preceded by an odd number of backslashes, not counting any before `start`.
+ * The character at `end` is escaped if it follows an odd number of backslashes. Backslashes before `start` do not
+ * count.
  */
 const hasEscape = (text: string, start: number, end: number): boolean => {
   let at = end;
@@ -71,7 +72,7 @@ export class CsvSplitter {
     return this.#split(this.#rest + text);
   }
 
-  /** Returns the remaining records once all of the text has arrived. @throws CsvSyntaxError */
+  /** Returns the remaining records. Must be called after the last part. @throws CsvSyntaxError */
   end(): CsvRecord[] {
     this.#isLast = true;
     return this.#split(this.#rest);
@@ -106,7 +107,7 @@ export class CsvSplitter {
     return records;
   }
 
-  /** Converts the result of `indexOf`: -1 becomes the end of the text, or undefined if more text can follow. */
+  /** Replaces -1 from `indexOf` with the end of the text, or with undefined if more text can follow. */
   #orEnd(found: number): number | undefined {
     if (found !== -1) return found;
     return this.#isLast ? this.#text.length : undefined;
@@ -206,8 +207,8 @@ export class CsvSplitter {
   }
 
   /**
-   * Returns the end of a cell whose closing quote precedes this position. Returns undefined if anything but spaces and
-   * tabs follows the quote, or if more text must arrive first.
+   * Returns the end of a cell whose closing quote is before this position. Returns undefined if the quote is followed
+   * by anything but spaces and tabs, or if more text is needed.
    */
   #endAfter(quote: number): number | undefined {
     const { separator, lineEnd } = this.#dialect;

@@ -1,21 +1,21 @@
-/** Detects the separator, quotes and line ends of a CSV file, and the line with the column headings. */
+/** Detects the separator, the quotes and the line ends of a CSV file, and the line with the column headings. */
 import { type CsvRecord, CsvSplitter, CsvSyntaxError, type Dialect } from './csv.js';
 
 export interface CsvLayout extends TableStart {
   readonly dialect: Dialect;
 }
 
-/** Settings from the user, which override detection. */
+/** Set by the user. These settings override detection. */
 export interface CsvOptions {
   readonly separator?: string | undefined;
   /** `none` treats quotes as ordinary characters. */
   readonly quote?: string | undefined;
-  /** The line number of the headings, or `none`. */
+  /** The number of the line with the headings, or `none`. */
   readonly header?: number | 'none' | undefined;
 }
 
 const COMMON = [',', ';', '\t', '|'];
-/** Common separators come first. Rare ones are accepted only if they split nearly all records consistently. */
+/** Common separators come first. A rare separator is only accepted if it splits nearly all records consistently. */
 const SEPARATORS = [...COMMON, '~', '^', ':', '\u0001', '\u001f'];
 const SAMPLE = 500;
 const MAX_PREAMBLE = 50;
@@ -51,7 +51,7 @@ const recordsOf = ({ text, isWhole }: Sample, dialect: Dialect): readonly CsvRec
   return records.slice(0, SAMPLE);
 };
 
-/** Returns the most common record width. In case of a tie, the larger one wins. */
+/** Returns the most common width of a record. Of two equally common widths, the larger one is returned. */
 const usualWidth = (records: readonly CsvRecord[]): { readonly width: number; readonly share: number } => {
   const counts = new Map<number, number>();
   for (const { cells } of records) counts.set(cells.length, (counts.get(cells.length) ?? 0) + 1);
@@ -64,8 +64,8 @@ const usualWidth = (records: readonly CsvRecord[]): { readonly width: number; re
 export const widthOf = (records: readonly CsvRecord[]): number => usualWidth(records).width;
 
 /**
- * Detects the quote character: double quotes, or single quotes if they surround most text cells. Returns undefined if
- * most opening quotes are never closed.
+ * Returns a double quote, or a single quote if most text cells are enclosed in single quotes. Returns undefined if most
+ * opening quotes are never closed.
  */
 const quoteOf = (sample: Sample, dialect: Omit<Dialect, 'quote'>): string | undefined => {
   const [first, ...rest] = recordsOf(sample, { ...dialect, quote: undefined }).map((record) =>
@@ -79,7 +79,7 @@ const quoteOf = (sample: Sample, dialect: Omit<Dialect, 'quote'>): string | unde
   });
   const double = quoted('"');
   if (double.opened > 0 || first?.some((cell) => cell.startsWith('"'))) {
-    // Tab-separated files often do not use quotes at all. In other files, a single unclosed quote is an error.
+    // Tab-separated files often do not use quotes. In other files, a single quote that is not closed is an error.
     const most = dialect.separator === '\t' ? 0 : 1;
     return double.opened > most && double.closed < double.opened / 2 ? undefined : '"';
   }
@@ -89,7 +89,7 @@ const quoteOf = (sample: Sample, dialect: Omit<Dialect, 'quote'>): string | unde
 
 type Plain = Pick<Dialect, 'separator' | 'quote' | 'lineEnd'>;
 
-/** Returns the separator that splits the largest share of records into the same number of cells, at least 2. */
+/** Chooses the separator that splits the largest share of records into the same number of cells, at least 2. */
 const plainDialect = (sample: Sample, lineEnd: Dialect['lineEnd'], options: CsvOptions): Plain => {
   const of = (separator: string): Plain => {
     const quote = options.quote === undefined ? quoteOf(sample, { separator, lineEnd }) : options.quote;
@@ -121,7 +121,7 @@ const isNumeric = (cell: string): boolean => /^\s*[+-]?(\d[\d,]*\.?\d*|\.\d+)(e[
 const isDate = (cell: string): boolean => /^\s*\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ][\d:.]+Z?)?\s*$/.test(cell);
 const isYear = (value: number): boolean => value >= 1500 && value <= 2200;
 
-/** Whether numbers could be headings: years, or the consecutive numbers (0, 1, 2, ...) that some programs write. */
+/** Headings can be years, or the consecutive numbers (0, 1, 2, ...) that some programs write. */
 const mayBeHeadings = (numbers: readonly number[]): boolean =>
   numbers.every(Number.isInteger) &&
   (numbers.every(isYear) || numbers.every((each, i) => i === 0 || each === numbers[i - 1]! + 1));
@@ -146,7 +146,7 @@ const isRow = (first: CsvRecord, rest: readonly CsvRecord[]): boolean => {
   return hasDate || (numbers.length > 0 && (isRepeated || !mayBeHeadings(numbers)));
 };
 
-/** Whether a record is part of the preamble, such as a title, a note or a comment. */
+/** The preamble consists of titles, notes and comments above the table. */
 const isPreamble = (records: readonly CsvRecord[], at: number, width: number, most: number): boolean => {
   const [{ cells }, next] = records.slice(at, at + 2) as [CsvRecord, CsvRecord | undefined];
   if (!next) return false;
@@ -158,7 +158,7 @@ const isPreamble = (records: readonly CsvRecord[], at: number, width: number, mo
 };
 
 export interface TableStart {
-  /** The line of the header, or of the first row if there is no header. Any lines above it are a preamble. */
+  /** The line of the header, or of the first row if there is no header. All lines above it are a preamble. */
   readonly firstLine: number;
   readonly hasHeader: boolean;
   /** The first records of the table, including the header but not blank records. */
@@ -184,9 +184,9 @@ export const startOf = (records: readonly CsvRecord[], header?: number | 'none')
 };
 
 /**
- * Whether backslashes escape quotes. This is assumed if, in a quoted cell, a backslash precedes the first inner quote
- * and more text follows that quote. A backslash before the closing quote proves nothing, because it might be the end of
- * a path.
+ * Detects whether backslashes escape quotes. They do if the first quote inside a quoted cell follows a backslash, and
+ * more text follows that quote. A backslash before the closing quote proves nothing, because it might be the end of a
+ * path.
  */
 const escapesQuotes = (text: string, { separator, quote }: Plain): boolean => {
   if (quote === undefined) return false;
@@ -205,9 +205,8 @@ const escapesQuotes = (text: string, { separator, quote }: Plain): boolean => {
 const SEP_LINE = /^"?sep=(.)"?\r?[\r\n]/i;
 
 /**
- * Detects the layout of a CSV file.
  * @param head the start of the text, with at least one complete record
- * @param isWhole whether `head` is the whole text
+ * @param isWhole true if `head` is the whole text
  */
 export const layoutOf = (head: string, isWhole: boolean, options: CsvOptions = {}): CsvLayout => {
   const [sepLine = '', named] = SEP_LINE.exec(head) ?? [];

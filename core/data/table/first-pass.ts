@@ -1,4 +1,4 @@
-/** Reads all rows of a table once to determine the names and types of its columns. */
+/** Reads all rows of a table once to determine the names and the types of its columns. */
 import { counted } from '../../util/counted.js';
 import { MAX_NAMES } from '../ndjson.js';
 import { type Cell, ColumnGuess, type GuessOptions } from './column-guess.js';
@@ -42,7 +42,10 @@ export interface ReadColumn extends Column {
 
 const isBlankCell = (cell: Cell): boolean => String(cell ?? '').trim() === '';
 
-/** Whether the user chose the row number as the key. If a column is called `row`, that column is the key instead. */
+/**
+ * The user can choose the row number as the key by entering `row`. If a column is called `row`, that column is the key
+ * instead.
+ */
 export const isRowNumber = (key: readonly string[]): boolean => key.length === 1 && key[0] === 'row';
 
 export class FirstPass {
@@ -50,7 +53,7 @@ export class FirstPass {
   readonly names: readonly ColumnName[];
   readonly #guesses: readonly ColumnGuess[];
   readonly #problems: Problems;
-  /** Columns to check in each row. A row with an error in any of them is skipped. */
+  /** A row with an error in any of these columns is skipped. */
   readonly #checked: readonly number[];
   readonly #bad = new Set<number>();
   #position = 0;
@@ -128,7 +131,7 @@ export class FirstPass {
     return undefined;
   }
 
-  /** @throws OperatorError if a column's values do not have the type set by the user */
+  /** @throws OperatorError if the values of a column do not have the type that the user has set */
   columns(types: ReadonlyMap<string, ColumnType>): readonly ReadColumn[] {
     const errors: string[] = [];
     const columns = this.names.flatMap((column, at): ReadColumn[] => {
@@ -138,7 +141,7 @@ export class FirstPass {
       const isText = notation === 'text';
       const { markers } = guess;
       const empty = guess.empty + (isText ? 0 : [...markers.values()].reduce((sum, count) => sum + count, 0));
-      // Trailing commas create a column without a heading or values.
+      // Commas at the end of each line create a column without a heading or values.
       if (column.heading === '' && empty === this.rowCount) return [];
       const given = types.get(column.name) ?? types.get(column.heading);
       return [
@@ -159,9 +162,7 @@ export class FirstPass {
   }
 }
 
-/**
- * Returns an error if a row has more cells than the table has columns. Empty cells after trailing commas are allowed.
- */
+/** Returns an error if a row has more cells than the table has columns. Additional empty cells are allowed. */
 const badWidth = ({ cells }: Row, width: number): string | undefined =>
   cells.length <= width || cells.slice(width).every(isBlankCell)
     ? undefined

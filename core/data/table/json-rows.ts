@@ -1,4 +1,4 @@
-/** Reads JSON as a table: an array of objects, or one object per line (NDJSON). */
+/** Reads JSON as a table. The JSON can be an array of objects, or one object per line (NDJSON). */
 import { OperatorError } from '../../errors.js';
 import { isJsonObject } from '../../validation/json.js';
 import type { Cell } from './column-guess.js';
@@ -12,7 +12,7 @@ interface JsonText {
 const MAX_OBJECT = 16 * 1024 * 1024;
 const STEP = /["\\[\]{}\n]/g;
 
-/** Splits text into JSON objects, which can be separated by brackets, commas and white space. */
+/** Splits text into JSON objects. Brackets, commas and white space between objects are ignored. */
 class ObjectSplitter {
   #rest = '';
   #line = 1;
@@ -74,8 +74,8 @@ class ObjectSplitter {
 }
 
 /**
- * Matches strings, and numbers of at least 16 characters, which might have more digits than a double can hold. A number
- * that parsing would alter becomes a string.
+ * Matches strings, and numbers of at least 16 characters, which might have more digits than a double can represent. A
+ * number that parsing would change becomes a string.
  */
 const LONG_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]{15,}/g;
 const HAS_LONG_NUMBER = /\d[\d.]{15}/;
@@ -106,7 +106,7 @@ export async function* jsonRows(
   encoding: string,
 ): AsyncGenerator<readonly JsonRow[]> {
   const splitter = new ObjectSplitter();
-  /** The first object. If no others follow, it is the whole table. */
+  /** The first object. If it is the only one, it contains the whole table. */
   let first: JsonRow | undefined;
   let count = 0;
   for await (const text of textOf(bytes, encoding)) {
@@ -122,7 +122,7 @@ export async function* jsonRows(
   if (first) yield rowsOfOnly(first);
 }
 
-/** Handles a file that contains a single object, whose fields might be the columns of a table. */
+/** Reads a file that contains a single object, whose fields might be the columns of a table. */
 const rowsOfOnly = (only: JsonRow): readonly JsonRow[] => {
   const columns = Object.entries(only.fields);
   const lists = columns.filter((column): column is [string, unknown[]] => Array.isArray(column[1]));
@@ -144,7 +144,7 @@ const rowsOfOnly = (only: JsonRow): readonly JsonRow[] => {
   );
 };
 
-/** Converts a value to a cell. Objects and arrays become JSON text. */
+/** Objects and arrays become JSON text. */
 export const cellOf = (value: unknown): Cell => {
   if (value === null || value === undefined) return null;
   if (typeof value === 'string' || typeof value === 'boolean') return value;

@@ -1,5 +1,5 @@
 /**
- * Searches for columns that identify a row. Only the first rows are compared; the result is verified later, when all
+ * Searches for columns that identify a row. Only the first rows are compared, so the result is verified later, when all
  * rows are written.
  */
 import type { Cell } from './column-guess.js';
@@ -11,12 +11,12 @@ export interface KeyColumn {
   readonly hasGaps: boolean;
 }
 
-/** The number of leading rows in which a single column must be unique. */
+/** A single column must be unique in this many rows at the start. */
 const MAX_ROWS = 20_000;
-/** The number of leading rows in which a combination of columns must be unique. */
+/** A combination of columns must be unique in this many rows at the start. */
 const MAX_SAMPLE = 4096;
 const MAX_COMBINED = 6;
-/** Columns with longer text are treated as descriptions rather than keys. */
+/** Columns with longer text are probably descriptions and not keys. */
 const MAX_TEXT = 80;
 const MAX_CANDIDATES = 3;
 
@@ -26,7 +26,7 @@ const PART =
   /(^|_)(id|code|key|no|nr|number|year|quarter|month|week|day|hour|period|age|rank|level|round|version)($|_)/;
 
 export class KeySearch {
-  /** The values of each column, or undefined if a value occurs twice or a cell is empty. */
+  /** The values of each column. Undefined if a value occurs twice or a cell is empty. */
   #values: (Set<Cell> | undefined)[] = [];
   #lengths: number[] = [];
   #rows = 0;
@@ -46,7 +46,7 @@ export class KeySearch {
     }
   }
 
-  /** Returns the candidate keys, best first. Each is a list of column positions. */
+  /** Returns candidate keys, best first. Each is a list of column positions. */
   candidates(columns: readonly KeyColumn[]): readonly (readonly number[])[] {
     const usable = [...columns.keys()].filter((i) => {
       const { type, hasGaps } = columns[i]!;
@@ -71,7 +71,7 @@ export class KeySearch {
     return [...single([0, 1, 2]), ...this.#combinations(short), ...single([3])].slice(0, MAX_CANDIDATES);
   }
 
-  /** Returns the pairs of columns that are unique together or, if there are none, the triples. */
+  /** Returns the pairs of columns that are unique together. If there are none, returns the triples. */
   #combinations(columns: readonly number[]): readonly (readonly number[])[] {
     const after = (i: number) => columns.slice(columns.indexOf(i) + 1);
     const pairs = columns.flatMap((a) => after(a).map((b) => [a, b]));

@@ -1,4 +1,4 @@
-/** Derives column and collection names in ASCII snake case, which suits URLs, SQL and programs. */
+/** Derives names of columns and collections. They are ASCII in snake case, which works in URLs, SQL and programs. */
 import anyAscii from 'any-ascii';
 import { nearest } from '../../validation/nearest.js';
 

@@ -12,7 +12,7 @@ export const SCHEMAS: Readonly<Record<ColumnType, JsonSchema>> = {
   boolean: { type: 'boolean' },
 };
 
-/** Describes the values of each type, to complete "must be ...". */
+/** Completes the sentence "must be ...". */
 export const NEEDS: Readonly<Record<ColumnType, string>> = {
   text: 'text',
   integer: 'a whole number',
@@ -26,14 +26,14 @@ export interface Notation {
   readonly type: ColumnType;
   /** Returns the value of a cell, or undefined if the cell does not have this notation. */
   read(cell: string): string | number | boolean | undefined;
-  /** Describes, for the import report, how the cells were read. */
+  /** For the import report: describes how the cells were read. */
   readonly note?: string;
 }
 
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
 const INTEGER = /^[+-]?\d+$/;
 
-/** Whether text is a number, even one that no double can represent. */
+/** Also true for a number that no double can represent. */
 export const isNumber = (cell: string): boolean => NUMBER.test(cell);
 
 const read = (pattern: RegExp, plain: (cell: string) => string) => (cell: string) => {
@@ -60,7 +60,7 @@ const YEAR_LAST = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})$/;
 const DATE_TIME =
   /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d)(:[0-5]\d(?:\.\d+)?)?(?:([Zz]| ?UTC)|([+-](?:[01]\d|2[0-3])):?([0-5]\d)?)$/;
 
-/** Creates a date reader. @param year the index of the capture group for the year; likewise for the other two */
+/** The parameters `year`, `month` and `date` are the indexes of the capture groups. */
 const dayIn = (pattern: RegExp, year: number, month: number, date: number) => (cell: string) => {
   const found = pattern.exec(cell);
   return found ? day(found[year]!, found[month]!, found[date]!) : undefined;
@@ -79,7 +79,7 @@ const FALSE = /^(false|f|no|n|0)$/i;
 
 export const NOTATIONS = {
   integer: { type: 'integer', read: read(INTEGER, (cell) => cell) },
-  /** 1950.0. pandas writes integers this way if the column has missing values. */
+  /** 1950.0. pandas writes integers like this if the column has missing values. */
   whole: { type: 'integer', read: read(/^[+-]?\d+\.0$/, (cell) => cell), note: 'read without ".0"' },
   mixedWhole: { type: 'integer', read: read(/^[+-]?\d+(\.0*)?$/, (cell) => cell), note: 'read without decimals' },
   number: { type: 'number', read: read(NUMBER, (cell) => cell) },
@@ -101,7 +101,7 @@ export const NOTATIONS = {
     note: 'in percent, read without the sign',
   },
   boolean: { type: 'boolean', read: (cell) => (/^(true|false)$/i.test(cell) ? /^t/i.test(cell) : undefined) },
-  /** Yes, no, 1, 0 and similar. Tried only if the user set the type of the column. */
+  /** Yes, no, 1, 0 and similar. Tried only if the user has set the type of the column. */
   words: {
     type: 'boolean',
     read: (cell) => (TRUE.test(cell) ? true : FALSE.test(cell) ? false : undefined),
@@ -128,7 +128,7 @@ export const NOTATIONS = {
 
 export type NotationName = keyof typeof NOTATIONS;
 
-/** Missing-value markers in lower case. In text columns, they are ordinary text. */
+/** Markers for missing values, in lower case. In text columns, they are ordinary text. */
 const MARKERS = new Set('|na|n/a|n.a.|#n/a|<na>|nan|null|(null)|none|\\n|-|--|.|..|?'.split('|'));
 const LONGEST_MARKER = 6;
 
@@ -141,10 +141,10 @@ const significant = (text: string): string =>
     .replace(/^0+/, '')
     .replace(/0+$/, '');
 
-/** Any number with this many significant digits can be represented exactly by a double. */
+/** A double can represent any number with this many significant digits. */
 const SAFE_DIGITS = 15;
 
-/** Returns the reason if a number cannot become a JSON number without loss, otherwise undefined. */
+/** Explains why a number cannot become a JSON number without loss. Returns undefined if it can. */
 export const lossOf = (cell: string): string | undefined => {
   if (/^[+-]?0\d/.test(cell)) return 'its leading zeros would be lost';
   if (/^\+\d{7}/.test(cell)) return 'its plus sign would be lost';
@@ -158,8 +158,8 @@ export const lossOf = (cell: string): string | undefined => {
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 
 /**
- * Counts the digits before the decimal point in numbers such as 12 or -1.5, with at most 15 characters and no leading
- * zeros. The result is positive for whole numbers, negative for numbers with decimals, and 0 for any other text.
+ * Counts the digits before the decimal point. The result is positive for whole numbers, negative for numbers with
+ * decimals, and 0 for any other text. It is also 0 for text with more than 15 characters or with leading zeros.
  */
 export const plainDigits = (cell: string): number => {
   const { length } = cell;

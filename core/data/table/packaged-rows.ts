@@ -9,7 +9,7 @@ export interface ParquetTable {
   rows(): AsyncGenerator<readonly (readonly Cell[])[]>;
 }
 
-/** Returns a time without loss of precision: as a `Date` if milliseconds suffice, otherwise as text. */
+/** Returns a `Date` if milliseconds are precise enough, otherwise text. */
 const exactTime = (value: bigint, digits: number): Date | string => {
   const unit = 10n ** BigInt(digits - 3);
   const rest = ((value % unit) + unit) % unit;
@@ -64,16 +64,16 @@ export interface ExcelTable {
   readonly rows: readonly (readonly Cell[])[];
 }
 
-/** Maximum size of a workbook. It is read into memory as a whole. */
+/** A larger workbook is rejected, because it must be read into memory completely. */
 const MAX_WORKBOOK = 200 * 1024 * 1024;
 
 const DAY = 24 * 60 * 60 * 1000;
-/** Excel's day 0. Values on this day are times without a date. */
+/** Day 0 in Excel. Values on this day are times without a date. */
 const DAY_0 = Date.UTC(1899, 11, 30);
 
 /**
- * Corrects a time read from Excel. Excel stores times as fractions of a day, so 14:57:13 can be read as 14:57:12.999.
- * Dates before day 60 are read one day early, because Excel wrongly treats 1900 as a leap year.
+ * Corrects a time that was read from Excel. Excel stores times as fractions of a day, so 14:57:13 can be read as
+ * 14:57:12.999. Dates before day 60 are read one day early, because Excel wrongly treats 1900 as a leap year.
  */
 const excelTime = (value: Date): Date => {
   const second = Math.round(value.getTime() / 1000) * 1000;
@@ -94,7 +94,7 @@ const excelCell = (value: unknown): Cell => {
   return text.endsWith('T00:00:00') ? text.slice(0, 10) : text.replace('T', ' ');
 };
 
-/** @param name the name of the sheet; default: the first sheet with rows */
+/** @param name the name of the sheet. Default: the first sheet with rows */
 export const openExcel = async (path: string, name?: string): Promise<ExcelTable> => {
   const { size } = await stat(path);
   if (size > MAX_WORKBOOK) throw new OperatorError('it is a workbook of more than 200 MiB; save it as CSV');

@@ -19,7 +19,7 @@ export interface FormatOptions extends CsvOptions, SourceOptions {
 }
 
 export interface Row {
-  /** The line number, or the row number in formats without lines. Both start at 1. */
+  /** The line number, or the row number in a format without lines. Both start at 1. */
   readonly line: number;
   readonly cells: readonly Cell[];
   readonly isMisquoted?: boolean;
@@ -27,14 +27,14 @@ export interface Row {
 
 export interface OpenedTable {
   readonly format: Format;
-  /** Describes how the file was read, for the report. */
+  /** For the import report: describes how the file was read. */
   readonly found: readonly string[];
-  /** One heading per column. A column without a heading has an empty string. */
+  /** One heading per column. The heading can be empty. */
   readonly headings: readonly string[];
-  /** Whether the format is typed, so that strings are known to be text. */
+  /** True if the format has types. Strings are then known to be text. */
   readonly isTyped: boolean;
   readonly separator?: string;
-  /** Yields the rows below the headings, without blank rows. Each call starts again at the first row. */
+  /** Yields the rows below the headings, without blank rows. Each call starts with the first row. */
   rows(): AsyncIterable<readonly Row[]>;
 }
 
@@ -73,7 +73,9 @@ const NAMES: Readonly<Record<string, string>> = {
   ' ': 'spaces',
 };
 
-/** Describes where the headings are, for the report. Headings without letters might really be a row of values. */
+/**
+ * For the import report: describes where the headings are. Headings without letters might really be a row of values.
+ */
 const headingsFound = (
   hasHeader: boolean,
   line: number,
@@ -149,7 +151,7 @@ const headingsFor = (
 };
 
 const jsonTable = async (source: Source, encoding: string): Promise<OpenedTable> => {
-  // All objects must be read, because a later one can have additional fields.
+  // All objects must be read, because a later object can have additional fields.
   const names = new Map<string, number>();
   for await (const objects of jsonRows(source.open(), encoding)) {
     for (const { fields } of objects) for (const name in fields) if (!names.has(name)) names.set(name, names.size);

@@ -1,4 +1,4 @@
-/** Sorts rows by key in bounded memory: writes sorted runs to a temporary file and then merges them. */
+/** Sorts rows by key in limited memory. Writes sorted runs to a temporary file, and then merges them. */
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,7 +23,9 @@ const compareRows = (a: KeyedRow, b: KeyedRow): number => compareKeys(a.key, b.k
 
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 const MAX_ROWS = 32_768;
-/** Maximum number of bytes read at a time: per run, and for all runs together. A 5 GB file can have 2,000 runs. */
+/**
+ * Maximum number of bytes to read at a time from one run, and from all runs together. A 5 GB file can have 2,000 runs.
+ */
 const MAX_BLOCK = 32 * 1024;
 const MAX_BLOCKS = 8 * 1024 * 1024;
 const BATCH = 1000;
@@ -58,7 +60,7 @@ class Run {
     this.#buffer = buffer;
   }
 
-  /** Whether `read` must be called before `advance`. */
+  /** If true, `read` must be called before `advance`. */
   get mustRead(): boolean {
     return this.#next === this.#lines.length && this.#at < this.#end;
   }
@@ -127,7 +129,7 @@ function* batchesOf(rows: readonly KeyedRow[]): Generator<readonly KeyedRow[]> {
 
 /**
  * Yields the rows in key order, in batches. Rows with equal keys keep the order of the file.
- * @param folder where to put the temporary file
+ * @param folder for the temporary file
  */
 export async function* sortRows(
   rows: AsyncIterable<readonly KeyedRow[]>,
@@ -172,7 +174,7 @@ export async function* sortRows(
   }
 }
 
-/** Opens a file and unlinks it, so that it disappears when the handle is closed, even if the process is killed. */
+/** The file is unlinked immediately, so that it disappears when the handle is closed, even if the process is killed. */
 const scratchFile = async (folder: string): Promise<FileHandle> => {
   const path = join(folder, `.${randomUUID()}.tmp`);
   const file = await open(path, 'wx+', 0o600);

@@ -1,5 +1,6 @@
 /**
- * Opens a table file, which can be compressed with gzip or inside a zip archive. Its content can be read several times.
+ * Opens a table file. The file can be compressed with gzip or inside a zip archive, and its content can be read several
+ * times.
  */
 import { createReadStream } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
@@ -27,12 +28,12 @@ export interface Source {
   open(): AsyncIterable<Buffer>;
 }
 
-/** Bytes used to detect the format, encoding and separator. */
+/** The format, the encoding and the separator are detected from this many bytes. */
 const HEAD_BYTES = 1024 * 1024;
-/** Size of a chunk. Small chunks keep few rows alive at a time, which halves the cost of garbage collection. */
+/** With small chunks, only few rows are in memory at a time, which halves the cost of garbage collection. */
 const CHUNK_BYTES = 64 * 1024;
 
-/** The first bytes, in hex, of formats that cannot be imported. */
+/** The first bytes, in hexadecimal, of formats that cannot be imported. */
 const REJECTED: readonly (readonly [start: string, problem: string])[] = [
   ['d0cf11e0', 'it is an old Excel workbook; save it as .xlsx or CSV'],
   ['425a68', 'it is compressed with bzip2; unpack it'],
@@ -73,7 +74,7 @@ const headOf = async (bytes: AsyncIterable<Buffer>): Promise<Buffer> => {
 const isDecodingError = (error: unknown): boolean =>
   /^Z_|^ERR_.*ZLIB/.test((error as NodeJS.ErrnoException).code ?? '');
 
-/** Yields the bytes of a stream. Decompression errors become messages for the user. */
+/** Turns decompression errors into messages for the user. */
 async function* contentOf(stream: Readable): AsyncGenerator<Buffer> {
   try {
     yield* stream;

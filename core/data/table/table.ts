@@ -1,4 +1,4 @@
-/** Reads a file as a collection: determines the column types and a key, and returns the rows in key order. */
+/** Reads a file as a collection. Determines the column types and a key, and returns the rows in key order. */
 import type { Collection } from '../../contracts/dataset.js';
 import type { Scalar } from '../../contracts/storage.js';
 import { firstLines, OperatorError } from '../../errors.js';
@@ -16,7 +16,7 @@ import { EncodingError } from './text.js';
 
 export type { Column, TableOptions } from './first-pass.js';
 
-/** A candidate key: either columns or the row number. */
+/** A candidate key. It consists of columns, or is the row number. */
 export interface Key {
   readonly columns: readonly string[];
   readonly isNumbered: boolean;
@@ -32,7 +32,7 @@ export interface ReadTable {
   collection(key: Key): Collection;
   /**
    * Reads all rows in the order of this key.
-   * @param folder where to put temporary files; if undefined, the file must already be in key order
+   * @param folder for temporary files; if undefined, the file must already be in key order
    * @throws OutOfOrder, RepeatedKey
    */
   rows(key: Key, folder: string | undefined): AsyncGenerator<NdjsonBatch>;
@@ -42,7 +42,7 @@ export class OutOfOrder extends Error {}
 
 export class RepeatedKey extends OperatorError {}
 
-/** Matches characters that JSON escapes. Surrogates are included because JSON escapes unpaired ones. */
+/** Matches characters that JSON escapes. They include surrogates, because JSON escapes unpaired ones. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes control characters
 const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
 
@@ -158,7 +158,7 @@ class ImportedTable implements ReadTable {
   }
 
   #emptyError({ name, empty, type, guessed }: ReadColumn, role: string): string {
-    // Unless the user sets the column's type, a row with a marker such as NA in the column is not a bad row.
+    // Without a type set by the user, a row with a marker such as NA in this column is not a bad row.
     const typed = guessed && this.#options.skipBadRows ? `--type ${name}=${type} with ` : '';
     const others = role === 'a key' ? 'name other columns with --key' : 'leave it out of --sort';
     return (

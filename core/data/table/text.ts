@@ -2,7 +2,7 @@ import { isAscii, isUtf8 } from 'node:buffer';
 
 export class EncodingError extends Error {
   /**
-   * @param mayBeOther whether the text might have a different encoding, because there was only ASCII before the error
+   * @param mayBeOther true if the text might have a different encoding, because there was only ASCII before the error
    */
   constructor(
     message: string,
@@ -12,10 +12,10 @@ export class EncodingError extends Error {
   }
 }
 
-/** Bytes inspected to distinguish UTF-8 from UTF-16. */
+/** UTF-8 and UTF-16 are distinguished by this many bytes. */
 const HEAD_BYTES = 4096;
 
-/** Returns the encoding suggested by the first bytes. Only reading the whole file confirms that it is UTF-8. */
+/** Returns the encoding that the first bytes suggest. Only reading the whole file can confirm that it is UTF-8. */
 export const encodingOf = (head: Buffer): 'utf-8' | 'utf-16le' | 'utf-16be' => {
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';
   if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be';
@@ -60,14 +60,14 @@ async function* utf8Text(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<strin
     const all =
       rest.length === 0 ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length) : Buffer.concat([rest, chunk]);
     const whole = all.length - incompleteAtEnd(all);
-    // The stream can reuse the chunk's buffer.
+    // The stream can reuse the buffer of the chunk.
     rest = Buffer.from(all.subarray(whole));
     if (whole > 0) yield decode(all.subarray(0, whole));
   }
   if (rest.length > 0) throw new EncodingError('it ends within a UTF-8 character: it was cut short');
 }
 
-/** Bytes that Windows-1252 leaves undefined are decoded as these control characters. */
+/** Windows-1252 does not define these bytes, which are decoded as control characters. */
 const UNDEFINED = /[\u0081\u008d\u008f\u0090\u009d]/;
 
 async function* otherText(bytes: AsyncIterable<Uint8Array>, encoding: string): AsyncGenerator<string> {

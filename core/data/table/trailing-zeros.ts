@@ -1,13 +1,12 @@
 /**
- * Finds numbers that differ only in trailing zeros, such as 1.1 and 1.10. Such numbers are version numbers or codes
- * rather than quantities.
+ * Finds numbers that differ only in trailing zeros, such as 1.1 and 1.10. They are probably version numbers or codes.
  */
 
 const MAX_CELLS = 65_536;
 const MAX_VALUES = 20_000;
 
 export class TrailingZeros {
-  /** The first cell with each value. Undefined once there are too many to compare. */
+  /** The first cell with each value. Undefined if there are too many to compare. */
   #cells: Map<string, string> | undefined = new Map();
   #count = 0;
   #decimals = -1;

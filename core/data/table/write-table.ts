@@ -1,4 +1,4 @@
-/** Writes an imported table to a dataset directory, keeping the other collections in it. */
+/** Writes an imported table to a dataset directory. Other collections in the directory are kept. */
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Collection, Source } from '../../contracts/dataset.js';
@@ -22,7 +22,7 @@ interface Target {
   readonly onWrite?: (rows: number) => void;
 }
 
-/** Returns the nearest existing folder. Temporary files go there because it is on the same disk as the dataset. */
+/** Temporary files go to this folder, because it is on the same disk as the dataset. */
 const existingFolder = (path: string): string => (existsSync(path) ? path : existingFolder(dirname(path)));
 
 const writeOnce = async (
@@ -50,8 +50,8 @@ const writeOnce = async (
 };
 
 /**
- * Writes the table with the first candidate key that turns out to be unique. Rows are sorted only if the file is not
- * already in key order.
+ * Writes the table with the first candidate key that is unique. Rows are sorted only if the file is not already in key
+ * order.
  * @throws OperatorError
  */
 export const writeTable = async (table: ReadTable, target: Target): Promise<WrittenTable> => {
