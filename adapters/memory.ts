@@ -1,4 +1,4 @@
-/** Implements the whole storage contract in about 200 lines. Copy it as a starting point for your own adapter. */
+/** Implements the whole storage contract in about 200 lines. You can copy this file as the start of a new adapter. */
 import {
   type AdapterContext,
   type AdapterModule,
@@ -24,12 +24,12 @@ interface MemoryOptions {
   readonly path?: string;
 }
 
-/** A published dataset. `holds` is the number of its snapshots that are in use. */
+/** A published dataset. `holds` is the number of its snapshots in use. */
 interface Stored extends IndexedDataset {
   holds: number;
 }
 
-/** Records when a version became the current one. */
+/** Records when a version became current. */
 interface Activation {
   readonly activatedAt: Date;
   readonly stored: Stored;
@@ -41,9 +41,9 @@ class MemoryAdapter implements StorageAdapter {
   #opening: Promise<void> | undefined;
   #closed = false;
   #publishing = false;
-  /** Stored datasets by version, oldest first. */
+  /** By version, oldest first. */
   readonly #stored = new Map<string, Stored>();
-  /** Oldest first. The last one belongs to the current version. */
+  /** Oldest first. The last activation is that of the current version. */
   readonly #activations: Activation[] = [];
 
   constructor({ path }: MemoryOptions, context: AdapterContext) {
@@ -157,7 +157,7 @@ class MemoryAdapter implements StorageAdapter {
     if (signal?.aborted) throw new StorageError('aborted', 'The caller has aborted the read.');
   }
 
-  /** Returns undefined if the version has been pruned. */
+  /** Returns undefined if the version was pruned. */
   #hold({ activatedAt, stored }: Activation): Snapshot | undefined {
     if (this.#stored.get(stored.manifest.version) !== stored) return undefined;
     stored.holds++;

@@ -1,4 +1,4 @@
-/** The `json` adapter: serves a dataset directory from memory and polls it for new versions. */
+/** The `json` adapter: serves a dataset directory from memory, and polls the directory for new versions. */
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -71,17 +71,17 @@ class JsonAdapter implements StorageAdapter {
   #opening: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #current: Current | undefined;
-  /** The `content` of recently served versions, keyed by version. */
+  /** The `content` of recently served versions, by version. */
   readonly #digests = new Map<string, string>();
-  /** The files read by the last load. `#stamp` is their state at that time. */
+  /** The files that were loaded last. `#stamp` is the state of the directory at that time. */
   #files: readonly string[] = [];
   #stamp: string | undefined;
   /** The `content` of the last dataset that this adapter published. */
   #checkedContent: string | undefined;
-  /** The most recent poll, which may already have finished. */
+  /** The last poll, which might already have finished. */
   #polling: Promise<void> = Promise.resolve();
   #isPolling = false;
-  /** The reason why the content of the directory is not being served. */
+  /** Explains why the dataset in the directory is not served. */
   #rejection: string | undefined;
   #publishing = false;
 
@@ -128,7 +128,7 @@ class JsonAdapter implements StorageAdapter {
     return indexedSnapshot(this.#current, this.#assertOpen);
   }
 
-  /** Writes the dataset to the directory. All processes that serve the directory detect the change. */
+  /** Writes the dataset to the directory. All processes that serve the directory notice the change. */
   async publish(dataset: Dataset, options: PublishOptions = {}): Promise<void> {
     this.#assertOpen();
     if (this.#publishing) throw new StorageError('conflict', 'Another publication is in progress.');
@@ -184,7 +184,7 @@ class JsonAdapter implements StorageAdapter {
 
   /**
    * Reloads the directory if it has changed. Polls run one after another. The promise never rejects: if a dataset
-   * cannot be served, the error is logged and reported with `context.problem`.
+   * cannot be served, the error is logged and passed to `context.problem`.
    */
   #poll(): Promise<void> {
     this.#polling = this.#polling.then(async () => {
@@ -197,7 +197,7 @@ class JsonAdapter implements StorageAdapter {
     return this.#polling;
   }
 
-  /** Resolves with an error if the content of the directory cannot be served. */
+  /** Resolves with an error if the dataset in the directory cannot be served. */
   async #load(): Promise<StorageError | undefined> {
     const { collections } = this.#context;
     const result = await load(this.#path, {
@@ -219,7 +219,7 @@ class JsonAdapter implements StorageAdapter {
   #accept({ manifest, collections, content, size }: Loaded): void {
     this.#rejection = undefined;
     this.#context.problem();
-    // The version is already being served: only a timestamp changed, or an operator restored the files.
+    // This version is already served. Only a timestamp has changed, or an operator has restored the files.
     if (this.#current?.manifest.version === manifest.version) return;
     const publishedAt = publicationTime(manifest, this.#current?.publishedAt, this.#context.clock);
     this.#current = { manifest, publishedAt, collections, size };
@@ -242,10 +242,7 @@ class JsonAdapter implements StorageAdapter {
   }
 }
 
-/**
- * Whether the directory is missing or empty. A directory with unrelated files does not count as empty, because the path
- * is then probably wrong.
- */
+/** A directory with other files does not count as empty, because the path is then probably wrong. */
 const isEmpty = async (path: string): Promise<boolean> =>
   readdir(path).then(
     (names) => names.every((name) => name.startsWith('.')),

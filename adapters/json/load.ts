@@ -1,4 +1,4 @@
-/** Loads a dataset directory into memory, and detects changes to its files. */
+/** Loads a dataset directory into memory, and detects changes of its files. */
 import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -38,16 +38,16 @@ interface LoadResult {
 
 export interface LoadOptions {
   readonly collections: ReadonlyMap<string, Collection>;
-  /** The size of the dataset being served during the load, or undefined if there is none. */
+  /** The size of the dataset that is served during the load. Undefined if there is none. */
   readonly served?: DatasetSize | undefined;
-  /** The `content` of rows that this process has already checked and does not need to check again. */
+  /** The `content` of rows that this process has already checked. They are not checked again. */
   readonly checkedContent?: string | undefined;
   readonly signal: AbortSignal;
 }
 
 /**
- * Loads a dataset directory. The promise never rejects. If another dataset is being served, the load runs in steps of
- * less than a millisecond with pauses in between, so that it does not delay requests.
+ * Loads a dataset directory. The promise never rejects. If another dataset is served in the meantime, the load runs in
+ * steps of less than a millisecond with pauses in between, so that requests are not delayed.
  */
 export const load = async (path: string, options: LoadOptions): Promise<LoadResult> => {
   const manifestStamp = await stampOf(path, []);
@@ -86,7 +86,7 @@ const read = async (
   const errors = await checkDataset(dataset, collections, {
     // `checkDataset` compares each file with its SHA-256.
     checked: checkedContent !== undefined && checkedContent === contentIn(collections, audit.sumsOf(dataset.manifest)),
-    // If no dataset is being served, there are no requests to delay, so the check does not pause.
+    // If no dataset is served yet, there are no requests to delay, so the check does not pause.
     ...(served && { pause }),
     onProgress: () => signal.throwIfAborted(),
     onRows: ({ name }, { text }) => indexed.get(name)!.add(text!),
@@ -120,9 +120,8 @@ const stampOfFile = async (path: string): Promise<string> => {
 };
 
 /**
- * Describes the current state of the manifest and the given files. The state changes when a file is edited in place or
- * renamed, or when a symbolic link anywhere in the path is swapped. Unlike file system notifications, this also works
- * on bind mounts and network file systems.
+ * Returns a text that changes when a file is edited or renamed, or when a symbolic link in the path changes. Unlike
+ * file system notifications, this also works on bind mounts and network file systems.
  */
 export const stampOf = async (directory: string, files: readonly string[]): Promise<string> => {
   const stamps = await Promise.all([MANIFEST_FILE, ...files].map((file) => stampOfFile(join(directory, file))));

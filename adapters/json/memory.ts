@@ -1,6 +1,6 @@
 /**
- * Estimates how much memory a dataset needs, so that the service can refuse a dataset that is too large instead of
- * being killed by the operating system.
+ * Estimates how much memory a dataset needs. The service refuses a dataset that is too large, because the operating
+ * system would otherwise kill the process.
  */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,11 +8,11 @@ import { type Collection, type DirectoryDataset, resources, StorageError } from 
 
 export interface DatasetSize {
   readonly bytes: number;
-  /** Number of index positions: rows x orders, summed over all collections. */
+  /** Rows x orders, summed over all collections. */
   readonly positions: number;
 }
 
-/** Assumed row size in bytes, used if the manifest does not contain the number of rows. */
+/** Used if the manifest does not contain the number of rows. */
 const ROW_BYTES = 100;
 
 export const sizeOf = async (
@@ -23,7 +23,7 @@ export const sizeOf = async (
   for (const { name, orders = [] } of collections.values()) {
     const described = fileOf(name);
     if (!described) continue;
-    // A missing file counts as empty. It is reported later, when it is read.
+    // A missing file counts as empty. Reading it reports the error later.
     const { size } = await stat(join(path, described.file)).catch(() => ({ size: 0 }));
     bytes += size;
     positions += orders.length * (described.rows ?? size / ROW_BYTES);
@@ -38,11 +38,11 @@ const PER_BYTE = 1.2;
 const PER_SORTED_POSITION = 24;
 /** Bytes of memory per index position after sorting. */
 const PER_POSITION = 4;
-/** Memory used by a process that serves requests, including its response cache. */
+/** A process that serves requests needs this much memory, including its response cache. */
 const SERVING = 170 * MIB;
-/** Memory used by a process during startup. */
+/** A process needs this much memory while it starts. */
 const STARTING = 90 * MIB;
-/** Memory of the primary process, which starts the workers. */
+/** The primary process, which starts the workers, needs this much memory. */
 const PRIMARY = 80 * MIB;
 
 const mebibytes = (bytes: number): string => `${Math.ceil(bytes / MIB).toLocaleString('en-US')} MiB`;
@@ -51,9 +51,8 @@ const memoryOf = ({ bytes, positions }: DatasetSize, perPosition: number): numbe
   bytes * PER_BYTE + positions * perPosition;
 
 /**
- * Checks that there is enough memory to load a dataset.
  * @param served the dataset that stays in memory during the load
- * @param limit the memory limit that all of the service's processes share, in bytes
+ * @param limit the memory limit that all processes of the service share, in bytes
  * @throws StorageError `invalid_dataset` if the processes need more memory than the limit
  */
 export const assertFits = (

@@ -20,8 +20,8 @@ const { recordPublication } = audit;
 const { readable } = publishing;
 
 /**
- * Whether a directory contains a dataset, even a damaged one.
- * @throws StorageError `conflict` if the directory contains only other files, since the path is probably wrong
+ * Returns true even if the dataset is damaged.
+ * @throws StorageError `conflict` if the directory contains only other files, because the path is then probably wrong
  */
 export const hasDataset = async (path: string): Promise<boolean> => {
   const names = (await readdir(path).catch(() => [])).filter((name) => !name.startsWith('.'));
@@ -37,7 +37,7 @@ interface Source {
   assertValid(): void;
 }
 
-/** Returns the rows of a directory that has already been checked. Reading fails if a file has changed since then. */
+/** Returns the rows of a directory that was already checked. Reading fails if a file has changed since then. */
 const checkedBefore = (dataset: Dataset, collections: ReadonlyMap<string, Collection>): Source => ({
   batches: Object.fromEntries([...collections.keys()].map((name) => [name, readable(dataset.read(name))])),
   assertValid: () => {},
@@ -69,7 +69,7 @@ const checkedNow = (dataset: Dataset, collections: ReadonlyMap<string, Collectio
 };
 
 /**
- * Writes a dataset if it is valid; otherwise nothing changes. Rows that have not been checked yet are checked here.
+ * Writes a dataset if it is valid. Otherwise, nothing changes. Rows that were not checked yet are checked here.
  * @throws StorageError `invalid_dataset`, `conflict`, `aborted` or `unavailable`
  */
 export const publishInto = async (

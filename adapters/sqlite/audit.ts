@@ -1,4 +1,4 @@
-/** Stores audit logs in tables. Each entry is written in the same transaction as the change it describes. */
+/** Stores audit logs in tables. Each entry is written in the same transaction as the change that it describes. */
 import {
   type AuditEntry,
   type AuditVerification,
@@ -45,7 +45,7 @@ export const replaceEntries = async (
   if (hash !== null) await connection.run('INSERT INTO audit_head VALUES (?, ?)', table, hash);
 };
 
-/** Verifies the hashes of all entries. @param expected the hash of an entry that the log must contain */
+/** @param expected the hash of an entry that the log must contain */
 export const verifyEntries = async (
   connection: ThreadedConnection,
   table: string,
@@ -59,7 +59,7 @@ export const verifyEntries = async (
 
 export const DATA_AUDIT = 'data_audit';
 
-/** Compares the stored rows of all versions with what was published. Returns one message per difference. */
+/** Compares the stored rows of all versions with the published rows. Returns a message for each difference. */
 const damageOf = async (
   connection: ThreadedConnection,
   catalog: Catalog,
@@ -85,7 +85,7 @@ export const sqliteDataAudit = (
   list: () => withConnection(async (connection) => madeOnly(await readEntries<DataAuditEntry>(connection, DATA_AUDIT))),
   verify: (expected) =>
     withConnection(async (connection) => {
-      // A single transaction reads both, so that the entries and the versions are consistent.
+      // The entries and the versions are read in a single transaction, so that they are consistent.
       await connection.exec('BEGIN');
       const entries = await readEntries<DataAuditEntry>(connection, DATA_AUDIT);
       const catalog = await readCatalog(connection);

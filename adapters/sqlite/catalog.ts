@@ -18,7 +18,7 @@ import { existsSync } from 'node:fs';
 import { type Manifest, StorageError } from 'metro-forecast-api/adapter';
 import { ReadConnection, type Row, type ThreadedConnection } from './connection.js';
 
-/** Identifies databases created by this adapter. Stored in the file header. */
+/** Identifies databases of this adapter. SQLite stores this number in the file header. */
 const APPLICATION_ID = 0x4d465631;
 const FORMAT = 1;
 
@@ -48,9 +48,9 @@ CREATE TABLE api_key_use (id TEXT PRIMARY KEY, at INTEGER NOT NULL);
 export interface StoredCollection {
   readonly table: string;
   readonly rows: number;
-  /** SHA-256 of the rows in key order, as one line of JSON per row. */
+  /** The SHA-256 of the rows in key order, as one line of JSON per row. */
   readonly sha256: string;
-  /** The fields stored in the columns `c0`, `c1`, ... */
+  /** The fields in the columns `c0`, `c1`, ... */
   readonly fields: readonly string[];
   /** The fields of the indexes `<table>_0`, `<table>_1`, ... The first index is the key. */
   readonly orders: readonly (readonly string[])[];
@@ -74,7 +74,7 @@ export interface Activation {
 
 export const tableOf = (id: number, index: number): string => `rows_${id}_${index}`;
 
-/** The full-text index of a table. It uses the same row ids as the table. */
+/** The full-text index of a table uses the same row ids as the table. */
 export const wordsTable = (table: string): string => `${table}_words`;
 
 const COLUMNS = 'id, name, published_at, manifest, collections';
@@ -96,7 +96,7 @@ const HEADER =
   'SELECT (SELECT count(*) FROM sqlite_schema), (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version)';
 
 /**
- * Whether the database is a new, empty file.
+ * Returns true for an empty file.
  * @throws StorageError `unavailable` if another application or a later version of this adapter wrote the database
  */
 const isNew = (path: string, [tables, application, format]: Row): boolean => {
@@ -132,7 +132,7 @@ export const prepareStore = async (path: string, connection: ThreadedConnection)
   if (!isNew(path, header!)) return;
   await connection.exec('PRAGMA journal_mode = WAL');
   await connection.transaction(async () => {
-    // Another process may have created the tables in the meantime.
+    // Another process might have created the tables in the meantime.
     const [[now] = []] = await connection.rows('SELECT count(*) FROM sqlite_schema');
     if (now !== 0) return;
     await connection.exec(`${SCHEMA}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT}`);
@@ -145,7 +145,7 @@ export const readCurrent = (connection: ReadConnection): Activation | undefined 
   return found && activationOf(found);
 };
 
-/** Returns the last activation at or before the given time, or undefined if there is none. */
+/** Returns the last activation until the given time, or undefined if there is none. */
 export const readActivationAt = (connection: ReadConnection, time: Date): Activation | undefined => {
   const found = connection.row('SELECT version, at FROM move WHERE at <= ? ORDER BY n DESC LIMIT 1', [time.getTime()]);
   return found && activationOf(found);
@@ -164,7 +164,7 @@ export const hasVersion = (connection: ReadConnection, id: number): boolean =>
 export const listVersions = (connection: ReadConnection): readonly StoredVersion[] =>
   connection.rows(VERSIONS).map(versionOf);
 
-/** The versions and the current version, read within a writer's transaction. */
+/** Read in the transaction of a writer. */
 export interface Catalog {
   /** Published versions, newest first. */
   readonly versions: readonly StoredVersion[];

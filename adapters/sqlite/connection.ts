@@ -1,6 +1,6 @@
 /**
- * Connections to a database file. Short reads take a few microseconds and are synchronous. Writes and long reads run on
- * a driver thread, so that they do not block the event loop while they work or wait for a lock.
+ * Connects to a database file. Short reads take a few microseconds and are synchronous. Writes and long reads run on a
+ * driver thread, so that they do not block the event loop while they work or wait for a lock.
  */
 import { existsSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
@@ -25,7 +25,7 @@ interface ThreadedStatement extends Pick<Statement, 'run'> {
   all(...values: Value[]): Promise<readonly Row[]>;
 }
 
-/** Methods of threaded connections that are missing from the driver's types. */
+/** The types of the driver do not contain these methods. */
 export interface Threaded {
   readonly inTransaction: boolean;
   exec(sql: string): Promise<void>;
@@ -34,7 +34,7 @@ export interface Threaded {
   close(): void;
 }
 
-/** Explains SQLite's result codes to operators. */
+/** Explanations of SQLite's result codes for operators. */
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^SQLITE_BUSY/, 'another process has locked it'],
   [/^SQLITE_FULL/, 'the disk is full'],
@@ -45,7 +45,10 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^SQLITE_IOERR/, 'the disk reported an error'],
 ];
 
-/** Returns SQLite's result code. If opening a connection fails, the driver includes the code only in the message. */
+/**
+ * Returns the SQLite result code of an error. If a database cannot be opened, the driver provides the code only in the
+ * message.
+ */
 const codeOf = (error: object): string => {
   const { code, message } = error as { readonly code?: string; readonly message?: string };
   return code || (/ConnectionFailed\(.*: 14"\)$/.test(message ?? '') ? 'SQLITE_CANTOPEN' : '');
@@ -59,18 +62,18 @@ export const storageError = (path: string, cause: unknown): unknown => {
   return new StorageError('unavailable', `The database ${path} cannot be used: ${reason}.`, { cause });
 };
 
-/** Whether an operation failed because of a lock that another process may soon release. */
+/** A busy database is locked by another process, which will probably release the lock soon. */
 export const isBusy = (error: unknown): boolean => codeOf((error as Error).cause ?? {}).startsWith('SQLITE_BUSY');
 
 const uriOf = (path: string, parameters: string): string => `${pathToFileURL(path).href}?${parameters}`;
 
-/** SQLite's maximum for mapped memory. Mapped pages are in the system's page cache, which all processes share. */
+/** The maximum that SQLite allows. Mapped pages are in the page cache of the system, which all processes share. */
 const MAPPED_BYTES = 0x7fff0000;
-/** Cache size for pages that are not mapped, mostly the upper levels of indexes, in KiB. */
+/** For pages that are not mapped, mostly the upper levels of indexes. */
 const READ_CACHE_KIB = 16 * 1024;
 
 export const PRAGMAS = `PRAGMA query_only = 1; PRAGMA mmap_size = ${MAPPED_BYTES}; PRAGMA cache_size = -${READ_CACHE_KIB}`;
-/** Ways to open a database for reading, tried in order. Each needs fewer permissions than the one before. */
+/** Tried in this order. Each way to open the database needs fewer permissions than the previous one. */
 const URI_PARAMETERS = ['mode=rw', 'mode=ro', 'immutable=1'];
 
 export class ReadConnection {
@@ -89,8 +92,8 @@ export class ReadConnection {
   }
 
   /**
-   * Opens an existing database. If this user cannot write to its folder, the file is opened as immutable, unless a
-   * write-ahead log exists next to it.
+   * Opens an existing database. If this user cannot write to the folder, the file is opened as immutable, unless there
+   * is a write-ahead log next to it.
    * @throws StorageError `unavailable`
    */
   static open(path: string): ReadConnection {
@@ -123,7 +126,9 @@ export class ReadConnection {
     }
   }
 
-  /** Starts a read transaction. Until the next `pin` or `unpin`, the connection sees the database as it is now. */
+  /**
+   * Starts a read transaction. The connection sees the current state of the database until the next `pin` or `unpin`.
+   */
   pin(): void {
     try {
       this.unpin();
@@ -135,8 +140,8 @@ export class ReadConnection {
   }
 
   /**
-   * Turns on the write-ahead log, so that readers do not block writers. It is off in copies made with `VACUUM INTO`.
-   * Does nothing without write permission.
+   * Turns on the write-ahead log, so that readers do not block writers. Copies made with `VACUUM INTO` do not have it.
+   * Has no effect without write permission.
    */
   turnOnLog(): void {
     try {
@@ -168,15 +173,15 @@ export class ReadConnection {
   }
 }
 
-/** How long a writer waits for another writer's lock, in milliseconds. */
+/** A writer waits this long for the lock of another writer. */
 const BUSY_MS = 30_000;
-/** How long `emptyLog` waits for readers, in milliseconds. */
+/** `emptyLog` waits this long for readers. */
 const LOG_WAIT_MS = 2500;
 const RETRY_MS = 20;
-/** Cache size for changed pages and sorting, in KiB. */
+/** For changed pages and for sorting. */
 const CACHE_KIB = 64 * 1024;
 
-/** Mode of a new file. Only the owner may read it, because it may contain key hashes. */
+/** Only the owner can read a new file, because it can contain key hashes. */
 const FILE_MODE = 0o600;
 
 export class ThreadedConnection {
@@ -216,8 +221,8 @@ export class ThreadedConnection {
   }
 
   /**
-   * Retries while another writer holds the lock. SQLite must not wait on the thread: the driver has one thread per core,
-   * and the other writer may need this thread to finish.
+   * Retries while another writer holds the lock. SQLite must not wait on the thread: the driver has one thread per
+   * core, and the other writer might need this thread to finish.
    */
   async #retried<T>(work: () => Promise<T>): Promise<T> {
     for (const until = performance.now() + BUSY_MS; ; await delay(RETRY_MS * Math.random())) {
@@ -235,7 +240,7 @@ export class ThreadedConnection {
     return this.#retried(() => this.#db.exec(sql));
   }
 
-  /** Prepares a write statement and returns a synchronous function that runs it. */
+  /** Prepares a write statement. The function that it returns runs the statement synchronously. */
   async prepare(sql: string): Promise<(...values: Value[]) => number> {
     const statement = await this.#retried(() => this.#db.prepare(sql));
     return (...values) => {
@@ -252,7 +257,7 @@ export class ThreadedConnection {
     return (await this.prepare(sql))(...values);
   }
 
-  /** Reads rows. The search for the first row runs on a driver thread. */
+  /** The search for the first row runs on a driver thread. */
   rows(sql: string, ...values: Value[]): Promise<readonly Row[]> {
     return this.#retried(async () => (await this.#db.prepare(sql)).raw().all(...values));
   }
@@ -276,8 +281,8 @@ export class ThreadedConnection {
   }
 
   /**
-   * Empties the write-ahead log. Waits up to `LOG_WAIT_MS` for readers in older transactions. If they take longer,
-   * SQLite reuses the log from the start after they have finished.
+   * Empties the write-ahead log. Waits up to LOG_WAIT_MS for readers in older transactions. If they take longer, SQLite
+   * starts to reuse the log when they have finished.
    * @param renew renews the transactions of this process
    */
   async emptyLog(renew: () => void): Promise<void> {

@@ -1,4 +1,4 @@
-/** Writes the rows of a collection to its table, and checks stored rows against their digest. */
+/** Writes the rows of a collection to its table, and compares stored rows with their digest. */
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { type Collection, type Document, filterColumns, publishing } from 'metro-forecast-api/adapter';
@@ -7,20 +7,20 @@ import type { ThreadedConnection, Value } from './connection.js';
 
 const { inKeyOrder, invalidCollection, keyText, ordersOf, wordsToIndex } = publishing;
 
-/** Rows per transaction. Inserting them blocks the event loop for a few milliseconds. */
+/** Rows per transaction. Inserting this many blocks the event loop for a few milliseconds. */
 const STEP = 500;
 /** Rows per statement. Inserting several at once is faster, because a driver call costs as much as four values. */
 const ROWS = 20;
-/** Bytes of JSON to write before the pages of the log are moved into the database. */
+/** After this many bytes of JSON, the pages of the log are moved into the database. */
 const CHECKPOINT_BYTES = 32 * 1024 * 1024;
-/** Log size above which a publication waits for readers that keep the log from shrinking, in bytes. */
+/** If the log is larger, a publication waits for the readers that keep it from shrinking. */
 const MAX_LOG_BYTES = 256 * 1024 * 1024;
 
 export interface ContentTarget {
   readonly connection: ThreadedConnection;
   readonly table: string;
   readonly collection: Collection;
-  /** Called before each step. Throws to stop the publication. */
+  /** Called before each step. It throws to stop the publication. */
   assertGoingOn(): void;
   onWritten(rows: number): void;
   /** Renews the read transactions of this process. */
@@ -28,8 +28,8 @@ export interface ContentTarget {
 }
 
 /**
- * Returns the fields stored in columns: the fields of the orders, and all numbers, because SQLite does not read every
- * number in JSON text with full precision.
+ * Returns the fields that are stored in columns: the fields of the orders, and all numbers, because SQLite does not
+ * read all numbers in JSON with full precision.
  */
 const columnsOf = (collection: Collection): ReadonlyMap<string, string> => {
   const properties = collection.schema['properties'] as Readonly<Record<string, { readonly type?: unknown }>>;
@@ -48,8 +48,7 @@ const columnsOf = (collection: Collection): ReadonlyMap<string, string> => {
 /** @throws StorageError `invalid_dataset` for a number that JSON cannot represent */
 const jsonOf = (collection: Collection, row: Document): string => {
   const json = JSON.stringify(row);
-  // `JSON.stringify` converts Infinity and NaN to null. The slower check below is only needed if the JSON contains a
-  // null.
+  // `JSON.stringify` converts Infinity and NaN to null, so the slower check is needed only if the JSON contains null.
   if (!json.includes('null')) return json;
   return JSON.stringify(row, (field, value) => {
     if (typeof value !== 'number' || Number.isFinite(value)) return value;
@@ -58,7 +57,7 @@ const jsonOf = (collection: Collection, row: Document): string => {
   });
 };
 
-/** Groups rows into steps of equal size. @throws StorageError `invalid_dataset` if the rows are not in key order */
+/** Divides rows into steps of equal size. @throws StorageError `invalid_dataset` if the rows are not in key order */
 async function* steps(collection: Collection, batches: AsyncIterable<readonly Document[]>) {
   let step: Document[] = [];
   for await (const batch of inKeyOrder(collection, batches)) {
@@ -73,8 +72,8 @@ async function* steps(collection: Collection, batches: AsyncIterable<readonly Do
 }
 
 /**
- * Moves the pages of the log into the database, so that the log can be reused from the start. Readers in older
- * transactions keep pages in the log until they renew their transactions, which they do on every poll.
+ * Moves the pages of the log into the database, so that the log can be reused from the start. Pages stay in the log as
+ * long as readers need them. Readers renew their transactions on every poll.
  */
 const checkpoint = async ({ connection, poll }: ContentTarget): Promise<void> => {
   await connection.exec('PRAGMA wal_checkpoint(PASSIVE)');
@@ -93,14 +92,16 @@ const inserter = async (connection: ThreadedConnection, table: string, width: nu
   };
 };
 
-/** Creates the full-text index and returns a function that adds rows to it. The index contains only their words. */
+/**
+ * Creates the full-text index, which contains only the words of the rows. The function that it returns adds rows to the
+ * index.
+ */
 const wordsInserter = async (
   { connection, table }: ContentTarget,
   search: readonly string[],
 ): Promise<(rows: readonly Document[], first: number) => void> => {
   const name = wordsTable(table);
-  // The indexed words contain no ASCII characters other than letters and digits, so this tokenizer splits only at
-  // spaces.
+  // The words contain no ASCII characters other than letters and digits, so this tokenizer splits only at spaces.
   const options = `content = '', columnsize = 0, detail = none, tokenize = 'ascii'`;
   await connection.exec(`CREATE VIRTUAL TABLE ${name} USING fts5(words, ${options})`);
   const insert = await inserter(connection, `${name}(rowid, words)`, 2);
@@ -157,7 +158,7 @@ export const writeContent = async (
   return { table, rows, sha256: hash.digest('hex'), fields, orders, ...(search && { search }) };
 };
 
-/** Describes how the stored rows differ from the published rows. Resolves with undefined if they match. */
+/** Describes how the stored rows differ from the published rows. Resolves with undefined if they are equal. */
 const differenceIn = async (
   connection: ThreadedConnection,
   { table, rows, sha256 }: StoredCollection,
@@ -179,7 +180,7 @@ const differenceIn = async (
   return hash.digest('hex') === sha256 ? undefined : 'other rows';
 };
 
-/** Returns one message per collection whose stored rows differ from the published rows. */
+/** Returns a message for each collection whose stored rows differ from the published rows. */
 export const differencesIn = async (
   connection: ThreadedConnection,
   { collections }: Pick<StoredVersion, 'collections'>,

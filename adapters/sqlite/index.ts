@@ -1,4 +1,6 @@
-/** The `sqlite` adapter serves dataset versions from a database file shared by all processes on a machine. */
+/**
+ * The `sqlite` adapter: serves versions of a dataset from a database file. All processes on a machine share the file.
+ */
 import { access } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -26,7 +28,7 @@ import { SqliteSnapshot } from './snapshot.js';
 import { sqliteVersions } from './versions.js';
 
 const POLL_MS = 1000;
-/** How long `open` waits if another process has locked the database, in milliseconds. */
+/** `open` waits this long if another process has locked the database. */
 const LOCKED_MS = 5000;
 
 interface SqliteOptions {
@@ -60,10 +62,10 @@ class SqliteAdapter implements StorageAdapter {
   };
   #opening: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Reads the catalog outside any transaction. Undefined until there is a database. */
+  /** Reads the catalog outside of transactions. Undefined until there is a database. */
   #catalog: ReadConnection | undefined;
   #served: Served | undefined;
-  /** The last activated version, if it does not match this configuration. It is not retried. */
+  /** The last activated version, if it cannot be served with this configuration. It is not tried again. */
   #refused: { readonly activation: Activation; readonly error: StorageError } | undefined;
   #problem: string | undefined;
 
@@ -141,11 +143,11 @@ class SqliteAdapter implements StorageAdapter {
     if (!this.#ensureConnected()) return undefined;
     const activation = readActivationAt(this.#catalog!, time);
     const reader = activation && this.#readers.open(activation.versionId);
-    // If the version was pruned, returns undefined, because the version before it was not current at that time.
+    // Returns undefined if the version was pruned. The version before it was not current at that time.
     return reader && this.#snapshotOf({ reader, activation });
   }
 
-  /** Waits for a write and then polls, so that the change is visible in this process when the promise resolves. */
+  /** Waits for a write and then polls, so that this process sees the change when the promise resolves. */
   async #tracked<T>(writing: Promise<T>): Promise<T> {
     this.#writing.add(writing);
     try {
@@ -188,7 +190,7 @@ class SqliteAdapter implements StorageAdapter {
     }
   }
 
-  /** Connects if the database was created since the last call. Returns whether there is a database. */
+  /** Connects if the database was created since the last call. Returns false if there is no database. */
   #ensureConnected(): boolean {
     this.#assertOpen();
     if (this.#catalog) return true;
@@ -224,7 +226,7 @@ class SqliteAdapter implements StorageAdapter {
       this.#context.logger.error({ err: error }, 'the new version is not served');
       return UNSUITABLE;
     }
-    // The version has been deleted in the meantime. The next poll finds its successor.
+    // The version was deleted in the meantime. The next poll finds its successor.
     if (!reader) return undefined;
     this.#refused = undefined;
     this.#served = { reader, activation };

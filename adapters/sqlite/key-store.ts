@@ -1,8 +1,7 @@
 /**
- * Stores API keys in a database file, which can also be the adapter's file. All keys are cached in memory.
- *
- * Triggers number every change to a key, including changes made by an operator with SQL. Each poll reads the keys whose
- * number is higher than the highest number read so far.
+ * Stores API keys in a database file, which can be the same file that the adapter uses. All keys are also in memory.
+ * Triggers number every change of a key, including changes that an operator makes with SQL. Each poll reads the keys
+ * with a higher number than the highest number so far.
  */
 import {
   type AuditVerification,
@@ -51,7 +50,7 @@ class SqliteKeyStore implements KeyStore {
   readonly #byHash = new Map<string, KeyRecord>();
   /** Undefined while there is no database. */
   #connection: ReadConnection | undefined;
-  /** The highest change number read so far. */
+  /** The highest change number so far. */
   #change = -1;
   #error: KeyStoreError | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -131,7 +130,7 @@ class SqliteKeyStore implements KeyStore {
 
   verifyAudit(expected?: string): Promise<AuditVerification> {
     return this.#read({ chained: 0, head: null, notes: [], faults: [] }, async (connection) => {
-      // A single transaction reads both, so that the entries and the keys are consistent.
+      // The entries and the keys are read in a single transaction, so that they are consistent.
       await connection.exec('BEGIN');
       const entries = await readEntries<KeyAuditEntry>(connection, AUDIT);
       const verified = await verifyEntries(connection, AUDIT, entries, expected);
@@ -170,7 +169,7 @@ class SqliteKeyStore implements KeyStore {
     });
   }
 
-  /** Runs `work` in a transaction. When the promise resolves, the change is active in this process. */
+  /** Runs `work` in a transaction. When the promise resolves, this process uses the changed keys. */
   async #write<T>(work: (connection: ThreadedConnection) => Promise<T>): Promise<T> {
     return this.#connected(async () => {
       const prepared = async (connection: ThreadedConnection): Promise<T> => {
@@ -185,7 +184,7 @@ class SqliteKeyStore implements KeyStore {
     });
   }
 
-  /** Runs read-only `work`. @param none the result if there is no database */
+  /** @param none the result if there is no database */
   async #read<T>(none: T, work: (connection: ThreadedConnection) => Promise<T>): Promise<T> {
     this.#poll();
     if (!this.#connection) return none;

@@ -1,15 +1,15 @@
-/** Runs queries that may read a whole table, one at a time, on a driver thread. They can be interrupted. */
+/** Runs queries that might read a whole table, one at a time, on a driver thread. They can be interrupted. */
 import ThreadedDatabase from 'libsql/promise';
 import { StorageError } from 'metro-forecast-api/adapter';
 import { PRAGMAS, ReadConnection, type Row, storageError, type Threaded, type Value } from './connection.js';
 
-/** Cache size, in KiB. Grouping sorts rows, which takes a third longer if they do not fit in the cache. */
+/** Grouping sorts rows, which takes a third longer if they do not fit into the cache. */
 const CACHE_KIB = 64 * 1024;
 
 export class LongReads {
   readonly #path: string;
   #opening: Promise<Threaded> | undefined;
-  /** Settles when all queries so far have finished. */
+  /** Settles when all previous queries have finished. */
   #last: Promise<unknown> = Promise.resolve();
   /** Number of queries that are queued or running. */
   #size = 0;
@@ -19,10 +19,11 @@ export class LongReads {
   }
 
   /**
-   * Runs a query. The driver finds the first row on its own thread, and the remaining rows on the event loop. The query
-   * should therefore do all its work before the first row, for example by sorting.
+   * Runs a query. The driver finds the first row on its own thread, and the remaining rows on the event loop.
+   * Therefore, the query should do all its work before the first row, for example by sorting.
    * @param signal removes the query from the queue, or interrupts it
-   * @param onWait called if the query has to wait for others; returns a function to call when the query starts
+   * @param onWait called if the query has to wait for other queries; the function that it returns is called when the
+   * query starts
    */
   rows(
     sql: string,
@@ -68,7 +69,7 @@ export class LongReads {
 
   async #open(): Promise<Threaded> {
     try {
-      // Finds a way to open the file that this user's permissions allow.
+      // Finds a way to open the file that the permissions of this user allow.
       const connection = ReadConnection.open(this.#path);
       connection.close();
       const db = new ThreadedDatabase(connection.uri, {}) as unknown as Threaded;

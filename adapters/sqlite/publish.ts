@@ -1,4 +1,4 @@
-/** Publishes a dataset: writes its rows to new tables, then makes it the current version in one transaction. */
+/** Publishes a dataset. Writes its rows to new tables, and then makes the version current in one transaction. */
 import { access, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import {
@@ -31,14 +31,14 @@ const { assertNotAborted, missingIn, publicationTime, versionTaken } = publishin
 type PublishContext = Pick<AdapterContext, 'collections' | 'clock' | 'logger'>;
 
 interface Options extends PublishOptions {
-  /** Renews the read transactions of this process and switches to the current version. */
+  /** Renews the read transactions of this process, and switches to the current version. */
   poll(): void;
 }
 
-/** Time after which a publisher's lock expires if it is not renewed, in milliseconds. */
+/** Another process can take over a lock that was not renewed for this long. */
 const STALE_MS = 60_000;
 
-/** Returns the reasons why a stored version cannot be served as published, or an empty list. */
+/** Returns the reasons why a stored version cannot be served as it was published. */
 const errorsOf = async (
   connection: ThreadedConnection,
   stored: StoredVersion,
@@ -48,7 +48,7 @@ const errorsOf = async (
   return [...missing, ...(await differencesIn(connection, stored))];
 };
 
-/** Deletes the remains of interrupted publications and deleted versions. The caller must hold the lock. */
+/** Deletes what interrupted publications and deleted versions have left. The caller must hold the lock. */
 const sweep = async (connection: ThreadedConnection): Promise<void> => {
   await connection.transaction(() => connection.run('DELETE FROM version WHERE published_at IS NULL'));
   await dropUnlisted(connection);
@@ -80,7 +80,7 @@ const commit = async (
 
 interface Locked {
   readonly connection: ThreadedConnection;
-  /** Rejects if another process has taken the lock. */
+  /** Rejects if another process has taken over the lock. */
   confirm(): Promise<void>;
 }
 
@@ -135,7 +135,8 @@ const publishLocked = async (
   if (same && !isSame) throw versionTaken(version, same.publishedAt);
   await confirm();
   assertNotAborted(options.signal);
-  // Up to here, a power failure may lose recent transactions. The commit must reach the disk before it takes effect.
+  // A power failure before this point can lose the latest transactions. The commit must reach the disk before it takes
+  // effect.
   await connection.exec('PRAGMA synchronous = FULL');
   await commit(connection, { id, version, collections }, { dataset, damaged: same, clock: context.clock });
   if (same) options.onRepair?.(`version ${version}: ${errors.join('; ')}`);
@@ -163,10 +164,8 @@ const inFolder = async (path: string): Promise<void> => {
 /**
  * Publishes a dataset. A stored version with the same name is replaced if it has the same rows but is damaged or was
  * published for a different configuration.
- *
  * Rejects with `conflict` if another publication is running or the version already exists, or with `invalid_dataset`,
- * `aborted` or `unavailable`. After a rejection, the rows written so far are removed immediately or by the next
- * publication.
+ * `aborted` or `unavailable`. The rows written so far are then removed, either immediately or by the next publication.
  */
 export const publish = async (
   path: string,

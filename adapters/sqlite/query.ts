@@ -1,4 +1,4 @@
-/** Builds the SQL for queries. Each query reads one index, in index order. */
+/** Builds the SQL of queries. Each query reads one index, in index order. */
 import { compareScalars, type Document, type Query, type Scalar } from 'metro-forecast-api/adapter';
 import { type StoredCollection, wordsTable } from './catalog.js';
 
@@ -24,13 +24,13 @@ const indexed = (table: Table, order: readonly string[]): string => {
 
 const freeFields = ({ order, equal = {} }: Query): readonly string[] => order.slice(Object.keys(equal).length);
 
-/** Whether the query must skip index entries, because its range is not on the first free field of the index. */
+/** If the range is not on the first free field of the index, the query must skip index entries. */
 export const skipsEntries = (query: Query): boolean =>
   query.range !== undefined && query.range.field !== freeFields(query)[0];
 
 /**
- * A range bound and a position can both define where to start. Drops the redundant one, because SQLite uses only one of
- * two lower bounds to seek and would scan everything between them.
+ * Both a range bound and a position can define where a query starts. The redundant one is dropped, because SQLite uses
+ * only one of two lower bounds to seek and would scan everything between them.
  */
 const withoutImplied = (query: Query): Query => {
   const { range, after, ...rest } = query;
@@ -47,7 +47,7 @@ const withoutImplied = (query: Query): Query => {
 const tuple = (columns: readonly string[]): string => `(${columns.join()})`;
 const places = (count: number): string => `(${Array(count).fill('?').join()})`;
 
-/** Returns the position of a document in an order: the values of the fields that `equal` does not fix. */
+/** Returns the position of a document in an order: the values of the fields that are not in `equal`. */
 export const positionOf = (query: Query, document: Document): readonly Scalar[] =>
   freeFields(query).map((field) => document[field] as Scalar);
 
@@ -79,13 +79,13 @@ const sortOf = (table: Table, { order, descending }: Query): string =>
 export const selectRows = (table: Table, query: Query, limit: number, upTo?: readonly Scalar[]): Select => {
   const { sql, values } = conditionsOf(table, query, upTo);
   return {
-    // Returns one value instead of many rows, because passing a value to JavaScript takes half a microsecond.
+    // The query returns one value instead of many rows, because passing a value to JavaScript takes half a microsecond.
     sql: `SELECT CAST(group_concat(json, char(10)) AS BLOB) FROM (SELECT json FROM ${indexed(table, query.order)}${sql} ORDER BY ${sortOf(table, query)} LIMIT ?)`,
     values: [...values, limit],
   };
 };
 
-/** Selects the row `count` index entries ahead, whether or not it is within the range. */
+/** Selects the row that is `count` index entries ahead, even if it is outside the range. */
 export const selectAhead = (table: Table, { range: _, ...query }: Query, count: number): Select => {
   const { sql, values } = conditionsOf(table, query);
   return {
@@ -94,13 +94,13 @@ export const selectAhead = (table: Table, { range: _, ...query }: Query, count: 
   };
 };
 
-/** Returns a full-text query for documents that contain all the words. */
+/** Returns a full-text query for documents that contain all words. */
 export const matchOf = (words: readonly string[]): string =>
   words.map((word) => (word.endsWith('*') ? `"${word.slice(0, -1)}"*` : `"${word}"`)).join(' ');
 
 /**
- * Like `selectRows`, but for queries with words. Row ids follow the key order, so results in key order need no sort:
- * the search starts after the row id of the position and stops at the limit.
+ * Selects matching rows by words. Row ids have the same order as keys, so results in key order need no sort: the search
+ * starts after the row id of the position and stops at the limit.
  */
 export const selectFound = (table: Table, query: Query, limit: number): Select => {
   const { order, equal = {}, after, words = [], descending } = query;

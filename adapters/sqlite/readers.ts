@@ -1,7 +1,6 @@
 /**
- * Manages the versions that this process reads. Each version has a connection with an open read transaction, so it
- * stays readable while in use, even if another process deletes it.
- *
+ * Keeps the versions that this process reads. Each version has a connection with an open read transaction, so it
+ * remains readable while in use, even if another process deletes it.
  * SQLite cannot reuse its log while a transaction is open, so transactions are renewed on every poll.
  */
 import { type Collection, publishing } from 'metro-forecast-api/adapter';
@@ -24,9 +23,8 @@ export class Readers {
   readonly #collections: ReadonlyMap<string, Collection>;
   readonly #readers = new Map<number, Reader>();
   /**
-   * Connections for totals and searches. Searches have their own connection because they are shorter and should not
-   * wait for totals. Neither connection keeps a transaction open, so reads fail after another process has deleted the
-   * version.
+   * Searches have a separate connection, because they are short and should not wait for totals. Neither connection
+   * keeps a transaction open, so reads fail after another process has deleted the version.
    */
   readonly #longReads: { readonly totals: LongReads; readonly searches: LongReads };
 
@@ -37,8 +35,8 @@ export class Readers {
   }
 
   /**
-   * Returns a reader for a version, or undefined if the version was deleted.
-   * @throws StorageError `invalid_dataset` if the version lacks a declared collection or order
+   * Returns undefined if the version was deleted.
+   * @throws StorageError `invalid_dataset` if the version does not have a declared collection or order
    */
   open(id: number): Reader | undefined {
     const known = this.#readers.get(id);
@@ -75,7 +73,7 @@ export class Readers {
         this.#readers.delete(id);
         connection.close();
       } else if (hasVersion(catalog, id)) connection.pin();
-      // A deleted version is only readable in its old transaction, so that transaction is kept.
+      // A deleted version can be read only in its old transaction, so that transaction is kept.
     }
   }
 

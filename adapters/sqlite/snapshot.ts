@@ -1,4 +1,4 @@
-/** Reads one version. Each read consists of a few short, synchronous queries. */
+/** Reads one version with short, synchronous queries. */
 import {
   type Document,
   type Group,
@@ -17,9 +17,9 @@ import { positionOf, type Select, selectAhead, selectFound, selectKey, selectRow
 import type { Reader } from './readers.js';
 import { groupsOf, selectTotals } from './totals.js';
 
-/** Documents per batch. Reading a batch takes 0.1 ms as text and 0.3 ms as documents. */
+/** Reading this many documents takes 0.1 ms as text and 0.3 ms as objects. */
 const BATCH = 250;
-/** Number of index entries that one query scans, in about 0.5 ms. */
+/** One query scans this many index entries, which takes about 0.5 ms. */
 const WINDOW = 2000;
 const LINE_END = 0x0a;
 const COMMA = 0x2c;
@@ -32,7 +32,7 @@ interface Source {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Splits a query result into rows. The rows are separated by newlines, which never occur in a row's JSON. */
+/** Splits a query result into rows. They are separated by newlines, which never occur in the JSON of a row. */
 const rowsOf = (text: Value): JsonRows => {
   if (text === null) return { json: Buffer.alloc(0), ends: [] };
   const json = text as unknown as Buffer;
@@ -51,7 +51,7 @@ const asText = (rows: JsonRows): JsonRows => rows;
 const lastOf = ({ json, ends }: JsonRows): Document =>
   JSON.parse(json.toString('utf8', ends.length > 1 ? ends.at(-2)! + 1 : 0));
 
-/** A shared function rather than one per snapshot, so that V8 compiles it once. */
+/** All snapshots share this function, so that V8 compiles it only once. */
 async function* batchesOf<Batch>(
   source: () => Source,
   query: Query,
@@ -86,7 +86,7 @@ const foundRows = async ({ searches, table, signal }: Source, query: Query, limi
   return rowsOf(text!);
 };
 
-/** Returns the position of the index entry `WINDOW` entries ahead, or undefined if there are fewer entries left. */
+/** Returns the position of the entry that is WINDOW index entries ahead, or undefined if fewer entries are left. */
 const aheadOf = (connection: ReadConnection, table: StoredCollection, query: Query): readonly Scalar[] | undefined => {
   const { sql, values } = selectAhead(table, query, WINDOW);
   const found = connection.row(sql, values);
@@ -104,7 +104,7 @@ export class SqliteSnapshot implements Snapshot {
 
   /**
    * @param reader must already be retained for this snapshot; `release()` releases it
-   * @param assertOpen throws `closed` once the adapter is closed
+   * @param assertOpen throws `closed` if the adapter is closed
    */
   constructor(reader: Reader, publishedAt: Date, assertOpen: () => void) {
     this.version = reader.stored.version;

@@ -9,7 +9,7 @@ import { type StoredCollection, wordsTable } from './catalog.js';
 import type { Row, Value } from './connection.js';
 import { matchOf } from './query.js';
 
-/** Returns the SQL expression for a field: its column if it has one, otherwise its value in the JSON. */
+/** Returns the SQL expression for a field: its column, or its value in the JSON if it has no column. */
 const expressionOf = ({ fields }: StoredCollection, field: string): string => {
   const column = fields.indexOf(field);
   return column < 0 ? `json_extract(json, '$."${field}"')` : `c${column}`;
@@ -34,7 +34,8 @@ const conditionOf = (
 };
 
 /**
- * Selects one row per group: its values, the row count, and the count, sum, minimum and maximum of the number field.
+ * Selects one row per group: its values, the number of rows, and the count, sum, minimum and maximum of the number
+ * field.
  */
 export const selectTotals = (
   table: StoredCollection,
@@ -49,7 +50,7 @@ export const selectTotals = (
     conditions.push([sql, matchOf(words)]);
   }
   const groups = by.map((field) => expressionOf(table, field));
-  // Without a number field, constants replace the aggregates. Aggregating NULL would double the time of a count.
+  // Without a number field, the query selects constants. Aggregating NULL would double the time of a count.
   const numbers =
     of === undefined
       ? ['0', 'NULL', 'NULL', 'NULL']
@@ -58,7 +59,7 @@ export const selectTotals = (
   const filter = conditions.length > 0 ? ` WHERE ${conditions.map(([sql]) => sql).join(' AND ')}` : '';
   const grouping = groups.length > 0 ? ` GROUP BY ${groups.join()}` : '';
   return {
-    // Sorting the groups forces all work onto the driver's thread before the first row is read here.
+    // Sorting the groups makes the driver do all work on its thread before the first row is read here.
     sql: `SELECT ${columns.join()} FROM ${words && isCount ? index : table.table}${filter}${grouping} ORDER BY count(*) LIMIT ?`,
     values: [...conditions.flatMap(([, ...values]) => values), limit],
   };
