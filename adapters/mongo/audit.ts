@@ -1,10 +1,9 @@
 /**
- * Stores an audit log in a MongoDB collection. Each entry is a numbered document. A head document contains the newest
- * entry and its hash.
- *
- * To append an entry, a writer updates the head, provided that the hash is still the one it read; otherwise it reads
- * the head again. If a writer stops before it has inserted its entry document, the next writer inserts it from the
- * head. This works without transactions, which a standalone server does not support.
+ * Stores an audit log in a MongoDB collection. Each entry is a numbered document. The head is a document that contains
+ * the newest entry and its hash.
+ * To append an entry, a process updates the head, but only if the head still has the hash that the process has read.
+ * Otherwise, it reads the head again. If a process stops before it has inserted the document of its entry, the next
+ * process copies the entry from the head. This works without transactions, which a standalone server does not support.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type AuditEntry, type AuditVerification, audit } from 'metro-forecast-api/adapter';
@@ -42,8 +41,8 @@ export class MongoAudit<E extends AuditEntry> {
   }
 
   /**
-   * Stores the entry and then makes the change. If the change is not made, a second entry revokes the first. If the
-   * outcome is unknown because MongoDB became unreachable, only the first entry remains.
+   * Stores the entry and then makes the change. If the change is not made, a second entry revokes the first. If MongoDB
+   * becomes unreachable, the outcome is unknown and only the first entry remains.
    * @param change resolves with true if it changed anything
    */
   async around(entry: E, change: () => Promise<boolean>): Promise<boolean> {
@@ -59,7 +58,7 @@ export class MongoAudit<E extends AuditEntry> {
     }
   }
 
-  /** Replaces the log with entries that are already chained. No other process may write to it at the same time. */
+  /** Replaces the log with entries that are already chained. No other process must write to the log in the meantime. */
   async replace(entries: readonly E[]): Promise<void> {
     const documents: readonly AuditDocument[] = entries.map((entry, i) => ({ ...(entry as object), _id: i + 1 }));
     await this.#connection.run('delete the audit', (db) => this.#documents(db).deleteMany({}));
@@ -96,7 +95,7 @@ export class MongoAudit<E extends AuditEntry> {
           { $set: { number, hash: linked.hash, entry: linked } },
         );
         if (matchedCount === 0) {
-          // A random delay keeps competing writers from colliding again.
+          // A random delay keeps competing processes from colliding again.
           await delay(RETRY_MS * Math.random());
           continue;
         }
@@ -106,7 +105,7 @@ export class MongoAudit<E extends AuditEntry> {
     });
   }
 
-  /** Resolves with undefined if another writer has created the head first. */
+  /** Resolves with undefined if another process has already created the head. */
   async #begin(db: Db): Promise<HeadDocument<E> | undefined> {
     const documents = this.#documents(db);
     const last = await documents.findOne({ _id: { $gte: 0 } }, { sort: { _id: -1 } });
@@ -129,7 +128,7 @@ export class MongoAudit<E extends AuditEntry> {
         { upsert: true },
       );
     } catch (error) {
-      // Another writer has already inserted the same entry.
+      // Another process has already inserted the same entry.
       if (!isDuplicate(error)) throw error;
     }
   }
@@ -141,7 +140,7 @@ export class MongoAudit<E extends AuditEntry> {
       const after = await this.#connection.run('read the audit', (db) => this.#head(db));
       // An entry was appended between the reads, so the entries and the head do not match. Read both again.
       if (after?.number !== head?.number || after?.hash !== head?.hash) continue;
-      // If the writer of the newest entry was stopped, that entry exists only in the head.
+      // If the process that wrote the newest entry was stopped, that entry exists only in the head.
       const place = `entry ${head?.number}`;
       if (head?.entry && placed.at(-1)?.place !== place) placed.push({ entry: head.entry, place });
       return { placed, head };

@@ -1,11 +1,11 @@
 /**
- * Stores the versions, the current version and the publisher lock in one document. Each change is a single atomic
- * update, so no transaction is needed. Updates by a publisher that has lost the lock match no document.
+ * Stores the list of versions, the current version and the publisher lock in one document. Each change is a single
+ * atomic update, so no transaction is needed. If a publisher has lost the lock, its updates match no document.
  */
 import type { ChangeStream, Collection as MongoCollection, UpdateFilter, UpdateResult } from 'mongodb';
 import type { Connection } from './connection.js';
 
-/** A version and the time when it became current. */
+/** A version, and the time when it became current. */
 export interface Publication {
   readonly id: number;
   readonly version: string;
@@ -15,13 +15,13 @@ export interface Publication {
 export interface CatalogDocument {
   readonly _id: 'catalog';
   /**
-   * The last version id assigned. Ids are never reused, so a deleted version cannot reappear. A new catalog starts at
-   * its creation time in milliseconds, so recreating the catalog does not reuse ids either.
+   * The last version id. Ids are never reused, so a deleted version cannot appear again. A new catalog starts with its
+   * creation time in milliseconds, so that the ids of an earlier catalog are not reused either.
    */
   readonly sequence: number;
   readonly lock: { readonly owner: string; readonly id: number; readonly expires: Date } | null;
   readonly current: Publication | null;
-  /** The readable versions, oldest publication first. All others are deleted unless a replica has locked them. */
+  /** The versions that can be read, oldest first. All others are deleted unless a replica has locked them. */
   readonly versions: readonly Publication[];
   /** Every value that `current` has had, oldest first. */
   readonly moves: readonly Publication[];
@@ -30,7 +30,8 @@ export interface CatalogDocument {
 const EMPTY = { _id: 'catalog', sequence: 0, lock: null, current: null, versions: [], moves: [] } as const;
 
 /**
- * Returns an expression for the server's time plus `ms`, so that the clocks of replicas and publishers do not matter.
+ * Returns an expression for a time in the future. It uses the server's clock, so the clocks of replicas and publishers
+ * do not matter.
  */
 export const fromNow = (ms: number) => ({ $add: ['$$NOW', ms] });
 
@@ -41,7 +42,7 @@ export class Catalog {
     this.#connection = connection;
   }
 
-  /** Reads `current` with majority read concern, so that an election cannot roll it back. */
+  /** The majority read concern ensures that an election cannot roll back the result. */
   async current(signal?: AbortSignal): Promise<Publication | undefined> {
     const options = { projection: { current: 1 }, readConcern: { level: 'majority' } } as const;
     const found = await this.#run(
@@ -56,7 +57,7 @@ export class Catalog {
     return (await this.#run('read the catalog', (catalog) => catalog.findOne({ _id: 'catalog' }))) ?? EMPTY;
   }
 
-  /** Opens a change stream on the catalog. @param waitMs how long a `getMore` waits for a change, in milliseconds */
+  /** @param waitMs how long a `getMore` waits for a change, in milliseconds */
   watch(waitMs: number): Promise<ChangeStream> {
     return this.#connection.watch('catalog', waitMs);
   }
@@ -78,7 +79,7 @@ export class Catalog {
     );
     const free = { $or: [{ lock: null }, { $expr: { $lte: ['$lock.expires', '$$NOW'] } }] };
     const id = { $add: ['$sequence', 1] };
-    // A list that was damaged by hand is replaced with an empty one, so that publishing repairs the catalog.
+    // If a list was damaged by hand, an empty list replaces it, so that publishing repairs the catalog.
     const [versions, moves] = ['$versions', '$moves'].map((list) => ({ $cond: [{ $isArray: list }, list, []] }));
     const take = [{ $set: { sequence: id, lock: { owner, id, expires: fromNow(ms) }, versions, moves } }];
     const taken = await this.#run('lock the catalog', (catalog) =>
@@ -87,7 +88,7 @@ export class Catalog {
     return taken ?? undefined;
   }
 
-  /** Renews the publisher lock. Resolves with false if `owner` no longer holds it. */
+  /** Resolves with false if `owner` no longer holds the publisher lock. */
   renew(owner: string, ms: number): Promise<boolean> {
     return this.#update('renew the lock', { 'lock.owner': owner }, [{ $set: { 'lock.expires': fromNow(ms) } }]);
   }
@@ -105,7 +106,10 @@ export class Catalog {
     );
   }
 
-  /** Like `commit`, but replaces a damaged publication of the same rows, in both `versions` and `moves`. */
+  /**
+   * Replaces a damaged publication of the same rows, in both `versions` and `moves`. The conditions are the same as for
+   * `commit`.
+   */
   replace(
     owner: string,
     publication: Publication,

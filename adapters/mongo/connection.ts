@@ -1,4 +1,4 @@
-/** Connects to a MongoDB database. Every operation has a timeout, because MongoDB may be unreachable. */
+/** Connects to a MongoDB database. Every operation has a timeout, because MongoDB can become unreachable. */
 import { files, OperatorError, StorageError } from 'metro-forecast-api/adapter';
 import {
   type ChangeStream,
@@ -17,7 +17,7 @@ import {
 import type { ConnectionOptions } from './options.js';
 import { mongoReason } from './problems.js';
 
-/** Wraps an error in a `StorageError` with the code `unavailable`, unless it already is a `StorageError`. */
+/** Wraps all other errors in a `StorageError` with the code `unavailable`. */
 export const toStorageError = (error: unknown, what: string): StorageError =>
   error instanceof StorageError
     ? error
@@ -26,9 +26,8 @@ export const toStorageError = (error: unknown, what: string): StorageError =>
 /**
  * Settles like `work`, but rejects with `unavailable` after `ms` milliseconds, and with `aborted` when `signal` is
  * aborted.
- *
  * The driver has a timeout for each stage of an operation (selecting a server, waiting for a connection, reading from
- * the socket), but none for the whole operation including retries. After a rejection, the operation continues until one
+ * the socket), but none for the whole operation with its retries. After a rejection, the operation continues until one
  * of these timeouts expires.
  * @param timed called with the duration of successful work, in milliseconds
  */
@@ -70,24 +69,26 @@ export const bounded = <T>(
 
 const DEFAULT_DATABASE = 'dataset';
 
-/** Returns the database name from a connection string: the part between the hosts and the parameters. */
+/** The database name is the part of a connection string between the hosts and the parameters. */
 const databaseOf = (uri: string): string | undefined =>
   decodeURIComponent(/^mongodb(?:\+srv)?:\/\/[^/]+\/([^?]+)/.exec(uri)?.[1] ?? '') || undefined;
 
-/** Options of the driver's `find` that the server's `find` command accepts unchanged. */
+/** The options of the driver's `find` that the `find` command of the server also accepts. */
 type FirstOptions = Pick<FindOptions, 'projection' | 'hint'>;
 
 interface FirstReply<T> {
   readonly cursor: { readonly firstBatch: readonly T[] };
 }
 
-/** Advice for an invalid connection string. The driver's message is not shown, because it may quote a password. */
+/**
+ * Advice for an invalid connection string. The message of the driver is not shown, because it might contain a password.
+ */
 const WRITE_IT = [
   'write mongodb://HOST:PORT/?replicaSet=NAME or mongodb+srv://HOST/',
   'percent-encode special characters in the user name and the password: @ is %40, : is %3A, / is %2F',
 ];
 
-/** Driver messages about parameters, which never quote credentials. */
+/** Messages of the driver that concern parameters never contain credentials. */
 const ABOUT_PARAMETERS =
   /^(options? |URI option |Expected |Invalid read preference|All values of tls|tls\/ssl|authMechanism)/;
 
@@ -99,7 +100,7 @@ export const checkConnection = ({ uri }: Pick<ConnectionOptions, 'uri'>): Readon
     return {};
   } catch (error) {
     const { message } = error as Error;
-    // If there is an unencoded @ after a question mark, what looks like parameters may be part of the password.
+    // If there is an unencoded @ after a question mark, the text after the question mark might be part of the password.
     if (ABOUT_PARAMETERS.test(message) && !/\?.*@/.test(uri)) {
       return { uri: `has an invalid parameter after the question mark: ${message}` };
     }
@@ -109,13 +110,13 @@ export const checkConnection = ({ uri }: Pick<ConnectionOptions, 'uri'>): Readon
   }
 };
 
-/** Connection string parameters that name a file. */
+/** These parameters of a connection string contain the path of a file. */
 const FILE_PARAMETERS = ['tlsCAFile', 'tlsCRLFile', 'tlsCertificateKeyFile'] as const;
 const MAX_FILE_BYTES = 16 * 2 ** 20;
 
 /**
- * Checks that the files named in a connection string are readable regular files. Reading from a pipe would block one of
- * the process's threads forever.
+ * Checks that the files in a connection string are readable regular files. Reading from a pipe would block a thread of
+ * this process forever.
  */
 const checkFiles = async (options: MongoClientOptions): Promise<void> => {
   for (const parameter of FILE_PARAMETERS) {
@@ -133,14 +134,14 @@ const checkFiles = async (options: MongoClientOptions): Promise<void> => {
 export class Connection {
   readonly db: Db;
   /**
-   * The same database without a write concern, for reads that answer requests. With a write concern, the driver copies
-   * the options of each `find` and deletes the write concern from the copy, which makes the copy slow to use.
+   * For reads that answer requests. This database has no write concern, because with one, the driver copies the options
+   * of each `find` and deletes the write concern from the copy, which makes the copy slow to use.
    */
   readonly readDb: Db;
   readonly #client: MongoClient;
   readonly #operationMs: number;
   readonly #timed: ((ms: number) => void) | undefined;
-  /** Whether the files named in the connection string have been checked. The driver reads them only once. */
+  /** The driver reads the files in the connection string only once, so they are also checked only once. */
   #checked = false;
 
   /** @throws OperatorError if the connection string is invalid */
@@ -152,11 +153,11 @@ export class Connection {
       connectTimeoutMS: options.connectMs,
       waitQueueTimeoutMS: options.waitQueueMs,
       socketTimeoutMS: options.operationMs,
-      // A hung server is considered unreachable after about heartbeatFrequencyMS + connectMs.
+      // A server that hangs counts as unreachable after about heartbeatFrequencyMS + connectMs.
       heartbeatFrequencyMS: 2000,
       minPoolSize: options.poolMin,
       maxPoolSize: options.poolMax,
-      // A secondary may not have received all rows of a version yet.
+      // A secondary might not have all rows of a version yet.
       readPreference: 'primary',
       retryReads: true,
       retryWrites: true,
@@ -175,8 +176,8 @@ export class Connection {
   }
 
   /**
-   * Must be called before the first operation. If it fails, it must be called again until it succeeds. After that, the
-   * client reconnects on its own.
+   * Must be called before the first operation, and again until it succeeds. After that, the client reconnects
+   * automatically.
    */
   async connect(signal?: AbortSignal): Promise<void> {
     await bounded('connect', this.#operationMs, signal, async () => {
@@ -194,8 +195,7 @@ export class Connection {
   }
 
   /**
-   * Opens a change stream. Calls `connect` first, because the driver would otherwise connect on its own and skip the
-   * checks in `connect`.
+   * Calls `connect` first, because the driver would otherwise connect without the checks in `connect`.
    * @param waitMs how long a `getMore` waits for a change, in milliseconds
    */
   async watch(collection: string, waitMs: number): Promise<ChangeStream> {
@@ -217,9 +217,7 @@ export class Connection {
     return bounded(what, this.#operationMs, signal, () => this.#first(collection, filter, options), this.#timed);
   }
 
-  /**
-   * Sends the command directly, because the driver's cursor would account for about a tenth of a request's CPU time.
-   */
+  /** Sends the command directly, because the cursor of the driver would take a tenth of a request's CPU time. */
   async #first<T extends Document>(
     collection: Collection<T>,
     filter: Filter<T>,
@@ -236,20 +234,20 @@ export class Connection {
     }
   }
 
-  /** Yields the batches of a cursor. The timeout applies to each batch separately. */
+  /** Yields the batches of a cursor. The timeout applies to each batch. */
   async *batches<T>(what: string, cursor: FindCursor<T>, signal?: AbortSignal): AsyncGenerator<T[]> {
     try {
       while (await bounded(what, this.#operationMs, signal, () => cursor.hasNext(), this.#timed)) {
         yield cursor.readBufferedDocuments();
       }
     } finally {
-      // Not awaited, because the server may hang.
+      // Not awaited, because the server might hang.
       cursor.close().catch(() => undefined);
     }
   }
 
   /**
-   * Resolves with the results of an aggregation, or with undefined if it times out.
+   * Resolves with undefined if the aggregation times out.
    * @param collection a collection of `readDb`
    */
   async aggregate<T extends Document>(
@@ -258,7 +256,7 @@ export class Connection {
     pipeline: Document[],
     signal?: AbortSignal,
   ): Promise<readonly T[] | undefined> {
-    // The server's limit is shorter than the timeout, so that the server stops the aggregation first.
+    // The server stops the aggregation before the timeout of the operation expires.
     const maxTimeMS = Math.ceil(this.#operationMs * 0.8);
     const read = () => collection.aggregate<T>(pipeline, { maxTimeMS }).toArray();
     try {

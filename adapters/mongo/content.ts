@@ -1,4 +1,4 @@
-/** Writes the collections of a version and verifies stored rows. */
+/** Writes the collections of a version, and verifies stored rows. */
 import { createHash } from 'node:crypto';
 import { type Collection, type Document, publishing, StorageError } from 'metro-forecast-api/adapter';
 import { BSON, type Collection as MongoCollection, MongoInvalidArgumentError, MongoServerError } from 'mongodb';
@@ -11,7 +11,7 @@ const { inKeyOrder, invalidCollection, keyText, ordersOf, wordsToIndex } = publi
 
 export interface Content {
   readonly rows: number;
-  /** SHA-256 of the rows in key order, as one line of JSON per row. */
+  /** The SHA-256 of the rows in key order, as one line of JSON per row. */
   readonly sha256: string;
 }
 
@@ -20,7 +20,7 @@ export interface ContentTarget {
   readonly id: number;
   readonly collection: Collection;
   readonly batchSize: number;
-  /** Called before each batch. Throws to stop the publication. */
+  /** Called before each batch. It throws to stop the publication. */
   assertGoingOn(): void;
 }
 
@@ -28,12 +28,12 @@ interface ReadTarget extends Omit<ContentTarget, 'collection'> {
   readonly collection: Pick<Collection, 'name' | 'key'>;
 }
 
-/** Number of batches in flight, so that one is prepared while another is being written. */
+/** With two batches in flight, one is prepared while the other is being written. */
 const IN_FLIGHT = 2;
-/** MongoDB's error codes for documents that are too large or too deeply nested. */
+/** The error codes of MongoDB for documents that are too large or too deeply nested. */
 const UNFIT = new Set([10334, 15]);
 
-/** Converts an insert error to `invalid_dataset` if it was caused by a row. */
+/** Converts an insert error to `invalid_dataset` if a row caused it. */
 const insertError = (error: unknown, collection: Collection): unknown => {
   if (isDuplicate(error)) {
     return invalidCollection(
@@ -60,10 +60,10 @@ const insert = async (rows: MongoCollection<Row>, step: readonly Row[], collecti
   }
 };
 
-/** Maximum number of JSON characters in a batch. They make up about half of the batch's size. */
+/** The JSON of a batch has at most this many characters, which are about half of the size of the batch. */
 const BATCH_CHARACTERS = 4 * 2 ** 20;
 
-/** Groups rows into batches of up to `batchSize`. Throws if rows are not in key order or cannot be stored. */
+/** Divides rows into batches of up to `batchSize`. Throws if rows are not in key order or cannot be stored. */
 async function* steps({ collection, batchSize }: ContentTarget, batches: AsyncIterable<readonly Document[]>) {
   const { search } = collection;
   let step: Row[] = [];
@@ -88,12 +88,10 @@ async function* steps({ collection, batchSize }: ContentTarget, batches: AsyncIt
 }
 
 /**
- * Builds the indexes of a collection one after another, once all its rows are written. The server takes ten times as
- * long to insert rows into a collection that already has indexes: more than 240 seconds instead of 24 for a million
- * rows and six indexes.
- *
- * If a build times out, it continues on the server, and the next call waits for it. There is no limit on this wait, but
- * it ends if the publication stops, for example because its lock expired.
+ * Builds the indexes of a collection one after another, after all its rows were written. With indexes, inserting rows
+ * would take ten times as long: more than 240 seconds instead of 24 for a million rows and six indexes.
+ * If a build times out, it continues on the server, and the next call waits for it. This has no time limit, but ends if
+ * the publication stops, for example because its lock expired.
  */
 const buildIndexes = async ({ connection, id, collection, assertGoingOn }: ContentTarget): Promise<void> => {
   const name = dataCollection(id, collection.name);
@@ -156,8 +154,8 @@ export const writeContent = async (
 };
 
 /**
- * Reads all rows of a collection in key order and computes their digest. If a row's text differs from its fields, the
- * fields are included as well, so that the digest does not match.
+ * Reads all rows of a collection in key order and computes their digest. If the text of a row differs from its fields,
+ * the digest also includes the fields, so that it does not match.
  */
 const readContent = async ({ connection, id, collection, batchSize, assertGoingOn }: ReadTarget): Promise<Content> => {
   const cursor = connection.db
@@ -169,7 +167,7 @@ const readContent = async ({ connection, id, collection, batchSize, assertGoingO
     assertGoingOn();
     rows += batch.length;
     for (const { d, j } of batch) {
-      // The text may have been removed by hand.
+      // The text might have been removed by hand.
       hash.update(j ?? '').update('\n');
       const fields = JSON.stringify(d);
       if (fields !== j) hash.update(fields);
@@ -178,13 +176,13 @@ const readContent = async ({ connection, id, collection, batchSize, assertGoingO
   return { rows, sha256: hash.digest('hex') };
 };
 
-/** Describes how the stored rows differ from the expected rows. Returns undefined if they match. */
+/** Describes how the stored rows differ from the expected rows. Returns undefined if they are equal. */
 const differenceOf = (found: Content, expected: Content): string | undefined => {
   if (found.rows !== expected.rows) return `${found.rows} rows`;
   return found.sha256 === expected.sha256 ? undefined : 'other rows';
 };
 
-/** Counts the stored rows of a collection. Rejects with `unavailable` if the count is wrong. */
+/** Rejects with `unavailable` if the number of stored rows is wrong. */
 export const verifyContent = async (
   { connection, id, collection }: ContentTarget,
   { rows }: Content,
@@ -202,17 +200,17 @@ export const verifyContent = async (
 export interface StoredVersion {
   /** Undefined if the version has no document in `versions`. */
   readonly described: VersionDocument | undefined;
-  /** One message per difference between the stored rows and what was published. */
+  /** A message for each difference between the stored rows and the published rows. */
   readonly errors: readonly string[];
 }
 
 interface ReadOptions {
   readonly batchSize: number;
-  /** Called before each batch. Throws to stop reading. */
+  /** Called before each batch. It throws to stop reading. */
   readonly assertGoingOn?: () => void;
 }
 
-/** Reads all rows of a version and compares them with the version's document in `versions`. */
+/** Reads all rows of a version, and compares them with the document of the version in `versions`. */
 export const readStored = async (
   connection: Connection,
   { id }: Publication,
@@ -234,10 +232,7 @@ export const readStored = async (
   return { described, errors };
 };
 
-/**
- * Matches the JSON of rows that MongoDB might be unable to store. The values of matching rows are then checked one by
- * one.
- */
+/** If the JSON of a row matches, its values are checked one by one, because MongoDB might be unable to store them. */
 const SUSPICIOUS = /\\u|"_bsontype"|"\$ref"/i;
 
 const HALF_PAIR = /\p{Surrogate}/u;
@@ -261,7 +256,7 @@ const error = (value: unknown, path: string): string | undefined => {
 };
 
 /**
- * Returns the reason why MongoDB cannot store a row unchanged, or undefined if it can.
+ * Explains why MongoDB cannot store a row unchanged. Returns undefined if it can.
  * @param json the row as JSON text
  */
 export const unstorable = (row: Document, json: string): string | undefined =>

@@ -1,6 +1,5 @@
 /**
- * Tracks the version that this replica serves. Polls the catalog, and reports a problem if the replica cannot serve the
- * current version.
+ * Follows the current version in the catalog by polling. Reports a problem if this replica cannot serve that version.
  */
 import { type AdapterContext, StorageError } from 'metro-forecast-api/adapter';
 import type { Catalog, Publication } from './catalog.js';
@@ -17,7 +16,7 @@ const UNSUITABLE = 'A new version was published for another configuration and is
 export interface Served {
   readonly locked: LockedVersion;
   readonly publication: Publication;
-  /** All moves up to and including this publication, oldest first. */
+  /** All moves until this publication, oldest first. */
   readonly moves: readonly Publication[];
 }
 
@@ -32,9 +31,9 @@ export class CurrentVersion {
   readonly #poller: Poller;
   #watch: ChangeWatch | undefined;
   #served: Served | undefined;
-  /** The id of a version that does not match this configuration. It is not retried. */
+  /** The id of a version that cannot be served with this configuration. It is not tried again. */
   #refused: number | undefined;
-  /** Shown to clients, so it must not contain server messages. */
+  /** Clients see this message, so it must not contain messages of the server. */
   #problem: string | undefined;
   #error: StorageError | undefined;
 
@@ -59,7 +58,7 @@ export class CurrentVersion {
   }
 
   /**
-   * `Served.moves`, or an empty list before the first publication.
+   * Returns an empty list before the first publication.
    * @throws StorageError `unavailable` if every poll so far has failed
    */
   get moves(): readonly Publication[] {
@@ -112,7 +111,7 @@ export class CurrentVersion {
       this.#context.logger.error({ err: error, version: publication.version }, 'the new version is not served');
       return UNSUITABLE;
     }
-    // The version has been deleted in the meantime. The next poll finds its successor.
+    // The version was deleted in the meantime. The next poll finds its successor.
     if (!locked) return undefined;
     this.#served = {
       locked,

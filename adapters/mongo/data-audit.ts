@@ -1,4 +1,4 @@
-/** Stores the audit log of published, activated and pruned versions in the collection `data_audit`. */
+/** Records publications, activations and deletions of versions in the collection `data_audit`. */
 
 import {
   type AuditVerification,
@@ -25,7 +25,7 @@ export const audited = (
   make: () => Promise<boolean>,
 ): Promise<boolean> => auditOver(connection).around(dataAuditEntry(change, clock.now()), make);
 
-/** Returns the digest of the content published as a version, or undefined if no entry contains it. */
+/** Returns the digest of the rows that were published as a version, or undefined if no entry contains it. */
 export const publishedContent = async (
   connection: Connection,
   version: string,
@@ -33,7 +33,7 @@ export const publishedContent = async (
 ): Promise<string | undefined> =>
   publicationOf(madeOnly(await auditOver(connection).list()), version, current)?.content;
 
-/** Compares the stored rows of all versions with what was published. Returns one message per difference. */
+/** Compares the stored rows of all versions with the published rows. Returns a message for each difference. */
 const damageOf = async (
   connection: Connection,
   { versions, current }: CatalogDocument,
@@ -66,8 +66,8 @@ const verify = (connection: Connection, batchSize: number, expected: string | un
   });
 
 /**
- * @param batchSize number of documents per batch when reading
- * @param connected runs `work` with a connection and closes it afterwards
+ * @param batchSize number of documents to read per batch
+ * @param connected runs `work` with a connection, and closes the connection afterwards
  */
 export const mongoDataAudit = (
   batchSize: number,

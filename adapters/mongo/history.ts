@@ -1,10 +1,10 @@
-/** Reads and restores publication times, moves and the audit log, for backups. */
+/** Reads and restores publication times, activations and the audit log, for backups. */
 import type { History } from 'metro-forecast-api/adapter';
 import { Catalog, type Publication } from './catalog.js';
 import type { Connection } from './connection.js';
 import { auditOver } from './data-audit.js';
 
-/** @param connected runs `work` with a connection and closes it afterwards */
+/** @param connected runs `work` with a connection, and closes the connection afterwards */
 export const mongoHistory = (connected: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>): History => ({
   read: () =>
     connected(async (connection) => {

@@ -1,4 +1,4 @@
-/** The `mongo` adapter lets any number of replicas share one MongoDB database and serve the same current version. */
+/** The `mongo` adapter: any number of replicas share a MongoDB database, and all of them serve the same version. */
 import {
   type AdapterContext,
   type AdapterModule,
@@ -119,7 +119,7 @@ class MongoAdapter implements StorageAdapter {
   }
 
   /**
-   * Fails early if MongoDB is unreachable or rejects the credentials. During an election, the write waits instead.
+   * Fails early if MongoDB is unreachable or rejects the credentials. During an election, the write itself waits.
    * @throws StorageError `unavailable`
    */
   async #assertReachable(): Promise<void> {

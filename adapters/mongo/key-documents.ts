@@ -14,7 +14,7 @@ export interface KeyDocument {
   readonly expires_at?: string | Date | null;
   readonly revoked_at?: string | Date | null;
   readonly shares_limit_of?: string | null;
-  /** When the key was last changed, according to the server's clock. Polls use it to find changed keys. */
+  /** The time of the last change on the server's clock. Polls use it to find changed keys. */
   readonly changed_at?: Date;
 }
 
@@ -22,8 +22,8 @@ const time = (value: string | Date | null | undefined): string | null =>
   value instanceof Date ? value.toISOString() : (value ?? null);
 
 /**
- * Converts a document to a record. Documents edited by hand may contain dates instead of strings. Missing fields become
- * null.
+ * Converts a document to a record. A document that was edited by hand can contain dates instead of strings. Missing
+ * fields become null.
  */
 export const toRecord = (document: KeyDocument): KeyRecord => ({
   id: document._id,
@@ -38,7 +38,7 @@ export const toRecord = (document: KeyDocument): KeyRecord => ({
   ...(document.shares_limit_of ? { shares_limit_of: document.shares_limit_of } : {}),
 });
 
-/** Returns an update that sets the given fields and `changed_at`. MongoDB treats the values as literals. */
+/** Returns an update that sets these fields and `changed_at`. MongoDB does not evaluate the values as expressions. */
 export const setting = (fields: Partial<KeyRecord>): MongoDocument[] => [
   {
     $set: {
@@ -48,7 +48,7 @@ export const setting = (fields: Partial<KeyRecord>): MongoDocument[] => [
   },
 ];
 
-/** All keys, in memory. */
+/** Keeps all keys in memory. */
 export class KeyTable {
   readonly #byId = new Map<string, KeyRecord>();
   readonly #byHash = new Map<string, KeyRecord>();
@@ -85,7 +85,7 @@ export class KeyTable {
 export const prepareKeys = (keys: MongoCollection<KeyDocument>): Promise<unknown> =>
   keys.createIndexes([{ key: { hash: 1 }, unique: true }, { key: { changed_at: 1 } }]);
 
-/** Replaces all keys, and deletes all last-use times. */
+/** Replaces all keys, and deletes the times of last use. */
 export const replaceKeys = async (
   connection: Connection,
   name: string,
@@ -103,8 +103,8 @@ export const replaceKeys = async (
 };
 
 /**
- * The time of each key's last use is stored in a separate collection that replicas do not watch. If it were part of the
- * key document, every update would make all replicas read the key again.
+ * Times of last use have a separate collection, which replicas do not watch. If they were in the documents of the keys,
+ * each update would make all replicas read a key again.
  */
 const USE_COLLECTION = 'api_key_use';
 const BATCH = 1000;
@@ -115,7 +115,8 @@ interface UseDocument {
 }
 
 /**
- * Stores when keys were last used, in milliseconds since 1970 by key id. A stored time is only replaced by a later one.
+ * Stores when keys were last used: times in milliseconds since 1970, by key id. Only a later time replaces a stored
+ * time.
  */
 export const writeUse = async (connection: Connection, times: ReadonlyMap<string, number>): Promise<void> => {
   const updates = [...times].map(([id, time]) => ({
@@ -128,7 +129,7 @@ export const writeUse = async (connection: Connection, times: ReadonlyMap<string
   }
 };
 
-/** Returns when each key was last used, in milliseconds since 1970 by key id. */
+/** Returns the times of last use by key id, in milliseconds since 1970. */
 export const readUse = async (connection: Connection): Promise<ReadonlyMap<string, number>> => {
   const cursor = connection.db.collection<UseDocument>(USE_COLLECTION).find({});
   const times = new Map<string, number>();

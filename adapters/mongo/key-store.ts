@@ -1,9 +1,8 @@
 /**
- * Stores API keys in MongoDB and caches all of them in memory.
- *
- * A change stream reports which keys have changed, including keys edited by hand. Standalone servers have no change
- * streams, so each poll also reads the keys whose `changed_at` is later than the previous poll. The periods of
- * successive polls overlap, because a change may become visible some time after its timestamp.
+ * Stores API keys in MongoDB, and keeps all of them in memory.
+ * A change stream reports which keys have changed, including keys that were edited by hand. Standalone servers have no
+ * change streams, so each poll also reads the keys whose `changed_at` is later than the previous poll. The periods of
+ * consecutive polls overlap, because a change can become visible some time after its timestamp.
  */
 import {
   type AuditVerification,
@@ -51,13 +50,13 @@ class MongoKeyStore implements KeyStore {
   readonly #listeners: (() => void)[] = [];
   #watch: ChangeWatch | undefined;
   #table = new KeyTable();
-  /** Server time. All changes made before it have been read. */
+  /** All changes before this time on the server's clock have been read. */
   #since = new Date(0);
-  /** Whether the next poll reads all keys. Otherwise it reads `#dirty` and the changes since `#since`. */
+  /** If true, the next poll reads all keys. Otherwise, it reads `#dirty` and the changes since `#since`. */
   #all = true;
   #dirty = new Set<string>();
   #loaded = false;
-  /** Whether a change stream has ever been opened. */
+  /** True after the first change stream was opened. */
   #streamed = false;
   #error: KeyStoreError | undefined;
   #closing: Promise<void> | undefined;
@@ -79,8 +78,8 @@ class MongoKeyStore implements KeyStore {
           else this.#all = true;
           void this.#poller.poll();
         },
-        // A new stream does not report earlier edits by hand, so all keys are read again. The first stream is opened
-        // during the first poll, which reads all keys anyway.
+        // A new stream does not report earlier edits by hand, so all keys are read again. The first stream opens during
+        // the first poll, which reads all keys anyway.
         open: () => {
           this.#all ||= this.#streamed;
           this.#streamed = true;
@@ -222,7 +221,7 @@ class MongoKeyStore implements KeyStore {
     return this.#connection.db.collection<KeyDocument>(COLLECTION);
   }
 
-  /** Writes one key. When the promise resolves, the change is active in this process. */
+  /** Writes one key. When the promise resolves, this process uses the changed key. */
   async #write<T>(id: string, work: () => Promise<T>): Promise<T> {
     try {
       await this.#connection.connect();
@@ -242,7 +241,7 @@ class MongoKeyStore implements KeyStore {
     const { logger } = this.#context;
     const all = this.#all;
     const dirty = this.#dirty;
-    // Changes reported from now on are left to the next poll.
+    // The next poll handles changes that are reported from now on.
     this.#all = false;
     this.#dirty = new Set();
     try {

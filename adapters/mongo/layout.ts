@@ -18,12 +18,12 @@
 import type { Collection, Document, JsonRows, Query, Scalar } from 'metro-forecast-api/adapter';
 import { type Filter, type FindOptions, MongoServerError } from 'mongodb';
 
-/** The layout number in each version's document. Increment it when stored versions become incompatible. */
+/** Each stored version contains this number. It must be increased when stored versions become incompatible. */
 export const LAYOUT = 2;
 
 const DUPLICATE_KEY = 11000;
 
-/** Whether an insert failed because its id or another unique value already exists. */
+/** True if an insert failed because its id or another unique value already exists. */
 export const isDuplicate = (error: unknown): error is MongoServerError =>
   error instanceof MongoServerError && error.code === DUPLICATE_KEY;
 
@@ -34,7 +34,7 @@ export interface Row {
   readonly w?: readonly string[];
 }
 
-/** Returns conditions for rows that contain all the words. */
+/** Returns conditions for rows that contain all words. */
 export const wordFilters = (words: readonly string[]): Filter<Row>[] =>
   words.map((word) => ({ w: word.endsWith('*') ? new RegExp(`^${word.slice(0, -1)}`) : word }));
 
@@ -57,8 +57,8 @@ interface Plan {
 const PROJECTION = { _id: 0, j: 1 };
 
 /**
- * Byte offsets in the BSON of a document whose only field is `j`: the offset of the text's length, which includes the
- * final NUL, and the offset of the text.
+ * Byte offsets in the BSON of a document whose only field is `j`. `LENGTH_AT` is the offset of the text's length, which
+ * includes the final NUL.
  */
 const LENGTH_AT = 7;
 const TEXT_AT = 11;
@@ -79,7 +79,7 @@ export const jsonOf = (documents: readonly Uint8Array[]): JsonRows => {
   return { json, ends };
 };
 
-/** The parts of a `get` that depend only on the collection. */
+/** For `get`: the values that depend only on the collection. */
 const keyed = new WeakMap<Collection, { readonly fields: readonly string[]; readonly options: FindOptions }>();
 
 const keyedBy = (collection: Collection) => {
@@ -115,8 +115,8 @@ const conditionsOf = ({ equal = {}, range }: Query): Conditions => {
 
 /**
  * Returns the conditions for rows after the position `after`, as alternatives that do not overlap. Each alternative
- * requires equal values in the first fields and a later value in the next one. MongoDB reads each alternative from the
- * index in order and merges the results.
+ * requires equal values in the first fields and a later value in the next field. MongoDB reads each alternative from
+ * the index in order and merges the results.
  */
 const alternativesBehind = (after: readonly Scalar[], query: Query): readonly Conditions[] => {
   const base = conditionsOf(query);
@@ -138,7 +138,7 @@ export const planFind = (query: Query, batchSize: number): Plan => {
     filter: words ? { $and: [filter, ...wordFilters(words)] } : filter,
     options: {
       projection: PROJECTION,
-      // If the query has words, MongoDB chooses between the word index and the order's index.
+      // If the query has words, MongoDB chooses between the index of the words and the index of the order.
       ...(words ? {} : { hint: indexOf(order) }),
       sort: indexOf(order, descending ? -1 : 1),
       batchSize,

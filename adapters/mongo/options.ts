@@ -19,7 +19,7 @@ export interface MongoOptions extends ConnectionOptions {
   readonly writeMs: number;
 }
 
-/** Options as given in the configuration. All except `uri` have defaults or are optional. */
+/** The options in a configuration. Only `uri` is required. */
 export type Given<Options extends ConnectionOptions> = Partial<Options> & Pick<Options, 'uri'>;
 
 const integer = (preset: number, minimum: number, description: string) => ({
@@ -91,10 +91,7 @@ export const withDefaults = <Options extends ConnectionOptions>(
   return { ...Object.fromEntries(defaults), ...given } as Options;
 };
 
-/**
- * Returns the options for publishing. Writes have a longer timeout than reads, and wait for an election instead of
- * failing.
- */
+/** Writes have a longer timeout than reads, and wait for an election instead of failing. */
 export const forWriting = <Options extends MongoOptions>(options: Options): Options => ({
   ...options,
   operationMs: options.writeMs,

@@ -1,9 +1,9 @@
-/** Polls for changes. Change streams trigger a poll sooner, but polling alone finds every change. */
+/** Polls for changes. A change stream makes a poll start sooner, but polling alone finds every change. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'metro-forecast-api/adapter';
 import { type ChangeStream, type ChangeStreamDocument, MongoServerError } from 'mongodb';
 
-/** Runs a task at regular intervals and on request. Runs never overlap. */
+/** Runs a task at regular intervals and on request. Only one run is active at a time. */
 export class Poller {
   readonly #task: () => Promise<void>;
   readonly #intervalMs: number;
@@ -18,7 +18,7 @@ export class Poller {
     this.#task = task;
   }
 
-  /** Requests a run. Resolves once a run that began after this call is complete. */
+  /** Resolves when a run that started after this call is complete. */
   poll(): Promise<void> {
     if (this.#stopped) return Promise.resolve();
     if (!this.#running) return this.#run();
@@ -47,18 +47,18 @@ export class Poller {
 }
 
 export interface ChangeWatch {
-  /** Stops watching. Does not wait for a pending request to the server, which ends when the client is closed. */
+  /** Stops watching. Does not wait for a pending request to the server, which ends when the client closes. */
   stop(): void;
 }
 
-/** Error codes of standalone servers, which have no change streams. */
+/** Standalone servers, which have no change streams, respond with these error codes. */
 const UNSUPPORTED = new Set([40573, 40324]);
 
 /**
- * Watches a change stream and reopens it when it ends.
+ * Watches a change stream, and reopens it when it ends.
  * @param on.change called for each change
- * @param on.open called when a stream has been opened; the stream does not report earlier changes
- * @param retryMs pause before a failed stream is reopened, in milliseconds
+ * @param on.open called when a stream was opened; the stream does not report earlier changes
+ * @param retryMs delay before a failed stream is reopened, in milliseconds
  */
 export const watchChanges = (
   open: () => Promise<ChangeStream>,
@@ -75,7 +75,7 @@ export const watchChanges = (
       const change = await stream.tryNext();
       if (!opened) on.open?.();
       if (change) on.change(change);
-      // The watched collection was dropped. `tryNext` would no longer wait, because the stream has ended.
+      // The watched collection was dropped. The stream has ended, so `tryNext` would no longer wait.
       if (change?.operationType === 'invalidate' || stream.closed) return;
     }
   };

@@ -1,11 +1,11 @@
-/** Explains connection errors and MongoDB errors, and how to fix them. */
+/** Explains errors of connections and of MongoDB, and how an operator can fix them. */
 import { MongoServerError, MongoServerSelectionError, type TopologyDescription } from 'mongodb';
 
 const AUTHENTICATION_FAILED = 18;
 const UNAUTHORIZED = 13;
 const ATLAS_ERROR = 8000;
 
-/** Advice for driver errors that can only be recognized by their message. */
+/** These driver errors can be recognized only by their messages. */
 const ADVICE: readonly (readonly [pattern: RegExp, advice: string])[] = [
   [/ECONNREFUSED|ETIMEDOUT|EHOSTUNREACH/, 'start MongoDB, or correct the address in the connection string'],
   [/ENOTFOUND|EAI_AGAIN|querySrv/, 'correct the host name in the connection string'],
@@ -17,19 +17,19 @@ const ADVICE: readonly (readonly [pattern: RegExp, advice: string])[] = [
 const topologyOf = (error: unknown): TopologyDescription | undefined =>
   error instanceof MongoServerSelectionError ? error.reason : undefined;
 
-/** Whether no server replied at all. During an election, in contrast, some servers reply. */
+/** True if no server has replied. During an election, at least some servers reply. */
 export const isUnreachable = (error: unknown): boolean => {
   const servers = [...(topologyOf(error)?.servers.values() ?? [])];
   return servers.length > 0 && servers.every(({ error: cause }) => cause != null);
 };
 
-/** Whether the server rejected the credentials, or the user lacks a privilege. */
+/** True if the server has rejected the credentials, or the user lacks a privilege. */
 export const isRejected = (error: unknown): boolean =>
   error instanceof MongoServerError && [AUTHENTICATION_FAILED, UNAUTHORIZED, ATLAS_ERROR].includes(Number(error.code));
 
 /**
- * Explains a driver error, with advice if possible. The text starts with a lower-case letter and has no final full
- * stop.
+ * Explains a driver error, with advice if possible. The text starts with a lower-case letter and has no full stop at
+ * the end.
  */
 export const mongoReason = (error: unknown): string => {
   const { message: full } = error as Error;

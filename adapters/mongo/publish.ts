@@ -1,4 +1,4 @@
-/** Publishes a dataset: writes it under a new id, verifies it, and then makes it the current version. */
+/** Publishes a dataset. Writes it under a new id, verifies it, and then makes it the current version. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -41,8 +41,8 @@ export interface PublishContext {
 const conflict = (message: string): StorageError => new StorageError('conflict', message);
 
 /**
- * Acquires the publisher lock. If another publisher holds the lock, this waits until the lock expires. Rejects with
- * `conflict` if the other publisher renews the lock, or publishes a version in the meantime.
+ * Acquires the publisher lock. If another publisher holds it, waits until the lock expires. Rejects with `conflict` if
+ * the other publisher renews the lock, or publishes a version in the meantime.
  */
 const takeLock = async (catalog: Catalog, owner: string, lockMs: number, { signal, onWait }: PublishOptions) => {
   const before = await catalog.read();
@@ -71,7 +71,8 @@ const takeLock = async (catalog: Catalog, owner: string, lockMs: number, { signa
 };
 
 /**
- * Renews the lock until stopped. `lost()` returns true if the lock may have expired and another publisher may hold it.
+ * Renews the lock until it is stopped. `lost()` returns true if the lock might have expired, so that another publisher
+ * might hold it.
  */
 const keepLock = (catalog: Catalog, owner: string, lockMs: number, clock: Clock) => {
   let heldFrom = clock.monotonic();
@@ -82,7 +83,7 @@ const keepLock = (catalog: Catalog, owner: string, lockMs: number, clock: Clock)
       taken ||= !(await catalog.renew(owner, lockMs));
       heldFrom = startedAt;
     } catch {
-      // Ignored: the next renewal may succeed, and `lost` checks the time.
+      // The next renewal might succeed, and `lost` checks the time.
     }
   }, lockMs / 4);
   return {
@@ -97,7 +98,7 @@ const abandon = async (connection: Connection, catalog: Catalog, owner: string):
 };
 
 /**
- * Commits the publication. Resolves with true if this publisher made it current. If the server's response is lost, the
+ * Resolves with true if this publisher has made the publication current. If the response of the server is lost, the
  * catalog shows whether the commit succeeded.
  */
 const commit = async (
@@ -116,13 +117,13 @@ const commit = async (
   }
 };
 
-/** Returns the reasons why a stored version cannot be served as published, or an empty list. */
+/** Returns the reasons why a stored version cannot be served as it was published. */
 const errorsOf = ({ described, errors }: StoredVersion, collections: ReadonlyMap<string, Collection>) => {
   const missing = described ? missingIn(described.collections, collections) : [];
   return [...errors, ...missing.map((what) => `it was published without ${what}`)];
 };
 
-/** Whether the written collections include all collections of a published version, with the same rows. */
+/** True if the written collections include all collections of a published version, with the same rows. */
 const hasSameRows = async (
   { connection }: Pick<PublishContext, 'connection'>,
   { described }: StoredVersion,
@@ -137,14 +138,14 @@ const hasSameRows = async (
 
 interface WriteOptions {
   readonly id: number;
-  /** Called before each batch. Throws to stop the publication. */
+  /** Called before each batch. It throws to stop the publication. */
   readonly assertGoingOn: () => void;
   readonly onProgress: PublishOptions['onProgress'];
 }
 
 /**
  * Writes and verifies a version, and adds its document to `versions`.
- * @returns the SHA-256 of each collection's rows
+ * @returns the SHA-256 of the rows of each collection
  */
 const writeVersion = async (
   { connection, collections, batchSize }: PublishContext,
@@ -171,10 +172,8 @@ const writeVersion = async (
 /**
  * Publishes a dataset. A stored version with the same name is replaced if it has the same rows but is damaged or was
  * published for a different configuration.
- *
  * Rejects with `conflict` if another publication is running or the version already exists, or with `invalid_dataset`,
- * `aborted` or `unavailable`. After a rejection, the rows written so far are removed immediately or by the next
- * publication.
+ * `aborted` or `unavailable`. The rows written so far are then removed, either immediately or by the next publication.
  */
 export const publish = async (context: PublishContext, dataset: Dataset, options: PublishOptions = {}) => {
   const { connection, collections, clock, logger, batchSize, lockMs } = context;

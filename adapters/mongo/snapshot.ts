@@ -24,7 +24,7 @@ interface SnapshotContext {
   readonly collections: ReadonlyMap<string, Collection>;
   readonly locks: LockedVersions;
   readonly batchSize: number;
-  /** @throws StorageError `closed` after the adapter has been closed */
+  /** @throws StorageError `closed` if the adapter is closed */
   assertOpen(): void;
 }
 
@@ -35,7 +35,7 @@ export class MongoSnapshot implements Snapshot {
   readonly searches = true;
   readonly #context: SnapshotContext;
   readonly #locked: LockedVersion;
-  /** Caches the driver's collection objects, because creating one costs half as much as a read. */
+  /** Creating a collection object of the driver costs half as much as a read, so they are cached. */
   readonly #handles = new Map<string, MongoCollection<Row>>();
   #released = false;
 
@@ -104,7 +104,7 @@ export class MongoSnapshot implements Snapshot {
     this.#context.locks.release(this.#locked);
   }
 
-  /** Returns the error unchanged, or throws `closed` if the read failed because the adapter was closed. */
+  /** Throws `closed` if the read failed because the adapter was closed. Otherwise returns the error. */
   #failure(error: unknown): unknown {
     this.#context.assertOpen();
     return error;

@@ -6,10 +6,10 @@ import { lockedIds, type VersionDocument } from './version-locks.js';
 
 /**
  * Removes versions that are no longer needed. The order of the reads matters. Collections are listed first, so that the
- * list does not include a publication that starts later. The replicas' locks are read last (see `version-locks.ts`).
- *
- * The version id in the publisher lock is kept even after the lock has expired, because the lock's owner may still
- * renew it. The next publisher overwrites that id.
+ * list does not include a publication that starts later. The locks of the replicas are read last (see
+ * `version-locks.ts`).
+ * The version id in the publisher lock is kept even after the lock has expired, because the publisher might still renew
+ * it. The next publisher overwrites that id.
  */
 export const sweep = async (connection: Connection, catalog: Catalog): Promise<void> => {
   const names = await connection.run('list the collections', async (db) =>

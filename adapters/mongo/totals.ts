@@ -10,7 +10,7 @@ const filterOf = ({ field, operator, value }: Condition): Filter<Row> => ({
 });
 
 export interface GroupDocument {
-  /** The values of the group, named by position: `v0`, `v1`, ... */
+  /** The values of the group are named by position: `v0`, `v1`, ... */
   readonly _id: Readonly<Record<string, Group['values'][number]>>;
   readonly count: number;
   readonly known: number;
@@ -19,7 +19,7 @@ export interface GroupDocument {
   readonly max: number;
 }
 
-/** Returns an aggregation with one document per group. */
+/** The aggregation returns one document per group. */
 export const planTotals = ({ where, words = [], by, of, limit }: TotalsQuery): Document[] => {
   const filters = [...where.map(filterOf), ...wordFilters(words)];
   const values = Object.fromEntries(by.map((field, i) => [`v${i}`, { $ifNull: [`$d.${field}`, null] }]));
@@ -38,7 +38,7 @@ export const planTotals = ({ where, words = [], by, of, limit }: TotalsQuery): D
 };
 
 export const groupsOf = (documents: readonly GroupDocument[], { by, of }: TotalsQuery): readonly Group[] => {
-  // Without documents, the aggregation returns no group.
+  // If no document matches, the aggregation returns no group.
   if (documents.length === 0 && by.length === 0) return [{ values: [], count: 0 }];
   return documents.map(({ _id, count, known, sum, min, max }) => ({
     values: by.map((_, i) => _id[`v${i}`]!),

@@ -48,7 +48,7 @@ export const lockedIds = async (connection: Connection): Promise<ReadonlySet<num
   return new Set(replicas.flatMap(({ holds }) => holds));
 };
 
-/** Makes the server delete the documents of crashed replicas. */
+/** The server then deletes the documents of crashed replicas. */
 export const expireReplicas = (connection: Connection): Promise<unknown> =>
   connection.run('create an index', (db) =>
     db.collection(COLLECTION).createIndex({ expires: 1 }, { expireAfterSeconds: 0 }),
@@ -68,13 +68,13 @@ export class VersionLocks {
     this.#holdMs = holdMs;
   }
 
-  /** Whether the locks that were written last are still valid. */
+  /** True if the locks that were written last are still valid. */
   get areValid(): boolean {
     return this.#clock.monotonic() - this.#writtenAt < this.#holdMs;
   }
 
   /**
-   * Writes the locks if they have changed or are due for renewal.
+   * Writes the locks if they have changed or must be renewed.
    * @param lapsed called before expired locks become valid again; must find out which versions have been deleted
    */
   async keep(ids: readonly number[], lapsed: () => Promise<void>): Promise<void> {
@@ -106,7 +106,7 @@ export class VersionLocks {
 /** The manifest of a version, and the row counts and digests from its publication. */
 export interface VersionDocument {
   readonly _id: number;
-  /** Absent if the version was published before layouts were numbered. */
+  /** Not set if the version was published before layouts had numbers. */
   readonly layout?: number;
   readonly manifest: Manifest;
   readonly collections: Readonly<
@@ -137,7 +137,7 @@ export interface LockedVersion {
 
 interface Entry extends LockedVersion {
   readers: number;
-  /** Whether the version was pruned while this replica could not renew its locks. */
+  /** True if the version was pruned while this replica could not renew its locks. */
   lost: boolean;
 }
 
@@ -147,7 +147,7 @@ export class LockedVersions {
   readonly #collections: ReadonlyMap<string, Collection>;
   readonly #locks: VersionLocks;
   readonly #entries = new Map<number, Entry>();
-  /** Locks being acquired, by version id. */
+  /** Locks that are being acquired, by version id. */
   readonly #taking = new Map<number, Promise<Entry | undefined>>();
   #last: Promise<unknown> = Promise.resolve();
 
@@ -165,7 +165,7 @@ export class LockedVersions {
 
   /**
    * Locks a version for one more reader. Resolves with undefined if the version was deleted. Rejects with
-   * `invalid_dataset` if the version lacks a declared collection or order.
+   * `invalid_dataset` if the version does not have a declared collection or order.
    */
   async acquire(id: number): Promise<LockedVersion | undefined> {
     for (;;) {
@@ -187,7 +187,7 @@ export class LockedVersions {
     (version as Entry).readers--;
   }
 
-  /** @throws StorageError `unavailable` if the version may have been unlocked at some time during the read */
+  /** @throws StorageError `unavailable` if the version might have been unlocked at some time during the read */
   assertReadable(version: LockedVersion): void {
     if ((version as Entry).lost) {
       throw new StorageError(
@@ -203,7 +203,7 @@ export class LockedVersions {
     }
   }
 
-  /** Unlocks versions without readers, and renews the locks on the others. */
+  /** Unlocks versions without readers, and renews the locks of the others. */
   keep(): Promise<void> {
     return this.#serially(() => {
       for (const [id, entry] of this.#entries) if (entry.readers === 0) this.#entries.delete(id);
@@ -240,7 +240,7 @@ export class LockedVersions {
     });
   }
 
-  /** Runs writes one after another, because each must include the ids that the previous one added. */
+  /** Runs writes one after another, because each must include the ids that the previous write added. */
   #serially<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#last.then(work);
     this.#last = result.catch(() => undefined);

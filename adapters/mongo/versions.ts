@@ -85,10 +85,10 @@ export class MongoVersions implements Versions {
 
   async asOf(time: Date): Promise<Snapshot | undefined> {
     this.#context.assertOpen();
-    // Uses the history that this replica has read, so that a version that is not served yet is not included.
+    // Only the history that this replica has read is used, so a version that is not served yet is not included.
     const publication = this.#context.current.moves.findLast(({ publishedAt }) => publishedAt <= time);
     if (!publication) return undefined;
-    // If the version was pruned, returns undefined, because the version before it was not current at that time.
+    // Returns undefined if the version was pruned. The version before it was not current at that time.
     const locked = await this.#context.locks.acquire(publication.id);
     return locked && this.#context.snapshotOf(locked, publication);
   }
