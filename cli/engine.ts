@@ -26,6 +26,17 @@ export const collectGently = (): void => {
   setFlagsFromString('--heap-growing-percent=300');
 };
 
+/**
+ * Turns V8's optimizing compiler off. Must be called before the modules of a command are imported.
+ *
+ * Most code that runs during startup does not run again. Optimizing it would take a quarter of the CPU time of the
+ * startup.
+ */
+export const pauseOptimization = (): void => setFlagsFromString('--no-opt');
+
+/** Turns the optimizing compiler on again. Must be called before the dataset is loaded. */
+export const resumeOptimization = (): void => setFlagsFromString('--opt');
+
 /** Objects that must stay alive until the process exits. */
 const alive: object[] = [];
 

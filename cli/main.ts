@@ -20,9 +20,11 @@ interface CommandModule {
 const COMMANDS = {
   start: [
     'serve the configured API until SIGTERM or SIGINT',
-    () => {
+    async () => {
       // As process 1 of a container, the program would ignore signals that have no handler.
       handleSignals();
+      const { pauseOptimization } = await import('./engine.js');
+      pauseOptimization();
       return import('./commands/start.js');
     },
   ],

@@ -11,7 +11,7 @@ import { MemoryKeyStore } from '../core/keys/memory-key-store.js';
 import { createLogger, flushLog } from '../core/observe/logger.js';
 import { packageVersion } from '../core/util/package.js';
 import { loadModules } from '../product.js';
-import { yieldToEventLoop } from './engine.js';
+import { resumeOptimization, yieldToEventLoop } from './engine.js';
 import { type ListenError, listenError } from './listen-error.js';
 
 /** @param demo the record of the demo key, which is then the only key */
@@ -127,7 +127,9 @@ export const work = async (): Promise<void> => {
   try {
     // Redis counts the requests of all processes. Without Redis, the primary process counts them.
     const limiter = config.redis ? {} : { limiter: primary.limiter };
-    app = await openApp(assignment, await loadModules(loaded), { logger, ...limiter });
+    const modules = await loadModules(loaded);
+    resumeOptimization();
+    app = await openApp(assignment, modules, { logger, ...limiter });
     const metrics = partOf(app, 'metrics');
     primary.onMeasure(() => metrics?.read() ?? '');
     primary.listening(await listen(app, assignment, { metrics: false }));

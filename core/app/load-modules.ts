@@ -91,6 +91,7 @@ const frameworkPlugins = (
     options: {},
     at: 'the framework',
     isDefault: true,
+    isTested: true,
   }));
 
 interface Examined extends Partial<Modules> {
@@ -118,8 +119,11 @@ const examine = async (
   for (const [index, entry] of (Array.isArray(named) ? named : []).entries()) {
     const at = `plugins[${index}]`;
     const plugin = await load<Plugin>('plugin', entry, at, builtins.plugins);
-    if (plugin) loaded.push({ plugin, options: entry.options ?? {}, at });
-    else missing.push(isModule(entry) ? entry.use : at);
+    if (plugin) {
+      // With options, the declarations can depend on the configuration.
+      const isTested = plugin.options === undefined && Object.hasOwn(builtins.plugins, entry.use);
+      loaded.push({ plugin, options: entry.options ?? {}, at, isTested });
+    } else missing.push(isModule(entry) ? entry.use : at);
   }
   for (const each of unnamed) {
     try {

@@ -21,7 +21,7 @@ export const collectCollections = (
   const owners = new Map<string, { readonly collection: Collection; readonly owner: Plugin }>();
   const before = registration.errors.length;
   for (const entry of entries) {
-    const { plugin, options } = entry;
+    const { plugin, options, isTested = false } = entry;
     const { collections } = plugin;
     const declared = registration.listOf(entry, 'collections', () =>
       typeof collections === 'function' ? collections(options, { resolvePath }) : collections,
@@ -29,7 +29,7 @@ export const collectCollections = (
     own.set(plugin, declared);
     for (const collection of declared) {
       const { name } = collection;
-      registration.report(plugin, checkCollection(collection), `collection "${name}": `);
+      if (!isTested) registration.report(plugin, checkCollection(collection), `collection "${name}": `);
       const other = owners.get(name);
       if (!other) owners.set(name, { collection, owner: plugin });
       else if (!isSameDeclaration(other.collection, collection)) {

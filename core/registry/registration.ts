@@ -9,6 +9,8 @@ export interface LoadedPlugin {
   readonly at: string;
   /** If true, a mount of another plugin replaces a mount of this plugin at the same path. */
   readonly isDefault?: boolean;
+  /** Whether tests of this package check the plugin's declarations, so that a start does not need to. */
+  readonly isTested?: boolean;
 }
 
 export const label = (plugin: Plugin): string => `plugin "${plugin.name}" ${plugin.version}`;

@@ -59,18 +59,22 @@ const filesIn = (folder: string, name: string): [string, PageFile][] =>
     .filter((path) => extname(path) in TYPES)
     .map((path) => [posix.join(name, path.replaceAll('\\', '/')), readFile(join(folder, path))]);
 
+let shared: [string, PageFile][] | undefined;
+
 /**
- * Reads the shared files and the files in the folder of a page.
+ * Reads the shared files, once per process, and the files in the folder of a page.
  * @param name prefix for the names of the folder's files
  * @param more paths of additional files on disk, by name
  * @throws Error from `node:fs` if a file cannot be read
  */
-export const readPageFiles = (folder: URL, name: string, more: Readonly<Record<string, string>> = {}): PageFiles =>
-  new Map([
-    ...filesIn(SHARED, 'pages'),
+export const readPageFiles = (folder: URL, name: string, more: Readonly<Record<string, string>> = {}): PageFiles => {
+  shared ??= filesIn(SHARED, 'pages');
+  return new Map([
+    ...shared,
     ...filesIn(sourceFolder(folder), name),
     ...Object.entries(more).map(([file, path]): [string, PageFile] => [file, readFile(path)]),
   ]);
+};
 
 /** Resolves a path that is relative to the file `from`. */
 export const resolveName = (from: string, path: string): string => posix.join(posix.dirname(from), path);
