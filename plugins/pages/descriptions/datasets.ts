@@ -94,11 +94,15 @@ const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined
   };
 };
 
-/** The values of the parameter `format` have the same order as the media types of the response. JSON is the default. */
+/**
+ * The values of the parameter `format` have the same order as the media types of the response. JSON is the default. If
+ * the table has a column named `format`, the parameter is also a filter, and one of its `anyOf` schemas has the values.
+ */
 const distributionsOf = ({ parameters, responses }: Json, url: string): Distribution[] => {
   const mediaTypes = Object.keys(responses[200].content);
   const { schema } = parameters.find(({ name }: Json) => name === 'format');
-  const all = (schema.enum as readonly string[]).map((format, i) => ({
+  const formats: readonly string[] = schema.enum ?? schema.anyOf.find((one: Json) => one.enum).enum;
+  const all = formats.map((format, i) => ({
     format,
     mediaType: mediaTypes[i]!,
     url: format === 'json' ? url : `${url}?format=${format}`,

@@ -43,6 +43,13 @@ const columnOf = (name, schema) => {
 const sortValues = ({ enum: values, anyOf }) => values ?? anyOf.find((/** @type {Json} */ one) => one['enum'])?.enum;
 
 /**
+ * Whether the parameter accepts text. In a table without text, a parameter named `q` only filters the column `q`.
+ * @param {Json} schema
+ */
+const isText = ({ type, anyOf = [] }) =>
+  type === 'string' || anyOf.some((/** @type {Json} */ one) => one['type'] === 'string');
+
+/**
  * Maps measures to their names in API responses. The API appends underscores to names that are also columns, such as `count_`.
  * @param {Json | undefined} totals the OpenAPI operation
  * @returns {Record<string, string>} empty if the table has no totals
@@ -76,7 +83,7 @@ export const tablesOf = (document) => {
         key: [...single.matchAll(/\{([^}]+)\}/g)].map(([, name]) => `${name}`),
         filters,
         sorts: sort.filter((name) => !name.startsWith('-')),
-        searches: parameters.some(({ name }) => name === 'q'),
+        searches: parameters.some(({ name, schema }) => name === 'q' && isText(schema)),
         measures: measuresOf(totals),
       };
     });

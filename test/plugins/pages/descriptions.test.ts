@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { request } from '../../support/http-client.js';
 import { startTableService } from '../../support/table-service.js';
 import type { TestApp } from '../../support/test-app.js';
+import { start } from '../tables/readings.js';
 import { startPublic } from './public-service.js';
 
 describe('descriptions of the Metro Forecast API', () => {
@@ -55,6 +56,17 @@ describe('descriptions of the Metro Forecast API', () => {
 });
 
 describe('descriptions of imported tables', () => {
+  it('describe a table whose columns are named like query parameters', async () => {
+    const service = await start();
+    try {
+      const { text, json } = await request(`${service.origin}/datapackage.json`);
+      const tricky = json.resources?.find(({ name }: { name: string }) => name === 'tricky');
+      expect(tricky?.path, text).to.match(/\/api\/v1\/tricky\?format=csv$/);
+    } finally {
+      await service.close();
+    }
+  });
+
   it('describe the tables, without a word about metros', async () => {
     const service = await startTableService({ anonymous: true });
     try {
