@@ -2,7 +2,7 @@
  * Connects to a database file. Short reads take a few microseconds and are synchronous. Writes and long reads run on a
  * driver thread, so that they do not block the event loop while they work or wait for a lock.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
@@ -54,11 +54,21 @@ const codeOf = (error: object): string => {
   return code || (/ConnectionFailed\(.*: 14"\)$/.test(message ?? '') ? 'SQLITE_CANTOPEN' : '');
 };
 
+const isFolder = (path: string): boolean => {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+};
+
 /** Converts a driver error to a `StorageError`. Returns other errors unchanged. */
 export const storageError = (path: string, cause: unknown): unknown => {
   const code = codeOf(cause as object);
   if (cause instanceof StorageError || !code.startsWith('SQLITE_')) return cause;
-  const reason = REASONS.find(([pattern]) => pattern.test(code))?.[1] ?? `${(cause as Error).message} (${code})`;
+  const reason = isFolder(path)
+    ? 'it is a folder; name a database file, or use the adapter "json" for a dataset directory'
+    : (REASONS.find(([pattern]) => pattern.test(code))?.[1] ?? `${(cause as Error).message} (${code})`);
   return new StorageError('unavailable', `The database ${path} cannot be used: ${reason}.`, { cause });
 };
 

@@ -2,6 +2,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Manifest } from '../contracts/dataset.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
@@ -135,7 +136,12 @@ export const readManifest = async (directory: string): Promise<DirectoryManifest
   const file = join(directory, MANIFEST_FILE);
   const bytes = await readRegularBytes(file, MAX_BYTES).catch((cause: unknown): never => {
     const code = fileErrorMayPass(cause) ? 'unavailable' : 'invalid_dataset';
-    throw new StorageError(code, `${file} cannot be read: ${fileErrorReason(cause)}.`, { cause });
+    const { code: reason } = cause as NodeJS.ErrnoException;
+    const isFile = reason === 'ENOTDIR' && statSync(directory, { throwIfNoEntry: false })?.isFile();
+    const problem = isFile
+      ? `${directory} is a file, not a dataset directory; use the adapter "sqlite" for a database file`
+      : `${file} cannot be read: ${fileErrorReason(cause)}`;
+    throw new StorageError(code, `${problem}.`, { cause });
   });
   const manifest = parseManifest(bytes);
   if (!Array.isArray(manifest)) return manifest;

@@ -2,7 +2,7 @@
  * Loads adapters, key stores and plugins by built-in name, package name or path, and checks that they have the required
  * members.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -100,7 +100,9 @@ export const importErrorReason = (error: Error): string => {
 const locate = (use: string, folder: string, builtins: readonly string[]): string => {
   if (/^\.{0,2}\//.test(use)) {
     const path = resolve(folder, use);
-    if (!existsSync(path)) throw new Error(`there is no file ${path}`);
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (!found) throw new Error(`there is no file ${path}`);
+    if (found.isDirectory()) throw new Error(`${path} is a folder; name a file in it, such as index.js`);
     return path;
   }
   const found = resolvePackage(use, folder);

@@ -2,6 +2,7 @@
  * Reads files that the user has named. Only regular files are accepted: opening a pipe blocks a thread until another
  * process writes to it, and a device might never end.
  */
+import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
@@ -89,8 +90,15 @@ export async function* streamRegular(path: string, maxBytes: number, start = 0):
   }
 }
 
+const textOf = (path: string, bytes: Buffer): string => {
+  if (isUtf8(bytes)) return bytes.toString('utf8');
+  const reason = 'it is not in UTF-8; save it in UTF-8';
+  throw Object.assign(new Error(`EILSEQ: not in UTF-8, '${path}'`), { code: 'EILSEQ', syscall: 'read', path, reason });
+};
+
+/** @throws like `readRegularBytes`, or with the code `EILSEQ` if the file is not in UTF-8 */
 export const readRegular = async (path: string, maxBytes?: number): Promise<string> =>
-  (await readRegularBytes(path, maxBytes)).toString('utf8');
+  textOf(path, await readRegularBytes(path, maxBytes));
 
 export const readRegularSync = (path: string, maxBytes = DEFAULT_MAX_BYTES): string => {
   assertRegular(path, statSync(path));
@@ -107,7 +115,7 @@ export const readRegularSync = (path: string, maxBytes = DEFAULT_MAX_BYTES): str
       chunks.push(chunk.subarray(0, read));
     }
     assertSize(path, bytes, maxBytes);
-    return Buffer.concat(chunks, bytes).toString('utf8');
+    return textOf(path, Buffer.concat(chunks, bytes));
   } finally {
     closeSync(file);
   }

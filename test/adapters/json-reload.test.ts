@@ -265,7 +265,7 @@ describe('the json adapter rejects, and continues to serve the old version after
   it('a directory that became a file', async () => {
     await rename(instance.path, join(instance.folder, 'moved'));
     await writeFile(instance.path, 'no directory');
-    await rejectedWith(/cannot be read: a part of its path is not a folder/);
+    await rejectedWith(/is a file, not a dataset directory; use the adapter "sqlite" for a database file/);
     const publication = instance.adapter.publish!({ manifest: {} as never, read: () => [] as never });
     expect(await publication.catch((reason) => reason)).to.be.instanceOf(StorageError);
     await unlink(instance.path);

@@ -135,6 +135,11 @@ describe('the SQLite adapter with an unusable file', () => {
     });
   });
 
+  it('names the adapter json for the path of a folder', async () => {
+    const { message } = await errorOf(store.adapter(collections, '').open());
+    expect(message).to.match(/cannot be used: it is a folder; name a database file, or use the adapter "json"/);
+  });
+
   it('reports a missing permission to read the file', async function () {
     await (await store.opened()).publish(datasetOf());
     await chmod(store.folder, 0o755);

@@ -136,6 +136,7 @@ describe('a third-party plugin', () => {
     expect(await errorOf(json, './nowhere.js'))
       .to.contain('./nowhere.js')
       .and.contain('there is no file');
+    expect(await errorOf(json, './')).to.contain('is a folder; name a file in it, such as index.js');
   });
 
   it('fails to start if it violates the contract, and reports the missing part', async () => {

@@ -40,6 +40,8 @@ describe('readRegular(path)', () => {
     server = createServer();
     await new Promise<void>((resolve) => server.listen(at('socket'), resolve));
     await mkdir(at('folder'));
+    await writeFile(at('file in UTF-16'), '\ufefftext', 'utf16le');
+    await writeFile(at('file in Latin-1'), 'Zoë', 'latin1');
     await symlink(at('circle'), at('circle'));
   });
   after(async () => {
@@ -60,6 +62,8 @@ describe('readRegular(path)', () => {
     ['folder', /it is a folder; name a file in it/],
     ['circle', /its symbolic links form a loop/],
     ['nothing', /it does not exist/],
+    ['file in UTF-16', /it is not in UTF-8; save it in UTF-8/],
+    ['file in Latin-1', /it is not in UTF-8; save it in UTF-8/],
   ] as const) {
     it(`rejects a ${name}`, async () => {
       expect(fileErrorReason(await rejection(readRegular(at(name))))).to.match(reason);
