@@ -58,7 +58,7 @@ describe('the catalog in MongoDB', () => {
     expect(next!.lock!.id).to.equal(next!.sequence);
   });
 
-  it('has one lock, until it is released or expires', async () => {
+  it('has at most one lock, which is released or expires', async () => {
     expect(await catalog.lock('first', LONG)).not.to.equal(undefined);
     expect(await catalog.lock('second', LONG)).to.equal(undefined);
     await catalog.unlock('second');
@@ -103,7 +103,7 @@ describe('the catalog in MongoDB', () => {
     expect(await catalog.commit('publisher', next, first)).to.equal(true);
   });
 
-  it('activates an existing version if the expected one is current', async () => {
+  it('activates an existing version if the expected version is current', async () => {
     const first = await publish('1');
     const second = await publish('2');
     const again = { ...first, publishedAt: new Date(99_000) };
@@ -117,7 +117,7 @@ describe('the catalog in MongoDB', () => {
     expect(moves).to.deep.equal([first, second, again]);
   });
 
-  it('removes any version except the current one, and remembers that it was once current', async () => {
+  it('removes any version except the current version, and remembers that it was once current', async () => {
     const [first, second, third] = [await publish('1'), await publish('2'), await publish('3')];
     expect(await catalog.remove(third.id)).to.equal(false);
     expect(await catalog.remove(7)).to.equal(false);

@@ -32,7 +32,7 @@ describe('Poller', () => {
     expect(runs).to.equal(2);
   });
 
-  it('never runs twice at once; all requests during a run share the next run', async () => {
+  it('never runs twice at the same time, and all requests during a run share the next run', async () => {
     const gates = [gate(), gate(), gate()];
     let [runs, running, most] = [0, 0, 0];
     poller = new Poller(NEVER, async () => {
@@ -54,7 +54,7 @@ describe('Poller', () => {
     expect(runs).to.equal(3);
   });
 
-  it('stop() lets the current run finish and starts no other', async () => {
+  it('stop() lets the current run finish and prevents further runs', async () => {
     const { passed, open } = gate();
     let [begun, ended] = [0, 0];
     poller = new Poller(1, async () => {

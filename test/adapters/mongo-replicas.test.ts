@@ -68,7 +68,7 @@ describe('replicas on MongoDB', () => {
       assert.equal(lines.length, 1);
     });
 
-    it('activates an existing version; activating the current one changes nothing', async () => {
+    it('activates an existing version, and changes nothing if it is current', async () => {
       await useShared();
       const { adapter } = await replicas.open();
       const { message: none } = await failsWith('unknown_version', () => adapter.versions.activate(FIRST));

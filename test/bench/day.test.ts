@@ -17,7 +17,7 @@ describe('drawDay(options, count)', () => {
     expect(drawDay(options, 100)).to.deep.equal(day.slice(0, 100));
   });
 
-  it('contains every path of dayPaths and no others', () => {
+  it('contains every path of dayPaths and no other paths', () => {
     expect(new Set(day.map(({ path }) => path))).to.deep.equal(new Set(dayPaths(options)));
   });
 

@@ -17,7 +17,7 @@ describe('writeRequests(folder, requests)', () => {
     { path: '/c', key: 'one', fails: true },
   ];
 
-  it('writes the request heads one after the other', async () => {
+  it('writes the request heads one after another', async () => {
     const { file } = await writeRequests(folder, requests);
     const heads = (await readFile(file, 'latin1')).split(/(?<=\r\n\r\n)/);
     expect(heads).to.have.length(3);

@@ -120,7 +120,7 @@ describe('SIGTERM', () => {
     agent.destroy();
   });
 
-  it('twice exits at once', async () => {
+  it('twice exits immediately', async () => {
     const service = await run({ METRO__SERVER__DRAIN_DELAY_MS: '600000' });
     service.process.kill('SIGTERM');
     await pollUntil(async () => (await requestOnce(`${service.url}/health`)).status === 503 || undefined);

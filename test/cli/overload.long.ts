@@ -82,7 +82,7 @@ const ms = (value: number): string => `${value.toFixed(1)} ms`;
 describe('three times the capacity', function () {
   this.timeout(4 * SECONDS * 1000 + 60_000);
 
-  it('gets 503 with Retry-After beyond the capacity while /health still responds, and the service recovers at once', async () => {
+  it('gets 503 with Retry-After beyond the capacity while /health still responds, and the service recovers immediately', async () => {
     const { child, key, url } = await start();
     try {
       const { port, pathname } = new URL(url);

@@ -11,14 +11,14 @@ import {
 
 describe('the table of errors', () => {
   for (const [code, kind] of Object.entries(errors)) {
-    it(`${code} has its code, its status, a sentence for clients and one for the documentation`, () => {
+    it(`${code} has its code, its status, a message for clients and a description for the documentation`, () => {
       expect(kind.code).to.equal(code);
       expect(kind.status).to.be.within(400, 599);
       for (const sentence of [kind.sentence, kind.when]) expect(sentence).to.match(/^[A-Z].{15,}\.$/);
     });
   }
 
-  it('uses 4xx for errors that callers can fix, 5xx for others', () => {
+  it('uses 4xx for errors that callers can fix, and 5xx for all other errors', () => {
     const statuses = new Map<number, string[]>();
     for (const { status, code } of Object.values(errors)) statuses.set(status, [...(statuses.get(status) ?? []), code]);
     expect(Object.fromEntries(statuses)).to.deep.equal({
@@ -40,12 +40,12 @@ describe('the table of errors', () => {
 describe('ApiError', () => {
   const kind = defineError({ code: 'teapot', status: 418, sentence: 'I am a teapot.', when: 'Coffee is asked for.' });
 
-  it('has the sentence of its kind, or a custom one', () => {
+  it('has the message of its kind or a custom message', () => {
     expect(new ApiError(kind)).to.include({ message: 'I am a teapot.', name: 'ApiError', kind });
     expect(new ApiError(kind, 'Tea only.').message).to.equal('Tea only.');
   });
 
-  it('has a cause only if one is given', () => {
+  it('has a cause only if the constructor gets one', () => {
     const cause = new Error('boiling');
     expect(new ApiError(kind, undefined, { cause }).cause).to.equal(cause);
     expect(new ApiError(kind)).to.not.have.property('cause');
@@ -64,7 +64,7 @@ describe('errors of another copy of the package', () => {
     });
   }
 
-  it('have exactly one type each', () => {
+  it('each have exactly one type', () => {
     const error = new StorageError('closed', 'The store is closed.', { cause: 'why' });
     expect(error).to.include({ code: 'closed', message: 'The store is closed.', cause: 'why' });
     expect(error).to.not.be.instanceOf(KeyStoreError);

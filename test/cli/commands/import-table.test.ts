@@ -270,7 +270,7 @@ describe('metro-forecast import-table', () => {
   });
 
   const NOT_REGULAR = /cannot be read: it is a pipe, a socket or a device; name a regular file/;
-  it('rejects pipes and devices at once', async () => {
+  it('rejects pipes and devices immediately', async () => {
     execFileSync('mkfifo', [at('pipe')]);
     expect(await refused(at('pipe'))).to.match(NOT_REGULAR);
     expect(await refused('/dev/zero')).to.match(NOT_REGULAR);

@@ -124,7 +124,7 @@ describe('metro-forecast keys', () => {
     expect(await limits()).to.deep.equal([9, 9, 9, null]);
   });
 
-  it('rotate rejects a key that already has a successor, names the successor, and prints when a new one expires', async () => {
+  it('rotate rejects a key that already has a successor, names the successor, and prints when a new successor expires', async () => {
     const { id } = await create('--name', 'R');
     const { created } = JSON.parse((await done('rotate', id, '--json', '--overlap', '2d')).stdout);
     expect(await refused('rotate', id)).to.include(`its successor ${created.id}`);
@@ -207,7 +207,7 @@ describe('metro-forecast keys', () => {
     expect((await keys('create')).error?.message).to.include("required option '--name <name>' not specified");
   });
 
-  it('list without keys prints the command that creates one', async () => {
+  it('list without keys prints the command that creates a key', async () => {
     const { stdout, stderr } = await done('list');
     expect({ stdout, stderr }).to.deep.equal({
       stdout: '',
@@ -383,7 +383,7 @@ describe('metro-forecast keys', () => {
     expect((await done('list')).stderr).to.equal('');
   });
 
-  it('explains that the embedded configuration stores no keys, and how to create one that does', async () => {
+  it('explains that the embedded configuration stores no keys, and how to create a configuration that does', async () => {
     const { error } = await runCommand(register, ['keys', 'create', '--name', 'H']);
     expect(error).to.be.instanceOf(OperatorError);
     expect(error?.message)

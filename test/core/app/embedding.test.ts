@@ -142,7 +142,7 @@ describe('an embedded application', () => {
     }
   });
 
-  it('adds at most one listener to the process, however many applications run', async () => {
+  it('adds at most one listener to the process, regardless of the number of applications', async () => {
     const before = process.listenerCount('exit');
     const apps = await Promise.all(Array.from({ length: 12 }, () => createApp(config)));
     for (const app of apps) await app.close();

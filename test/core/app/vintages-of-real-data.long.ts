@@ -53,7 +53,7 @@ describe("as_of on FHFA's 2024Q3 and 2025Q4 vintages", function () {
   });
 
   for (const [name, adapter] of Object.entries(adapters)) {
-    it(`returns the numbers of each vintage on ${name}, before and after the next one is published`, async () => {
+    it(`returns the numbers of each vintage on ${name}, before and after the next vintage is published`, async () => {
       const service: TestApp = await startTestApp({ config: { adapter: await adapter() } });
       try {
         const data = async (target: string): Promise<readonly Row[]> => {

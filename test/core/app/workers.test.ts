@@ -112,7 +112,7 @@ describe('workers', () => {
     expect(() => process.kill(stuck!, 0)).to.throw('ESRCH');
   });
 
-  it('exit at once on the second signal', async () => {
+  it('exit immediately on the second signal', async () => {
     const service = await started({ METRO__SERVER__DRAIN_DELAY_MS: '600000' });
     service.process.kill('SIGTERM');
     await until(async () => ((await request(`${service.url}/health`)).status === 503 ? true : undefined));

@@ -72,7 +72,7 @@ export const defineCacheSuite = (title: string, make: () => Promise<CacheHarness
       assert.equal((await get(first())).value, 'build 2');
     });
 
-    it('returns the previous value immediately while a new one is built', async () => {
+    it('returns the previous value immediately while a new value is built', async () => {
       const name = fresh();
       await first().getOrBuild(name, 0.05, async () => 'old');
       await wait(60);

@@ -44,7 +44,7 @@ describe('loadConfig', () => {
       expect(loaded.config.server.port).to.equal(1);
     });
 
-    it('prefers the file of the environment variable to the embedded one', async () => {
+    it('prefers the file of the environment variable to the embedded configuration', async () => {
       const path = await write({ ...good, server: { port: 2 } });
       const loaded = await load({ env: { DEMO_CONFIG: path } });
       expect(loaded).to.include({ path, embedded: false });

@@ -40,7 +40,7 @@ describe('maskSecrets(config, schemas)', () => {
     expect(masked.auth).to.deep.equal({ ...auth, peppers: { '1': '***', '2': '***' } });
   });
 
-  it('masks what the schema of a module marks as secret', () => {
+  it('masks settings that the schema of a module marks as secret', () => {
     const schema = {
       type: 'object',
       properties: { dsn: { type: 'string', 'x-secret': true }, path: { type: 'string' } },
@@ -84,7 +84,7 @@ describe('maskSecrets(config, schemas)', () => {
 });
 
 describe('maskUrlPasswords(text)', () => {
-  it('removes the password of every URL, whatever characters it contains', () => {
+  it('removes the password of every URL, even with special characters', () => {
     const password = fc
       .string({ minLength: 1 })
       .filter((text) => !/\s/.test(text))

@@ -76,7 +76,7 @@ describe('checkedSnapshot(snapshot, collections, signal)', () => {
     expect(Object.getPrototypeOf(one)).to.equal(Object.getPrototypeOf(other));
   });
 
-  it('gets one document, finds all, and streams batches', async () => {
+  it('gets one document, finds all documents, and streams batches', async () => {
     expect(await read().get(rows, ['x'])).to.deep.equal({ id: 'x' });
     expect(await read().find(rows)).to.deep.equal([{ id: 'a' }, { id: 'b' }, { id: 'c' }]);
     const batches: (readonly Row[])[] = [];

@@ -110,7 +110,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
     expect(await readdir(path())).to.not.include(file);
   });
 
-  it('shows readers one complete version while another is written', async () => {
+  it('shows readers one complete version while another version is written', async () => {
     await write(0);
     let writing = true;
     const reader = async () => {

@@ -107,7 +107,7 @@ describe('Admission', () => {
     expect([turn(15, 1), turn(15, 1), turn(2, 1), turn(15, 1)]).to.deep.equal([3, 3, 2, 3]);
   });
 
-  it('always admits the first request of a turn, however long it takes', () => {
+  it('always admits the first request of a turn, even if it takes long', () => {
     const { turn, overload } = controlled();
     overload();
     expect([turn(3, 50), turn(1, 50), turn(3, 50)]).to.deep.equal([1, 1, 1]);
@@ -163,7 +163,7 @@ describe('Admission', () => {
     expect(turn(50, 1)).to.equal(50);
   });
 
-  it('rejects none of 16 concurrent requests, however long they take', () => {
+  it('rejects none of 16 concurrent requests, even if they take long', () => {
     const { turn } = controlled();
     for (let i = 0; i < 10; i++) expect(turn(16, 50)).to.equal(16);
   });

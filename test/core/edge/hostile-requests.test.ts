@@ -81,7 +81,7 @@ describe('hostile requests', () => {
     expect(responses.map(({ status }) => status)).to.deep.equal(paths.map((_, i) => [200, 404, 400][i % 3]));
   });
 
-  it('a malformed request behind other requests takes none of their responses, and gets at most one', async () => {
+  it('a malformed request after other requests gets none of their responses, and at most one of its own', async () => {
     for (const before of [1, 2, 50]) {
       const { responses, closed, rest } = await send(`${valid('/markets').repeat(before)}nonsense\r\n\r\n`, {
         responses: before + 1,
@@ -93,7 +93,7 @@ describe('hostile requests', () => {
     }
   });
 
-  it('a request behind one that closes the connection gets no response', async () => {
+  it('a request after a request that closes the connection gets no response', async () => {
     for (const rest of [valid('/markets'), 'nonsense\r\n\r\n', '\u0000'.repeat(5000)]) {
       const closing = valid('/markets').replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
       const result = await send(closing + rest);

@@ -62,7 +62,7 @@ describe('a service with keys in a file', () => {
     expect(await warnings({ anonymous: 'free' })).to.deep.equal([]);
   });
 
-  it('stores the last use of each valid key, and nothing about other keys', async () => {
+  it('stores the last use of each valid key, and of no other keys', async () => {
     const keyStore = new FileKeyStore(
       { path: join(folder, 'keys.json'), pollMs: 1000 },
       { logger: keptLogger(), clock: systemClock, resolvePath: (path) => path },

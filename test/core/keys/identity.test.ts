@@ -80,14 +80,14 @@ describe('identity of a plugin', () => {
     expect(statuses).to.deep.equal([200, 200, 429]);
   });
 
-  it('is not asked for a request with a valid key, nor for one without credentials', async () => {
+  it('is not called for a request with a valid key or without credentials', async () => {
     const { get, url } = await start(pluginOf('tokens', () => alice));
     expect((await get('/who')).json.caller.tier).to.equal('enterprise');
     const response = await fetch(`${url}/who`);
     expect([response.status, asked]).to.deep.equal([401, []]);
   });
 
-  it('passes on to the next plugin if it returns undefined, and ends with a 401 if all do', async () => {
+  it('asks the next plugin if it returns undefined, and ends with a 401 if all plugins do', async () => {
     const { as } = await start(
       pluginOf('first', () => undefined),
       pluginOf('second', ({ headers }) => (headers['authorization'] === 'Basic x' ? alice : undefined)),

@@ -52,7 +52,7 @@ describe('isMistyped(text)', () => {
     );
   });
 
-  it('finds a key with one character changed', () => {
+  it('finds a key in which one character changed', () => {
     fc.assert(
       fc.property(anyKey, fc.integer({ min: 4, max: 52 }), letter, (key, at, other) => {
         fc.pre(key[at] !== other);

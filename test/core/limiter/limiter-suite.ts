@@ -201,7 +201,7 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
       }
     });
 
-    it('a raised or lowered limit applies at once', async () => {
+    it('a raised or lowered limit applies immediately', async () => {
       const name = newCaller();
       const limiter = harness.replicas[0] as Limiter;
       const burst = async (size: number, limit: number) => {
@@ -264,7 +264,7 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
       });
     }
 
-    it('a request that the window rejects uses no quota, and one that a quota rejects uses no permit', async () => {
+    it('a request that the window rejects uses no quota, and a request that a quota rejects uses no permit', async () => {
       const name = newCaller();
       const [limiter] = harness.replicas as [Limiter];
       const isAllowed = async (quotas: Quotas): Promise<boolean> => (await limiter.take(name, 3, quotas)).allowed;

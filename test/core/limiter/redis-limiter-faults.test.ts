@@ -100,7 +100,7 @@ describe('RedisLimiter and an outage', () => {
     return waited;
   };
 
-  it('killed: applies the local share at once, and resyncs after the restart', async () => {
+  it('killed: applies the local share immediately, and resyncs after the restart', async () => {
     const logger = keptLogger();
     const limiter = await create({ logger });
     assert.equal(countAllowed(await take(limiter, 50)), 50);
@@ -184,7 +184,7 @@ describe('RedisLimiter and an outage', () => {
     await proxy.close();
   });
 
-  it('frozen: the first requests wait for one timeout, later ones do not wait, and none is counted twice', async () => {
+  it('frozen: the first requests wait for one timeout, later requests do not wait, and no request is counted twice', async () => {
     const limiter = await create();
     await take(limiter, 10);
     server.freeze();
@@ -309,7 +309,7 @@ describe('RedisLimiter and an outage', () => {
     await assertCounted(2040);
   });
 
-  it('killed with prefetched permits: the local share contains used permits, and unused ones are dropped', async () => {
+  it('killed with prefetched permits: the local share contains used permits, and unused permits are dropped', async () => {
     const limiter = await create();
     for (let i = 0; i < 40; i++) await limiter.take(CALLER, 6000);
     await server.kill();
@@ -345,7 +345,7 @@ describe('RedisLimiter and an outage', () => {
     }
   });
 
-  it('a replica that restarts ten times while Redis is down gets one local share in all', async () => {
+  it('a replica that restarts ten times while Redis is down gets only one local share', async () => {
     await server.kill();
     let total = 0;
     for (let i = 0; i < 10; i++) total += countAllowed(await take(await create({ ageMs: WINDOW_MS / 10 }), 300));
@@ -406,7 +406,7 @@ describe('RedisLimiter and an outage', () => {
     assert.deepInclude(decisions.at(-1), { allowed: false, limit: 200, remaining: 0 });
   });
 
-  it('outagePolicy "closed": rejects with LimiterUnavailable at once', async () => {
+  it('outagePolicy "closed": rejects with LimiterUnavailable immediately', async () => {
     const limiter = await create({ outagePolicy: 'closed' });
     await server.kill();
     for (let i = 0; i < 2; i++) {

@@ -96,7 +96,7 @@ describe('error responses before any route', () => {
     });
   }
 
-  it('HEAD gets the head only', async () => {
+  it('HEAD gets only the head', async () => {
     const { rest } = await exchange(port, 'HEAD /health HTTP/1.1\r\nHost: user@a\r\n\r\n', { end: true });
     expect(rest).to.match(/^HTTP\/1\.1 400 /);
     expect(rest).to.match(/\r\nContent-Length: [1-9]\d*\r\n/);

@@ -229,7 +229,7 @@ describe('auth.anonymous', () => {
     expect(headers['ratelimit-policy']).to.equal('"default";q=100000;w=60');
   });
 
-  it('tools of /mcp have the endpoints of the tier, and no others', async () => {
+  it('/mcp offers tools for the endpoints of the tier, and no other tools', async () => {
     const call = async (name: string) => {
       const { text } = await mcp(service, name, { 'X-Forwarded-For': '198.51.100.7' });
       return JSON.parse(text.slice(text.indexOf('{'))).result;

@@ -25,7 +25,7 @@ describe('CsvSplitter', () => {
     );
   });
 
-  it('returns the same records for text with misplaced quotes, however the text is split', () => {
+  it('returns the same records for text with misplaced quotes, at any split of the text', () => {
     const text = fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', '\r\n', ' ') });
     fc.assert(
       fc.property(text, fc.integer({ min: 1, max: 9 }), (given, size) => {
@@ -85,7 +85,7 @@ describe('CsvSplitter', () => {
     ]);
   });
 
-  it('keeps quotes as text if the file does not quote cells, and drops spaces if all cells start with one', () => {
+  it('keeps quotes as text if the file does not quote cells, and drops spaces if all cells start with a space', () => {
     expect(cellsOf('"a,b\n', { quote: undefined })).to.deep.equal([['"a', 'b']]);
     expect(cellsOf('1, "a, b", 2\n', { skipsSpaces: true })[0]!.slice(0, 2)).to.deep.equal(['1', 'a, b']);
   });

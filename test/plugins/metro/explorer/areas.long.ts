@@ -51,7 +51,7 @@ describe('the nation and the states in the explorer', () => {
     expect(await accessibilityProblems(browser.page)).to.deep.equal([]);
   });
 
-  it('have a view each, with the index of their series and the forecast', async () => {
+  it('each have a view with the index of their series and the forecast', async () => {
     for (const show of ['level', 'change', 'real']) {
       await view(`markets/00048?show=${show}`);
       expect(await browser.page.locator('.plot').count()).to.be.at.least(1);
