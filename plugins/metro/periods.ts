@@ -86,7 +86,7 @@ export const isNextPeriod = (day: string, next: string, cadence: Cadence): boole
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
 
-/** Returns whether all gaps are multiples of the step, give or take `shift` days. */
+/** Returns whether all gaps are multiples of the step, with a tolerance of `shift` days. */
 const fits = (gaps: readonly number[], step: number, shift = 0): boolean =>
   gaps.every((gap) => gap >= step - shift && Math.abs(gap - Math.round(gap / step) * step) <= shift);
 

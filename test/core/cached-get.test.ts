@@ -1,5 +1,6 @@
 /**
- * Limits the number of core files that a cached GET executes. A developer who traces a request has to read all of them.
+ * Limits the number of core files that a cached GET executes, because a developer who traces a request has to read all
+ * of them.
  */
 import { Agent } from 'node:http';
 import { Session } from 'node:inspector/promises';

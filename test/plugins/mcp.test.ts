@@ -292,7 +292,7 @@ describe('the plugin mcp', () => {
           expect(json.error.message).to.match(/more than 250 values/);
           expect(text.length).to.be.below(200);
         }
-        // The validation of these messages would take up to 0.5 seconds of CPU time each.
+        // Validating one of these messages would take up to 0.5 seconds of CPU time.
         expect(performance.now() - since).to.be.below(3000);
       });
     }

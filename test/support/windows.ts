@@ -26,7 +26,8 @@ export const mostInWindow = (answers: readonly Answer[]): number => {
 };
 
 /**
- * Returns the rejections that were too early. Even with every request that can have been allowed, the window before such a rejection contains fewer requests than the limit.
+ * Returns the rejections that were too early. The window before such a rejection contains fewer requests than the
+ * limit, even if every request that might have been allowed is counted.
  * @param lateMs maximum delay in milliseconds until a permit is available again
  */
 export const rejectedTooSoon = (answers: readonly Answer[], limit: number, lateMs = 0): Answer[] => {

@@ -94,9 +94,7 @@ export const createPanel = (
   };
 };
 
-/**
- * Returns one panel for the metros, and one for the nation and the states. The indexes of the latter are macro series.
- */
+/** Returns one panel for the metros, and one for the nation and the states, whose indexes are macro series. */
 export const panelsOf = (
   markets: readonly Pick<Market, 'cbsa' | 'name'>[],
   index: readonly Hpi[],

@@ -38,7 +38,8 @@ const plainSignalOf = ({ point, lower_80 }: Outlook, rules: Rules): Signal => {
 };
 
 /**
- * Returns the signal of a forecast. If a forecast within the margin would give the previous signal, the market keeps that signal. Small changes of the data thus do not change signals.
+ * Returns the signal of a forecast. If a forecast within the margin would give the previous signal, the market keeps
+ * that signal. Otherwise, small changes of the data would change signals.
  * @param previous signal of the market in the previous run
  */
 export const signalOf = (outlook: Outlook, rules: Rules, previous?: Signal | null): Signal => {

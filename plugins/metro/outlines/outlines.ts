@@ -76,8 +76,9 @@ const middleOf = ({ coordinates }: MultiPolygon): readonly [number, number] => {
 };
 
 /**
- * Five-digit codes of the counties of each area. The divisions of an area represent it. `counties.json` is the July
- * 2023 delineation by the Office of Management and Budget, with two digits for the state and three for each county.
+ * Five-digit codes of the counties of each area. An area with divisions is not listed, but its divisions are.
+ * `counties.json` is the July 2023 delineation by the Office of Management and Budget, with two digits for the state
+ * and three for each county.
  */
 export const countiesByArea: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries(counties).map(([cbsa, states]) => [cbsa, states.split(' ').flatMap(countyCodes)]),

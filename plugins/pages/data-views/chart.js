@@ -50,8 +50,8 @@ const listen = (host, { drawn, last, show, clear }) => {
   };
   host.addEventListener('pointermove', showNearest);
   host.addEventListener('pointerdown', (event) => {
-    // The capture keeps showing values when the finger moves sideways out of the chart. Vertical movement scrolls the
-    // page.
+    // Capturing the pointer keeps the values visible when the finger moves sideways out of the chart. Vertical movement
+    // scrolls the page.
     if (event.pointerType === 'touch') host.setPointerCapture(event.pointerId);
     showNearest(event);
   });

@@ -59,7 +59,7 @@ export const lineOf = (values, x, y) => {
 };
 
 /**
- * Returns the outline of a part of a band without gaps.
+ * Returns the outline of one contiguous part of a band.
  * @param {readonly { x: number, low: number, high: number }[]} part
  */
 const outlineOf = (part) => {

@@ -21,7 +21,7 @@ export const svg = (tag, attributes = {}, ...children) => {
 };
 
 /**
- * Returns a reference to a colour in the style sheet. Drawings thus follow the page's colour scheme.
+ * Returns a reference to a colour in the style sheet, so that drawings follow the colour scheme of the page.
  * @param {string} name a custom property, without `--`
  */
 export const paint = (name) => `var(--${name})`;

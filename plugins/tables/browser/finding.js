@@ -17,7 +17,8 @@ const contentOf = ({ columns, key }) => {
 };
 
 /**
- * Returns the title of a table: its name, number of rows and newest date. Counts that the API cannot make are left out.
+ * Returns the title of a table: its name, number of rows and newest date. If the API cannot count the rows, the title
+ * omits their number.
  * @param {Table} table @param {import('./tables.js').Column | undefined} time a column with dates or years
  * @param {AbortSignal} signal
  */

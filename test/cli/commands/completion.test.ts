@@ -54,7 +54,7 @@ describe('metro-forecast completion', () => {
         printf '%s\\n' "\${COMPREPLY[@]}" ${END}; }`,
       lines,
     );
-  // zsh displays completions with these functions. The replacements print them.
+  // zsh displays completions with these functions. The test redefines the functions to print the completions.
   const inZsh = (...lines: string[][]) =>
     offered(
       'zsh',

@@ -279,7 +279,7 @@ describe('RedisLimiter', () => {
         assert.equal(remaining, 1_000_000 - 1 - i, 'each decision has the permits left after it');
         seconds.add(Math.floor(performance.now() / 1000));
       }
-      // Each call prefetches in proportion to the demand so far. The number of calls thus grows logarithmically.
+      // Each call prefetches in proportion to the demand so far, so the number of calls grows logarithmically.
       assert.isAtMost(promises, 12 + 5 * seconds.size);
       // Each second has a few more calls, which return permits or check for data loss.
       assert.isAtMost((await calls()) - before, promises + 2 + 5 * seconds.size);

@@ -9,7 +9,7 @@ import { pooledMomentum } from './pooled-momentum.js';
 
 export const models: readonly ForecastModel[] = [metroMomentum, pooledMomentum, persistence, ar1Nation, shrunkMean];
 
-/** The fallback needs only the index. It replaces the default model if a dataset has no inputs for the latter. */
+/** The fallback needs only the index. It replaces the default model if a dataset lacks inputs of the default model. */
 export const defaultModel = metroMomentum;
 export const fallbackModel = pooledMomentum;
 
