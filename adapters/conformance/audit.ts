@@ -1,4 +1,4 @@
-/** Tests that the audit log records every change, and that verification detects missing entries. */
+/** Tests that the audit records every change, and that verification detects missing entries. */
 import type { Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { sameList, sameValue } from './expect.js';
@@ -25,7 +25,7 @@ export const describeAudit = (target: AdapterUnderTest): void => {
   const testSeveral = testsOver(target, obstacle || isExclusive(target));
 
   const entriesOf = ({ adapter }: Pick<Instance, 'adapter'>) => adapter.audit!.list();
-  /** Returns all but the first `before` entries, without the time, user and host. */
+  /** Leaves out the first `before` entries, and the time, user and host of the others. */
   const since = async (instance: Instance, before: number) =>
     (await entriesOf(instance)).slice(before).map(({ action, version, replaces }) => ({ action, version, replaces }));
   const isWhole = async (instance: Instance): Promise<void> => {

@@ -28,7 +28,7 @@ export const describeCancelling = (instance: () => Instance): void => {
         const batches = snapshot.find('crowd', { order: crowd.key }, controller.signal)[Symbol.asyncIterator]();
         const first = await batches.next();
         controller.abort();
-        // The first batch may have contained everything.
+        // The first batch might have contained everything.
         if (!first.done && first.value.length < CROWD_BLOCKS * CROWD_SEATS) {
           await failsWith('aborted', () => batches.next());
         }

@@ -1,21 +1,21 @@
-/** Commands that the tests send to the second process, and the messages that carry them. */
+/** Commands that the tests send to the second process, and the messages that transport them. */
 import type { StorageErrorCode } from 'metro-forecast-api/adapter';
 
 export interface Commands {
-  /** Closes the previous adapter, if any, and opens one that uses the store in `folder`. */
+  /** Closes the previous adapter, if any, and opens an adapter on the store in `folder`. */
   open(folder: string): Promise<void>;
   publish(version: string, created: string): Promise<void>;
-  /** Starts a publication that blocks until `leave()`. Resolves when the publication is in progress. */
+  /** Starts a publication that does not finish until `leave()`. Resolves when the publication is in progress. */
   beginToPublish(version: string, created: string): Promise<void>;
   activate(version: string): Promise<void>;
   prune(keep: number): Promise<readonly string[]>;
   list(): Promise<readonly { version: string; current: boolean }[]>;
   /** Describes the version that was current at `time`. Resolves with undefined if there was none. */
   asOf(time: number): Promise<object | undefined>;
-  /** Describes the dataset being served. Resolves with undefined if there is none. */
+  /** Describes the current dataset. Resolves with undefined if there is none. */
   read(): Promise<object | undefined>;
   close(): Promise<void>;
-  /** Closes the adapter. Resolves with the resources that still keep the process running. */
+  /** Closes the adapter. Resolves with the resources that keep the process running. */
   leave(): Promise<readonly string[]>;
 }
 

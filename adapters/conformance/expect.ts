@@ -1,8 +1,7 @@
 /**
  * Assertions for the tests. Only tests of values compare whole documents. All other tests compare keys, so that one
- * error does not fail unrelated tests.
- *
- * `assert.deepEqual` is not used for lists. Since Node 22, its message for two long lists needs memory proportional to
+ * error does not break unrelated tests.
+ * `assert.deepEqual` is not used for lists. Since Node 22, its message for two long lists takes memory in proportion to
  * the product of their lengths: tens of gigabytes if an adapter loses rows.
  */
 import assert from 'node:assert/strict';
@@ -16,7 +15,7 @@ import {
   type StorageErrorCode,
 } from 'metro-forecast-api/adapter';
 
-/** Number of items shown before and after the first difference. */
+/** Messages show this many items before and after the first difference. */
 const NEIGHBOURS = 3;
 const ITEM_CHARACTERS = 80;
 const VALUE_CHARACTERS = 1000;
@@ -24,14 +23,17 @@ const VALUE_CHARACTERS = 1000;
 const oneLine = (value: unknown): string =>
   inspect(value, { depth: null, compact: true, breakLength: Infinity, maxArrayLength: 100 });
 
-/** Returns the first `length` characters of the text, or the characters around `position` if it is beyond them. */
+/**
+ * Returns the first `length` characters of the text. If `position` is not among them, returns the characters around
+ * `position`.
+ */
 const excerpt = (text: string, length: number, position = 0): string => {
   const start = position < length ? 0 : position - Math.floor(length / 2);
   const end = start + length;
   return `${start > 0 ? '…' : ''}${text.slice(start, end)}${end < text.length ? '…' : ''}`;
 };
 
-/** Returns excerpts of two texts around the first character that differs. */
+/** Returns excerpts around the first character that differs. */
 const excerpts = (one: string, other: string, length: number): [string, string] => {
   let position = 0;
   while (position < one.length && one[position] === other[position]) position++;
@@ -63,8 +65,8 @@ const surroundings = (found: readonly unknown[], expected: readonly unknown[], d
 };
 
 /**
- * Asserts that two lists have equal items in the same order, in linear time and memory. The message shows the first
- * difference, its neighbours, and the lengths of both lists.
+ * Asserts that two lists have equal items in the same order, in linear time and memory. The message shows the items
+ * around the first difference, and the lengths of both lists.
  * @param rule completes "expected ..." in the message
  */
 export const sameList = (found: readonly unknown[], expected: readonly unknown[], rule: string): void => {
@@ -78,7 +80,7 @@ export const sameList = (found: readonly unknown[], expected: readonly unknown[]
 
 export const isEmpty = (found: readonly unknown[], rule: string): void => sameList(found, [], rule);
 
-/** Asserts that two values are deeply equal. The message shows excerpts of both around the first difference. */
+/** Asserts that two values are deeply equal. The message shows excerpts around the first difference. */
 export const sameValue = (found: unknown, expected: unknown, rule: string): void => {
   if (isDeepStrictEqual(found, expected)) return;
   const [wanted, got] = excerpts(oneLine(expected), oneLine(found), VALUE_CHARACTERS);
@@ -103,7 +105,7 @@ const forQuery = (query: object = {}): string => (Object.keys(query).length > 0 
 
 /**
  * Asserts that two lists have the same documents in the same order.
- * @param query shown in the message
+ * @param query for the message
  */
 export const sameSequence = (
   collection: Collection,
@@ -125,11 +127,11 @@ export const sameSet = (
 
 const labels = (items: readonly Document[]) => items.map(({ id, label }) => ({ id, label }));
 
-/** Asserts that two lists of items have the same ids and labels. The labels contain the version. */
+/** Asserts that two lists have the same items of the same version. The labels contain the version. */
 export const sameItems = (found: readonly Document[], expected: readonly Document[]): void =>
   sameList(labels(found), labels(expected), 'the items of one version, with its labels');
 
-/** Asserts that a call throws or rejects with a `StorageError` that has one of the given codes and a message. */
+/** Asserts that a call throws or rejects with a `StorageError` that has a message and one of these codes. */
 export const failsWith = async (
   codes: StorageErrorCode | readonly StorageErrorCode[],
   call: () => unknown,
@@ -148,19 +150,17 @@ export const failsWith = async (
   return assert.fail(`expected a StorageError with code ${expected}, got the result ${found}`);
 };
 
-/** Duration of the loop in `slowness` on an idle machine, in milliseconds. */
+/** The loop in `slowness` takes this long on an idle machine. */
 const PROBE_MS = 20;
 
-/** Returns how many times slower this machine is now than an idle one, from 1 to 20. */
+/** Returns how many times slower this machine is now than an idle machine, from 1 to 20. */
 export const slowness = (): number => {
   const start = performance.now();
   for (let i = 0, x = 1; i < 2e7; i++) x = Math.imul(x, 48_271) ^ i;
   return Math.min(20, Math.max(1, (performance.now() - start) / PROBE_MS));
 };
 
-/**
- * Resolves when the condition becomes true. Fails after `ms` milliseconds, or proportionally later on a slow machine.
- */
+/** Resolves when the condition becomes true. Fails after `ms` milliseconds, or later on a slow machine. */
 export const eventually = async (
   what: string,
   condition: () => boolean | Promise<boolean>,
@@ -175,7 +175,7 @@ export const eventually = async (
   }
 };
 
-/** Resolves with the result of `work`. Fails if it takes longer than `ms` milliseconds on an idle machine. */
+/** Fails if `work` takes longer than `ms` milliseconds, or longer on a slow machine. */
 export const within = async <T>(what: string, work: Promise<T>, ms: number): Promise<T> => {
   let isSettled = false;
   const settle = () => {

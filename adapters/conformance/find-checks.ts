@@ -11,14 +11,16 @@ export const BY_GRADE = items.orders![1]!;
 export const BY_NAME = spots.orders![0]!;
 export const BY_SIZE = spots.orders![1]!;
 
-/** Collections that are small enough to run hundreds of queries on each of them. */
+/** These collections are small enough to run hundreds of queries on each of them. */
 export const small = [items, readings, twins, numbers, words, pairs, spots];
 
 export const PAGE = 4;
 
 export const all = ({ name }: Collection): readonly Document[] => allRows()[name]!;
 
-/** Yields every query with equality on leading fields of an order. Queries on fewer fields come first. */
+/**
+ * Yields queries with each existing value of the leading fields of each order. Queries with fewer fields come first.
+ */
 export function* equalities(collection: Collection): Generator<Query> {
   for (const order of ordersOf(collection)) {
     for (let count = 1; count <= order.length; count++) {
@@ -33,7 +35,7 @@ export function* equalities(collection: Collection): Generator<Query> {
   }
 }
 
-/** Yields simple and complex queries in both directions. Tests combine them with limits. */
+/** Yields simple and complex queries, which tests combine with limits. */
 export function* shapesOfQueries(): Generator<[Collection, Query]> {
   const station = { station: 'west' };
   const days = { field: 'day', from: '2024-01-31', to: '2024-02-01' };

@@ -1,4 +1,4 @@
-/** Tests of `findJson`, which returns the rows of `find` as stored JSON. */
+/** Tests of `findJson`, which returns the same rows as `find`, but as JSON text. */
 import type { Collection, JsonRows, Query } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList } from './expect.js';
@@ -24,7 +24,6 @@ function* queries(): Generator<[Collection, Partial<Query>]> {
   yield [crowd, { range: { field: 'seat', to: 400 } }];
 }
 
-/** Proves that the stored JSON of each row parses to the row returned by `find`. */
 export const describeFindJson = (target: AdapterUnderTest): void => {
   const obstacle = without(target, 'json');
 

@@ -1,8 +1,7 @@
-/** Functions that collect the rows that a snapshot returns. */
 import assert from 'node:assert/strict';
 import type { Collection, Document, JsonRows, Query, Snapshot } from 'metro-forecast-api/adapter';
 
-/** Returns all documents that match a query. The default order is the collection's key. */
+/** Returns all documents that match a query. The default order is the key of the collection. */
 export const find = async (
   snapshot: Snapshot,
   { name, key }: Collection,
@@ -14,7 +13,6 @@ export const find = async (
   return found;
 };
 
-/** Parses the text of each row separately. */
 export const parseRows = ({ json, ends }: JsonRows): Document[] => {
   assert(Buffer.isBuffer(json), 'json is a Buffer');
   const texts = ends.map((end, i) => {
@@ -30,7 +28,7 @@ export const parseRows = ({ json, ends }: JsonRows): Document[] => {
   return texts.map((text) => JSON.parse(text) as Document);
 };
 
-/** Like `find`, but reads the rows with `findJson`. */
+/** Reads the rows of `find` with `findJson`. */
 export const findJson: typeof find = async (snapshot, { name, key }, query = {}, signal) => {
   const found: Document[] = [];
   for await (const rows of snapshot.findJson!(name, { order: key, ...query }, signal)) found.push(...parseRows(rows));

@@ -1,4 +1,4 @@
-/** The dataset that the suite publishes. Its collections cover every case of the adapter contract. */
+/** The dataset that the suite publishes. Its collections cover all cases of the adapter contract. */
 import { type Collection, compareBy, type Dataset, type Document, type StoreLimits } from 'metro-forecast-api/adapter';
 import { manifestOf } from './manifest.js';
 import { crowdRows, itemRows, pairRows, readingRows, spotRows } from './rows.js';
@@ -20,7 +20,7 @@ const integer = { type: 'integer' };
 const number = { type: 'number' };
 const orNull = (type: string) => ({ type: [type, 'null'] });
 
-/** A collection with a single-field key, and with orders in which the leading fields are not unique. */
+/** The key has a single field, and the leading fields of the orders are not unique. */
 export const items: Collection = {
   name: 'items',
   key: ['id'],
@@ -31,7 +31,7 @@ export const items: Collection = {
   schema: object({ id: string, grade: string, rank: integer, label: string }),
 };
 
-/** A collection with a three-part key of strings and numbers. */
+/** The key has three fields, which are strings and numbers. */
 export const readings: Collection = {
   name: 'readings',
   key: ['station', 'day', 'hour'],
@@ -39,15 +39,12 @@ export const readings: Collection = {
   schema: object({ station: string, day: string, hour: integer, value: number }),
 };
 
-/**
- * A collection with the same keys as `items`, but different documents. Its name detects adapters that match names by
- * prefix.
- */
+/** Has the same keys as `items`, but different documents. The name reveals adapters that match names by prefix. */
 export const twins: Collection = { ...items, name: 'items_twins' };
 
 export const nothing: Collection = { name: 'nothing', key: ['id'], schema: object({ id: string }) };
 
-/** A collection with more documents than fit into one batch of any adapter. */
+/** Contains more documents than fit into one batch of any adapter. */
 export const crowd: Collection = {
   name: 'crowd',
   key: ['block', 'seat'],
@@ -55,17 +52,17 @@ export const crowd: Collection = {
   schema: object({ block: integer, seat: integer, score: integer, name: string }),
 };
 
-/** A collection with numeric keys across the whole range of a double. */
+/** The keys are numbers from the whole range of a double. */
 export const numbers: Collection = {
   name: 'numbers',
   key: ['value'],
   schema: object({ value: number, label: string }),
 };
 
-/** A collection with string keys of every kind. */
+/** The keys are strings of every kind. */
 export const words: Collection = { name: 'words', key: ['word'], schema: object({ word: string, units: integer }) };
 
-/** A collection with two-part keys that collide if an adapter concatenates the parts naively. */
+/** The keys have two fields. Some keys collide in an adapter that joins the fields with a separator. */
 export const pairs: Collection = {
   name: 'pairs',
   key: ['left', 'right'],
@@ -73,7 +70,10 @@ export const pairs: Collection = {
   schema: object({ left: string, right: string, label: string }),
 };
 
-/** A collection with orders on non-key fields. They contain strings and numbers of every kind, some repeatedly. */
+/**
+ * The orders use fields that are not in the key. These contain strings and numbers of every kind, some of them more
+ * than once.
+ */
 export const spots: Collection = {
   name: 'spots',
   key: ['id'],
@@ -84,10 +84,10 @@ export const spots: Collection = {
   schema: object({ id: integer, name: string, size: number }),
 };
 
-/** A collection with documents of every shape that JSON allows. */
+/** The documents have every shape that JSON allows. */
 export const shapes: Collection = { name: 'shapes', key: ['id'], schema: object({ id: string }) };
 
-/** A collection with an optional field of each type that a schema can declare. */
+/** Has an optional field of each type that a schema can declare. */
 export const records: Collection = {
   name: 'records',
   key: ['code'],
@@ -109,10 +109,10 @@ export const records: Collection = {
 const byName = (list: readonly Collection[]): ReadonlyMap<string, Collection> =>
   new Map(list.map((collection) => [collection.name, collection]));
 
-/** The collections used by all tests except the read tests. */
+/** All tests except the read tests use these collections. */
 export const collections = byName([items, readings, twins, nothing, crowd]);
 
-/** `collections` plus the collections of tricky values. */
+/** Also includes the collections with values that stores often handle incorrectly. */
 export const allCollections = byName([...collections.values(), numbers, words, pairs, spots, shapes, records]);
 
 export type Rows = Readonly<Record<string, readonly Document[]>>;
@@ -125,7 +125,7 @@ const inKeyOrder = (rows: Rows): Rows =>
     ]),
   );
 
-/** The rows of `collections`, in key order. `crowd` is empty. */
+/** In key order. `crowd` is empty. */
 export const rows: Rows = inKeyOrder({
   items: itemRows,
   readings: readingRows,
@@ -134,7 +134,7 @@ export const rows: Rows = inKeyOrder({
   crowd: [],
 });
 
-/** Wraps `make` so that it runs only on the first call. Later calls return the same result. */
+/** Calls `make` only once. Later calls return the same result. */
 const once = (make: () => Rows): (() => Rows) => {
   let made: Rows | undefined;
   return () => {
@@ -149,12 +149,11 @@ export const rowsWithCrowd = once(() => ({ ...rows, ...crowded() }));
 
 let limits: StoreLimits = {};
 
-/** Sets the limits of the adapter under test. From then on, `allRows` omits rows that exceed them. */
+/** Sets the limits of the adapter under test. `allRows` then omits rows that exceed these limits. */
 export const useLimits = (of: StoreLimits = {}): void => {
   limits = of;
 };
 
-/** Whether the key, the fields of each order, and the document are within the size limits. */
 const isWithin = ({ key, orders = [] }: Collection, document: Document): boolean => {
   const { keyBytes = Infinity, rowBytes = Infinity } = limits;
   const bytes = (value: unknown) => (typeof value === 'string' ? Buffer.byteLength(value) : 8);
@@ -193,7 +192,10 @@ export const allRowsWithCrowd = (): Rows => ({ ...allRows(), ...crowded() });
 
 const BATCH = 700;
 
-/** Yields an empty batch, then batches of `size` documents. The documents are copies, so adapters may modify them. */
+/**
+ * Yields an empty batch, and then batches of `size` documents. Adapters can modify the documents, because they are
+ * copies.
+ */
 export async function* inBatches(documents: readonly Document[], size = BATCH) {
   yield [];
   for (let start = 0; start < documents.length; start += size) {
@@ -218,13 +220,12 @@ export const datasetOf = (
   read: (collection) => inBatches(content[collection] ?? [], batchSize),
 });
 
-/** Returns the items of a later version: the labels contain the version, one row is removed, and one is added. */
+/** Returns the items of a later version. Their labels contain the version, one row is removed, and one row is added. */
 export const itemsOf = (version: string): readonly Document[] => [
   ...rows['items']!.slice(1).map((item) => ({ ...item, label: version })),
   { id: 'i99', grade: 'z', rank: 0, label: version },
 ];
 
-/** Returns a dataset whose items are `itemsOf(version)`. */
 export const anotherDataset = (version = SECOND, created = SECOND_CREATED): Dataset =>
   datasetOf(version, created, { ...rows, items: itemsOf(version) });
 
@@ -244,11 +245,10 @@ export const brokenDataset = (cause: Error, version = SECOND, before: () => unkn
 
 export const crowdedDataset = (): Dataset => datasetOf(FIRST, FIRST_CREATED, rowsWithCrowd());
 
-/** Returns the items of a version: those in `rows` for the first version, otherwise `itemsOf(version)`. */
 export const itemsIn = (version: string): readonly Document[] =>
   version === FIRST ? rows['items']! : itemsOf(version);
 
-/** Returns the expected result of `list()` for the first three versions. */
+/** Returns what `list()` must return for the first three versions. */
 export const listWith = (current: string) =>
   [[THIRD, THIRD_CREATED] as const, [SECOND, SECOND_CREATED] as const, [FIRST, FIRST_CREATED] as const].map(
     ([version, created]) => ({ version, publishedAt: new Date(created), current: version === current }),

@@ -1,4 +1,4 @@
-/** Tests that open adapters notice what other adapters in the same process publish and activate. */
+/** Tests that an open adapter notices what other adapters in the same process publish and activate. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, failsWith, sameList } from './expect.js';
@@ -33,7 +33,7 @@ import { cannotChange, isUnnoticed, type Obstacle, without } from './obstacles.j
 
 const noop = () => {};
 
-/** Tests two adapters over one store: the first changes the store, and the second follows. */
+/** One adapter changes the store, and another one follows the changes. */
 export const describeFollowing = (target: AdapterUnderTest): void => {
   const silent = isUnnoticed(target) || cannotChange(target);
   const publishes = silent || without(target, 'publish');
@@ -178,7 +178,7 @@ export const describeFollowing = (target: AdapterUnderTest): void => {
   });
 };
 
-/** Tests that an adapter calls `changed()` for its own changes, and at the right time. */
+/** Tests that an adapter also calls `changed()` for its own changes, and at the right time. */
 export const describeChanged = (target: AdapterUnderTest): void => {
   const test = (obstacle: Obstacle, title: string, body: (instance: Instance) => Promise<void>) =>
     testsOver(target, obstacle)(title, body);

@@ -1,6 +1,6 @@
 /**
- * Compares the adapter with the reference over thousands of generated queries and datasets, and shrinks failing
- * examples.
+ * Compares the adapter with a reference in thousands of generated queries and datasets, and shrinks the examples that
+ * fail.
  */
 import type * as FastCheck from 'fast-check';
 import { type Collection, compareBy, type Document, type Query, type Scalar } from 'metro-forecast-api/adapter';
@@ -18,7 +18,7 @@ import { absentNumbers, absentWords, numbers as someNumbers, words as someWords 
 const QUERIES = 3000;
 const DATASETS = 150;
 
-/** Values, by field type, that documents rarely contain. */
+/** Values of each type that documents rarely contain. */
 const NEIGHBOURS: Readonly<Record<string, readonly Scalar[]>> = {
   string: ['', ...absentWords],
   number: [0, -0, ...absentNumbers],
@@ -28,7 +28,7 @@ const NEIGHBOURS: Readonly<Record<string, readonly Scalar[]>> = {
 const typeOf = (collection: Collection, field: string): string =>
   (collection.schema['properties'] as Record<string, { type: string }>)[field]!.type;
 
-/** Describes how to choose a value for a query: usually from a document, and sometimes from `NEIGHBOURS`. */
+/** Selects a value for a query: usually from a document, and sometimes from `NEIGHBOURS`. */
 interface ValueRecipe {
   readonly pick: number;
   readonly odd: number;
@@ -76,7 +76,7 @@ const queryOf = (recipe: QueryRecipe, collection: Collection, documents: readonl
       : (among(documents, pick)[field] as Scalar);
   const placeFor = (field: string, { like, odd }: NonNullable<QueryRecipe['after']>, i: number): Scalar =>
     valueFor(field, odd[i] ?? { pick: like, odd: 0 });
-  // Most values come from the same document. If each came from a different one, most queries would find nothing.
+  // Most values come from the same document. If they came from different documents, most queries would find nothing.
   const equal = order.slice(0, fixed).map((field, i) => {
     const other = recipe.equal[i];
     return [field, valueFor(field, other?.odd === ODD ? other : { pick: recipe.like, odd: 0 })] as const;
@@ -111,7 +111,7 @@ const answersRightly = async (
   );
 
 /**
- * The collection of generated datasets. The key has two fields of different types, the orders use both, and the
+ * Generated datasets have this collection. The key has two fields of different types, the orders use both, and the
  * documents have additional fields.
  */
 const generated: Collection = {
@@ -170,7 +170,7 @@ const datasetAnd = (check: Check) => {
   return check.tuple(inOrder, check.array(queryRecipe(check), { maxLength: 8 }));
 };
 
-/** Copies a value through JSON, which converts -0 to 0. */
+/** Converts -0 to 0. */
 const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
 export const describeGeneratedQueries = (instance: () => Instance): void => {

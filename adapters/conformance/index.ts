@@ -71,10 +71,10 @@ import { describeVersions } from './versions.js';
 export type { AdapterUnderTest } from './adapter-under-test.js';
 export { describeKeyStore, type KeyStoreUnderTest } from './key-store.js';
 
-/** Time limit of one test on an idle machine, in milliseconds. */
+/** Time limit of one test on an idle machine. */
 const TIMEOUT_MS = 60_000;
 
-/** Groups of tests that share one adapter. Its dataset is published once. */
+/** These groups of tests share one adapter, so that its dataset is published only once. */
 const READING = [
   describeGet,
   describeFind,
@@ -99,8 +99,8 @@ const describeReading = (target: AdapterUnderTest, title: string, content: () =>
 };
 
 /**
- * Defines mocha tests that prove every rule of the adapter contract. Call it at the top level of a test file. It uses
- * the globals `describe`, `it`, `before` and `after`.
+ * Defines mocha tests for all rules of the adapter contract. Call it at the top level of a test file. It uses the
+ * globals `describe`, `it`, `before` and `after`.
  */
 export const describeAdapter = (target: AdapterUnderTest): void => {
   if (targets.take) {

@@ -1,4 +1,4 @@
-/** Adapters under test, each with its own context and store, and helpers for reading from them. */
+/** Creates adapters for the tests, each with its own context and store, and reads from them. */
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -28,23 +28,23 @@ import { itUnless, type Obstacle, withoutEmpty } from './obstacles.js';
 
 type Collections = ReadonlyMap<string, Collection>;
 
-/** An adapter and the calls it has made to its context. */
+/** An adapter, and the calls that it has made to its context. */
 export interface Opened {
   readonly adapter: StorageAdapter;
   /** The arguments of all calls to `problem()`. */
   readonly problems: readonly (string | undefined)[];
-  /** For each call to `changed()`, the version that `snapshot()` returned, or undefined if `snapshot()` threw. */
+  /** The version that `snapshot()` returned at each call to `changed()`. Undefined if `snapshot()` threw. */
   readonly changes: readonly (string | undefined)[];
 }
 
 export interface Instance extends Opened {
   /** The folder of the store. `context.resolvePath` resolves paths relative to it. */
   readonly folder: string;
-  /** The clock shared by all adapters of this store. Tests change its `offset`, in milliseconds. */
+  /** All adapters on this store share this clock. Tests change its `offset`, in milliseconds. */
   readonly clock: SkewedClock;
-  /** Creates another adapter that uses the same store, without opening it. */
+  /** Creates another adapter on the same store, without opening it. */
   make(): Promise<Opened>;
-  /** Opens another adapter that uses the same store. If the store is exclusive, closes the other adapters first. */
+  /** Opens another adapter on the same store. If the store is exclusive, closes the other adapters first. */
   another(): Promise<Opened>;
   /** Closes all adapters and removes the store. */
   stop(): Promise<void>;
@@ -64,13 +64,13 @@ export const versionIfAny = (adapter: StorageAdapter): string | undefined => {
   }
 };
 
-/** How soon an adapter must notice changes made by other adapters, in milliseconds. */
+/** An adapter must notice changes of other adapters within this time, in milliseconds. */
 export const followMs = ({ capabilities: { follows } }: AdapterUnderTest): number =>
   typeof follows === 'object' ? follows.withinMs : 5000;
 
 /**
- * Waits for `changed()`, and asserts that it was called exactly once for each version, at a time when `snapshot()`
- * already returned that version.
+ * Waits for `changed()`. Asserts that it was called exactly once for each version, when `snapshot()` already returned
+ * that version.
  * @param before number of earlier calls to `changed()`
  */
 export const changedTo = async (
@@ -88,7 +88,7 @@ export const changedTo = async (
 
 type Make = (context: AdapterContext) => StorageAdapter | Promise<StorageAdapter>;
 
-/** The system clock plus `offset` milliseconds. */
+/** Returns the time of the system clock plus `offset` milliseconds. */
 export class SkewedClock {
   offset = 0;
   now(): number {
@@ -99,7 +99,7 @@ export class SkewedClock {
   }
 }
 
-/** Creates an adapter whose paths are resolved relative to `folder`. */
+/** Creates an adapter whose paths are relative to `folder`. */
 export const makeIn = async (
   folder: string,
   collections: Collections,
@@ -114,7 +114,7 @@ export const makeIn = async (
     logger: pino({ level: 'silent' }),
     clock,
     resolvePath: (path) => resolve(folder, path),
-    // An adapter may announce its first snapshot before the factory has returned.
+    // An adapter can announce its first snapshot before the factory has returned.
     changed: () => adapter && changes.push(versionIfAny(adapter)),
     problem: (sentence) => problems.push(sentence),
   };
@@ -157,20 +157,20 @@ const start = async (target: AdapterUnderTest, collections: Collections, make: M
   }
 };
 
-/** Creates an adapter with the given dataset. The caller must stop the instance. */
+/** The caller must stop the instance. */
 export const startInstance = (
   target: AdapterUnderTest,
   dataset: Dataset = datasetOf(),
   of: Collections = collections,
 ): Promise<Instance> => start(target, of, (context) => target.create(dataset, context));
 
-/** Creates an unopened adapter over an empty store. The caller must stop the instance. */
+/** Creates an adapter on an empty store, without opening it. The caller must stop the instance. */
 export const startEmpty = (target: AdapterUnderTest, of: Collections = collections): Promise<Instance> =>
   start(target, of, (context) => target.createEmpty!(context));
 
 type Test = (instance: Instance, running: Mocha.Context) => Promise<void>;
 
-/** Wraps a test so that it gets its own instance, which is stopped afterwards. */
+/** The test gets its own instance, which is stopped afterwards. */
 const over = (begin: () => Promise<Instance>, test: Test) =>
   async function (this: Mocha.Context) {
     const instance = await begin();
@@ -193,7 +193,7 @@ export const testsOver =
       over(() => startInstance(target, dataset()), test),
     );
 
-/** Like `testsOver`, but each test gets an unopened adapter over an empty store. */
+/** Works like `testsOver`, but each test gets an adapter on an empty store, which is not open. */
 export const testsOfEmpty =
   (target: AdapterUnderTest, obstacle: Obstacle = false) =>
   (title: string, test: Test): void =>
@@ -204,9 +204,8 @@ export const testsOfEmpty =
     );
 
 /**
- * Like `testsOver`, but for tests of several adapters that use the same store. If the adapter does not declare
- * `durable` and leaves its folder empty, the test is skipped once it has started, because a second adapter might not
- * use the same store.
+ * Works like `testsOver`, for tests of several adapters on one store. If the adapter does not declare `durable` and
+ * leaves its folder empty, the test is skipped while it runs, because a second adapter might not use the same store.
  */
 export const testsOverStore =
   (target: AdapterUnderTest) =>

@@ -68,7 +68,7 @@ export const describeInstances = (target: AdapterUnderTest): void => {
       async (instance) => {
         const second = await instance.make();
         const [settled] = await Promise.allSettled([second.adapter.open()]);
-        // The store may be exclusive to a process rather than to an adapter. The second adapter can then open it.
+        // If the store is exclusive to a process and not to an adapter, the second adapter can open it.
         if (settled?.status === 'rejected') {
           await failsWith(['unavailable', 'conflict'], () => Promise.reject(settled.reason));
         }
@@ -93,7 +93,7 @@ export const describeInstances = (target: AdapterUnderTest): void => {
           },
         });
         const error = await failsWith('invalid_dataset', () => broken);
-        // If reading the first collection failed, the cause is that error instead.
+        // If reading the first collection failed, that error is the cause.
         sameValue(
           (error.cause as Error)?.message,
           'the file ends too early',

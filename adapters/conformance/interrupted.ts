@@ -1,4 +1,4 @@
-/** Tests that nothing is left behind by a publication that fails, is aborted or is cut short by `close()`. */
+/** Tests that a publication leaves nothing behind if it fails, is aborted, or is interrupted by `close()`. */
 import assert from 'node:assert/strict';
 import { type Dataset, type Document, StorageError } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
@@ -18,10 +18,10 @@ import {
 import { hasVersion, type Instance, namesOf, testsOver, testsOverStore, versionOf, withSnapshot } from './instance.js';
 import { standsAlone, without } from './obstacles.js';
 
-/** Time limit for an interrupted publication to settle, in milliseconds. */
+/** An interrupted publication must settle within this time. */
 const SETTLE_MS = 20_000;
 
-/** Rows of an interrupted publication. In each collection, some rows appear in no other publication. */
+/** The rows of an interrupted publication. In each collection, some rows are in no other publication. */
 const ABANDONED: Rows = {
   items: [{ id: 'abandoned', grade: 'a', rank: 1, label: 'abandoned' }, ...rows['items']!],
   readings: [{ station: 'abandoned', day: '2024-01-01', hour: 1, value: 1 }, ...rows['readings']!],
@@ -45,7 +45,7 @@ const hasNext = (instance: Pick<Instance, 'adapter'>): Promise<void> =>
     }
   });
 
-/** Returns a dataset that calls `act` after yielding the rows of each collection, and tracks the open iterators. */
+/** Returns a dataset that calls `act` after the rows of each collection, and records which iterators are open. */
 const watched = (act: (collection: string) => unknown, content = ABANDONED) => {
   const whole = datasetOf(SECOND, SECOND_CREATED, content, 3);
   const open = new Set<string>();
@@ -68,7 +68,7 @@ const watched = (act: (collection: string) => unknown, content = ABANDONED) => {
 
 interface Interruption {
   readonly closes?: boolean;
-  /** Publishes `ABANDONED`, and interrupts the publication once it has read the collection `at`. */
+  /** Publishes `ABANDONED`, and interrupts the publication when it has read the collection `at`. */
   begin(instance: Pick<Instance, 'adapter'>, at: string): { publication: Promise<void>; open: ReadonlySet<string> };
 }
 
@@ -123,7 +123,7 @@ export const describeInterrupted = (target: AdapterUnderTest): void => {
             opened = await instance.another();
           }
           if (settled?.status === 'fulfilled') {
-            // An adapter may complete the publication before it closes.
+            // An adapter can complete the publication before it closes.
             sameValue([closes, versionOf(opened.adapter)], [true, SECOND], `publish() to reject if ${what}`);
             return;
           }

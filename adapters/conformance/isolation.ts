@@ -39,9 +39,7 @@ import { manifestOf } from './manifest.js';
 import { cannotChange } from './obstacles.js';
 import { answerOf } from './reference.js';
 
-/**
- * A version in which one collection has lost all rows, another has gained rows, and documents have different fields.
- */
+/** In this version, one collection has lost all rows, another has gained rows, and documents have different fields. */
 const OTHERWISE: Rows = {
   items: rows['items']!.map(({ label, ...item }, i) =>
     i % 2 ? { ...item, label, extra: [i] } : { ...item, label: '' },
@@ -56,7 +54,7 @@ const OTHERWISE: Rows = {
   crowd: [{ block: 0, seat: 0, score: 0, name: 'The only guest' }],
 };
 
-/** Strings and numbers that some stores shorten, trim, convert or normalize. */
+/** Some stores shorten, trim, convert or normalize these strings and numbers. */
 const texts = [
   '😀 𐀀',
   ' a ',
@@ -203,7 +201,7 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
         await makeCurrent(target, instance, anotherDataset(`v-${month}`, `2024-${month}-01T00:00:00Z`));
         held.push(instance.adapter.snapshot());
       }
-      // A second call to release() must not release another holder's lock.
+      // A second call to release() must not release the lock of another snapshot.
       first.release();
       first.release();
       for (const snapshot of held.slice(1)) {

@@ -9,15 +9,15 @@ import { eventually } from './expect.js';
 export interface KeyStoreUnderTest {
   readonly name: string;
   /**
-   * Creates a store. Stores with the same context share their keys. Each test has its own context, whose `resolvePath`
-   * resolves paths against an empty folder.
+   * Creates a store. Stores with the same context share their keys. Each test has a new context, whose `resolvePath`
+   * resolves paths relative to an empty folder.
    */
   create(context: KeyStoreContext): KeyStore;
-  /** Whether another store with the same context sees the keys. Default: true. */
+  /** True if another store with the same context sees the keys. Default: true. */
   readonly durable?: boolean;
 }
 
-/** How soon other stores must see a change, in milliseconds. */
+/** Other stores must see a change within this time. */
 const VISIBLE_MS = 5000;
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 
@@ -226,7 +226,7 @@ export const runRule = async (target: KeyStoreUnderTest, { needs, run }: Rule): 
   }
 };
 
-/** Defines mocha tests that prove every rule of the key store contract. Call it at the top level of a test file. */
+/** Defines mocha tests for all rules of the key store contract. Call it at the top level of a test file. */
 export const describeKeyStore = (target: KeyStoreUnderTest): void => {
   describe(`the key store ${target.name}`, function () {
     this.timeout(20_000);

@@ -7,7 +7,7 @@ import { anotherDataset, crowd, crowdedDataset, FIRST, items, itemsIn, rows, row
 import { hasVersion, readsItems, testsOfEmpty, testsOver } from './instance.js';
 import { without, withoutBreak } from './obstacles.js';
 
-/** Every call that the adapter supports while it is open. */
+/** All methods that an adapter supports while it is open. */
 const callsOf = (adapter: StorageAdapter): readonly (() => unknown)[] => [
   () => adapter.ping(),
   () => adapter.snapshot(),
@@ -65,7 +65,7 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
 
     testOfEmpty('settles if close() is called in the meantime', async ({ adapter }) => {
       const opening = adapter.open();
-      // Attaches a handler right away, because an unhandled rejection would crash the process.
+      // The handler is attached immediately, because an unhandled rejection would crash the process.
       const settling = Promise.allSettled([opening]);
       await adapter.close();
       const [settled] = await settling;
@@ -149,7 +149,7 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
       const snapshot = adapter.snapshot();
       const reads = [find(snapshot, items), snapshot.get('items', ['i01']).then((item) => [item!])];
       const answers = [rows['items']!, rows['items']!.slice(0, 1)];
-      // Attaches a handler right away, because an unhandled rejection would crash the process.
+      // The handler is attached immediately, because an unhandled rejection would crash the process.
       const settling = Promise.allSettled(reads);
       await adapter.close();
       for (const [i, settled] of (await settling).entries()) {

@@ -1,4 +1,4 @@
-/** Tests values that some stores cannot represent. They must be stored unchanged or rejected. */
+/** Tests values that some stores cannot represent. They must either be stored unchanged or rejected. */
 import type { Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList, sameValue } from './expect.js';
@@ -10,18 +10,17 @@ import { itUnless, without } from './obstacles.js';
 const KEY_BYTES = 20_000;
 const ROW_BYTES = 4 * 2 ** 20;
 
-/** Returns documents whose keys are `bytes` bytes long and differ only in the last byte. */
+/** Returns documents whose keys have `bytes` bytes and differ only in the last byte. */
 const keysOf = (bytes: number): readonly Document[] =>
   ['a', 'b'].map((end) => ({ word: `${'k'.repeat(bytes - 1)}${end}`, units: bytes }));
 
-/** Returns documents whose JSON is `bytes` bytes long. `bytes` must be even, because "é" has two bytes. */
+/** Returns documents whose JSON has `bytes` bytes. `bytes` must be even, because "é" takes two bytes. */
 const rowsOf = (bytes: number): readonly Document[] =>
   ['a', 'b'].map((word) => {
     const row = { word, units: 1, text: '' };
     return { ...row, text: 'é'.repeat((bytes - JSON.stringify(row).length) / 2) };
   });
 
-/** Documents whose field names contain or end in NUL. */
 const NUL_NAMES = [
   { word: 'a', units: 1, 'x\0y': 1, x: 2, 'x\0': 3, object: { 'x\0y': 4, x: 5 } },
   { word: 'b', units: 1, '\0': 1 },
@@ -30,7 +29,7 @@ const NUL_NAMES = [
 export const describeLimits = (target: AdapterUnderTest): void => {
   const named = new Map([[words.name, words]]);
 
-  /** Publishes documents. Asserts that all of them are found, or that the publication failed and changed nothing. */
+  /** Asserts that the adapter either stores all documents, or rejects the publication and changes nothing. */
   const isWholeOrRejected = async (instance: Instance, documents: readonly Document[]): Promise<void> => {
     const content: Rows = { words: documents };
     const publish = () => instance.adapter.publish!(datasetOf(SECOND, SECOND_CREATED, content));

@@ -1,6 +1,6 @@
 import type { Manifest } from 'metro-forecast-api/adapter';
 
-/** Returns a manifest whose fields all have different values, so that an adapter cannot derive one from another. */
+/** All fields have different values, so that an adapter cannot derive one from another. */
 export const manifestOf = (version: string, created: string): Manifest => ({
   format: 1,
   version,

@@ -1,6 +1,6 @@
 /**
- * Compares adapters over one store with a model of the contract. Generated sequences of steps publish (successfully or
- * not), activate, delete, take snapshots, close, reopen, advance the clock, and kill a second process.
+ * Compares adapters on one store with a model of the contract. The steps of a generated sequence publish (successfully
+ * or not), activate, delete, take snapshots, close, reopen, advance the clock, and kill a second process.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -25,7 +25,7 @@ import {
 } from './steps.js';
 
 export class Run {
-  /** What has happened so far, as readable lines. */
+  /** Describes all steps so far. */
   readonly log: string[] = [];
   readonly #instance: Instance;
   readonly #limits: Limits;
@@ -47,7 +47,7 @@ export class Run {
     }));
   }
 
-  /** Runs a step, then checks everything that the adapters return against the model. */
+  /** Runs a step, and then compares everything that the adapters return with the model. */
   async take({ kind, by, which }: Step): Promise<void> {
     const actor = this.#actors[by % this.#actors.length]!;
     const name = NAMES[which % NAMES.length]!;
@@ -97,7 +97,7 @@ export class Run {
     }
   }
 
-  /** Returns a creation time later than all previous ones, or one far in the past. */
+  /** Returns a creation time after all previous ones, or one far in the past. */
   #created(isOlder: boolean): string {
     if (isOlder) return '2001-01-01T00:00:00.000Z';
     return new Date((this.#current?.since ?? Date.parse('2024-01-01T00:00:00Z')) + 1000).toISOString();
@@ -153,12 +153,12 @@ export class Run {
       new Set(this.#held.filter(({ by }) => isHolder(by)).map(({ version }) => version));
     const kept = heldBy((by) => by === actor.name);
     if (this.#current) kept.add(this.#current.version);
-    // The contract does not say whether an adapter keeps versions that only other adapters hold.
+    // The contract does not define whether an adapter keeps versions that only other adapters hold.
     const mayBeKept = heldBy((by) => by !== actor.name);
     const older = this.#versions.slice(0, Math.max(0, this.#versions.length - keep)).filter((each) => !kept.has(each));
     const due = older.filter((each) => !mayBeKept.has(each)).map(({ name }) => name);
     const deleted: string[] = [];
-    // An adapter may keep a version briefly after another adapter has released it.
+    // An adapter can keep a version for some time after another adapter has released it.
     const isDone = async () => {
       deleted.push(...(await actor.opened.adapter.versions!.prune(keep)));
       return due.every((name) => deleted.includes(name));
@@ -228,7 +228,6 @@ export class Run {
     return this.#activate('another process', name, () => process.activate(name), this.#actors[0]!);
   }
 
-  /** Waits until an adapter serves the version. */
   async #follows({ opened: { adapter } }: Actor, { name, label }: Version): Promise<void> {
     const isServed = async () => {
       try {
@@ -238,7 +237,7 @@ export class Run {
         throw error;
       }
     };
-    // Only changes made by another adapter may take a moment to appear.
+    // Only changes by another adapter can take some time to appear.
     if (this.#actors.length === 1) sameValue(await isServed(), true, `snapshot() to return "${name}" with its rows`);
     else await eventually(`snapshot() returns "${name}" with its rows`, isServed, this.#limits.followMs);
   }

@@ -1,9 +1,9 @@
 import type { AdapterUnderTest } from './adapter-under-test.js';
 
-/** The reason why a test is skipped, or false if it is not. */
+/** The reason why a test is skipped, or false. */
 export type Obstacle = string | false;
 
-/** Defines a test. If there is an obstacle, the test is skipped and its title includes the reason. */
+/** Defines a test. If there is an obstacle, the test is skipped, and its title contains the reason. */
 export const itUnless = (obstacle: Obstacle, title: string, test: Mocha.AsyncFunc): void => {
   if (obstacle) it.skip(`${title} (skipped: ${obstacle})`);
   else it(title, test);
@@ -19,15 +19,15 @@ export const withoutEmpty = ({ createEmpty }: AdapterUnderTest): Obstacle => !cr
 export const withoutBreak = ({ breakBackend, repairBackend }: AdapterUnderTest): Obstacle =>
   !(breakBackend && repairBackend) && 'breakBackend() and repairBackend() are missing';
 
-/** Returns an obstacle if the dataset cannot be replaced after the adapter has been created. */
+/** Returns an obstacle if the dataset cannot be replaced after the adapter was created. */
 export const cannotChange = ({ capabilities, replace }: AdapterUnderTest): Obstacle =>
   !capabilities.publish && !replace && 'the adapter does not publish, and replace() is missing';
 
-/** Returns an obstacle if a second adapter cannot use the same store, even after the first has been closed. */
+/** Returns an obstacle if a second adapter cannot use the same store, even after the first was closed. */
 export const standsAlone = (target: AdapterUnderTest): Obstacle =>
   (target.capabilities.durable === false && 'the adapter declares that it is not durable') || withoutEmpty(target);
 
-/** Returns an obstacle if two adapters cannot have the same store open at the same time. */
+/** Returns an obstacle if two adapters cannot use the same store at the same time. */
 export const isExclusive = (target: AdapterUnderTest): Obstacle =>
   standsAlone(target) ||
   ((target.capabilities.exclusive ?? false) && 'the adapter declares that its store is exclusive');

@@ -42,7 +42,7 @@ export const describeOtherProcess = (target: AdapterUnderTest, noProcess: Obstac
     after(() => other?.kill());
 
     const testOverStore = testsOverStore(target);
-    /** Defines a test with an open adapter in this process and a second one in the other process. */
+    /** Defines a test with an open adapter in this process and another one in the second process. */
     const test = (
       obstacle: Obstacle,
       title: string,

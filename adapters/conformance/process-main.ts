@@ -1,5 +1,5 @@
 /**
- * The second process of the tests in `other-process.ts`. It imports the test file, takes the adapter from
+ * Runs the second process of the tests in `other-process.ts`. It imports the test file, takes the adapter from
  * `describeAdapter` instead of defining tests, and runs the commands that it receives as messages.
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,10 +13,10 @@ import { about, makeIn, type Opened } from './instance.js';
 
 const [file = '', name = ''] = process.argv.slice(2);
 
-/** Accepts any call and any property access. */
+/** Allows any call and any property access. */
 const anything: unknown = new Proxy(() => {}, { get: () => anything, apply: () => anything });
 
-/** Replaces mocha's globals, so that importing a test file runs no tests. */
+/** Replaces the globals of mocha, so that importing a test file runs no tests. */
 const suites = Object.assign((_title: string, body?: (this: unknown) => void) => body?.call(anything), {
   skip: anything,
   only: (_title: string, body?: (this: unknown) => void) => body?.call(anything),
@@ -39,12 +39,12 @@ const targetOf = async (): Promise<AdapterUnderTest> => {
   return target;
 };
 
-/** Resumes the publication that `beginToPublish` started. */
+/** Resumes the publication that `beginToPublish` has started. */
 let resume = (): void => {};
 /** The resources that kept the process running before the adapter was created. */
 let before: readonly string[] = [];
 
-/** Returns the resources that keep the process running and were not there before the adapter was created. */
+/** Returns the resources that keep the process running because of the adapter. */
 const remaining = (): string[] => {
   const left = process.getActiveResourcesInfo();
   for (const name of before) if (left.includes(name)) left.splice(left.indexOf(name), 1);
@@ -99,7 +99,7 @@ const commands: Commands = {
 };
 
 const target = targetOf();
-// Handled here so that the rejection does not crash the process. Each command reports the error.
+// Without a handler, the rejection would crash the process. Each command reports the error.
 target.catch(() => {});
 
 process.on('message', async ({ id, command, given }: Request) => {

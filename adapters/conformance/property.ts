@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import type * as FastCheck from 'fast-check';
 import { slowness } from './expect.js';
 
-/** Time limit for one property on an idle machine, in milliseconds. With slow adapters, fewer examples run. */
+/** Time limit of one property on an idle machine. A slow adapter runs fewer examples. */
 const LIMIT_MS = 4000;
-/** Fixed, so that every run uses the same examples and failures are reproducible. */
+/** With a fixed seed, every run uses the same examples, so failures are reproducible. */
 const SEED = 24;
 
 /** `fast-check` is an optional peer dependency. Undefined if it is not installed. */
@@ -19,7 +19,7 @@ export const WITHOUT_FAST_CHECK = !fc && 'fast-check is not installed: npm insta
 export type Check = typeof FastCheck;
 
 /**
- * Checks a property. If it does not hold, fails with the smallest counterexample.
+ * Fails with the smallest counterexample if the property does not hold.
  * @param shown formats a counterexample; called immediately after `test` has rejected
  */
 export const holds = async <T>(
@@ -45,12 +45,12 @@ export const holds = async <T>(
     interruptAfterTimeLimit: LIMIT_MS * Math.min(4, slowness()),
     markInterruptAsFailure: false,
   });
-  // Each failing example is smaller than the previous one, so the last one is the smallest. It is kept here because an
-  // interrupted example may still fail during the wait below.
+  // Each failing example is smaller than the previous one, so the last one is the smallest. It is stored here, because
+  // an interrupted example might still fail during the wait below.
   const smallest = failure;
-  // The time limit does not stop the last example, so wait for it. Otherwise it could write to a deleted folder.
+  // The time limit does not stop the last example, which could otherwise write to a deleted folder.
   await running?.catch(() => undefined);
-  // Without a counterexample, the time limit interrupted the first example.
+  // Without a counterexample, the time limit has interrupted the first example.
   if (!result.failed || !result.counterexample) return;
   const found = `found after ${result.numRuns} examples and ${result.numShrinks} steps of shrinking`;
   assert.fail(`${smallest?.message}\n  the smallest example, ${found}:\n${smallest?.example}\n`);

@@ -1,4 +1,4 @@
-/** Tests that `prune()` deletes the oldest versions and keeps the versions that are in use. */
+/** Tests that `prune()` deletes the oldest versions, and keeps the versions in use. */
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, isEmpty, sameList } from './expect.js';
 import {

@@ -26,7 +26,7 @@ import {
 import { hasItems, hasVersion, type Instance, testsOfEmpty, testsOver, withSnapshot } from './instance.js';
 import { without } from './obstacles.js';
 
-/** Document counts. Each group of three is one publication. */
+/** Numbers of documents. Each group of three is one publication. */
 // biome-ignore format: one group a line
 const SIZES = [
   [1, 99, 100], [101, 127, 128], [255, 256, 257], [499, 500, 501], [511, 512, 513], [999, 1000, 1001],
@@ -38,7 +38,7 @@ const rowId = (n: number): string => `n${String(n).padStart(5, '0')}`;
 
 const LAST = [...collections.keys()].at(-1)!;
 
-/** Returns a dataset that throws `cause` after it has yielded the rows of the collection `at`. */
+/** Returns a dataset that throws `cause` after the rows of the collection `at`. */
 const brokenDataset = (cause: Error, at = LAST): Dataset => {
   const whole = anotherDataset();
   return {
@@ -50,7 +50,7 @@ const brokenDataset = (cause: Error, at = LAST): Dataset => {
   };
 };
 
-/** Returns a dataset that calls `pause` after yielding the rows of each collection. */
+/** Returns a dataset that calls `pause` after the rows of each collection. */
 const observedDataset = (pause: () => Promise<void> | void, whole = anotherDataset()): Dataset => ({
   ...whole,
   async *read(collection) {
@@ -190,7 +190,7 @@ export const describePublishing = (target: AdapterUnderTest): void => {
     test('reports its progress up to the last row of each collection', async ({ adapter }) => {
       const written = new Map<string, number>();
       const content = { ...rows, items: itemsOf(SECOND), crowd: rowsWithCrowd()['crowd']!.slice(0, 12) };
-      // With batches of a few documents, each collection has several batches.
+      // With small batches, each collection has several batches.
       await adapter.publish!(datasetOf(SECOND, SECOND_CREATED, content, 5), {
         onProgress: (progress) => {
           written.set(progress.collection, progress.written);
@@ -228,7 +228,7 @@ export const describePublishing = (target: AdapterUnderTest): void => {
         const before = Date.now();
         await instance.adapter.publish!(anotherDataset(version, created));
         const publishedAt = await withSnapshot(instance, async (snapshot) => snapshot.publishedAt.getTime());
-        // The store's clock may differ slightly from the clock of this process.
+        // The clock of the store can differ slightly from the clock of this process.
         const now = publishedAt >= before - 5000 && publishedAt <= Date.now() + 5000;
         assert(now, `${version}: published at ${new Date(publishedAt).toISOString()}`);
       }

@@ -33,17 +33,17 @@ import {
 } from './instance.js';
 import { isExclusive, without } from './obstacles.js';
 
-/** Time limit for calls that must not wait for a publication, in milliseconds. */
+/** Calls that must not wait for a publication must return within this time. */
 const CALL_MS = 5000;
-/** How long two publications wait for each other before they continue, in milliseconds. */
+/** Two publications wait at most this long for each other before they continue. */
 const MEET_MS = 300;
 
 const LEFT: Rows = { ...rows, items: itemsOf('left'), readings: rows['readings']!.slice(0, 20) };
 const RIGHT: Rows = { ...rows, items: itemsOf('right'), nothing: [{ id: 'right' }], items_twins: [] };
 
 /**
- * Returns a dataset whose first two collections wait until the other publication has started or `MEET_MS` has passed.
- * `end` is called in the last collection.
+ * Returns a dataset that waits in its first two collections until the other publication has started or `MEET_MS` has
+ * passed. `end` is called in the last collection.
  */
 const meeting = (
   version: string,
@@ -73,7 +73,7 @@ const race = async (left: StorageAdapter, right: StorageAdapter, versions: reado
     if (++arrived === 2) allArrived();
     return Promise.race([all, delay(MEET_MS)]);
   };
-  // The first publication finishes after the second one, unless the second one waits for the first.
+  // The first publication ends after the second one, unless the second one waits for it.
   let second: Promise<unknown> = Promise.resolve();
   const end = () => Promise.race([second.catch(() => {}), delay(MEET_MS)]);
   const publications = [
@@ -155,7 +155,7 @@ const describeRaces = (target: AdapterUnderTest): void => {
   }
 };
 
-/** Publishes `THIRD` and calls `act` in its first collection. Resolves with the settled publication. */
+/** Publishes `THIRD`, and calls `act` during the first collection. Resolves with the settled publication. */
 const whilePublishing = async ({ adapter }: Instance, act: () => Promise<unknown>) => {
   const whole = anotherDataset(THIRD, THIRD_CREATED);
   let error: unknown;
@@ -186,13 +186,13 @@ const describeMeanwhile = (target: AdapterUnderTest): void => {
   const test = testsOver(target, publishes);
   const testVersions = testsOver(target, publishes || without(target, 'versions'));
 
-  /** Asserts that a call returns while a publication is still in progress, and that both succeed. */
+  /** Asserts that a call returns while a publication is in progress, and that both succeed. */
   const during = async (instance: Instance, what: string, call: () => Promise<unknown>): Promise<void> => {
     const settled = await whilePublishing(instance, () => within(`${what} during a publication`, call(), CALL_MS));
     if (settled.status === 'rejected') throw settled.reason;
     await hasItems(instance, itemsOf(THIRD));
   };
-  /** Makes a call that may wait for the end of the publication, or reject with `conflict`. */
+  /** Makes a call that can wait for the end of the publication, or reject with `conflict`. */
   const started = async (instance: Instance, call: () => Promise<unknown>) => {
     let result: Promise<PromiseSettledResult<unknown>[]> | undefined;
     const settled = await whilePublishing(instance, async () => {

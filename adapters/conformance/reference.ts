@@ -1,4 +1,4 @@
-/** A reference implementation that computes the correct result of every query in the simplest way. */
+/** A reference implementation, which computes the correct result of every query in the simplest way. */
 import {
   type Collection,
   compareBy,
@@ -8,7 +8,7 @@ import {
   type Scalar,
 } from 'metro-forecast-api/adapter';
 
-/** Caches the documents sorted by each order, so that a large collection is not sorted again for each query. */
+/** Without this cache, a large collection would be sorted again for each query. */
 const sorted = new WeakMap<readonly Document[], Map<string, readonly Document[]>>();
 
 const inOrder = (documents: readonly Document[], order: readonly string[]): readonly Document[] => {

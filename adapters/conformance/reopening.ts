@@ -1,4 +1,4 @@
-/** Tests that a store keeps everything after all its adapters have been closed. */
+/** Tests that a store keeps everything after all its adapters were closed. */
 import assert from 'node:assert/strict';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList, sameValue } from './expect.js';
@@ -37,10 +37,7 @@ export const describeReopening = (target: AdapterUnderTest): void => {
   const publishes = alone || without(target, 'publish');
   const test = testsOverStore(target);
 
-  /**
-   * Defines a test that reopens a store after all its adapters have been closed. The store has three versions, the
-   * second of which is current.
-   */
+  /** Defines a test that reopens a store with three versions, of which the second is current. */
   const testReopened = (
     title: string,
     body: (opened: Opened, activatedAt: Date, instance: Instance) => Promise<void>,

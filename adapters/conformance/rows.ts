@@ -38,7 +38,7 @@ export const spotRows = Array.from({ length: names.length * 4 }, (_, i) => ({
 export const CROWD_BLOCKS = 50;
 export const CROWD_SEATS = 1000;
 
-/** The first three blocks are merged, so that equality on a field matches more documents than fit into a batch. */
+/** The first three blocks are merged, so that one block contains more documents than fit into a batch. */
 export const crowdRows = (): Document[] =>
   Array.from({ length: CROWD_BLOCKS * CROWD_SEATS }, (_, i) => ({
     block: Math.max(-3, Math.floor(i / CROWD_SEATS) - 5),

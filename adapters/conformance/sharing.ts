@@ -10,7 +10,7 @@ import { shapes as cases } from './tricky-values.js';
 
 type Writable = Record<string, unknown>;
 
-/** Ways to modify a document. Each throws if the document is frozen. */
+/** Each function modifies a document, or throws if the document is frozen. */
 const changes: readonly ((document: Writable) => unknown)[] = [
   (document) => Object.assign(document, { id: 'changed' }),
   (document) => Object.assign(document, { added: true }),

@@ -5,7 +5,7 @@ import { StorageError } from 'metro-forecast-api/adapter';
 import { COMMANDS, type Commands, type Request, type Response } from './commands.js';
 
 const MAIN = fileURLToPath(new URL('./process-main.js', import.meta.url));
-/** This time zone has an unusual offset, UTC+12:45 or +13:45 in summer, to detect stores that use local time. */
+/** The offset of this time zone is UTC+12:45, or UTC+13:45 in summer. It reveals stores that use local time. */
 const TIME_ZONE = 'Pacific/Chatham';
 
 export interface OtherProcess extends Commands {

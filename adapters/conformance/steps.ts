@@ -9,7 +9,7 @@ export const KINDS = [
   ...(['hold', 'hold as of', 'release', 'close', 'wait', 'in another process', 'kill'] as const),
 ];
 
-/** `by` selects an adapter, and `which` a name or snapshot, both modulo the number of choices. */
+/** `by` selects an adapter, and `which` selects a name or a snapshot. Both are taken modulo the number of choices. */
 export interface Step {
   readonly kind: (typeof KINDS)[number];
   readonly by: number;
@@ -19,7 +19,7 @@ export interface Step {
 export const NAMES = ['a', 'b', 'c', 'd'];
 export const HOUR_MS = 3_600_000;
 
-/** A version in the model. `label` is unique, to distinguish versions that reuse a name. */
+/** A version in the model. `label` is unique, so that versions with the same name can be distinguished. */
 export interface Version {
   readonly name: string;
   readonly label: string;
@@ -40,9 +40,9 @@ export interface Held {
 export interface Actor {
   readonly name: string;
   opened: Opened;
-  /** Number of calls to `changed()` that have been checked. */
+  /** The number of calls to `changed()` that were already checked. */
   calls: number;
-  /** The last move that `changed()` announced, or the move that was current when the adapter was opened. */
+  /** The last move that `changed()` has announced. After opening, the move that was then current. */
   announced: Move | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Tests that version times follow the context's clock, and tests version names. */
+/** Tests the names of versions, and that their times come from the clock in the context. */
 import assert from 'node:assert/strict';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, sameList, sameValue } from './expect.js';
@@ -41,7 +41,7 @@ export const describeTimes = (target: AdapterUnderTest): void => {
     withSnapshot(instance, async (snapshot) => snapshot.publishedAt.getTime());
   const now = ({ clock }: Instance) => clock.now();
 
-  /** Asserts that the current version became current during `act`, according to the context's clock. */
+  /** Asserts that the current version became current during `act`, according to the clock in the context. */
   const isNow = async (instance: Instance, act: () => Promise<void>): Promise<number> => {
     const start = now(instance);
     await act();

@@ -14,7 +14,7 @@ import { answerOf } from './reference.js';
 
 const orNull = (type: string) => ({ type: [type, 'null'] });
 
-/** A collection with a field of each type that totals can group by, and with fields to search. */
+/** Contains a field of each type by which totals can be grouped, and fields to search. */
 export const notes: Collection = {
   name: 'notes',
   key: ['part', 'id'],
@@ -133,7 +133,7 @@ export const foundBy = ({ words, ...query }: Query): readonly Document[] =>
     query,
   );
 
-/** All numbers in the fixture except 0.1 + 0.2 are multiples of 1/8, so this sum is exact for `share`. */
+/** All values of `share` are multiples of 1/8, so this sum is exact. */
 const sumOf = (numbers: readonly number[]): number =>
   Number(numbers.reduce((sum, number) => sum + BigInt(number * 8), 0n)) / 8;
 

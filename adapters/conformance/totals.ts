@@ -22,10 +22,12 @@ const GROUPINGS = [
 ];
 const MANY = 10_000;
 
-/** Asserts that the adapter returns the right groups, or undefined to leave the work to the framework. */
+/**
+ * Asserts that the adapter returns the right groups. It can also return undefined, so that the framework computes them.
+ */
 const sameGroups = async (snapshot: Snapshot, query: Omit<TotalsQuery, 'limit'>): Promise<void> => {
   const asked = { ...query, limit: MANY };
-  // A copy, because a broken adapter could change the conditions, which all tests share.
+  // All tests share the conditions, which a broken adapter could change. Therefore, they are copied.
   const found = await snapshot.totals!('notes', structuredClone(asked));
   if (found) sameList(inOrder(found), groupsOf(asked), `the groups of ${JSON.stringify(query)}`);
 };
@@ -111,7 +113,7 @@ export const describeTotals = (target: AdapterUnderTest): void => {
 
 const [BY_LEVEL, BY_TOWN] = notes.orders as readonly [readonly string[], readonly string[]];
 
-/** Partial queries to combine with words. */
+/** Tests combine these parts of queries with words. */
 const PARTS: readonly Partial<Query>[] = [
   {},
   { descending: true },

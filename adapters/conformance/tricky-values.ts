@@ -6,38 +6,38 @@ const byCodePoint = (a: string, b: string): number => Buffer.compare(Buffer.from
 /** Strings with this prefix differ only after 255 bytes, where some stores truncate index entries. */
 const PREFIX = 'x'.repeat(300);
 const LONG = 'y'.repeat(1500);
-/** Strings with this prefix are 1,900 bytes long and differ only in the last byte. */
+/** Strings with this prefix have 1,900 bytes and differ only in the last byte. */
 const LONGEST = 'z'.repeat(1899);
 
-/** Keys that some stores treat as equal, convert, or sort incorrectly. Sorted by code point. */
+/** Some stores treat these keys as equal, convert them, or sort them incorrectly. They are sorted by code point. */
 // biome-ignore format: similar values share a line
 export const words: readonly string[] = [
   '',
-  // Some stores trim or truncate these, or treat them as empty.
+  // Some stores trim or truncate these strings, or treat them as empty.
   ' ', '  ', '\t', '\n', '\r\n', '\0', 'A\0', 'A\0B', 'A', 'A ', ' A', 'AB', '\ufeffA', 'a\u200bb',
-  // Some stores convert these to numbers, some of which are then equal.
+  // Some stores convert these strings to numbers. Some of the numbers are equal.
   '-1', '0', '00', '01001', '1', '1.0', '1001', '10', '9', '1e3', '1000', '0x10', 'Infinity', 'NaN', 'null', 'true',
   '2024-01-31', '2024-01-31T00:00:00Z',
   // Operators, patterns, paths and quotes.
   '$gt', '%', '_', '*', '.*', '[a]', '../a', 'a/b', 'a\\b', 'a.b', 'a,b', 'a:b', 'a|b', "'", "''", '"', '`',
   '{"a":1}', '["a"]', 'constructor', '__proto__',
-  // Some collations treat these as equal because they ignore case, accents, width, ligatures or normal forms.
+  // Some collations ignore case, accents, width, ligatures or normal forms, and treat some of these strings as equal.
   'B', 'Z', 'a', 'b', 'e\u0301', '\u00e9', 'ä', 'ß', 'ss!', 'I', 'i', 'İ', 'ı', 'ﬁ', 'Ａ', '\u212b', '\u00c5',
-  // On either side of the surrogates, where the order of UTF-16 units differs from the order of code points.
+  // These characters are before and after the surrogates. There, UTF-16 units and code points sort differently.
   '\ud7ff', '\ue000', '\uffee', '\uffff', '𐀀', '👩', '👩‍💻', '😀', '\u{10ffff}', PREFIX, `${PREFIX}a`, `${PREFIX}b`,
   `${LONG}a`, `${LONG}b`, `${LONGEST}a`, `${LONGEST}b`,
   // Control characters that some stores remove or use as separators.
   '\x01', '\x1f', 'a\x1fb', '\x7f', '\x85', 'a\u2028b',
 ].sort(byCodePoint);
 
-/** Strings that are not in `words`, but similar to strings in it. */
+/** These strings are not in `words`, but similar to strings in it. */
 // biome-ignore format: similar values share a line
 export const absentWords: readonly string[] = [
   '\0\0', '   ', '\u00a0', '001', '1.00', '+1', '1E3', '1000.0', '2024-01-31T00:00:00.000Z', 'z', 'E\u0301',
   'a\u0308', 'ss', 'fi', 'ab', 'Ａ ', 'A\u030a', '\ud83d\ude01', `${PREFIX}c`, PREFIX.slice(1),
 ];
 
-/** Numbers across the whole range of a double, sorted. In a narrower type, many are equal to a neighbour. */
+/** Sorted numbers from the whole range of a double. In a narrower type, many of them are equal to the next one. */
 // biome-ignore format: in rows
 export const numbers: readonly number[] = [
   -Number.MAX_VALUE, -1e21, Number.MIN_SAFE_INTEGER, -(2 ** 53) + 2, -(2 ** 32) - 1, -(2 ** 31) - 1, -(2 ** 31),
@@ -52,14 +52,14 @@ export const absentNumbers: readonly number[] = [
   0.2 + 0.4, 2 ** 32 + 1, 1 - Number.EPSILON, -16_777_218, 16_777_218, -(2 ** 53), 2 ** 53 + 4, 1.5,
 ];
 
-/** Separators that some stores use to join the fields of a key. */
+/** Some stores join the fields of a key with one of these separators. */
 // biome-ignore format: in rows
 const SEPARATORS = [
   ':', '::', '/', '\\', '-', '_', '.', ';', '#', '~', '!', '%', '=', '&', '+', '@', '$', '*', '>', "'", '\x01', '\x02', '\x1e',
   '\x1f', '\x7f', '\t', '\0', ',', '|', ' ', '","', "','", '\r\n', '\n', '\ufeff', '\uffff', '\u{10ffff}', 'undefined',
 ];
 
-/** Two-part keys. For each separator, two keys collide if an adapter joins their parts with that separator. */
+/** Keys with two fields. For each separator, two keys are equal if a store joins their fields with that separator. */
 export const joinable: readonly (readonly [string, string])[] = [
   ...SEPARATORS.flatMap((separator) => [[`p${separator}q`, 'r'] as const, ['p', `q${separator}r`] as const]),
   ...['a', 'b'].map((end) => [LONGEST.slice(0, 950), `${LONGEST.slice(0, 949)}${end}`] as const),
@@ -68,7 +68,7 @@ export const joinable: readonly (readonly [string, string])[] = [
 const nested = (depth: number): unknown =>
   depth === 0 ? 'core' : depth % 2 ? [nested(depth - 1)] : { d: nested(depth - 1) };
 
-/** A document, and the rule that is broken if an adapter returns it with different content. */
+/** A document, and the rule that an adapter breaks if it returns different content. */
 export interface Shape {
   readonly rule: string;
   readonly document: Document;
@@ -165,7 +165,7 @@ export const shapes: readonly Shape[] = [
       id: 'prototype',
       ['__proto__']: 'a field of the document',
       constructor: 1,
-      // The brackets are needed because a plain `__proto__` key sets the prototype.
+      // Without brackets, `__proto__` would set the prototype.
       nested: { ['__proto__']: { polluted: 'yes' }, constructor: 'x', toString: 1, hasOwnProperty: null },
       values: ['__proto__', 'constructor', 'prototype'],
     },
@@ -251,7 +251,7 @@ export const shapes: readonly Shape[] = [
   },
 ];
 
-/** Documents with optional fields that a schema declares. An adapter may store these fields in table columns. */
+/** Documents with optional fields that a schema declares. An adapter can store these fields in table columns. */
 export const typedRows: readonly Document[] = [
   { code: 'absent' },
   { code: 'nulls', flag: null, count: null, ratio: null, note: null, tags: null, extra: null },
@@ -263,5 +263,5 @@ export const typedRows: readonly Document[] = [
   { code: 'long', count: 2 ** 31, ratio: 16_777_217, note: 'é'.repeat(65_536), tags: Array(300).fill('t') },
 ];
 
-/** A document with -0, which an adapter may return as 0. */
+/** An adapter can return -0 as 0. */
 export const zeros: Document = { id: 'zeros', negative: -0, list: [-0, 0], object: { negative: -0 } };

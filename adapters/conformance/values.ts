@@ -24,7 +24,7 @@ export const describeValues = (instance: () => Instance): void => {
           this.skip();
         }
         await isKept(shapes, document);
-        // Assigning `__proto__` instead of defining it could affect all objects.
+        // If an adapter assigned `__proto__` instead of defining it, all objects could be affected.
         assert.equal(({} as Document)['polluted'], undefined);
       });
     }

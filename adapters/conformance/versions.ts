@@ -38,7 +38,7 @@ import { without } from './obstacles.js';
 export const versionTests = (target: AdapterUnderTest) => {
   const obstacle = without(target, 'versions') || without(target, 'publish');
   const test = testsOver(target, obstacle);
-  /** Defines a test that starts after three publications. */
+  /** The test starts after three publications. */
   const testOfThree = (title: string, body: (instance: Instance) => Promise<void>): void =>
     test(title, async (instance) => {
       await publishTwo(instance);
@@ -193,7 +193,7 @@ export const describeVersions = (target: AdapterUnderTest): void => {
       await instance.adapter.versions!.activate(FIRST);
       await isAsOf(instance, '2024-02-15T00:00:00.000Z', SECOND);
       await isAsOf(instance, '2024-03-15T00:00:00.000Z', THIRD);
-      // The store's clock may be slightly ahead of the clock of this process.
+      // The clock of the store can be slightly ahead of the clock of this process.
       await isAsOf(instance, Date.now() + 5000, FIRST);
     });
 
