@@ -36,6 +36,8 @@ interface CallerQueue {
 }
 
 export class WorkQueue {
+  /** Number of running and waiting requests. A field, because every request reads it for admission control. */
+  size = 0;
   rejected = 0;
   readonly #maxWaiting: number;
   readonly #maxRunning: number;
@@ -45,7 +47,6 @@ export class WorkQueue {
   readonly #watched = new WeakSet<Socket>();
   #running = 0;
   #waiting = 0;
-  #outOfTurn = 0;
 
   /**
    * @param maxWaiting maximum number of waiting requests of all callers. Default: unlimited
@@ -54,11 +55,6 @@ export class WorkQueue {
   constructor(maxWaiting = Number.POSITIVE_INFINITY, maxRunning = RUNNING) {
     this.#maxWaiting = maxWaiting;
     this.#maxRunning = maxRunning;
-  }
-
-  /** Number of running and waiting requests. */
-  get size(): number {
-    return this.#running + this.#waiting + this.#outOfTurn;
   }
 
   /**
@@ -72,8 +68,10 @@ export class WorkQueue {
   async run<Result>(caller: string, work: (pauses: Pauses) => Promise<Result>, connection?: Socket): Promise<Result> {
     if (connection?.destroyed) throw new ApiError(CLIENT_CLOSED);
     const queue = this.#queueOf(caller);
-    if (this.#canStart(queue)) this.#start(queue);
-    else await this.#wait(queue, connection);
+    if (this.#canStart(queue)) {
+      this.size++;
+      this.#start(queue);
+    } else await this.#wait(queue, connection);
     try {
       const pauses = longWork.join(caller);
       await pauses.pause();
@@ -97,12 +95,12 @@ export class WorkQueue {
     const queue = this.#queueOf(caller);
     if (this.#hasFullShare(queue)) throw this.#rejection();
     queue.outOfTurn++;
-    this.#outOfTurn++;
+    this.size++;
     try {
       await wait();
     } finally {
       queue.outOfTurn--;
-      this.#outOfTurn--;
+      this.size--;
       this.#forgetIdle(queue);
     }
   }
@@ -133,6 +131,7 @@ export class WorkQueue {
     if (this.#waiting >= this.#maxWaiting) this.#makeRoom(queue);
     if (connection) this.#watch(connection);
     return new Promise<void>((resolve, reject) => {
+      this.size++;
       this.#waiting++;
       const start = () => {
         this.#waiting--;
@@ -169,6 +168,7 @@ export class WorkQueue {
   #remove(queue: CallerQueue, removed: readonly Waiting[], error: ApiError | StorageError): void {
     for (const waiting of removed) {
       queue.waiting.splice(queue.waiting.lastIndexOf(waiting), 1);
+      this.size--;
       this.#waiting--;
       waiting.reject(error);
     }
@@ -187,7 +187,9 @@ export class WorkQueue {
   #end(queue: CallerQueue): void {
     queue.running--;
     this.#running--;
+    this.size--;
     this.#forgetIdle(queue);
+    if (this.#waiting === 0) return;
     for (const [name, next] of this.#callers) {
       if (next.waiting.length === 0 || !this.#canStart(next)) continue;
       // Moves the caller behind all other callers.
