@@ -16,8 +16,8 @@ export type Row = readonly Value[];
 interface Statement {
   raw(): Statement;
   run(...values: Value[]): { readonly changes: number; readonly lastInsertRowid: number | bigint };
-  get(...values: Value[]): Row | undefined;
-  all(...values: Value[]): readonly Row[];
+  get(values: readonly Value[]): Row | undefined;
+  all(values: readonly Value[]): readonly Row[];
 }
 
 interface ThreadedStatement extends Pick<Statement, 'run'> {
@@ -122,7 +122,7 @@ export class ReadConnection {
 
   row(sql: string, values: readonly Value[] = []): Row | undefined {
     try {
-      return this.#prepared(sql).get(...values);
+      return this.#prepared(sql).get(values);
     } catch (error) {
       throw storageError(this.#path, error);
     }
@@ -130,7 +130,7 @@ export class ReadConnection {
 
   rows(sql: string, values: readonly Value[] = []): readonly Row[] {
     try {
-      return this.#prepared(sql).all(...values);
+      return this.#prepared(sql).all(values);
     } catch (error) {
       throw storageError(this.#path, error);
     }

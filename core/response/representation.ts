@@ -116,7 +116,7 @@ interface RepresentationOptions {
   /** True if the format itself compresses, as Parquet does. The response is then not compressed again. */
   readonly isCompressed?: boolean;
   /** SHA-256 of the body in base64url, if it is already known. */
-  readonly sha256?: string;
+  readonly sha256?: string | undefined;
 }
 
 export const jsonRepresentation = (data: unknown, options: RepresentationOptions): Representation =>

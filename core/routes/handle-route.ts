@@ -65,7 +65,9 @@ export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
     const encoding = encodingFor(ctx);
     const turn = async (pauses: Pauses): Promise<FoundResponse> => {
       const found = await find(pauses);
-      if (found.representation instanceof Representation) await found.representation.encoding(encoding);
+      const { representation } = found;
+      const isEncoded = !(representation instanceof Representation) || representation.has(encoding);
+      if (!isEncoded) await representation.encoding(encoding);
       return found;
     };
     const found = await work.responses.run(caller, turn, connection);

@@ -50,7 +50,7 @@ const bytesOf = (cacheKey: string, { size }: Representation): number => size + c
 /** Caches the responses of one snapshot. If the cache exceeds its budget, rarely used responses are dropped. */
 export class ResponseCache {
   readonly #entries = new Map<string, Entry>();
-  readonly #pending = new Map<string, Promise<Representation | undefined>>();
+  readonly #pending = new Map<string, Promise<unknown>>();
   readonly #large = new LruMap<string, true>(KNOWN_LARGE);
   readonly #budget: number;
   #bytes = 0;
@@ -108,17 +108,20 @@ export class ResponseCache {
     cacheKey = request.cacheKey,
   ): Promise<Representation | Other | undefined> {
     const pending = this.#pending.get(cacheKey);
-    if (pending) return pending;
-    const computed = compute()
-      .then((built) => {
-        if (built instanceof Representation && built.size <= this.mostBytes) this.set(request, built, cacheKey);
-        return built;
-      })
-      .finally(() => this.#pending.delete(cacheKey));
-    const shared = computed.then((built) => (built instanceof Representation ? built : undefined));
-    shared.catch(() => undefined);
-    this.#pending.set(cacheKey, shared);
+    if (pending) return pending.then((built) => (built instanceof Representation ? built : undefined));
+    const computed = this.#compute(request, compute, cacheKey);
+    this.#pending.set(cacheKey, computed);
     return computed;
+  }
+
+  async #compute<Built>(request: DataRequest, compute: () => Promise<Built>, cacheKey: string): Promise<Built> {
+    try {
+      const built = await compute();
+      if (built instanceof Representation && built.size <= this.mostBytes) this.set(request, built, cacheKey);
+      return built;
+    } finally {
+      this.#pending.delete(cacheKey);
+    }
   }
 
   set(request: DataRequest, representation: Representation, cacheKey = request.cacheKey): void {

@@ -155,21 +155,33 @@ export const representationOf = (
   { format }: DataRequest,
   { publishedAt }: Pick<CheckedReader, 'publishedAt'>,
   body: Buffer,
-  options: { readonly head: string; readonly sha256?: string },
+  { head, sha256 }: { readonly head: string; readonly sha256?: string },
 ): Representation =>
   new Representation(body, format.mediaTypes[0]!, {
-    ...options,
+    head,
+    sha256,
     lastModified: publishedAt,
     isCompressed: format.isCompressed ?? false,
   });
 
-const wholeResponse = async (
+const wholeResponse = (
   request: DataRequest,
   reader: CheckedReader,
-  { head, pieces, whole }: Response,
+  response: Response,
+  pauses: Pauses,
+): Representation | Promise<Representation> => {
+  const { head, pieces, whole } = response;
+  return pieces
+    ? wholeList(request, reader, { head, pieces }, pauses)
+    : representationOf(request, reader, whole(), { head });
+};
+
+const wholeList = async (
+  request: DataRequest,
+  reader: CheckedReader,
+  { head, pieces }: Pick<Response, 'head'> & { readonly pieces: NonNullable<Response['pieces']> },
   pauses: Pauses,
 ): Promise<Representation> => {
-  if (!pieces) return representationOf(request, reader, whole(), { head });
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const piece of pieces(pauses)) size += chunks[chunks.push(piece) - 1]!.length;
@@ -206,8 +218,8 @@ const bytesOf = (written: string | Uint8Array): Buffer => {
 const BATCH = 100;
 
 const batchesOf = (response: unknown): Iterable<readonly object[]> | undefined => {
-  const { data, ...others } = (response ?? {}) as { readonly data?: unknown };
-  const isList = Array.isArray(data) && Object.keys(others).length === 0;
+  const { data } = (response ?? {}) as { readonly data?: unknown };
+  const isList = Array.isArray(data) && Object.keys(response as object).length === 1;
   return isList ? inBatches(data, BATCH) : undefined;
 };
 
@@ -247,14 +259,11 @@ const together = async (chunks: readonly Buffer[], size: number, pauses: Pauses)
 };
 
 /** Adds the name of the route to a `ResponseError`. */
-export const ofRoute = async <T>({ operationId, path }: Route, work: () => T | Promise<T>): Promise<T> => {
-  try {
-    return await work();
-  } catch (error) {
+export const ofRoute = <T>({ operationId, path }: Route, work: () => Promise<T>): Promise<T> =>
+  work().catch((error: unknown) => {
     if (!(error instanceof ResponseError)) throw error;
     throw new ResponseError(`The response of ${operationId} (${path}) cannot be sent: ${error.message}.`);
-  }
-};
+  });
 
 export const isStreamed = (response: unknown): response is StreamedList => {
   const data = (response as Partial<StreamedList> | null)?.data;

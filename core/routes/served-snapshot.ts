@@ -3,13 +3,7 @@ import type { Collection } from '../contracts/dataset.js';
 import type { SnapshotReader } from '../contracts/plugin.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
-import {
-  type CheckedReader,
-  checkedSnapshot,
-  sharedReader,
-  type TimedRead,
-  timedReader,
-} from '../data/checked-snapshot.js';
+import { checkedSnapshot, sharedReader, type TimedRead, timedReader } from '../data/checked-snapshot.js';
 import { ApiError, StorageError } from '../errors.js';
 import { Representation } from '../response/representation.js';
 import { BackgroundPacing, type Pauses } from '../util/event-loop.js';
@@ -41,15 +35,18 @@ class ServedSnapshot {
   }
 
   /** Returns the cached response, or computes it once for all concurrent requests. Streamed lists are not read yet. */
-  respond(request: DataRequest, pauses: Pauses): Promise<Representation | ListResponse> {
-    const read = this.#timedRead(pauses);
-    return this.#whileOpen(async () => {
-      const normalized = await read((reader) => normalizedIn(request, reader));
+  async respond(request: DataRequest, pauses: Pauses): Promise<Representation | ListResponse> {
+    this.#hold();
+    try {
+      const read = this.#timedRead(pauses);
+      const normalized = request.route.normalizeIn ? await read((reader) => normalizedIn(request, reader)) : request;
+      const build = () => read((reader) => buildRepresentation(normalized, reader, pauses));
       const cached = this.responses.get(normalized.cacheKey);
-      const built =
-        cached ?? (await this.#compute(normalized, read, (reader) => buildRepresentation(normalized, reader, pauses)));
+      const built = cached ?? (await this.responses.getOrCompute(normalized, build));
       return built instanceof Representation ? built : this.#list(normalized);
-    });
+    } finally {
+      this.#letGo();
+    }
   }
 
   /**
@@ -64,7 +61,8 @@ class ServedSnapshot {
       stallMs: this.#lists.stallMs,
     };
     return async (request) => {
-      const built = await this.#compute(request, read, (reader) => buildOrStart(request, reader, pacing, limits));
+      const build = () => read((reader) => buildOrStart(request, reader, pacing, limits));
+      const built = await this.responses.getOrCompute(request, build);
       if (built && !(built instanceof Representation)) built.reading.close();
     };
   }
@@ -74,31 +72,23 @@ class ServedSnapshot {
     this.#releaseWhenIdle();
   }
 
-  #compute<Built>(request: DataRequest, read: TimedRead, build: (reader: CheckedReader) => Promise<Built>) {
-    return this.responses.getOrCompute(request, () => this.#whileOpen(() => read(build)));
-  }
-
   /** The snapshot is not released before the list is. */
   #list(request: DataRequest): ListResponse {
-    this.#computing++;
-    return new ListResponse(request, this.#snapshot, this.#lists, () => {
-      this.#computing--;
-      this.#releaseWhenIdle();
-    });
+    this.#hold();
+    return new ListResponse(request, this.#snapshot, this.#lists, () => this.#letGo());
   }
 
-  /** The snapshot is not released before `work` has ended. */
-  async #whileOpen<Result>(work: () => Promise<Result>): Promise<Result> {
+  /** Keeps the snapshot from being released until `#letGo` is called. */
+  #hold(): void {
     if (this.#retired && this.#computing === 0) {
       throw new StorageError('unavailable', `Snapshot ${this.version} has been released`);
     }
     this.#computing++;
-    try {
-      return await work();
-    } finally {
-      this.#computing--;
-      this.#releaseWhenIdle();
-    }
+  }
+
+  #letGo(): void {
+    this.#computing--;
+    this.#releaseWhenIdle();
   }
 
   #releaseWhenIdle(): void {
