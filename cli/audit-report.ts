@@ -16,7 +16,7 @@ export const addAuditOptions = (command: Command, what: string): Command =>
     .option('--expect <hash>', 'also check that the log contains the entry whose hash an earlier --verify printed')
     .option(...jsonOption);
 
-/** `--expect` implies `--verify`. */
+/** `--expect` also verifies, even without `--verify`. */
 export const isVerification = ({ verify, expect }: AuditOptions): boolean => verify === true || expect !== undefined;
 
 /**

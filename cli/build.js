@@ -18,7 +18,7 @@ const compiler = () => {
 
 export const isBuilt = () => existsSync(join(root, 'dist/cli/main.js'));
 
-/** Builds the checkout. If the compiler is missing, an existing build is kept. */
+/** If the compiler is missing, an existing build is kept. */
 export const build = () => {
   const path = compiler();
   if (path) execFileSync(process.execPath, [path, '-p', join(root, 'tsconfig.json')], { stdio: 'inherit' });

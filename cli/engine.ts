@@ -1,6 +1,6 @@
 /**
- * Tunes V8 and the operating system for a process that serves requests. With V8's defaults, 12,000 requests per second
- * on one core cause a full garbage collection every six seconds, which delays responses by tens of milliseconds.
+ * Tunes V8 and the operating system for a process that serves requests. With the defaults of V8, 12,000 requests per
+ * second on one core cause a full garbage collection every six seconds, which delays responses by tens of milliseconds.
  */
 import { executionAsyncResource } from 'node:async_hooks';
 import { readdirSync } from 'node:fs';
@@ -37,12 +37,11 @@ export const pauseOptimization = (): void => setFlagsFromString('--no-opt');
 /** Turns the optimizing compiler on again. Must be called before the dataset is loaded. */
 export const resumeOptimization = (): void => setFlagsFromString('--opt');
 
-/** Objects that must stay alive until the process exits. */
+/** These objects must stay alive until the process exits. */
 const alive: object[] = [];
 
 /**
  * Keeps the compiled code of `process.nextTick` valid. Must be called at startup.
- *
  * Node creates an object for each tick, about a dozen per request, and V8 compiles optimized code for their hidden
  * class. If no such object is alive during a full garbage collection, V8 drops the hidden class. From then on, a tick
  * takes five times as long, and a request 25% longer. Keeping one object alive prevents this.
@@ -51,17 +50,13 @@ export const keepTicksFast = (): void => {
   process.nextTick(() => alive.push(executionAsyncResource()));
 };
 
-/**
- * CPU time after which a service is warm, in milliseconds. Before that, compiling is as important as the event loop,
- * because code that has not been compiled yet is slow.
- */
+/** After this much CPU time, most code is compiled. Before that, compiling is as important as the event loop. */
 export const WARM_UP_MS = 15_000;
 const CHECK_MS = 1000;
 
 /**
  * Gives the other threads of the process a low priority after `workedMs` milliseconds of CPU time. Must be called when
- * the process starts to serve.
- *
+ * the process starts to serve requests.
  * V8 marks the heap and compiles on up to four threads, and Node reads files and compresses on four more. On a single
  * core, each of these threads would otherwise get as much time as the event loop. Their work can wait. Whenever the
  * event loop waits for them, the core is idle anyway.
@@ -74,9 +69,7 @@ export const yieldToEventLoop = (workedMs = WARM_UP_MS): void => {
   }, CHECK_MS).unref();
 };
 
-/**
- * Returns the threads of this process. The list is empty on systems other than Linux, which have no thread priorities.
- */
+/** Only Linux has thread priorities. On other systems, the list is empty. */
 const threads = (): readonly number[] => {
   try {
     return readdirSync('/proc/self/task').map(Number);

@@ -1,10 +1,10 @@
-/** Parses the expiry of a key, given as a date, a time, or a duration from now. */
+/** Parses the expiry of a key, which can be a date, a time, or a duration from now. */
 import { UsageError } from './options.js';
 
 const MINUTES: Readonly<Record<string, number>> = { m: 1, h: 60, d: 24 * 60, w: 7 * 24 * 60 };
 const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z)?$/;
 
-/** Returns milliseconds since 1970, or NaN. Unlike `Date.parse`, rejects dates such as 30 February. */
+/** Returns milliseconds since 1970, or NaN. `Date.parse` would accept dates such as 30 February. */
 const moment = (text: string): number => {
   const time = DATE.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== text.slice(0, 10) ? Number.NaN : time;
@@ -14,8 +14,8 @@ const moment = (text: string): number => {
  * @param text a duration such as `15m`, `12h`, `30d` or `2w`, a date such as `2027-01-31` (midnight UTC), or a time
  * such as `2027-01-31T12:00:00Z`
  * @param now the current time, in milliseconds since 1970
- * @param option the option's name for error messages
- * @returns the time in UTC, in RFC 3339 format
+ * @param option the name of the option for error messages
+ * @returns the time in UTC (RFC 3339)
  * @throws UsageError if the text cannot be parsed or the time is in the past
  */
 export const parseExpiry = (text: string, now: number, option = '--expires'): string => {

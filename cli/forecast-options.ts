@@ -9,7 +9,7 @@ import { defaultSpan, type Span } from '../plugins/metro/forecast/runs.js';
 import { parseQuarter, quarterName } from '../plugins/metro/periods.js';
 import { UsageError } from './options.js';
 
-/** The options as given on the command line. */
+/** The options as text from the command line. */
 export interface ForecastArguments {
   readonly model?: string;
   readonly runs?: string;
@@ -25,7 +25,7 @@ export interface ForecastArguments {
 
 const NUMBER = /^[+-]?(\d+(\.\d+)?|\.\d+)$/;
 
-/** Returns functions that parse an option and add any error to `errors`. */
+/** Each function parses an option. An error is added to `errors`. */
 const optionParser = (errors: string[]) => {
   const parsed = <T>(
     name: string,
@@ -55,7 +55,7 @@ const optionParser = (errors: string[]) => {
         'a number in percent such as 4 or -1.5',
       ),
     quarter: (name: string, text: string | undefined) => parsed(name, text, parseQuarter, 'a quarter such as 2005Q4'),
-    /** Runs a check and adds its errors to `errors`. */
+    /** Runs a check. If it fails, its errors are added to `errors`. */
     checked<T>(check: () => T): T | undefined {
       try {
         return check();

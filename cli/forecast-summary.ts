@@ -16,7 +16,7 @@ const newestOf = ({ runs, forecasts }: Runs) => {
   return { id: run?.id ?? null, run_at: run?.run_at ?? null, forecasts: rows.length, signals };
 };
 
-/** Returns a JSON report on the 12-month runs. The API reference explains the fields. */
+/** Returns a report on the 12-month runs for `--json`. The API reference explains the fields. */
 export const forecastReport = ({ version, made, replacedRuns }: ForecastReport) => {
   const runs = made.runs.filter(isOf());
   const added = new Set(made.added.filter(isMainRun));
@@ -34,11 +34,11 @@ export const forecastReport = ({ version, made, replacedRuns }: ForecastReport) 
   };
 };
 
-/** Formats run numbers, as in `3 runs, numbers 20231 to 20233`. */
+/** Returns text such as `3 runs, numbers 20231 to 20233`. */
 const range = (ids: readonly number[]): string =>
   ids.length === 1 ? `1 run, number ${ids[0]}` : `${count.format(ids.length)} runs, numbers ${ids[0]} to ${ids.at(-1)}`;
 
-/** Formats the comparison with the best benchmark, as in `(shrunk_mean 3.67, skill 0.11)`. */
+/** Compares with the best benchmark: `(shrunk_mean 3.67, skill 0.11)`. */
 const comparison = ({ benchmark, skill_mae, benchmarks }: Backtest): string => {
   const best = benchmarks?.[0] ?? { ...benchmark, skill_mae };
   return `(${best.name} ${best.mae_pp.toFixed(2)}, skill ${best.skill_mae.toFixed(2)})`;

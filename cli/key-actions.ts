@@ -19,9 +19,9 @@ export type ShownKey = Omit<KeyRecord, 'hash'>;
 
 export const shown = ({ hash: _, ...record }: KeyRecord): ShownKey => record;
 
-/** A key as listed by `keys list`. */
+/** A key in the output of `keys list`. */
 export interface ListedKey extends ShownKey {
-  /** When the key was last used, in UTC (RFC 3339). Up to five minutes out of date; null if unknown. */
+  /** When the key was last used, in UTC (RFC 3339). Up to five minutes old. Null if unknown. */
   readonly last_used_at: string | null;
 }
 
@@ -45,7 +45,7 @@ const checkName = (name: string): string => {
   if (!/^[^\p{C}]{1,100}$/u.test(name) || name.trim() === '') {
     throw new UsageError('--name must be 1 to 100 characters long and contain no control characters.');
   }
-  // Names appear in lists and stay in the audit log, so they must not contain secrets.
+  // Names appear in lists and stay in the audit, so they must not contain secrets.
   if (holdsKey(name)) throw new UsageError('--name must not contain a key.');
   return name;
 };
@@ -64,7 +64,7 @@ export interface KeyRules {
   /** The configured tiers. The first one is the default. */
   readonly tiers: readonly string[];
   readonly peppers: Peppers;
-  /** Maximum time until services notice a new key, in milliseconds. */
+  /** Services notice a new key within this time, in milliseconds. */
   readonly visibleAfterMs: number;
 }
 
@@ -89,7 +89,7 @@ export const createKeyRecord = async (
 };
 
 /**
- * Reads a key back after a write, using the same method as running services.
+ * Reads a key after a write, in the same way as running services.
  * @throws OperatorError if the store does not contain the written values
  */
 const readBack = async (store: KeyStore, id: string, written: KeyChange): Promise<ShownKey> => {
@@ -116,7 +116,7 @@ const unknownKey = async (store: KeyStore, id: string): Promise<OperatorError> =
       : near
         ? `did you mean ${near}?`
         : '"keys list" shows the ids';
-  // The user may have passed a key instead of an id. Keys must never be printed.
+  // The user might have entered a key instead of an id. Keys must never be printed.
   return new OperatorError(`There is no key with ${id.length > 40 ? 'this id' : `the id ${id}`}; ${help}`);
 };
 
@@ -135,13 +135,13 @@ export const revokeKey = async (store: KeyStore, id: string, now: number): Promi
   return record?.revoked_at ? shown(record) : change(store, id, { revoked_at: new Date(now).toISOString() });
 };
 
-/** Whether a key was created by rotating `before` or one of its successors. */
+/** Returns true if a key was created by rotating `before` or one of its successors. */
 export const succeeds = (key: ShownKey, before: ShownKey): boolean =>
   key.id !== before.id && key.shares_limit_of === familyOf(before) && key.created_at >= before.created_at;
 
 /**
- * Creates a successor with the same name, tier and expiry. The two keys share one limit. The old key stays valid until
- * the end of the overlap.
+ * Creates a successor with the same name, tier and expiry. Both keys share one limit. The old key stays valid until the
+ * overlap ends.
  * @param overlap a date or a duration, in the format of `--expires`
  */
 export const rotateKey = async (
@@ -166,7 +166,7 @@ export const rotateKey = async (
     );
   }
   const { key, record: created } = newKey({ ...record, shares_limit_of }, now, rules);
-  // The successor is stored first, so that an interruption leaves two valid keys instead of none.
+  // The successor is stored first, so that an interruption leaves two valid keys and not none.
   await store.insert(created);
   const stored = await readBack(store, created.id, created);
   const ends = record.expires_at !== null && record.expires_at < until ? record.expires_at : until;
@@ -176,8 +176,8 @@ export const rotateKey = async (
 };
 
 /**
- * Changes a key together with its predecessors and successors, which share its limit. Otherwise the owner could keep
- * using the old limit with one of the other keys.
+ * Changes a key, its predecessors and its successors, because they share one limit. Otherwise, the owner could use the
+ * old limit with another of these keys.
  * @throws OperatorError if the key is no longer active
  */
 const changeSharing = async (
@@ -210,16 +210,16 @@ export const moveKey = (
   now: number,
 ): Promise<ShownKey> => changeSharing(store, id, { tier: checkTier(tier, tiers, 'the tier') }, now);
 
-/** Usage of a key, including the keys that share its limit. */
+/** The usage of a key and of the keys that share its limit. */
 export interface KeyUsage extends Pick<KeyRecord, 'id' | 'name' | 'tier'> {
-  /** Ids of the key's predecessors and successors, whose requests are included. */
+  /** The ids of the predecessors and successors whose requests are included. */
   readonly shares_with: readonly string[];
   readonly data: readonly DayUsage[];
 }
 
 /**
- * Returns the usage of all keys, or of one key. Keys that share usage are listed once, so that sums are correct: under
- * the newest active key, or under the newest key if none is active.
+ * Returns the usage of all keys, or of one key. Keys that share a limit appear only once, so that sums are correct: as
+ * the newest active key, or as the newest key if none is active.
  */
 export const usageOf = async (
   store: KeyStore,
@@ -256,7 +256,7 @@ export const verifyAudit = (store: KeyStore, expected: string | undefined): Prom
   return store.verifyAudit(expected);
 };
 
-/** Returns the changes to all keys, or to one key, oldest first. The key may have been deleted. */
+/** Returns the changes of all keys, or of one key, oldest first. The key might have been deleted. */
 export const auditOf = async (store: KeyStore, id: string | undefined): Promise<readonly KeyAuditEntry[]> => {
   if (!store.audit) throw new OperatorError(NO_AUDIT);
   const entries = await store.audit();

@@ -2,12 +2,12 @@
 import { count } from './output.js';
 
 /**
- * Number of rows from which a dataset is considered large. For every 100,000 rows of ten columns, the `json` adapter
- * needs 0.4 s of CPU time at startup and 28 MB of memory. The `sqlite` adapter needs neither.
+ * Datasets with at least this many rows count as large. For every 100,000 rows of ten columns, the `json` adapter needs
+ * 0.4 s of CPU time at startup and 28 MB of memory. The `sqlite` adapter needs neither.
  */
 const LARGE = 500_000;
 
-/** Returns advice about a large dataset that the "json" adapter serves, or undefined for smaller datasets. */
+/** Returns advice if the `json` adapter serves a large dataset, otherwise undefined. */
 export const sqliteAdvice = (rows: number): string | undefined =>
   rows < LARGE
     ? undefined

@@ -6,7 +6,7 @@ export interface ListenError extends NodeJS.ErrnoException {
   readonly port?: number;
 }
 
-/** Returns an OperatorError if changing a setting can fix the problem. Returns other errors unchanged. */
+/** Returns an OperatorError if changing a setting can solve the problem. Returns other errors unchanged. */
 export const listenError = (error: ListenError, { server, metrics }: Pick<Config, 'server' | 'metrics'>): Error => {
   const isMetricsPort = metrics !== null && metrics.port !== server.port && error.port === metrics.port;
   const { host, port } = isMetricsPort ? metrics : server;

@@ -1,7 +1,4 @@
-/**
- * The command-line program. Each command has its own file, and all errors are converted to messages and exit codes
- * here.
- */
+/** The command-line program. Each command is in a separate file. All errors become messages and exit codes here. */
 import { Command, Help } from 'commander';
 import { fileErrorReason } from '../core/util/error-reason.js';
 import { packageVersion } from '../core/util/package.js';
@@ -14,14 +11,12 @@ interface CommandModule {
   register(command: Command): void;
 }
 
-/**
- * Commands and their descriptions. To keep startup fast, only the command to run is loaded; help output needs none.
- */
+/** Only the command to run is loaded, so that the program starts fast. Help needs only these descriptions. */
 const COMMANDS = {
   start: [
     'serve the configured API until SIGTERM or SIGINT',
     async () => {
-      // As process 1 of a container, the program would ignore signals that have no handler.
+      // As process 1 of a container, the program would ignore signals without a handler.
       handleSignals();
       const { pauseOptimization } = await import('./engine.js');
       pauseOptimization();
@@ -94,8 +89,8 @@ const ALIASES: Readonly<Record<string, CommandName>> = { 'import-csv': 'import-t
 const NAMES = Object.keys(COMMANDS) as CommandName[];
 
 /**
- * Returns the commands to load: those named in the arguments, all commands for completion, or none if only help or the
- * version is printed.
+ * Returns the commands to load: the commands named in the arguments, or all commands for completion. Help and the
+ * version need none.
  */
 export const commandsIn = (argv: readonly string[]): readonly CommandName[] => {
   const named = NAMES.filter((name) => argv.some((word) => word === name || ALIASES[word] === name));
@@ -129,11 +124,11 @@ export const createProgram = async (names: readonly CommandName[] = NAMES, json 
 };
 
 /**
- * A full disk or a closed terminal does not stop a command. The command finishes its work, and then fails if its output
- * was lost.
+ * A full disk or a closed terminal does not stop a command. It finishes its work, and then fails because its output was
+ * lost.
  */
 const onResultsLost = (error: NodeJS.ErrnoException): void => {
-  // The reader of a pipe may close it early, as "| head" does.
+  // The reader of a pipe can close it early, as "| head" does.
   if (error.code === 'EPIPE') return;
   process.exitCode = 1;
   writeError(`The output cannot be written: ${fileErrorReason(error)}.\n`);
@@ -142,7 +137,7 @@ const onResultsLost = (error: NodeJS.ErrnoException): void => {
 export const main = async (argv: readonly string[]): Promise<void> => {
   const json = argv.includes('--json');
   process.stdout.on('error', onResultsLost);
-  // Ignored, because there is nowhere else to report the error.
+  // There is nowhere else to report the error.
   process.stderr.on('error', () => undefined);
   try {
     const program = await createProgram(commandsIn(argv), json);

@@ -4,18 +4,18 @@ import { definePlugin } from '../core/contracts/plugin.js';
 import { ApiError, errors } from '../core/errors.js';
 import { packageVersion } from '../core/util/package.js';
 
-/** How long the link works, in milliseconds. */
+/** The link works for this long. */
 const VALID_MS = 10 * 60_000;
 
 /**
- * Pages from other origins cannot send this header, because CORS does not allow it. The code is in a header rather than
- * in the path, because proxies log paths.
+ * CORS does not allow pages from other origins to send this header. The code is not in the path, because proxies log
+ * paths.
  */
 const HEADER = 'one-time-code';
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/** The code works once, and only in this process. With several workers, another worker would reject it. */
+/** The code works once, and only in this process. Another worker would reject it. */
 export const oneTimeCode = (validMs = VALID_MS) => {
   let issued: { readonly hash: Buffer; readonly key: string; readonly until: number } | undefined;
 

@@ -6,7 +6,7 @@ export class UsageError extends OperatorError {}
 
 const parseTime = (text: string): Date => {
   const time = new Date(text);
-  // Checks the calendar day, because `Date` reads 31 February as 3 March.
+  // `Date` would read 31 February as 3 March.
   const isCalendarDay = !Number.isNaN(time.getTime()) && time.toISOString().startsWith(text.slice(0, 10));
   if (!/^\d{4}-\d\d-\d\dT.*Z$/.test(text) || !isCalendarDay)
     throw new InvalidArgumentError('It must be a time in UTC such as 2026-03-01T12:00:00Z.');
@@ -14,7 +14,7 @@ const parseTime = (text: string): Date => {
 };
 
 /**
- * Returns the option `--created`, which sets the creation time in a dataset's manifest.
+ * Returns the option `--created`, which sets the creation time in the manifest of a dataset.
  * @param what the action in the help text, such as `the import`
  */
 export const createdOption = (what: string): Option =>

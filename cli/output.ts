@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import type { Logger } from '../core/contracts/runtime.js';
 import { printable, printableLine } from '../core/util/printable.js';
 
-/** Writes results. Commands must only use this function and `writeError`, which make text safe to display. */
+/** Writes results. Commands must use only this function and `writeError`, which make text safe to display. */
 export const write = (text: string): void => {
   process.stdout.write(printable(text));
 };
@@ -21,8 +21,8 @@ export const printJson = (value: unknown): void => print(toJson(value));
 export const note = (text: string): void => writeError(`${text}\n`);
 
 /**
- * Returns a logger that writes warnings as text to standard error. Entries with an error are omitted, because the
- * command fails with that error and reports it.
+ * Returns a logger that writes warnings as text to standard error. Entries with an error are left out, because the
+ * command fails with this error and reports it.
  */
 export const commandLogger = (): Logger =>
   pino(
@@ -35,7 +35,7 @@ export const commandLogger = (): Logger =>
     },
   );
 
-/** Formats a count with separators, as in `12,345`. */
+/** Formats counts like `12,345`. */
 export const count = new Intl.NumberFormat('en-US');
 
 export const table = (cells: readonly (readonly string[])[]): string => {

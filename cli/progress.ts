@@ -1,4 +1,4 @@
-/** Shows the progress of long tasks, as a bar on a terminal and otherwise as lines of text. */
+/** Shows the progress of long tasks: as a bar on a terminal, otherwise as lines of text. */
 import type { WriteStream } from 'node:tty';
 import type { SingleBar } from 'cli-progress';
 import { counted } from '../core/util/counted.js';
@@ -8,13 +8,13 @@ import { printableLine } from '../core/util/printable.js';
 type Unit = 'rows' | 'bytes' | 'files';
 
 interface Progress {
-  /** Shows the progress of a task. If the task name changes, the previous task is finished first. */
+  /** Shows the progress of a task. A new task name finishes the previous task. */
   update(task: string, done: number, total?: number, unit?: Unit): void;
-  /** Finishes the last task. Safe to call at any time. */
+  /** Finishes the last task. Can be called at any time. */
   finish(): void;
 }
 
-/** Interval between lines about the same task, in milliseconds. */
+/** A task prints a line at most this often. */
 const LINE_EVERY_MS = 5_000;
 
 const megabytes = new Intl.NumberFormat('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
@@ -63,7 +63,7 @@ const bar = (stream: WriteStream): Progress => {
   };
 };
 
-/** Shows progress while a task runs, and stops when it succeeds or fails. */
+/** Shows progress until the task succeeds or fails. */
 export const withProgress = async <T>(task: (progress: Progress) => Promise<T>): Promise<T> => {
   const progress = createProgress();
   try {

@@ -11,14 +11,14 @@ import { commandLogger } from './output.js';
 type Able = Pick<StorageAdapter, 'publish' | 'versions' | 'audit'>;
 const WHAT = { publish: 'cannot publish', versions: 'stores no old versions', audit: 'has no audit log' } as const;
 
-/** Suggests the "json" adapter, which can publish and has an audit log. */
+/** Suggests the "json" adapter, which can publish and has an audit. */
 const SERVES_A_FOLDER =
   '"metro-forecast init api.json --dataset data" writes a configuration that serves the folder "data"';
 
 /**
- * Runs a task with the configured storage, and then closes it.
+ * Runs a task with the configured storage, and then closes the storage.
  * @param capability the method or property of the adapter that the task needs
- * @throws OperatorError if the adapter lacks the capability or does not store data durably
+ * @throws OperatorError if the adapter does not have the capability, or does not store data durably
  */
 export const withPublishedStorage = async <C extends keyof Able, T>(
   config: string | undefined,
@@ -46,13 +46,13 @@ export const withPublishedStorage = async <C extends keyof Able, T>(
   }
 };
 
-/** Returns a sentence that says when running services start to serve a new current version. */
+/** Returns a sentence that explains when running services start to serve a new current version. */
 export const whatServicesDo = ({ module }: OpenedStorage): string =>
   module.capabilities.follows === false
     ? 'Restart running services to serve it.'
     : 'Running services switch to it now.';
 
-/** Returns a signal that is aborted on Ctrl-C or SIGTERM, so that the adapter can clean up. */
+/** Ctrl-C and SIGTERM abort the signal, so that the adapter can clean up. */
 export const interruption = (): { signal: AbortSignal; end(): void } => {
   const controller = new AbortController();
   const abort = () => controller.abort();
@@ -60,7 +60,7 @@ export const interruption = (): { signal: AbortSignal; end(): void } => {
   return { signal: controller.signal, end: () => void process.off('SIGINT', abort).off('SIGTERM', abort) };
 };
 
-/** Rejects the sample's directory, because it belongs to the package and must not be changed. */
+/** The directory of the sample belongs to the package and must not be changed. */
 export const refuseSample = ({ directory }: OpenedStorage): void => {
   if (directory === undefined) return;
   const real = (path: string) => (existsSync(path) ? realpathSync(path) : path);

@@ -15,9 +15,9 @@ import { onReload } from './signals.js';
 /** The state of a running service, for `metro-forecast reload`. */
 export interface ServiceFile {
   readonly pid: number;
-  /** When the latest reload started, in milliseconds since 1970, or 0 before the first reload. */
+  /** When the last reload started, in milliseconds since 1970. 0 before the first reload. */
   readonly reloadedAt: number;
-  /** Why the latest reload failed, or null. */
+  /** Explains why the last reload failed. Null if it succeeded. */
   readonly error: string | null;
   /** Changed settings that need a restart. */
   readonly afterRestart: readonly string[];
@@ -30,7 +30,7 @@ export const serviceFile = (): string | undefined => {
 };
 
 interface Reloading {
-  /** The path of the configuration, as given on the command line. */
+  /** The path of the configuration on the command line. */
   readonly path: string | undefined;
   readonly logger: Logger;
   readonly url: string;
@@ -64,12 +64,12 @@ export const reloadAtHangup = ({ path, logger, url, apply }: Reloading): void =>
     }
   };
   const stateFile = serviceFile();
-  // Otherwise the file could later contain the id of an unrelated process.
+  // Otherwise, the file could later contain the id of an unrelated process.
   if (stateFile) process.once('exit', () => rmSync(stateFile, { force: true }));
   let latest = report(0, null);
   let isDue = false;
   onReload(() => {
-    // A reload is already queued, and it will read the file after this signal.
+    // A reload is already queued. It will read the configuration after this signal.
     if (isDue) return;
     isDue = true;
     latest = latest.then(() => {

@@ -1,15 +1,15 @@
-/** Converts errors of failed commands to messages and exit codes. Nothing is printed to standard output. */
+/** Converts the errors of failed commands to messages and exit codes. Nothing is printed to standard output. */
 import { CommanderError } from 'commander';
 import { KeyStoreError, LimiterUnavailable, OperatorError, StorageError } from '../core/errors.js';
 import { FileLockError } from '../core/util/lock.js';
 import { UsageError } from './options.js';
 
-/** The same for all commands, unless their help says otherwise. */
+/** The exit codes of all commands, unless their help says otherwise. */
 export const EXIT_CODES = '0 success, 1 failure, 2 wrong usage';
 const FAILED = 1;
 const WRONG_USAGE = 2;
 
-/** Errors whose messages are written for operators. */
+/** The messages of these errors are written for operators. */
 const KNOWN = [OperatorError, StorageError, KeyStoreError, LimiterUnavailable, FileLockError];
 
 interface ReportOptions {
@@ -20,7 +20,7 @@ interface ReportOptions {
 }
 
 interface Report {
-  /** Text for standard error. Empty if the message has already been printed. */
+  /** Text for standard error. Empty if the message was already printed. */
   readonly text: string;
   readonly exitCode: number;
 }

@@ -22,17 +22,13 @@ export const openApp = async ({ loaded, demo }: Assignment, modules: Modules, ov
   return startApp(loaded, modules, { ...overrides, keyStore });
 };
 
-/**
- * How long a service waits for unreadable stores before it starts to listen, in milliseconds. After that, it listens
- * and responds with 503.
- */
+/** A service waits this long for stores that cannot be read. Then it starts to listen and responds with 503. */
 const FIRST_READ_MS = 5000;
 const FIRST_READ_EVERY_MS = 20;
 
 /**
- * Waits until the stores can be read. In the meantime, other replicas receive the requests that this one could not
- * answer.
- * @param needs the parts that must be available before the service may listen
+ * Waits until the stores can be read. In the meantime, other replicas receive the requests.
+ * @param needs the parts that must be available before the service listens
  * @throws OperatorError if one of these parts is unavailable
  */
 const firstRead = async (app: App, needs: NonNullable<Assignment['needs']>): Promise<void> => {
@@ -71,7 +67,7 @@ export const listen = async (
 
 const drain = (app: App, idleMs: number | undefined): void => app.drain(idleMs === undefined ? undefined : { idleMs });
 
-/** How long the stores may take to close after the last request has finished, in milliseconds. */
+/** The stores must close within this time after the last request has finished. */
 const CLOSE_STORES_MS = 2000;
 
 /**
@@ -85,7 +81,7 @@ export const shutDown = async (app: App, { drainMs }: Config['server'], { delayM
   if (closed === 'late') partOf(app, 'logger').warn('the stores did not close in time');
 };
 
-/** Exits the process when `end` settles, with exit code 0, or 1 if `end` rejects. */
+/** Exits the process when `end` settles. The exit code is 1 if `end` rejects, otherwise 0. */
 export const exitAfter = async (end: Promise<void>, logger: Logger): Promise<void> => {
   const since = performance.now();
   const code = await end.then(

@@ -1,4 +1,4 @@
-/** Handles signals. This module has few imports, because the handlers are installed before anything else is loaded. */
+/** Handles signals. This module has few imports, because it installs the handlers before anything else is loaded. */
 
 import type { Logger } from '../core/contracts/runtime.js';
 import { isWorker } from '../core/util/is-worker.js';
@@ -24,7 +24,7 @@ export const handleSignals = (): void => {
   // A terminal sends signals to all processes. Workers ignore them, because the primary process stops its workers.
   const isPrimary = !isWorker();
   process.on('SIGTERM', isPrimary ? stop : ignore).on('SIGINT', isPrimary ? stop : ignore);
-  // With a terminal, SIGHUP means that the terminal was closed. Otherwise it requests a reload.
+  // With a terminal, SIGHUP means that the terminal was closed. Otherwise, it requests a reload.
   process.on('SIGHUP', !isPrimary ? ignore : process.stdout.isTTY ? stop : onHangup);
 };
 
@@ -34,7 +34,7 @@ export const onStop = (given: SignalActions): void => {
   actions = given;
 };
 
-/** Calls `listener` on every SIGHUP, and immediately if SIGHUP was received during startup. */
+/** Calls `listener` on every SIGHUP, and immediately if SIGHUP arrived during startup. */
 export const onReload = (listener: () => void): void => {
   reload = listener;
   if (isReloadDue) listener();
@@ -45,7 +45,7 @@ const onHangup = (): void => {
   reload?.();
 };
 
-/** The first signal lets running requests finish. A second one exits immediately. */
+/** After the first signal, running requests can finish. A second signal exits immediately. */
 const stop = (signal: NodeJS.Signals): void => {
   if (isStopping) process.exit(1);
   isStopping = true;

@@ -1,4 +1,4 @@
-/** Publishes an imported table to a database for the `sqlite` adapter. Other tables in the database are kept. */
+/** Publishes an imported table to a database of the `sqlite` adapter. Other tables in the database are kept. */
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -19,7 +19,7 @@ export const isDatabase = (path: string): boolean => /\.(db|sqlite3?)$/i.test(pa
 const openWith = async (database: string, collections: readonly Collection[]): Promise<StorageAdapter> => {
   const module = await loadModule('adapter', 'sqlite', dirname(database), adapters);
   return module.create(
-    // A short interval, because a publication waits until this process has renewed its transactions.
+    // The interval is short, because a publication waits until this process has renewed its transactions.
     { path: database, pollMs: 50 },
     {
       collections: new Map(collections.map((each) => [each.name, each])),
@@ -34,7 +34,7 @@ const openWith = async (database: string, collections: readonly Collection[]): P
 
 /**
  * Opens the database and reads its other tables.
- * @throws OperatorError if the folder declares tables that the database lacks
+ * @throws OperatorError if the folder declares tables that are not in the database
  */
 const readOthers = async (database: string, others: readonly Collection[]) => {
   const adapter = await openWith(database, others);
@@ -89,7 +89,7 @@ const publishTable = async (
       { onProgress: (progress) => progress.collection === name && onWrite(progress.written) },
     );
   } catch (error) {
-    // A conflict with the current version means that the same rows of this table have already been imported.
+    // A conflict with the current version means that the same rows were already imported.
     const isSame = error instanceof StorageError && error.code === 'conflict' && snapshot?.version === version;
     if (!isSame) throw error;
   } finally {
@@ -101,13 +101,14 @@ const publishTable = async (
 };
 
 /**
- * The target of an import: a dataset directory, or a temporary directory whose table is then published to a database.
+ * The import writes to a dataset directory. If the target is a database, this directory is temporary, and its table is
+ * then published to the database.
  */
 interface ImportTarget {
   readonly directory: string;
   /** The folder that contains the table declarations. */
   readonly folder: string;
-  /** Resolves with the version created by the import. */
+  /** Resolves with the version that the import has created. */
   publish(collection: Collection, version: string, onWrite: (rows: number) => void): Promise<string>;
 }
 

@@ -37,7 +37,7 @@ const parseName = (text: string): string => {
   return text;
 };
 
-/** Splits `column=value` at the last equals sign, because a column heading may contain equals signs. */
+/** Splits `column=value` at the last equals sign, because a column heading can contain equals signs. */
 const parsePair = (text: string): readonly [column: string, value: string] => {
   const at = text.lastIndexOf('=');
   return [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];

@@ -1,4 +1,4 @@
-/** Packs a backup into one file and unpacks it, using `tar`. */
+/** Packs a backup into one file and unpacks it, with the program `tar`. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, rename, rm } from 'node:fs/promises';
@@ -19,7 +19,7 @@ const tar = async (...args: readonly string[]): Promise<void> => {
   }
 };
 
-/** Runs `work` with a new folder next to the archive, and then removes the folder. */
+/** The folder is next to the archive. It is removed when `work` has ended. */
 const withFolder = async <T>(archive: string, work: (folder: string) => Promise<T>): Promise<T> => {
   const folder = `${archive}.${randomUUID()}.tmp`;
   await mkdir(folder, { mode: 0o700 });

@@ -26,17 +26,19 @@ export const FILES = {
 
 export interface Backup {
   readonly format: 1;
-  /** When the backup was created, in UTC (RFC 3339). */
+  /** In UTC (RFC 3339). */
   readonly created: string;
   /** The version of the program that created the backup. */
   readonly program: string;
   /** Versions in the backup, oldest first. Version n is in `snapshots/n`, counting from 1. */
   readonly versions: readonly { readonly version: string; readonly published_at: string }[];
-  /** One entry per change of the current version, oldest first. `version` is null if it is not in the backup. */
+  /** All changes of the current version, oldest first. `version` is null if that version is not in the backup. */
   readonly moves: readonly { readonly version: string | null; readonly published_at: string }[];
-  /** SHA-256 of each file except this one and the row files, whose SHA-256 is in their manifests. */
+  /**
+   * The SHA-256 of each file, except this file and the files with rows. The manifests contain the digests of the rows.
+   */
   readonly files: Readonly<Record<string, string>>;
-  /** SHA-256 of this object as JSON, without `digest`. */
+  /** The SHA-256 of this object as JSON, without `digest`. */
   readonly digest: string;
 }
 

@@ -1,4 +1,4 @@
-/** Verifies a backup and restores it into the configured stores. */
+/** Verifies a backup, and restores it into the configured stores. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OpenedStorage } from '../../core/app/open-stores.js';
@@ -31,7 +31,7 @@ const assertDigest = async (path: string, expected: string | undefined): Promise
 
 /**
  * Compares every file with its digest.
- * @param onFile called after each file, with the number of files that have been checked
+ * @param onFile called after each file, with the number of files that were checked
  * @throws OperatorError if the backup is incomplete or damaged
  */
 export const verifiedBackup = async (directory: string, onFile: (checked: number) => void): Promise<Backup> => {
@@ -75,7 +75,7 @@ export interface Targets {
   readonly keyStore: KeyStore | null;
 }
 
-/** Describes what the stores contain, for a message. */
+/** For a message: describes what the stores contain. */
 const contentOf = async ({ storage, keyStore }: Targets): Promise<readonly string[]> => {
   const { adapter, directory } = storage;
   const versions = (await listVersions(storage)).length;
@@ -91,8 +91,8 @@ const contentOf = async ({ storage, keyStore }: Targets): Promise<readonly strin
 };
 
 /**
- * Appends a deletion for each version that is in the audit log but not in the target, for example because the source
- * stored only its current version.
+ * Appends a deletion for each version that is in the audit but not in the target. This happens if the source has stored
+ * only its current version.
  */
 const withDeletions = (entries: readonly DataAuditEntry[], stored: ReadonlySet<string>): readonly DataAuditEntry[] => {
   const last = new Map<string, DataAuditEntry['action']>();
@@ -106,7 +106,7 @@ const withDeletions = (entries: readonly DataAuditEntry[], stored: ReadonlySet<s
 };
 
 export interface RestoreOptions {
-  /** Whether to delete the contents of the stores first. Otherwise they must be empty. */
+  /** If true, the content of the stores is deleted first. Otherwise, they must be empty. */
   readonly replace: boolean;
   readonly signal: AbortSignal;
   onRows(version: string, rows: number): void;
@@ -141,7 +141,7 @@ const publishVersion = async (
   }
 };
 
-/** If the adapter does not support `history`, it chooses new times. */
+/** Adapters without `history` choose new times. */
 const finish = async (adapter: StorageAdapter, backup: Backup, audit: readonly DataAuditEntry[]): Promise<boolean> => {
   const moves = backup.moves.map(({ version, published_at }) => ({ version, publishedAt: new Date(published_at) }));
   const current = moves.findLastIndex(({ version }) => version !== null);
@@ -227,7 +227,7 @@ export interface Restored {
   readonly keys: readonly KeyRecord[];
 }
 
-/** Restores a verified backup. Services that use the stores must be stopped during the restore. */
+/** Restores a verified backup. Services that use the stores must not run in the meantime. */
 export const restoreBackup = async (
   directory: string,
   backup: Backup,

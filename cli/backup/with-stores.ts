@@ -10,7 +10,10 @@ type Opened = Targets & {
   readonly modules: Modules;
 };
 
-/** Runs a task with the configured storage and key store, then closes them. In-memory key stores are passed as null. */
+/**
+ * Opens the configured storage and key store, runs a task, and closes them. If the keys are only in memory, the task
+ * receives null as the key store.
+ */
 export const withStores = async <T>(path: string | undefined, task: (opened: Opened) => Promise<T>): Promise<T> => {
   const loaded = await loadConfig({ path });
   const modules = await loadModules(loaded);

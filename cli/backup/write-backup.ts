@@ -1,4 +1,4 @@
-/** Writes a backup of the configured storage and key store. Services may keep running. */
+/** Writes a backup of the configured storage and key store. Services can continue to run. */
 import { join } from 'node:path';
 import type { OpenedStorage } from '../../core/app/open-stores.js';
 import type { Collection, Document } from '../../core/contracts/dataset.js';
@@ -27,13 +27,13 @@ export interface ExportOptions {
   readonly signal: AbortSignal;
   /** Called with the number of rows of a version that have been written so far. */
   onRows(version: string, rows: number): void;
-  /** Called with a sentence about a version that cannot be saved. */
+  /** Called with a sentence about a version that cannot be backed up. */
   onOmission(sentence: string): void;
 }
 
 type Listed = Move & { readonly version: string; readonly current: boolean };
 
-/** Maximum number of attempts to read the data and its audit log without a change in between. */
+/** The data and its audit must be read without a change in between. After this many attempts, the backup fails. */
 const ATTEMPTS = 5;
 
 /** Reads until two consecutive reads return the same state. */
@@ -62,7 +62,7 @@ export const listVersions = async ({ adapter }: OpenedStorage): Promise<readonly
 
 const readHistory = async ({ adapter }: OpenedStorage, versions: readonly Listed[]): Promise<StoredHistory> => {
   if (adapter.history) return adapter.history.read();
-  // Without a history, assume that the current version was published last.
+  // Without a history, the current version is assumed to be the last publication.
   const current = versions.find((each) => each.current);
   const moves = [...versions.filter((each) => !each.current), ...(current ? [current] : [])];
   return { moves, audit: (await adapter.audit?.list()) ?? [] };
@@ -147,7 +147,7 @@ export const writeBackup = async (
     try {
       await writeVersion(join(directory, folder), storage, version, options);
     } catch (error) {
-      // One version that cannot be served must not stop the others from being backed up.
+      // If one version cannot be served, the others are still backed up.
       if (!(error instanceof StorageError) || error.code === 'aborted') throw error;
       options.onOmission(`Version ${version.version} is not in the backup: ${error.message}`);
       continue;

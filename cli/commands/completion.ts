@@ -14,19 +14,19 @@ interface ValuedOption {
   readonly choices: readonly string[];
 }
 
-/** The words that can follow a command. */
+/** A command, and the words that can follow it. */
 interface CommandNode {
-  /** The words of the command, each preceded by a space, as in ` keys create`. Empty for the program. */
+  /** The words of the command, each after a space: ` keys create`. Empty for the program. */
   readonly path: string;
   readonly commands: readonly Candidate[];
   readonly options: readonly Candidate[];
-  /** The allowed values of the command's arguments. */
+  /** The values that the arguments of the command allow. */
   readonly choices: readonly string[];
-  /** Options that take a value, with the allowed values if they are limited. */
+  /** Options that take a value. If their values are limited, also the allowed values. */
   readonly valued: readonly ValuedOption[];
 }
 
-/** Returns the program and its commands, depth first. Every command also has the program's options. */
+/** Returns the program and its commands, depth first. Every command also has the options of the program. */
 export const commandNodes = (program: Command): CommandNode[] => {
   const walk = (command: Command, path: string): CommandNode[] => {
     const help = command.createHelp();
@@ -48,7 +48,7 @@ export const commandNodes = (program: Command): CommandNode[] => {
   return walk(program, '');
 };
 
-/** Returns every option that takes a value, of any command. Completion must not mistake the value for a command. */
+/** Returns the options that take a value, of all commands. Completion must not take their values for commands. */
 const valuedOptions = (nodes: readonly CommandNode[]): ValuedOption[] => {
   const byWord = new Map<string, ValuedOption>();
   for (const { word, choices } of nodes.flatMap(({ valued }) => valued)) {
@@ -57,7 +57,7 @@ const valuedOptions = (nodes: readonly CommandNode[]): ValuedOption[] => {
   return [...byWord.values()];
 };
 
-/** Returns what both scripts need: the options that take a value, and the words to offer for them. */
+/** Returns what both scripts need: the options that take a value, and the words to suggest for them. */
 const partsOf = (nodes: readonly CommandNode[]) => {
   const valued = valuedOptions(nodes);
   return {
@@ -70,7 +70,7 @@ const partsOf = (nodes: readonly CommandNode[]) => {
   };
 };
 
-/** Returns the script for bash. It offers files if no word matches. */
+/** Returns the script for bash. If no word matches, it suggests files. */
 const bashCompletion = (name: string, nodes: readonly CommandNode[]): string => {
   const fn = `_${name.replaceAll('-', '_')}`;
   const { paths, valued, limited } = partsOf(nodes);
@@ -111,10 +111,10 @@ complete -o default -F ${fn} ${name}
 
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Formats a word and its description for zsh, which separates them by a colon. */
+/** zsh expects a colon between a word and its description. */
 const described = ({ word, description }: Candidate): string => quote(`${word}:${description.replaceAll(':', '\\:')}`);
 
-/** Returns the script for zsh, which also shows descriptions. It offers files if no further words can follow. */
+/** Returns the script for zsh, which also shows descriptions. If no further words can follow, it suggests files. */
 const zshCompletion = (name: string, nodes: readonly CommandNode[]): string => {
   const fn = `_${name}`;
   const { paths, valued, limited } = partsOf(nodes);

@@ -17,7 +17,7 @@ const showConfig = async (_: unknown, command: Command): Promise<void> => {
   // Loading the modules adds the defaults of their options to the configuration.
   const modules = await loadModules(loaded);
   const masked = maskedConfig(loaded, modules);
-  // `service` includes defaults set by plugins. The list of API changes is omitted because of its length.
+  // `service` includes defaults from plugins. The list of API changes is left out because it is long.
   const { changes: _changes, ...service } = modules.registry.service;
   const shown = { ...masked, service: { ...service, ...masked.service } };
   if (options.json) {

@@ -28,7 +28,7 @@ const isUrl = (source: string): boolean => /^https?:\/\//i.test(source);
 const fileName = (source: string): string =>
   basename(isUrl(source) ? decodeURIComponent(new URL(source).pathname) : source);
 
-/** Runs a task with a local file. If the source is a URL, downloads it first. */
+/** Runs a task with a local file. If the source is a URL, the file is downloaded first. */
 const withFile = async <T>(source: string, task: (path: string) => Promise<T>): Promise<T> => {
   if (!isUrl(source)) return task(source);
   if (!URL.canParse(source)) throw new OperatorError(`${source} is not a valid URL.`);
@@ -60,7 +60,7 @@ const read = async (path: string, source: string, collection: string, options: O
   }
 };
 
-/** The plugins that `init` and the tutorial configure in addition to "tables". */
+/** In addition to "tables", `init` and the tutorial configure these plugins. */
 const SERVED_WITH = ['table-pages', 'status', 'docs'];
 
 /** Loads a service with all tables in the directory. @throws OperatorError if the service would not start */
@@ -93,7 +93,7 @@ const keyLine = ({ key: { columns, isNumbered } }: WrittenTable, { key }: Option
     : `Key: ${names}, which ${columns.length === 1 ? 'identifies' : 'identify'} a row. To choose different columns, use --key.`;
 };
 
-/** Returns the declarations in a folder, or an empty list if one of them cannot be read. */
+/** Returns an empty list if one of the declarations cannot be read. */
 const declaredIn = (folder: string): readonly Collection[] => {
   try {
     return readDeclarations(folder);
@@ -102,7 +102,7 @@ const declaredIn = (folder: string): readonly Collection[] => {
   }
 };
 
-/** Omits the example row, which changes with the data. */
+/** The example row is left out, because it changes with the data. */
 const withoutExample = (declared: Collection | undefined): string =>
   JSON.stringify(declared && { ...declared, schema: { ...declared.schema, examples: [] } });
 
@@ -134,7 +134,8 @@ const report = ({ columns, rowCount, found, notes }: ReadTable, written: Written
 };
 
 /**
- * Derives the collection's name from the file. `status.csv` becomes `status_table`, because `/status` is an endpoint.
+ * Derives the name of the collection from the file. `status.csv` becomes `status_table`, because `/status` is an
+ * endpoint.
  */
 const collectionName = (source: string): string => {
   const name = nameOf(
@@ -143,7 +144,7 @@ const collectionName = (source: string): string => {
   return tableNameError(name) === undefined ? name || 'table' : `${name}_table`;
 };
 
-/** Row count above which progress is shown, because writing such a table takes longer than a second. */
+/** Writing more rows than this takes longer than a second, so progress is shown. */
 const SHOWS_PROGRESS = 200_000;
 
 const run = async (source: string, options: Options): Promise<void> => {

@@ -15,7 +15,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** Maximum number of names listed in a report. */
+/** A report lists at most this many names. */
 const NAMED = 10;
 
 const names = (list: readonly string[]): string =>

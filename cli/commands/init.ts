@@ -18,8 +18,8 @@ import { EXIT_CODES } from '../report.js';
 import { isDatabase } from '../table-database.js';
 
 /**
- * Plugins to suggest, each listed after the plugins it needs. Plugins that require options or additional packages are
- * omitted.
+ * Plugins that can be suggested. Each comes after the plugins that it needs. Plugins that require options or additional
+ * packages are not in the list.
  */
 const CANDIDATES = [
   'markets',
@@ -34,13 +34,13 @@ const CANDIDATES = [
 
 interface FittingPlugins {
   readonly plugins: readonly string[];
-  /** The collections in the dataset that no plugin serves. */
+  /** Collections in the dataset that none of the plugins serves. */
   readonly unserved: readonly string[];
 }
 
 /**
- * Returns the plugins that fit a dataset. A plugin fits if the dataset has its collections, the first row of each is
- * valid, and all plugins it needs also fit.
+ * Returns the plugins that fit a dataset. A plugin fits if the dataset contains its collections, the first row of each
+ * is valid, and all plugins that it needs also fit.
  */
 export const fittingPlugins = async (opened: OpenedDirectory): Promise<FittingPlugins> => {
   const plugins: string[] = [];
@@ -68,12 +68,12 @@ const isReadable = async ({ name, schema }: Collection, { dataset }: OpenedDirec
 const SCHEMA = 'config/schema.json';
 
 /**
- * Returns the value of `$schema`, which editors use to find the schema: a relative path into the nearest `node_modules`
- * or checkout above the folder. Returns undefined if there is none, because a path into a global installation or a
- * package cache would break when the file is copied or the package is updated.
+ * Returns the value of `$schema`, with which editors find the schema. It is a relative path into the nearest
+ * `node_modules` or checkout above the folder. Otherwise, returns undefined, because a path into a global installation
+ * or a package cache would break when the file is copied or the package is updated.
  */
 const schemaReference = async (folder: string): Promise<string | undefined> => {
-  // Resolve symbolic links first, because editors resolve `..` relative to the real folder.
+  // Symbolic links are resolved first, because editors resolve `..` relative to the real folder.
   const real = await realpath(folder).catch(() => folder);
   const ancestors = [real];
   while (dirname(ancestors.at(-1)!) !== ancestors.at(-1)) ancestors.push(dirname(ancestors.at(-1)!));
@@ -88,8 +88,8 @@ const rowsOf = ({ manifest }: OpenedDirectory): number =>
   Object.values(manifest.collections).reduce((sum, { rows = 0 }) => sum + rows, 0);
 
 /**
- * Callers without a key may read everything. The limit allows for the explorer, whose pages make about ten requests
- * each. New keys get the first tier by default, so `enterprise` comes first.
+ * Callers without a key can read everything. The pages of the explorer make about ten requests each, which the limit
+ * allows. New keys get the first tier by default, so `enterprise` comes first.
  */
 const PUBLIC = {
   tiers: { enterprise: {}, public: { requestsPerMinute: 600 } },
@@ -103,7 +103,7 @@ interface InitOptions {
 
 const inDatabase = (path: string) => ({ use: 'sqlite', options: { path } });
 
-/** Returns the path of the database that `import-table` wrote, if the dataset is that file or its folder. */
+/** Returns the database that `import-table` has written, if the dataset is this file or its folder. */
 const databaseIn = (data: string, dataset: string): string | undefined => {
   if (isDatabase(dataset)) return dataset;
   if (!hasDeclarations(data) || existsSync(join(data, MANIFEST_FILE))) return undefined;

@@ -28,9 +28,9 @@ import { type CommonOptions, commandLine, jsonOption, UsageError } from '../opti
 import { commandLogger, note, print, printJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 
-/** Assumed poll interval of stores without the option `pollMs`. */
+/** The poll interval of stores without the option `pollMs`. */
 const POLL_MS = 1000;
-/** Time allowed for a service to read the keys, in milliseconds. */
+/** A service reads the keys within this time. */
 const READ_MS = 100;
 
 /**
@@ -39,7 +39,7 @@ const READ_MS = 100;
  */
 const visibleAfter = ({ options }: Config['auth']['keys']): number => Number(options['pollMs'] ?? POLL_MS) + READ_MS;
 
-/** Rejects an in-memory store, because its keys would be lost when the command exits. */
+/** The keys in memory would be lost when the command exits. */
 const rejectMemory = ({ config, embedded, path }: LoadedConfig): void => {
   if (config.auth.keys.use !== 'memory') return;
   throw new OperatorError(
@@ -245,7 +245,7 @@ const addAudit = (keys: Command): void => {
 };
 
 export const register = (keys: Command): void => {
-  // A key file can contain 100,000 keys. With this flag, they need a fifth less heap.
+  // With this flag, 100,000 keys in a key file need a fifth less heap.
   setFlagsFromString('--optimize-for-size');
   keys.addHelpText('after', help('metro-forecast -c my.json keys list'));
   for (const add of [addCreate, addList, addRotate, addRevoke, addLimit, addTier, addUsage, addAudit]) add(keys);

@@ -3,13 +3,13 @@ import { OperatorError } from '../../core/errors.js';
 import { importErrorReason } from '../../core/registry/load-module.js';
 import { createApp, loadConfig } from '../../product.js';
 
-/** Loads the plugin only when the command runs, because the MCP SDK is an optional package. */
+/** The plugin is loaded only when the command runs, because the MCP SDK is an optional package. */
 const loadServer = () =>
   import('../../plugins/mcp/server.js').catch((error: unknown) => {
     throw new OperatorError(`This command cannot run: ${importErrorReason(error as Error)}`, [], { cause: error });
   });
 
-/** Serves until the input ends or a signal arrives. The log goes to standard error. */
+/** Serves until the input ends or a signal arrives. The log is written to standard error. */
 const serve = async (config: string | undefined): Promise<void> => {
   const { serveOverStdio } = await loadServer();
   const app = await createApp(await loadConfig({ path: config }));

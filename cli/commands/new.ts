@@ -34,7 +34,7 @@ const checkName = (name: string): void => {
   );
 };
 
-/** Rejects the names of built-in modules, which would take precedence over the package in a configuration. */
+/** In a configuration, the name of a built-in module takes precedence over a package with the same name. */
 const checkShadow = (kind: TemplateKind, name: string): void => {
   const builtins = Object.keys({ plugin: plugins, format: plugins, adapter: adapters, 'key-store': keyStores }[kind]);
   if (!builtins.includes(name)) return;
@@ -43,18 +43,18 @@ const checkShadow = (kind: TemplateKind, name: string): void => {
   );
 };
 
-/** Returns the values of the template's placeholders. */
+/** Returns the values of the placeholders in the template. */
 const valuesOf = (name: string): Readonly<Record<string, string>> => ({
   name,
-  /** Unlike package names, collection names must not contain hyphens. */
+  /** Package names can contain hyphens, but collection names cannot. */
   collection: name.replaceAll('-', '_'),
-  /** The name in Pascal case, for `operationId`. */
+  /** In Pascal case, for `operationId`. */
   pascal: name.replace(/(^|-)([a-z0-9])/g, (_, _hyphen, letter: string) => letter.toUpperCase()),
   version: packageVersion,
 });
 
 /**
- * Writes a package from a template to a new folder named after the package.
+ * Creates a package from a template. The new folder has the name of the package.
  * @param to the parent of the new folder
  * @throws OperatorError if the name is invalid or the folder exists
  */
@@ -67,7 +67,7 @@ export const writeTemplate = async (kind: TemplateKind, name: string, to: string
   const fill = (text: string): string => text.replace(/\{\{(\w+)\}\}/g, (_, key: string) => values[key] ?? '');
   try {
     await makeFolder(to);
-    // Fails if the folder exists, so that no file is overwritten.
+    // This fails if the folder exists, so that no file is overwritten.
     await mkdir(folder);
     const entries = await readdir(template, { recursive: true, withFileTypes: true });
     const files = entries

@@ -31,7 +31,7 @@ const openSource = async (directory: string, command: FormatCommand): Promise<Op
   }
 };
 
-/** `differs` is the first collection whose rows differ, or undefined if all are equal. */
+/** `differs` is the first collection whose rows differ, or undefined if all rows are equal. */
 type Comparison = { readonly differs: string | undefined };
 
 /**
@@ -50,7 +50,7 @@ const compare = async (
     if (snapshot?.version !== version) return undefined;
     return { differs: await differingCollection(dataset, snapshot, collections) };
   } catch (error) {
-    // Nothing has been published, or the published version is damaged. Publishing will repair or report this.
+    // There is no published version, or it is damaged. Publishing will repair or report this.
     if (error instanceof StorageError) return undefined;
     throw error;
   } finally {
@@ -74,7 +74,7 @@ const isCodeOf = (error: unknown, code: StorageError['code']): error is StorageE
 
 /**
  * Explains a version conflict. A version that was published before is not activated automatically, because an operator
- * may have rolled it back on purpose.
+ * might have rolled it back on purpose.
  */
 const explainConflict = async (
   error: StorageError,
@@ -87,7 +87,7 @@ const explainConflict = async (
   const current = list.find((each) => each.current)?.version;
   const listed = list.find((each) => each.version === version);
   const published = (await adapter.audit?.list())?.some((each) => each.version === version) ?? false;
-  // The store does not have this version, so another publisher caused the conflict.
+  // The store does not have this version, so another publisher has caused the conflict.
   if (!listed && !published && servedVersion(adapter) !== version) return error;
   if (listed && !listed.current) {
     const compared = await compare(

@@ -21,8 +21,8 @@ const withVersions = <T>(
 };
 
 /**
- * Returns when each version was written to the store. `publishedAt` does not show this, because it is usually the
- * creation time from the manifest.
+ * Returns when each version was written to the store. `publishedAt` is not suitable, because it is usually the creation
+ * time in the manifest.
  */
 const writtenTimes = async ({ adapter }: OpenedStorage): Promise<ReadonlyMap<string, string>> => {
   const entries = (await adapter.audit?.list()) ?? [];

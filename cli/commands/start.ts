@@ -78,7 +78,7 @@ const start = async (path: string | undefined): Promise<void> => {
 };
 
 interface Serving {
-  /** The path of the configuration, as given on the command line. */
+  /** The path of the configuration on the command line. */
   readonly path: string | undefined;
   readonly modules: Modules;
   readonly logger: Logger;
@@ -87,10 +87,10 @@ interface Serving {
 
 const hasDemoKey = ({ config: { auth }, embedded }: LoadedConfig): boolean => embedded && auth.keys.use === 'memory';
 
-/** Whether to print a sign-in link. It only works in the process that printed it. */
+/** A sign-in link works only in the process that has printed it. */
 const isSigningIn = (loaded: LoadedConfig): boolean => hasDemoKey(loaded) && workerCountOf(loaded.config) === 1;
 
-/** Creates the demo key, which exists only in the embedded configuration. It is valid until this process exits. */
+/** Creates the demo key of the embedded configuration. It is valid until this process exits. */
 const demoKey = (loaded: LoadedConfig, { registry }: Modules) =>
   hasDemoKey(loaded)
     ? newKey({ name: 'demo', tier: tierNames(loaded.config.auth)[0]! }, Date.now(), {
@@ -106,7 +106,7 @@ const serve = async (serving: Serving): Promise<string | undefined> => {
 
 const serveAlone = async ({ path, modules, logger, assignment }: Serving): Promise<string> => {
   const { server } = assignment.loaded.config;
-  // Until the service is open, there are no requests to finish.
+  // There are no requests to finish until the service is open.
   onStop({ logger, stop: () => void exitAfter(Promise.resolve(), logger) });
   const app = await openApp(assignment, modules, { logger });
   onStop({
@@ -162,7 +162,7 @@ const serveWithWorkers = async (count: number, { path, logger, assignment }: Ser
 
 const workerCountOf = ({ server: { workers } }: Config): number => workers || availableParallelism();
 
-/** After an upgrade, new workers would run different code from the primary process. */
+/** After an upgrade, new workers would run different code than the primary process. */
 const assertSameVersion = (): void => {
   const installed = installedVersion();
   if (installed === packageVersion) return;
@@ -177,11 +177,11 @@ const withLogFormat = (loaded: LoadedConfig, { log: { format } }: Config): Loade
   return config.log.format === format ? loaded : { ...loaded, config: { ...config, log: { ...config.log, format } } };
 };
 
-/** Only SIGTERM needs a delay, because it usually comes from a system whose load balancer must notice the shutdown. */
+/** SIGTERM usually comes from a system whose load balancer must first notice the shutdown. SIGINT needs no delay. */
 const drainDelay = ({ drainDelayMs }: Config['server'], signal: NodeJS.Signals): number =>
   signal === 'SIGTERM' ? drainDelayMs : 0;
 
-/** Serves the metrics of all workers from the primary process, because each worker only has its own metrics. */
+/** The primary process serves the metrics, because each worker has only its own metrics. */
 const listenForMetrics = async (workers: Workers, config: Config): Promise<MetricsServer | null> => {
   try {
     return config.metrics && (await serveMetrics(config.metrics, () => workers.metrics()));
@@ -199,7 +199,7 @@ const announce = (
   const pages = registry.mounts
     .filter(({ mount }) => mount.contentSecurityPolicy !== undefined)
     .map(({ mount }) => `${mount.summary}: ${new URL(mount.path, url)}`);
-  // Print everything at once, because a program that waits for the first line may stop reading after it.
+  // Everything is printed at once, because a program that waits for the first line might then stop reading.
   print([`Listening on ${url}`, ...pages].join('\n'));
   if (!demo) return;
   if (demo.code !== undefined) {

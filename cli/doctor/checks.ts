@@ -1,4 +1,4 @@
-/** Runs the checks of `doctor`. Checks that depend on others run after them. */
+/** Runs the checks of `doctor`. A check that depends on another one runs after it. */
 import { pino } from 'pino';
 import { createContainer } from '../../core/app/container.js';
 import { permissionWarnings } from '../../core/app/file-permissions.js';
@@ -21,7 +21,7 @@ export const checkNode = (version: string): Finding => {
   return supported ? ok('node', message) : failed('node', message, 'Install a current LTS release of Node.js.');
 };
 
-/** Checks that other users can neither change files that a service trusts nor read its secrets. */
+/** Other users must neither change files that a service trusts nor read its secrets. */
 const checkPermissions = async ({ loaded, modules }: CheckContext, env: Environment): Promise<Finding> => {
   const sentences = await permissionWarnings(loaded, modules, env);
   if (sentences.length === 0)
@@ -41,7 +41,7 @@ export async function* findings(
   env: Environment,
   { onRows, integrity }: DoctorOptions,
 ): AsyncGenerator<Finding> {
-  // METRO_CONFIG may be set for this command only, so suggested commands name the file explicitly.
+  // METRO_CONFIG might be set for this command only, so suggested commands contain the path of the file.
   const command = (...words: string[]) => commandLine(path ?? (env['METRO_CONFIG'] || undefined), ...words);
   yield checkNode(process.versions.node);
   let service: CheckContext;

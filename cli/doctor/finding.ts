@@ -3,14 +3,14 @@ import type { Modules } from '../../core/app/load-modules.js';
 import type { LoadedConfig } from '../../core/config/load.js';
 import { OperatorError } from '../../core/errors.js';
 
-/** `skipped` means that a check on which this one depends has failed. */
+/** A check is `skipped` if it depends on a check that has failed. */
 type State = 'ok' | 'warning' | 'failed' | 'skipped';
 
 export interface Finding {
   readonly check: string;
   readonly state: State;
   readonly message: string;
-  /** Advice for the operator, one sentence per entry. */
+  /** Advice for the operator, one sentence per item. */
   readonly advice?: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export interface CheckContext {
   command(...words: readonly string[]): string;
 }
 
-/** Called with the number of rows checked so far. */
+/** Called with the number of rows that were checked so far. */
 export type OnRows = (rows: number) => void;
 
 export const ok = (check: string, message: string): Finding => ({ check, state: 'ok', message });

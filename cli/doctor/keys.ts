@@ -7,7 +7,7 @@ import { type CheckContext, type Finding, failure, ok, warning } from './finding
 
 const SOON_MS = 14 * 86_400_000;
 
-/** How callers without an API key are identified. Empty if they are not. */
+/** Describes how callers without an API key are identified. Returns an empty string if they are not. */
 const otherCallers = ({ loaded, modules }: CheckContext): string => {
   const { anonymous } = loaded.config.auth;
   if (anonymous !== null) return `callers without a key have the tier "${anonymous}"`;

@@ -11,7 +11,7 @@ interface Port {
   readonly check: string;
   readonly host: string;
   readonly port: number;
-  /** Whether the program listening on the port appears to be a service with this configuration. */
+  /** Resolves with true if the program that listens on the port is probably a service with this configuration. */
   isOurs(origin: string): Promise<boolean>;
 }
 
@@ -35,8 +35,8 @@ const checkOne = async ({ check, host, port, isOurs }: Port, { loaded }: CheckCo
 };
 
 /**
- * Other services may also respond to `/health`, so this service is recognised by the title and endpoints in its OpenAPI
- * document.
+ * Other services might also respond to `/health`, so this service is recognised by the title and the endpoints in its
+ * OpenAPI document.
  */
 const apiPort = ({ loaded, modules }: CheckContext): Port => {
   const { host, port, basePath } = loaded.config.server;

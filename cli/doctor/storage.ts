@@ -20,13 +20,12 @@ interface StorageFinding {
   close(): Promise<void>;
 }
 
-/** Returns the adapter's `path` option, resolved. */
 const directoryOf = ({ loaded: { config, folder } }: CheckContext): string | undefined => {
   const { path } = config.adapter.options;
   return typeof path === 'string' ? pathResolver(folder)(path) : undefined;
 };
 
-/** Returns the error code if a file cannot be read, otherwise undefined. */
+/** Returns the error code if the file cannot be read, otherwise undefined. */
 const accessError = (path: string): string | undefined => {
   try {
     accessSync(path, constants.R_OK);
@@ -89,14 +88,14 @@ export const checkStorage = async (service: CheckContext): Promise<StorageFindin
     const finding = ok('storage', manifest.synthetic ? `${message}; its data is synthetic` : message);
     return { finding, readable: true, close };
   } catch (error) {
-    // If the error has no cause, nothing has been published yet.
+    // If the error has no cause, nothing was published yet.
     const advice = (error as Error).cause ? [] : [command('publish', 'DIR')];
     return { finding: failure('storage', error, advice), readable: false, close };
   }
 };
 
 /**
- * Checks the adapter's files, if the adapter supports such a check.
+ * Checks the files of the adapter, if the adapter supports this.
  * @param full whether to compare indexes with rows
  */
 export async function* checkIntegrity(

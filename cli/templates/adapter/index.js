@@ -1,5 +1,5 @@
 /**
- * The {{name}} storage adapter keeps a dataset in a JSON file. It loads the whole file into memory. Each publication
+ * The {{name}} storage adapter keeps a dataset in a JSON file, which it loads into memory completely. Each publication
  * replaces the file. To use a different store, replace `load`, `save` and `rowsOf`, and run the conformance suite.
  */
 /**
@@ -11,7 +11,7 @@ import { compareBy, compareScalars, StorageError } from 'metro-forecast-api/adap
 
 /** @typedef {{ manifest: Manifest, publishedAt: string, collections: Record<string, Document[]> }} Stored */
 
-/** Interval between checks for publications by other processes, in milliseconds. */
+/** How often the adapter checks whether another process has published. */
 const POLL_MS = 500;
 
 /**

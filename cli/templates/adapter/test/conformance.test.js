@@ -1,4 +1,4 @@
-/** Tests that the adapter fulfils the storage contract. */
+/** Tests that the adapter follows the storage contract. */
 import { describeAdapter } from 'metro-forecast-api/conformance';
 import adapter from '../index.js';
 

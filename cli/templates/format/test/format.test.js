@@ -1,4 +1,4 @@
-/** Tests the format in a service that uses this package's configuration. */
+/** Tests the format in a service with the configuration of this package. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';

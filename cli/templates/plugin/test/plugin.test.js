@@ -1,4 +1,4 @@
-/** Tests the plugin's endpoint in a service that uses this package's configuration. */
+/** Tests the endpoint of the plugin in a service with the configuration of this package. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,7 @@ describe('{{name}}', () => {
   });
   after(() => app?.close());
 
-  /** Makes a request within this process, which needs no key. */
+  /** Makes a request in this process, which needs no key. */
   const get = async (/** @type {string} */ target) => {
     const { status, body } = await app.local.request(target);
     return { status, body: JSON.parse(body) };
