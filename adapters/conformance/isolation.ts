@@ -73,7 +73,10 @@ const texts = [
   attribution: i === 0 ? '' : text,
   stale_after_seconds: 2 ** 31 + i,
   late_after_seconds: i,
+  last_loaded_at: i % 2 ? '2023-11-15T06:07:08Z' : '2023-11-15T06:07:08.50Z',
 }));
+
+const MANY_SOURCES = Array.from({ length: 300 }, (_, i) => ({ ...texts[i % texts.length]!, id: `source-${i}` }));
 
 const holds = async (snapshot: Snapshot, content: Rows): Promise<void> => {
   for (const collection of collections.values()) {
@@ -128,6 +131,7 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
         manifestOf('constructor', '2031-07-01T12:34:56.790Z'),
         manifestOf('v'.repeat(100), '2031-07-02T00:00:00Z'),
         { ...manifestOf('texts', '2031-07-03T00:00:00Z'), sources: texts },
+        { ...manifestOf('many-sources', '2031-07-04T00:00:00Z'), sources: MANY_SOURCES },
       ];
       for (const manifest of manifests) {
         await makeCurrent(target, instance, { ...datasetOf(), manifest });

@@ -35,7 +35,8 @@ export const spotRows = Array.from({ length: names.length * 4 }, (_, i) => ({
   size: sizes[(Math.floor(i / 2) * 5) % sizes.length],
 }));
 
-export const CROWD_BLOCKS = 50;
+/** Together, the blocks have more than 65,536 rows. */
+export const CROWD_BLOCKS = 66;
 export const CROWD_SEATS = 1000;
 
 /** The first three blocks are merged, so that one block contains more documents than fit into a batch. */

@@ -40,9 +40,13 @@ export const notes: Collection = {
 
 // biome-ignore format: in rows
 const TOWNS = ['', '0', 'Brno', 'brno', 'Brno, Old Town', 'Aviles', 'Avilés', 'Avile\u0301s', '\uffff', '𐀀 cart', 'a\0b', "it's"];
-const LEVELS = [-16_777_217, -1, 0, 0.5, 2, 10, 2 ** 53, 0.1 + 0.2];
+const LEVELS = [-16_777_217, -1, 0, 0.5, 2, 10, 2 ** 53, 0.1 + 0.2, -0];
 const SHARES = [1e9, 0.125, null, -1e9, 3, undefined, -0.25, 1];
-const NOTES = ['red whale', null, 'Whales, RED', undefined, 'A whale_bone 42', '', 'straße ﬁsh', 'n\0o'];
+const LONG_WORD = 'whale'.repeat(20);
+const NOTES = [
+  ...['red whale', null, 'Whales, RED', undefined, 'A whale_bone 42', '', 'straße ﬁsh', 'n\0o'],
+  ...[`The end of a line, to be or not: ${LONG_WORD}s, 3.14`, `${LONG_WORD}t on`],
+];
 
 export const noteRows: readonly Document[] = Array.from({ length: 240 }, (_, i) => ({
   part: i < 100 ? 'a' : 'b',
@@ -65,6 +69,9 @@ export const CONDITIONS: readonly (readonly Condition[])[] = [
   [{ field: 'checked', operator: 'not', value: true }],
   [{ field: 'town', operator: 'in', value: ['', 'brno', '𐀀 cart', 'nowhere'] }],
   [{ field: 'share', operator: 'in', value: [0.125, 3] }],
+  [{ field: 'part', operator: 'in', value: ['b', 'a', 'b'] }],
+  [{ field: 'town', operator: 'in', value: ['Brno'] }],
+  [{ field: 'level', operator: 'in', value: [] }],
   [{ field: 'note', operator: 'null', value: true }],
   [{ field: 'share', operator: 'null', value: false }],
   [{ field: 'town', operator: 'gt', value: '\uffff' }],
@@ -106,6 +113,9 @@ export const WORDS: readonly (readonly string[])[] = [
   ['𐀀'],
   ['o*', 'town'],
   ['nowhere'],
+  // Words that search engines often ignore or shorten.
+  ...['the', 'of', 'a', 'to', 'not', '3', 'or', `${LONG_WORD}s`, `${LONG_WORD}*`, 'end'].map((word) => [word]),
+  ['the', 'of', 'whale*'],
 ];
 
 const meets = (document: Document, { field, operator, value }: Condition): boolean => {
@@ -162,7 +172,7 @@ export const groupsOf = ({ where, words = [], by, of }: TotalsQuery): readonly G
 export const inOrder = (groups: readonly Group[]): readonly Group[] =>
   groups
     .map(({ values, count, numbers }) => ({
-      values,
+      values: values.map((value) => (value === 0 ? 0 : value)),
       count,
       ...(numbers && { numbers: { count: numbers.count, sum: numbers.sum, min: numbers.min, max: numbers.max } }),
     }))

@@ -88,6 +88,18 @@ export const describeTotals = (target: AdapterUnderTest): void => {
       const query = { where: [], by: [], limit: 1 };
       await failsWith('aborted', () => snapshot.totals!('notes', query, AbortSignal.abort()));
     });
+    test(obstacle, 'resumes the timeout each time it has called onWait()', async (snapshot) => {
+      let waits = 0;
+      const onWait = () => {
+        waits++;
+        return () => {
+          waits--;
+        };
+      };
+      const query = { where: [], by: ['town', 'level'], of: 'share', limit: MANY };
+      await Promise.all(Array.from({ length: 20 }, () => snapshot.totals!('notes', query, undefined, onWait)));
+      sameValue(waits, 0, 'the function that onWait() returns to be called once before totals() resolves');
+    });
     test(obstacle, 'does not change the query that it receives', async (snapshot) => {
       for (const where of CONDITIONS) {
         const query = { where, by: ['town', 'level'], of: 'share', limit: MANY };

@@ -19,7 +19,7 @@ export const words: readonly string[] = [
   '-1', '0', '00', '01001', '1', '1.0', '1001', '10', '9', '1e3', '1000', '0x10', 'Infinity', 'NaN', 'null', 'true',
   '2024-01-31', '2024-01-31T00:00:00Z',
   // Operators, patterns, paths and quotes.
-  '$gt', '%', '_', '*', '.*', '[a]', '../a', 'a/b', 'a\\b', 'a.b', 'a,b', 'a:b', 'a|b', "'", "''", '"', '`',
+  '$gt', '%', '_', '*', '.*', '[a]', '../a', 'a/b', 'a%2Fb', 'a\\b', 'a.b', 'a,b', 'a:b', 'a|b', "'", "''", '"', '`',
   '{"a":1}', '["a"]', 'constructor', '__proto__',
   // Some collations ignore case, accents, width, ligatures or normal forms, and treat some of these strings as equal.
   'B', 'Z', 'a', 'b', 'e\u0301', '\u00e9', 'ä', 'ß', 'ss!', 'I', 'i', 'İ', 'ı', 'ﬁ', 'Ａ', '\u212b', '\u00c5',
@@ -34,7 +34,7 @@ export const words: readonly string[] = [
 // biome-ignore format: similar values share a line
 export const absentWords: readonly string[] = [
   '\0\0', '   ', '\u00a0', '001', '1.00', '+1', '1E3', '1000.0', '2024-01-31T00:00:00.000Z', 'z', 'E\u0301',
-  'a\u0308', 'ss', 'fi', 'ab', 'Ａ ', 'A\u030a', '\ud83d\ude01', `${PREFIX}c`, PREFIX.slice(1),
+  'a\u0308', 'ss', 'fi', 'ab', 'Ａ ', 'A\u030a', '\ud83d\ude01', `${PREFIX}c`, PREFIX.slice(1), 'toString', 'valueOf', 'word', '%41', 'a%2fb', 'a/../a/b',
 ];
 
 /** Sorted numbers from the whole range of a double. In a narrower type, many of them are equal to the next one. */
@@ -59,9 +59,17 @@ const SEPARATORS = [
   '\x1f', '\x7f', '\t', '\0', ',', '|', ' ', '","', "','", '\r\n', '\n', '\ufeff', '\uffff', '\u{10ffff}', 'undefined',
 ];
 
+/** Returns two keys that collide if an adapter writes the length of each part, modulo `size`, before the part. */
+const prefixed = (size: number, zero: string): readonly (readonly [string, string])[] => [
+  ['p', `${'q'.repeat(size - 1)}${zero}`],
+  [`p${zero}${'q'.repeat(size - 1)}`, ''],
+];
+
 /** Keys with two fields. For each separator, two keys are equal if a store joins their fields with that separator. */
 export const joinable: readonly (readonly [string, string])[] = [
   ...SEPARATORS.flatMap((separator) => [[`p${separator}q`, 'r'] as const, ['p', `q${separator}r`] as const]),
+  ...prefixed(10, '0'),
+  ...prefixed(256, '\0'),
   ...['a', 'b'].map((end) => [LONGEST.slice(0, 950), `${LONGEST.slice(0, 949)}${end}`] as const),
 ];
 
@@ -141,7 +149,7 @@ export const shapes: readonly Shape[] = [
       value: 7,
       length: 0,
       toJSON: 'x',
-      object: { _id: { $oid: '1' }, length: 3, toJSON: null, date: { $date: 0 }, type: { '#text': 'x', '@id': 1 } },
+      object: { _id: { $oid: '1' }, length: 3, toJSON: null, date: { $date: 0 }, long: { $numberLong: '1' }, type: { '#text': 'x', '@id': 1 } },
     },
   },
   {
@@ -235,6 +243,22 @@ export const shapes: readonly Shape[] = [
   {
     rule: 'keeps numbers to the last bit, at any depth',
     document: { id: 'numbers', list: numbers, object: Object.fromEntries(numbers.map((value, i) => [`n${i}`, value])) },
+  },
+  {
+    rule: 'keeps objects that programming languages use for values of other types',
+    document: {
+      id: 'typed',
+      buffer: { type: 'Buffer', data: [1, 2] },
+      map: { dataType: 'Map', value: [['a', 1]] },
+      date: { __type: 'Date', iso: '2024-01-01T00:00:00.000Z' },
+      set: { S: 'a', N: '1', NULL: true },
+      pairs: [['a', 1]],
+      numbers: { '0': 'a', '1': 'b', length: 2 },
+    },
+  },
+  {
+    rule: 'keeps 3,000 fields',
+    document: { id: 'wide', ...Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [`field_${i}`, i % 7])) },
   },
   {
     rule: 'keeps long texts, long arrays and many fields',

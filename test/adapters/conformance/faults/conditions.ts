@@ -7,7 +7,7 @@ import { inSnapshot } from '../breakable.js';
 import { type Content, conflict, FolderAdapter } from '../folder-adapter.js';
 import { asking, type BrokenAdapter, finding, getting, reading, versioning } from './breaking.js';
 
-const LARGE = 'reading from a large dataset a collection of 50,000 documents returns part of the documents';
+const LARGE = 'reading from a large dataset a collection of 66,000 documents returns part of the documents';
 const UNCHANGED = 'snapshot() does not change after another version became current';
 
 const byUtf16 = (a: unknown, b: unknown): number => (a === b ? 0 : String(a) < String(b) ? -1 : 1);

@@ -210,7 +210,7 @@ export const sharingFaults: readonly BrokenAdapter[] = [
     that: 'loses the last row of a full page',
     ...finding((found) => (found.length > 0 && found.length % 500 === 0 ? found.slice(0, -1) : found)),
     fails: [
-      'reading from a large dataset a collection of 50,000 documents returns documents up to the limit, which counts all batches together',
+      'reading from a large dataset a collection of 66,000 documents returns documents up to the limit, which counts all batches together',
     ],
   },
 ];

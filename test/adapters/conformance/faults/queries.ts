@@ -136,6 +136,6 @@ export const queryFaults: readonly BrokenAdapter[] = [
   {
     that: 'stops after 20,000 documents',
     ...asking((query) => ({ ...query, limit: Math.min(query.limit ?? 20_000, 20_000) })),
-    fails: ['reading from a large dataset a collection of 50,000 documents returns each document once and in order'],
+    fails: ['reading from a large dataset a collection of 66,000 documents returns each document once and in order'],
   },
 ];

@@ -26,7 +26,7 @@ const storingNumbers = (change: (value: number) => Scalar): Partial<Dialect> => 
 });
 
 const FIND = 'reading find(collection';
-const MANY = 'reading from a large dataset a collection of 50,000 documents';
+const MANY = 'reading from a large dataset a collection of 66,000 documents';
 
 export const columnFaults: readonly BrokenAdapter[] = [
   {
