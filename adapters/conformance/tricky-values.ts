@@ -149,7 +149,14 @@ export const shapes: readonly Shape[] = [
       value: 7,
       length: 0,
       toJSON: 'x',
-      object: { _id: { $oid: '1' }, length: 3, toJSON: null, date: { $date: 0 }, long: { $numberLong: '1' }, type: { '#text': 'x', '@id': 1 } },
+      object: {
+        _id: { $oid: '1' },
+        length: 3,
+        toJSON: null,
+        date: { $date: 0 },
+        long: { $numberLong: '1' },
+        type: { '#text': 'x', '@id': 1 },
+      },
     },
   },
   {

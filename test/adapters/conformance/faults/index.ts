@@ -12,6 +12,7 @@ import { manifestFaults, timeFaults } from './manifests.js';
 import { interruptedBugs, meanwhileBugs, racingBugs } from './publications.js';
 import { publishingFaults } from './publishing.js';
 import { queryFaults } from './queries.js';
+import { representationBugs } from './representations.js';
 import { snapshotFaults } from './snapshots.js';
 import { boundFaults, columnFaults, orderFaults, pageFaults, placeFaults } from './sqlite.js';
 import { storedJsonFaults } from './stored-json.js';
@@ -55,6 +56,7 @@ export const classes = {
   keys: keyBugs,
   fields: fieldBugs,
   descriptions: descriptionBugs,
+  representations: representationBugs,
   resources: resourceBugs,
   conditions: conditionBugs,
 } satisfies Record<string, readonly BrokenAdapter[]>;

@@ -55,6 +55,20 @@ const totalling = (
   })),
 });
 
+const COMMON = ['the', 'of', 'a', 'to', 'not', 'or'];
+
+let lastQuery: TotalsQuery;
+
+/** Changes the groups that answer a query. */
+const regrouping = (change: (groups: readonly Group[], query: TotalsQuery) => readonly Group[]) =>
+  totalling(
+    (query) => {
+      lastQuery = query;
+      return query;
+    },
+    (groups) => change(groups, lastQuery),
+  );
+
 export const totalsFaults: readonly BrokenAdapter[] = [
   {
     that: 'returns at most 100 groups',
@@ -122,6 +136,65 @@ export const totalsFaults: readonly BrokenAdapter[] = [
       (query) => query,
       undefined,
       ({ words, ...query }) => ({ ...query, ...(words && { words: words.slice(0, 1) }) }),
+    ),
+    fails: [FINDS],
+  },
+  {
+    that: 'counts a document once for each time that a list contains its value',
+    ...regrouping((groups, { where }) =>
+      where.some(({ value }) => Array.isArray(value) && new Set(value).size < value.length)
+        ? groups.map((group) => ({ ...group, count: 2 * group.count }))
+        : groups,
+    ),
+    fails: [COUNTS, NUMBERS],
+  },
+  {
+    that: 'ignores conditions with an empty list',
+    ...totalling(({ where, ...query }) => ({
+      ...query,
+      where: where.filter(({ value }) => !Array.isArray(value) || value.length > 0),
+    })),
+    fails: [COUNTS, NUMBERS],
+  },
+  {
+    that: 'groups -0 and 0 separately',
+    ...regrouping((groups) =>
+      groups.flatMap((group) =>
+        group.values[0] === 0 && group.count > 1
+          ? [
+              { ...group, count: group.count - 1 },
+              { ...group, count: 1 },
+            ]
+          : [group],
+      ),
+    ),
+    fails: [COUNTS, NUMBERS],
+  },
+  {
+    that: 'does not resume the timeout of a query that waited',
+    fault: inSnapshot((snapshot) => ({
+      totals(name, query, signal, onWait) {
+        onWait?.();
+        return snapshot.totals!(name, query, signal);
+      },
+    })),
+    fails: [`${TOTALS} resumes the timeout each time it has called onWait()`],
+  },
+  {
+    that: 'ignores common words in searches',
+    ...totalling(
+      (query) => query,
+      undefined,
+      ({ words, ...query }) => ({ ...query, ...(words && { words: words.filter((word) => !COMMON.includes(word)) }) }),
+    ),
+    fails: [FINDS],
+  },
+  {
+    that: 'shortens words to 40 characters',
+    ...totalling(
+      (query) => query,
+      undefined,
+      ({ words, ...query }) => ({ ...query, ...(words && { words: words.map((word) => word.slice(0, 40)) }) }),
     ),
     fails: [FINDS],
   },

@@ -20,7 +20,7 @@ const mapped = (value: unknown, change: (value: unknown) => unknown, rename = (n
   return result;
 };
 
-const encoding = (change: (value: unknown) => unknown, rename?: (name: string) => string) =>
+export const encoding = (change: (value: unknown) => unknown, rename?: (name: string) => string) =>
   class extends FolderAdapter {
     override encode(document: Document, name: string) {
       return super.encode(mapped(document, change, rename) as Document, name);
@@ -56,7 +56,7 @@ const losing = (size: number) =>
     }
   };
 
-const manifests = (change: (manifest: Manifest) => unknown) =>
+export const manifests = (change: (manifest: Manifest) => unknown) =>
   class extends FolderAdapter {
     override save({ versions, moves }: Catalog) {
       super.save({
