@@ -8,6 +8,9 @@ import { type Instance, withSnapshot } from './instance.js';
 import { answerOf } from './reference.js';
 import { CROWD_BLOCKS, CROWD_SEATS } from './rows.js';
 
+/** Time limit for a call to settle after its signal was aborted, in milliseconds. */
+const PROMPT_MS = 150;
+
 export const describeCancelling = (instance: () => Instance): void => {
   describe('a signal', () => {
     it('that is aborted makes get() reject with aborted', async () => {
@@ -110,6 +113,26 @@ export const describeCancelling = (instance: () => Instance): void => {
         else assert.equal(settled?.value?.['id'], 'i01');
       });
     });
+
+    for (const [what, call] of [
+      ['get()', (signal: AbortSignal) => withSnapshot(instance(), (each) => each.get('items', ['i01'], signal))],
+      ['ping()', (signal: AbortSignal) => instance().adapter.ping(signal)],
+    ] as const) {
+      it(`aborted during ${what} ends the call immediately`, async () => {
+        let fastest = Infinity;
+        // The first tries may be slow on a busy machine.
+        for (let i = 0; i < 5 && fastest > PROMPT_MS; i++) {
+          const controller = new AbortController();
+          const pending = Promise.allSettled([call(controller.signal)]);
+          const start = performance.now();
+          controller.abort();
+          const [settled] = await pending;
+          if (settled.status === 'rejected') await failsWith('aborted', () => Promise.reject(settled.reason));
+          fastest = Math.min(fastest, performance.now() - start);
+        }
+        assert(fastest <= PROMPT_MS, `expected ${what} to settle within ${PROMPT_MS} ms, it took ${fastest} ms`);
+      });
+    }
 
     it('that is aborted makes ping() reject with aborted', async () => {
       await failsWith('aborted', () => instance().adapter.ping(AbortSignal.abort()));

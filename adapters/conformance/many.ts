@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Document, Query, Scalar } from 'metro-forecast-api/adapter';
 import { sameItems, sameList, sameSequence, sameSet, sameValue } from './expect.js';
-import { find } from './find-rows.js';
+import { find, restOf } from './find-rows.js';
 import { allRows, crowd, items, readings, rows, rowsWithCrowd } from './fixture.js';
 import { type Instance, withSnapshot } from './instance.js';
 import { answerOf } from './reference.js';
@@ -137,6 +137,18 @@ export const describeMany = (instance: () => Instance): void => {
         await left.return?.();
         sameSet(readings, read.one, rows['readings']!);
         sameSet(items, read.other, rows['items']!);
+      });
+    });
+
+    it('return their own results, even if 40 reads are in progress', async () => {
+      await withSnapshot(instance(), async (snapshot) => {
+        const queries = Array.from({ length: 40 }, (_, i) => ({ order: crowd.key, equal: { block: i - 3 } }));
+        const reads = queries.map((query) => snapshot.find('crowd', query)[Symbol.asyncIterator]());
+        const starts = await Promise.all(reads.map((read) => read.next()));
+        for (const [i, query] of [...queries.entries()].reverse()) {
+          const found = [...(starts[i]!.value ?? []), ...(await restOf(reads[i]!))];
+          sameSequence(crowd, found, expected(query), query);
+        }
       });
     });
 

@@ -4,6 +4,7 @@ import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, sameList, sameValue } from './expect.js';
 import {
   anotherDataset,
+  datasetOf,
   FIRST,
   FIRST_CREATED,
   itemsIn,
@@ -26,6 +27,9 @@ import {
 import { versionTests } from './versions.js';
 
 const DAY_MS = 86_400_000;
+const MANY_VERSIONS = 130;
+/** Slow stores publish fewer than `MANY_VERSIONS` in this time, in milliseconds. */
+const MANY_MS = 3000;
 
 /** Names that differ only in their last character, in case, or in punctuation. Some are numerically equal. */
 const NAMES = [
@@ -79,6 +83,36 @@ export const describeTimes = (target: AdapterUnderTest): void => {
         snapshot?.release();
       }
       sameList(await times(), before, 'list() to return the times of publication');
+    });
+
+    testOfThree(
+      "publish() after an activation gets its time from the context's clock, unless the dataset is newer",
+      async (instance) => {
+        await instance.adapter.versions!.activate(FIRST);
+        const activatedAt = await publishedAt(instance);
+        instance.clock.offset = DAY_MS;
+        const publish = (name: string, created: number) => () =>
+          instance.adapter.publish!(anotherDataset(name, new Date(created).toISOString()));
+        const time = await isNow(instance, publish('between', activatedAt - DAY_MS));
+        await isAsOf(instance, time - 1, FIRST);
+        await isAsOf(instance, time, 'between');
+        await publish('newer', time + DAY_MS)();
+        sameValue(await publishedAt(instance), time + DAY_MS, 'publishedAt to be the time of creation');
+      },
+    );
+
+    test('list() returns any number of versions, and prune() deletes them', async (instance) => {
+      const names = [FIRST];
+      const end = performance.now() + MANY_MS;
+      while (names.length < MANY_VERSIONS && performance.now() < end) {
+        const name = `v-${names.length}`;
+        const created = new Date(Date.UTC(2025, 0, 1 + names.length)).toISOString();
+        await instance.adapter.publish!(datasetOf(name, created, { items: [] }));
+        names.push(name);
+      }
+      sameList((await namesOf(instance)).reverse(), names, 'list() to return every version');
+      const deleted = await instance.adapter.versions!.prune(1);
+      sameList([...deleted].sort(), names.slice(0, -1).sort(), 'prune(1) to delete all versions but one');
     });
 
     testOfThree('activate() of the current version changes nothing', async (instance) => {

@@ -1,7 +1,7 @@
 import type { Collection, Query, Snapshot, TotalsQuery } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList, sameSequence, sameValue } from './expect.js';
-import { find } from './find-rows.js';
+import { find, findJson } from './find-rows.js';
 import { datasetOf, FIRST, FIRST_CREATED } from './fixture.js';
 import { type Instance, startInstance, withSnapshot } from './instance.js';
 import { itUnless, type Obstacle, without } from './obstacles.js';
@@ -150,6 +150,14 @@ export const describeSearch = (target: AdapterUnderTest): void => {
         for (const parts of PARTS) {
           const query = { order: notes.key, ...parts, words };
           sameSequence(notes, await find(snapshot, notes, query), foundBy(query), query);
+        }
+      }
+    });
+    test(obstacle || without(target, 'json'), 'yields the same documents with findJson()', async (snapshot) => {
+      for (const words of WORDS) {
+        for (const parts of PARTS) {
+          const query = { order: notes.key, ...parts, words };
+          sameSequence(notes, await findJson(snapshot, notes, query), foundBy(query), query);
         }
       }
     });

@@ -19,7 +19,7 @@ export const words: readonly string[] = [
   '-1', '0', '00', '01001', '1', '1.0', '1001', '10', '9', '1e3', '1000', '0x10', 'Infinity', 'NaN', 'null', 'true',
   '2024-01-31', '2024-01-31T00:00:00Z',
   // Operators, patterns, paths and quotes.
-  '$gt', '%', '_', '*', '.*', '[a]', '../a', 'a/b', 'a%2Fb', 'a\\b', 'a.b', 'a,b', 'a:b', 'a|b', "'", "''", '"', '`',
+  '$gt', '%', '_', '*', '.*', '[a]', '.', '..', '../a', 'a/b', 'a%2Fb', 'a\\b', 'a.b', 'a,b', 'a:b', 'a|b', "'", "''", '"', '`',
   '{"a":1}', '["a"]', 'constructor', '__proto__',
   // Some collations ignore case, accents, width, ligatures or normal forms, and treat some of these strings as equal.
   'B', 'Z', 'a', 'b', 'e\u0301', '\u00e9', 'ä', 'ß', 'ss!', 'I', 'i', 'İ', 'ı', 'ﬁ', 'Ａ', '\u212b', '\u00c5',
@@ -224,6 +224,10 @@ export const shapes: readonly Shape[] = [
       truth: 'true',
       nothing: 'null',
       undefined: 'undefined',
+      upper: 'NULL',
+      marker: '\\N',
+      none: 'None',
+      missing: 'N/A',
       infinite: 'Infinity',
       date: '2024-02-30',
       time: '2024-01-01T00:00:00Z',
@@ -257,8 +261,6 @@ export const shapes: readonly Shape[] = [
       id: 'typed',
       buffer: { type: 'Buffer', data: [1, 2] },
       map: { dataType: 'Map', value: [['a', 1]] },
-      date: { __type: 'Date', iso: '2024-01-01T00:00:00.000Z' },
-      set: { S: 'a', N: '1', NULL: true },
       pairs: [['a', 1]],
       numbers: { '0': 'a', '1': 'b', length: 2 },
     },

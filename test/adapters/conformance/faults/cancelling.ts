@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { StorageError } from '../../../../core/errors.js';
 import { inSnapshot, inSnapshots } from '../breakable.js';
 import { aborted, type BrokenAdapter, getting, publishing } from './breaking.js';
 
@@ -72,6 +74,45 @@ export const cancellingFaults: readonly BrokenAdapter[] = [
       },
     })),
     fails: [`${SIGNAL} that is not aborted changes nothing`],
+  },
+  {
+    that: 'notices an aborted signal only when a document has been read',
+    ...getting(async (snapshot, collection, key, signal) => {
+      const found = await snapshot.get(collection, key, signal);
+      if (signal) await delay(300);
+      if (signal?.aborted) throw aborted();
+      return found;
+    }),
+    fails: [`${SIGNAL} aborted during get() ends the call immediately`],
+  },
+  {
+    that: 'notices an aborted signal only after a ping',
+    fault: (adapter) => ({
+      async ping(signal) {
+        await adapter.ping(signal);
+        if (signal) await delay(300);
+        if (signal?.aborted) throw aborted();
+      },
+    }),
+    fails: [`${SIGNAL} aborted during ping() ends the call immediately`],
+  },
+  {
+    that: 'can have four reads in progress',
+    fault: inSnapshots(() => {
+      let inProgress = 0;
+      return (snapshot) => ({
+        async *find(collection, query, signal) {
+          if (inProgress >= 4) throw new StorageError('unavailable', 'All connections are in use.');
+          inProgress++;
+          try {
+            yield* snapshot.find(collection, query, signal);
+          } finally {
+            inProgress--;
+          }
+        },
+      });
+    }),
+    fails: ['reading from a large dataset concurrent reads return their own results, even if 40 reads are in progress'],
   },
   {
     that: 'remembers that a publication was aborted',

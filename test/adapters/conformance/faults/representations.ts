@@ -20,6 +20,8 @@ const keyed = (keyText: (key: readonly Scalar[]) => string) =>
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
+const NULLS = ['NULL', 'None', 'N/A', '\\N'];
+
 export const representationBugs: readonly BrokenAdapter[] = [
   {
     that: 'writes the last digit of the length of each key field before the field',
@@ -49,6 +51,18 @@ export const representationBugs: readonly BrokenAdapter[] = [
     fails: [OBJECTS],
     folder: encoding((value) =>
       isObject(value) && value['type'] === 'Buffer' ? Buffer.from(value['data'] as number[]).toString('base64') : value,
+    ),
+  },
+  {
+    that: 'stores words for missing values as null',
+    fails: ['reading documents keeps strings that look like other types'],
+    folder: encoding((value) => (NULLS.includes(value as string) ? null : value)),
+  },
+  {
+    that: 'resolves dots in keys as in paths',
+    fails: [STRINGS],
+    folder: keyed((key) =>
+      key.map((value) => (value === '.' || value === '..' ? '' : JSON.stringify(value))).join('/'),
     ),
   },
   {

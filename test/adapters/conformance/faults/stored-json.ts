@@ -50,6 +50,20 @@ export const storedJsonFaults: readonly BrokenAdapter[] = [
     fails: ['findJson(collection, query) yields text that does not change after it was yielded'],
   },
   {
+    that: 'ignores the words of a query in findJson()',
+    database: true,
+    fault: (adapter) => ({
+      snapshot() {
+        const snapshot = adapter.snapshot();
+        const findJson = snapshot.findJson!.bind(snapshot);
+        return Object.assign(snapshot, {
+          findJson: ((name, { words: _, ...query }, signal) => findJson(name, query, signal)) satisfies typeof findJson,
+        });
+      },
+    }),
+    fails: ['find(collection, query) with words yields the same documents with findJson()'],
+  },
+  {
     that: 'does not declare the capability "json"',
     capabilities: { publish: true, versions: true, durable: false, totals: true },
     fails: ['the adapter and its snapshots have the members of its capabilities, and no others'],

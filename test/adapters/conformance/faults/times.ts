@@ -34,6 +34,40 @@ export const momentBugs: readonly BrokenAdapter[] = [
     },
   },
   {
+    that: 'compares the time of a dataset with the latest publication rather than activation',
+    fails: [
+      "versions publish() after an activation gets its time from the context's clock, unless the dataset is newer",
+    ],
+    folder: class extends FolderAdapter {
+      override lastMove() {
+        const { versions } = this.catalog;
+        const times = versions.map(({ publishedAt }) => Date.parse(publishedAt));
+        return versions.length > 0 ? new Date(Math.max(...times)) : undefined;
+      }
+      override activationTime() {
+        return new Date(Math.max(this.context.clock.now(), super.lastMove()!.getTime() + 1)).toISOString();
+      }
+    },
+  },
+  {
+    that: 'lists at most 100 versions',
+    fails: ['versions list() returns any number of versions, and prune() deletes them'],
+    folder: class extends FolderAdapter {
+      override async list() {
+        return (await super.list()).slice(0, 100);
+      }
+    },
+  },
+  {
+    that: 'deletes at most 50 versions at a time',
+    fails: ['versions list() returns any number of versions, and prune() deletes them'],
+    folder: class extends FolderAdapter {
+      override toPrune(keep: number) {
+        return super.toPrune(keep).slice(0, 50);
+      }
+    },
+  },
+  {
     that: 'keeps the publication time of a version that is activated',
     fails: ["versions activate() gets its time from the context's clock, and list() does not change"],
     folder: class extends FolderAdapter {
