@@ -55,7 +55,7 @@ const TOO_DEEP = `The message has more than ${MAX_DEPTH} nested levels of arrays
 const TOO_MANY = `The message has more than ${MAX_VALUES} values in its arrays and objects.`;
 const LONG_ID = `The message id is longer than ${MAX_ID_LENGTH} characters.`;
 
-/** Reads the message. Middleware of an application that embeds the service can have parsed the body already. */
+/** Reads the message. If the service is embedded, earlier middleware might already have parsed the body. */
 const readMessage = async (ctx: Context): Promise<ReturnType<typeof parsed>> => {
   const { body } = ctx.req as { readonly body?: unknown };
   if (body === undefined || !ctx.req.readableEnded) return parsed(await readBody(ctx));

@@ -12,7 +12,7 @@ const SCHEDULES: Readonly<Record<Cadence, { readonly period: number; readonly de
   biweekly: { period: 14, delay: 10 },
   // New home sales take longest, 25 days.
   monthly: { period: 31, delay: 30 },
-  // The index of FHFA takes up to 63 days, and GDP takes 30 days.
+  // FHFA's index takes up to 63 days, and GDP takes 30 days.
   quarterly: { period: 92, delay: 63 },
   semiannual: { period: 184, delay: 120 },
   annual: { period: 366, delay: 274 },

@@ -53,7 +53,9 @@ describe('ApiError', () => {
 });
 
 describe('errors of another copy of the package', () => {
-  /** Creates an error of another copy of the package. Its class has the same name but is another class. */
+  /**
+   * Creates an error as thrown by another copy of the package. Its class has the same name but is not the same class.
+   */
   const foreign = (name: string): Error => Object.assign(new Error('from elsewhere'), { name });
 
   for (const type of [ApiError, StorageError, LimiterUnavailable, KeyStoreError]) {

@@ -1,4 +1,4 @@
-/** Runs the commands of docs/guides/real-data.md on files in the formats of FHFA and FRED. */
+/** Runs the commands of docs/guides/real-data.md on files in FHFA's and FRED's formats. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

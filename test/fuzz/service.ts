@@ -62,7 +62,7 @@ const rowsOf = async <T = Document>(directory: string, collection: string): Prom
   return rows;
 };
 
-/** Installs packages next to the configuration, like an operator. */
+/** Installs packages in the folder of the configuration, where an operator would install them. */
 const installPlugins = async (folder: string): Promise<void> => {
   const modules = join(folder, 'node_modules');
   await mkdir(modules);

@@ -24,7 +24,7 @@ describe('quotas and usage of keys with three replicas behind nginx', function (
   let service: Replicas;
 
   before(async () => {
-    // A new quota starts at midnight, which must not happen during a test.
+    // A new quota starts at midnight, so a test must not run past midnight.
     const left = DAY_MS - (Date.now() % DAY_MS);
     if (left < 3 * TEST_MS) await delay(left);
     const versions = await writeVersions([1]);

@@ -129,7 +129,7 @@ export async function holdFirst(
   return {
     requested,
     async release() {
-      // The page can have aborted the request.
+      // The page might already have aborted the request.
       await route?.continue().catch(() => undefined);
       await page.waitForTimeout(300);
     },

@@ -1,5 +1,5 @@
 /**
- * `npm run evaluate DIR`: computes the tables of the methodology page from files of FHFA and FRED, and prints them as
+ * `npm run evaluate DIR`: computes the tables of the methodology page from FHFA and FRED files, and prints them as
  * Markdown.
  */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -26,7 +26,7 @@ const INDEX = /^hpi_at_metro.*\.csv$/;
 const WIDE = /STHPI.*\.csv$/;
 
 /**
- * Imports files and makes forecasts. The dataset has the date of the release of its newest quarter. The clock is real,
+ * Imports files and makes forecasts. The dataset is dated to the release of its newest quarter. The real clock is used,
  * because the basis of the newest run depends on the time.
  */
 const forecastFiles = async (sources: readonly string[], to: string): Promise<void> => {

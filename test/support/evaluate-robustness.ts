@@ -77,7 +77,7 @@ function* newestMonth(panel: Panel): Generator<string> {
   }
 }
 
-/** Covers markets with at least 40 values at the origin, like the comparison of models. */
+/** Covers markets with at least 40 values at the origin. The comparison of models uses the same markets. */
 function* accuracy(panel: Panel): Generator<string> {
   const counts = new Int32Array(panel.markets.length);
   const counted = panel.quarters.map((levels) =>

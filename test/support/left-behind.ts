@@ -82,7 +82,7 @@ const filePlaces = ({ folder }: Server, isMongo: boolean): Place[] =>
     .filter((name) => !isMongo || LOGS.includes(name))
     .map((name) => join(folder, name))
     .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile())
-    // MongoDB logs slow commands in full. These can contain hashes.
+    // MongoDB logs slow commands in full, including commands that write hashes.
     .map((path) => ({ name: path, text: `${path} ${readFileSync(path, 'latin1')}`, keepsHashes: isMongo }));
 
 /**

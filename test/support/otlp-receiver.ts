@@ -11,9 +11,9 @@ export interface ReceivedSpan {
   readonly spanId: string;
   readonly parentSpanId: string | undefined;
   readonly name: string;
-  /** 2 is SERVER. */
+  /** The value 2 means SERVER. */
   readonly kind: number;
-  /** 0 is UNSET, and 2 is ERROR. */
+  /** The value 0 means UNSET, and 2 means ERROR. */
   readonly status: number;
   /** Nanoseconds since the Unix epoch. */
   readonly start: bigint;

@@ -33,7 +33,7 @@ export const findPythonPackage = async (name: string): Promise<NodeJS.ProcessEnv
   const partial = await mkdtemp(`${folder}.partial-`);
   try {
     await run('python3', ['-m', 'pip', 'install', '-q', '--only-binary', ':all:', '--target', partial, name]);
-    // A concurrent process can have installed the package.
+    // A concurrent process might have installed the package.
     await rename(partial, folder).catch(async (error: unknown) => {
       if (!(await has(env))) throw error;
     });

@@ -58,7 +58,7 @@ const startReplica = (env: Readonly<Record<string, string>>): Promise<Server> =>
     ready: async (port) => void (await request(`http://127.0.0.1:${port}${BASE_PATH}/health`)),
   });
 
-/** Opens the stores like a command. A process per command would take almost a second. */
+/** Opens the stores in this process, because starting a process for each command would take almost a second. */
 const openStores = async (env: Readonly<Record<string, string>>) => {
   const config = await loadConfig({ path: replicasConfig, env });
   const overrides = { logger: pino({ level: 'silent' }) };

@@ -7,7 +7,7 @@ import { skip } from './skip.js';
 
 const directory = join(packageRoot, '..', 'shared', 'data');
 
-/** Returns the directory with files of FHFA and FRED next to the repository. Undefined if there is none. */
+/** Returns the directory with FHFA and FRED files next to the repository. Undefined if there is none. */
 export const sharedData = (): string | undefined => (existsSync(directory) ? directory : undefined);
 
 /** Returns the directory for a test or hook that needs it. Skips the test if there is none. */

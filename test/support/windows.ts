@@ -46,8 +46,8 @@ export const rejectedTooSoon = (answers: readonly Answer[], limit: number, lateM
   return answers.filter(
     (answer) =>
       isRejected(answer) &&
-      // Counts requests sent before the rejection arrived. Requests answered before the window are subtracted. The
-      // window ends when the rejected request was sent.
+      // Counts the requests that were sent before the rejection arrived, without the requests that were answered before
+      // the window of the rejected request.
       below(sent, answer.received) - below(received, answer.sent - WINDOW_MS - lateMs) < limit,
   );
 };

@@ -61,7 +61,7 @@ export const followReading = () => {
   let naming;
   const name = () => {
     const here = decodeURIComponent(location.hash.slice(1));
-    // The address can refer to an element inside the part, and it must keep doing so.
+    // An address that refers to an element inside the part stays unchanged.
     if (here === current || here.startsWith(`${current}/`)) return;
     history.replaceState(history.state, '', linkTo(current));
   };

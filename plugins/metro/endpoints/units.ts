@@ -73,7 +73,10 @@ const priceIn = ({ months }: Prices, start: string, cadence: Cadence): number | 
 const yearBefore = (day: string): string =>
   `${String(Number(day.slice(0, 4)) - 1).padStart(4, '0')}${day.slice(4).replace('02-29', '02-28')}`;
 
-/** Returns the range of days that can contain the value of a year ago. The last observation in this range is used. */
+/**
+ * Returns the range of days in which to look for the value one year earlier. The last observation in this range is
+ * used.
+ */
 const yearEarlier = (period: string, cadence: Cadence): { since: string; until: string } => {
   // Holidays can shift a weekly observation by up to three days.
   if (cadence === 'weekly' || cadence === 'biweekly')
@@ -84,7 +87,9 @@ const yearEarlier = (period: string, cadence: Cadence): { since: string; until: 
   return { since: cadence === 'daily' ? addDays(until, -7) : until, until };
 };
 
-/** Returns a function that finds the level of a year before a period. Calls must have ascending periods. */
+/**
+ * Returns a function that finds the level one year before a period. It must be called with periods in ascending order.
+ */
 const levelsYearEarlier = (cadence: Cadence) => {
   const known: { readonly period: string; readonly level: number }[] = [];
   let at = -1;

@@ -36,7 +36,7 @@ const wasPublishedEarlier = (run: ForecastRun, vintage: string): boolean =>
 
 /**
  * Selects the runs to keep, with their forecasts. Incomplete runs are replaced. Runs without `basis` are replaced as
- * well, because they can have used other rules.
+ * well, because they might have used other rules.
  */
 const keptOf = async (dataset: Dataset, recompute: boolean) => {
   const old = await readAll<ForecastRun>(dataset.read(forecastRuns.name));

@@ -30,7 +30,7 @@ export const runId = (quarter: number, horizon: Horizon = HORIZON_MONTHS): numbe
   return horizon === HORIZON_MONTHS ? id : 100 * id + horizon;
 };
 
-/** Only runs with other horizons have longer ids. */
+/** Ids of runs with other horizons have more digits. */
 export const isMainRun = (id: number): boolean => id < 100_000;
 
 /** Returns the quarter number of a run, see `quarterIndex`. */

@@ -3,7 +3,7 @@ import type { ImportErrors } from './import-errors.js';
 
 export type Row = CsvRecord;
 
-/** A row ends at every line break, even inside quotes, so that a missing quote spoils only one line. */
+/** A row ends at every line break, even inside quotes, so that a missing quote affects only one line. */
 const DIALECT = { separator: ',', quote: '"', lineEnd: '\n', isOneLine: true } as const;
 
 /**

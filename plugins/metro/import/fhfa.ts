@@ -1,4 +1,4 @@
-/** Reads the all-transactions House Price Index by metro area of FHFA (`hpi_at_metro.csv`). */
+/** Reads FHFA's all-transactions House Price Index by metro area (`hpi_at_metro.csv`). */
 import type { Cadence } from 'metro-forecast-api/plugin';
 import { quarterIndex } from '../periods.js';
 import type { Row } from './csv.js';

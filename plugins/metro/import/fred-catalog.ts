@@ -1,4 +1,4 @@
-/** Describes well-known FRED series. The files of FRED contain neither titles nor units. */
+/** Describes well-known FRED series, because FRED's files contain neither titles nor units. */
 import type { Cadence } from 'metro-forecast-api/plugin';
 import { areaOfSeries } from '../areas.js';
 import type { Series } from '../collections.js';

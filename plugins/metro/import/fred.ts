@@ -1,4 +1,4 @@
-/** Reads series in the download format of FRED (`fredgraph.csv?id=<SERIES>`). */
+/** Reads series in FRED's download format (`fredgraph.csv?id=<SERIES>`). */
 import { basename } from 'node:path';
 import { type Cadence, periods } from 'metro-forecast-api/plugin';
 import { inferCadence, isDay } from '../periods.js';
@@ -98,7 +98,7 @@ export const readFred = async (
   return ids.map((id, i) => {
     const column = columns[i] as Map<string, number>;
     const days = [...column.keys()].sort();
-    // `dates` can include dates of other series in the file, which can have another cadence.
+    // `dates` also contains the dates of the other series in the file, whose cadence can differ.
     return {
       id,
       cadence: cadenceOf(id, isOnly ? dates : days),

@@ -18,7 +18,7 @@ export interface Input {
   open(): Promise<Opened>;
 }
 
-/** Maximum size of a file in bytes. The largest files of FHFA and FRED have less than a tenth of this size. */
+/** Maximum size of a file in bytes, more than ten times the size of the largest file from FHFA or FRED. */
 const MAX_BYTES = 2 ** 30;
 /** Maximum time in milliseconds without a response or data from a server. */
 const SILENCE_MS = 30_000;

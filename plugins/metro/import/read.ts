@@ -9,7 +9,7 @@ import type { Input } from './input.js';
 import { EXPECTED, type FileKind, peek, recognize } from './recognize.js';
 
 export interface Imported {
-  /** Areas in the file of FHFA, sorted by code. Undefined without such a file. */
+  /** Areas in FHFA's file, sorted by code. Undefined if there is no such file. */
   readonly index: readonly MetroIndex[] | undefined;
   readonly macro: readonly MacroSeries[];
   /** Files in directories that were skipped, each with the reason. */

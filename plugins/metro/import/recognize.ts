@@ -24,7 +24,7 @@ export const recognize = (head: string): FileKind | undefined => {
   // Several columns in lower case suggest a table of another publisher.
   if (isDated && (names.length === 2 || (names.length > 2 && names.slice(1).every(isFredId)))) return 'fred';
   if (header[0] === 'cbsa' && header[1] === 'metro_name') return 'fhfa-purchase-only';
-  // One valid row identifies the format. Bad rows are reported later.
+  // One valid row is enough to recognize the format. Bad rows are reported later.
   return rows.some(isFhfaRow) ? 'fhfa-metro' : undefined;
 };
 

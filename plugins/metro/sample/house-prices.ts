@@ -38,7 +38,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   '14260': { last: 12 },
   // The series has ended. There are past forecasts, but none in the newest run.
   '38300': { end: quarterIndex(2023, 4) },
-  // The value of a year before the newest quarter is missing. There is a forecast, but no 12-month change.
+  // The value one year before the newest quarter is missing. There is a forecast, but no 12-month change.
   '41620': { gaps: [quarterIndex(2025, 2)] },
   // Some outcomes are missing, so their forecasts never get a realized value.
   '33340': { gaps: [quarterIndex(2024, 1), quarterIndex(2024, 2)] },

@@ -22,7 +22,7 @@ export const inSentence = (label) => label.replace(/^\p{Lu}(?!\p{Lu})/u, (first)
 const MOST_DECIMALS = 12;
 
 /**
- * Returns the number of decimals that shows all numbers exactly, up to a maximum.
+ * Returns the number of decimals needed to show all numbers exactly, up to a maximum.
  * @param {readonly unknown[]} values @param {number} [most]
  */
 export const decimalsOf = (values, most = MOST_DECIMALS) => {

@@ -17,7 +17,7 @@ const REPLICAS = 3;
 /** Long enough for an outage and the recovery. */
 const WINDOW_MS = 6000;
 const CALLER = 'key:k1';
-/** Data loss counts towards every window that it can have affected, so windows are longer by this margin. */
+/** Data loss counts towards every window that it might have affected, so windows are longer by this margin. */
 const MARGIN_MS = 200;
 
 interface Allowed {

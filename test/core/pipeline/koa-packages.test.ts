@@ -60,7 +60,7 @@ describe('Koa packages', () => {
   const ERRORS = ['/things/1000', '/nowhere', '/things/x'] as const;
   const PLACES: readonly (keyof Chosen)[] = ['own', 'around'];
   const use = (place: keyof Chosen, ...middleware: Middleware[]) => service.use({ [place]: middleware });
-  /** Middleware around the service sees errors as responses. Middleware of a plugin catches errors, like in Koa. */
+  /** Middleware around the service sees errors as responses. Middleware of a plugin can catch the errors. */
   const answered = (place: keyof Chosen): readonly string[] => (place === 'around' ? [...ROUTES, ...ERRORS] : ROUTES);
 
   for (const place of PLACES) {

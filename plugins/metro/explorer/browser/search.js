@@ -84,7 +84,7 @@ export const wordsOf = (text) =>
     .filter(Boolean)
     .map((word) => SAME_WORDS[word] ?? word);
 
-/** Minimum length of the start of a nickname. */
+/** Minimum number of letters for finding a nickname by its start. */
 const LEAST_LETTERS = 4;
 
 /** Returns the codes of areas with a nickname that starts with the query. @param {string} query */
@@ -166,7 +166,7 @@ export const onlyOne = (query, found) => {
 };
 
 /**
- * Returns the first city of a market. If several markets have the same first city, the states follow.
+ * Returns the first city of a market. If several markets have the same first city, appends the states of the market.
  * @param {string} name @param {readonly { name: string }[]} all
  */
 export const tellingName = (name, all) => {

@@ -31,7 +31,7 @@ export const loadZips = async (query) => {
 };
 
 /**
- * Returns the CBSA code of the metro or division that contains a ZIP code. `loadZips` must have loaded the table.
+ * Returns the CBSA code of the metro or division that contains a ZIP code. Call `loadZips` first.
  * @param {string} query @returns {string | undefined}
  */
 export const metroOfZip = (query) => metros.get(query.trim());

@@ -9,7 +9,7 @@ const { searcher, nearly, onlyOne, stateNamed, tellingName, optionsFor, NICKNAME
 );
 
 const areas = [...metroAreas.values()];
-/** The markets in the index of FHFA, which contains the divisions of a metro instead of the metro. */
+/** The markets in FHFA's index. For a metro with divisions, the index contains only the divisions. */
 const markets = areas
   .filter(({ divisions }) => divisions.length === 0)
   .map(({ cbsa, name, kind }) => ({ cbsa, name: kind === 'division' ? `${name} (MSAD)` : name }));

@@ -14,7 +14,7 @@ import { unscored } from '../unscored.js';
 const TIME = new Date('2026-03-01T12:00:00Z');
 const byName = new Map(collections.map((collection) => [collection.name, collection]));
 
-/** Two areas and five quarters in the format of FHFA, with a gap, a division and a missing value. */
+/** Two areas and five quarters in FHFA's format, with a gap, a division and a missing value. */
 const METRO = [
   '"Abilene, TX",10180,2024,1,100.00,( 2.62)',
   '"Abilene, TX",10180,2024,2,101.00,( 2.62)',

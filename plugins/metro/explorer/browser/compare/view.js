@@ -96,7 +96,7 @@ export const compareView = async (_parameters, signal, query) => {
     offered: divisions,
     members: () => (example ? { m: [], s: [] } : chosen),
     onadd: (added) => {
-      // Looking up a ZIP code takes time, so the user can have left the view.
+      // Looking up a ZIP code takes time. The user might have left the view in the meantime.
       if (signal.aborted) return;
       const { m, s } = example ? { m: [], s: [] } : chosen;
       example = false;

@@ -23,7 +23,7 @@ import { factsText, findingOf, gradesText, mapTitle, QUESTIONS } from './texts.j
 /** @typedef {import('./runs.js').Row} Row */
 /** @typedef {Awaited<ReturnType<typeof load>>} Loaded */
 
-/** Pause in milliseconds after which the run under the slider is loaded. */
+/** Time in milliseconds that the slider has to rest before the selected run is loaded. */
 const REST_MS = 120;
 
 /** @param {readonly import('./runs.js').Market[]} markets @param {AbortSignal} signal */
