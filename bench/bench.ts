@@ -1,4 +1,4 @@
-/** Sets up what all sections of a benchmark run share: settings, API keys, the dataset and temporary files. */
+/** Prepares what all sections of a benchmark share: settings, API keys, the dataset and temporary files. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,9 +9,9 @@ import { HUGE_LIMIT } from './service.js';
 
 export interface Settings {
   readonly mode: 'full' | 'quick';
-  /** Whether the section `rows` also measures 10 million rows. */
+  /** True if the section `rows` also measures 10 million rows. */
   readonly large?: boolean;
-  /** Number of turns per contender. The tables show the median of the turns. */
+  /** Number of turns per contender. The tables show medians. */
   readonly rounds: number;
   /** Duration of a turn, in seconds. */
   readonly seconds: number;
@@ -19,7 +19,7 @@ export interface Settings {
 
 export const FULL: Settings = { mode: 'full', rounds: 9, seconds: 2 };
 
-/** A quick run only shows that everything works. It is too short to produce figures worth quoting. */
+/** A quick run only shows that everything works. It is too short for useful figures. */
 export const QUICK: Settings = { mode: 'quick', rounds: 1, seconds: 1 };
 
 /** Default limit of a key, in requests per minute. */
@@ -31,13 +31,16 @@ export const catalogue = { cbsas: marketCodes(), series: seriesIds() };
 
 export interface Bench {
   readonly settings: Settings;
-  /** The folder of another checkout to compare with. Its dependencies must be installed, and it must be built. */
+  /**
+   * The folder of another checkout, with which this one is compared. It must be built, and its dependencies must be
+   * installed.
+   */
   readonly against: string | undefined;
   readonly folder: string;
   readonly dataset: string;
   /** A key with the limit `HUGE_LIMIT`. */
   readonly hugeKey: string;
-  /** 5,000 keys with the default limit. Together they allow 50,000 requests per second. */
+  /** 5,000 keys with the default limit. Together, they allow 50,000 requests per second. */
   readonly fewKeys: readonly string[];
   /** 50,000 other keys with the default limit. */
   readonly manyKeys: readonly string[];

@@ -35,7 +35,7 @@ export interface ChartOptions {
   readonly title: string;
   /** A line below the panels. */
   readonly note: string;
-  /** Tables with the same names in their first column. The second column contains the values. */
+  /** All tables have the same names in their first column. The second column contains the values. */
   readonly panels: readonly Table[];
   /** The bars with this name have a different colour. */
   readonly highlight: string;

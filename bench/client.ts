@@ -1,4 +1,4 @@
-/** Sends HTTP requests for load tests, either with fetch or as raw bytes on a separate connection. */
+/** Sends HTTP requests for load tests, with fetch or as raw bytes on a separate connection. */
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -21,7 +21,7 @@ export interface Received {
   readonly etag: string | null;
 }
 
-/** Sends a request on a keep-alive connection, and discards the response body. */
+/** Sends a request on a keep-alive connection. The response body is discarded. */
 export const send = async (port: number, { path, ...options }: Message): Promise<Received> => {
   try {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, options);
@@ -40,7 +40,7 @@ export const send = async (port: number, { path, ...options }: Message): Promise
 export const exchange = (port: number, bytes: string, { reads = true, ms = 5000 } = {}): Promise<readonly number[]> =>
   new Promise((resolve) => {
     const statuses: number[] = [];
-    // A status line may be split across two chunks.
+    // Two chunks can each contain a part of a status line.
     let rest = '';
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes, 'latin1'));
     const receive = (chunk: Buffer): void => {

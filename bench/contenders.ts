@@ -1,4 +1,4 @@
-/** The servers to compare, and the commands that start them. */
+/** The servers that are compared, and the commands that start them. */
 import { mkdtemp } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { packageRoot } from '../core/util/package.js';
@@ -11,7 +11,7 @@ export const OTHER = `${SERVICE}, the other version`;
 export const FASTIFY = 'Fastify, same features';
 export const KOA = 'Koa, same features';
 export const EXPRESS = 'Express, same features';
-/** Serves prepared bytes without keys or limits. This is the upper bound for a server on Node. */
+/** Sends prepared bytes without keys or limits. No server on Node can be faster. */
 export const BARE = 'node:http';
 
 const PROGRAMS: Readonly<Record<string, string>> = {
@@ -22,12 +22,12 @@ const PROGRAMS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the name of the JSON file in which the service's responses are recorded. The contenders serve the recorded
- * responses, and what they return is checked against this file.
+ * The responses of the service are recorded in this JSON file. The other contenders serve the recorded responses, and
+ * their own responses are compared with the file.
  */
 export const answersFile = ({ folder }: Bench): string => join(folder, 'answers.json');
 
-/** @param redis the URL of a Redis server used only by this contender */
+/** @param redis the URL of a Redis server that only this contender uses */
 export const commandOf = async (name: string, bench: Bench, redis: string): Promise<ServerCommand> => {
   const probe = `${BASE}/markets/${catalogue.cbsas[0]}`;
   const program = PROGRAMS[name];

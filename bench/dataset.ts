@@ -1,4 +1,4 @@
-/** Writes a synthetic dataset the size of FHFA's, with 410 metros and 204 quarters. */
+/** Writes a synthetic dataset of the same size as FHFA's, with 410 metros and 204 quarters. */
 import type { Document, Manifest } from '../core/contracts/dataset.js';
 import { writeDirectory } from '../core/data/write-directory.js';
 import { randomFrom } from '../plugins/metro/sample/random.js';
@@ -13,7 +13,7 @@ const BATCH = 2000;
 
 const list = <T>(length: number, make: (index: number) => T): T[] => Array.from({ length }, (_, i) => make(i));
 
-/** Returns market codes in ascending order, evenly distributed over the five-digit numbers. */
+/** Returns market codes in ascending order, distributed evenly over the five-digit numbers. */
 export const marketCodes = (): string[] => list(MARKETS, (i) => String(10_000 + i * Math.floor(90_000 / MARKETS)));
 
 export const seriesIds = (): string[] => list(SERIES, (i) => `SERIES${String(i).padStart(2, '0')}`);

@@ -1,5 +1,5 @@
 /**
- * Generates a typical day of requests: many callers that each make a few requests for different resources. The
+ * Generates the requests of a typical day, in which many callers make a few requests each for different resources. The
  * popularity of resources follows Zipf's law: the n-th resource in a list is requested 1/n times as often as the first.
  */
 import { type Random, randomFrom } from '../plugins/metro/sample/random.js';
@@ -12,9 +12,9 @@ export interface DayRequest {
   readonly path: string;
   readonly key: string;
   readonly accepts: Accepted;
-  /** Whether the request sends the current ETag in `If-None-Match`. */
+  /** If true, the request sends the current ETag in `If-None-Match`. */
   readonly conditional: boolean;
-  /** Whether the connection is closed after the response. */
+  /** If true, the connection is closed after the response. */
   readonly closes: boolean;
 }
 
@@ -23,7 +23,7 @@ const CONDITIONAL = 1 / 3;
 const BR = 0.5;
 const GZIP = 0.2;
 const CLOSES = 0.05;
-/** The years from which `since` is drawn. */
+/** The parameter `since` starts in one of these years. */
 const SINCE = { first: 1998, count: 10 };
 
 const LISTS = ['/markets', '/signals', '/forecasts', '/movers?limit=5', '/forecast-runs', '/forecast-backtest'];
@@ -52,7 +52,7 @@ export const validPaths = ({ cbsas, series }: DayOptions): string[] => [
 
 export const dayPaths = (options: DayOptions): string[] => [...validPaths(options), ...NOT_FOUND, ...INVALID];
 
-/** Returns a function that draws from a list according to Zipf's law with exponent 1. */
+/** The function that it returns selects items according to Zipf's law with exponent 1. */
 const zipf = <T>(random: Random, values: readonly T[]): (() => T) => {
   const sums: number[] = [];
   for (const rank of values.keys()) sums.push((sums.at(-1) ?? 0) + 1 / (rank + 1));

@@ -1,4 +1,4 @@
-/** Starts the contenders of a section, and checks that their responses are equal before any of them is measured. */
+/** Starts the contenders of a section, and checks that their responses are equal before it measures any of them. */
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -14,7 +14,7 @@ import { BASE, bearer } from './service.js';
 export interface Entrant {
   readonly name: string;
   readonly server: RunningServer;
-  /** A Redis server used only by this contender. */
+  /** Only this contender uses this Redis server. */
   readonly redis: Server;
 }
 
@@ -41,7 +41,7 @@ const withEntrants = async <T>(
   }
 };
 
-/** Fetches every path that the contenders will serve, and records the service's responses. Done once per run. */
+/** Fetches every path that the contenders will serve, and records the responses of the service. Done once per run. */
 const writeAnswers = (bench: Bench): Promise<void> =>
   withEntrants(bench, [SERVICE], async ([entrant]) => {
     const ask = async (path: string) => {
@@ -55,7 +55,7 @@ const writeAnswers = (bench: Bench): Promise<void> =>
     await writeFile(answersFile(bench), JSON.stringify({ openapi, responses }));
   });
 
-/** Starts each contender with its own Redis, and stops all of them after `use`. */
+/** Starts each contender with a separate Redis. Stops all of them after `use`. */
 export const withLineup = async <T>(
   bench: Bench,
   names: readonly string[],
@@ -75,9 +75,7 @@ const assertEqual = (what: string, actual: unknown, expected: unknown): void => 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/**
- * Keeps only the keys of `value` that `other` also has, because another version of the service may have fewer fields.
- */
+/** Removes the properties that `other` does not have, because another version of the service can have fewer fields. */
 const sharedWith = (value: unknown, other: unknown): unknown => {
   if (Array.isArray(value) && Array.isArray(other)) return value.map((item, i) => sharedWith(item, other[i]));
   if (!isObject(value) || !isObject(other)) return value;
@@ -93,13 +91,13 @@ export const representationsOf = (requests: readonly DayRequest[]): readonly Rep
   ...new Map(requests.map((request) => [idOf(request), request])).values(),
 ];
 
-/** Number of concurrent requests during the check. */
+/** The check sends this many requests at a time. */
 const CHECKS = 8;
 
 /**
- * Fetches each representation once, compares it with the service's representation, and revalidates its ETag.
+ * Fetches each representation once, compares it with the representation of the service, and revalidates its ETag.
  * @returns the ETags
- * @throws if a status or body differs, or if revalidating an ETag does not return a 304
+ * @throws if a status or body differs, or if revalidating an ETag does not result in a 304
  */
 const check = async (
   { name, server }: Entrant,
@@ -138,7 +136,7 @@ const check = async (
 };
 
 /**
- * Checks a contender's responses, and then writes lists of requests that contain the contender's ETags.
+ * Checks the responses of a contender, and then writes lists of requests that contain its ETags.
  * @returns one request list per scenario
  */
 export const prepare = async (

@@ -1,4 +1,4 @@
-/** Checks that the machine has what a benchmark needs, and describes the machine. */
+/** Checks that the machine has everything that a benchmark needs, and describes the machine. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cpus, release, totalmem, type } from 'node:os';
@@ -17,7 +17,7 @@ export const checkMachine = (): void => {
   if (missing.length > 0) throw new OperatorError('The benchmark needs', missing);
 };
 
-/** Installs the packages that the contenders need, unless they are already installed. */
+/** Installs the packages of the contenders, unless they are already installed. */
 export const installContenders = (): void => {
   const folder = join(packageRoot, 'bench');
   if (existsSync(join(folder, 'node_modules/fastify'))) return;

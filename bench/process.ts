@@ -1,11 +1,11 @@
-/** Runs child processes bound to CPU cores, and measures their CPU time. */
+/** Runs child processes on certain CPU cores, and measures their CPU time. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { yieldToEventLoop } from '../cli/engine.js';
 import { type Server, startRedis } from '../test/support/services.js';
 
-/** The measured server runs on the first core. The load generator, Redis and MongoDB share the second. */
+/** The measured server runs on the first core. The load generator, Redis and MongoDB share the second core. */
 export const SERVER_CORE = '0';
 export const LOAD_CORE = '1';
 
@@ -19,7 +19,10 @@ export const stayOnLoadCore = (): void => {
   yieldToEventLoop(0);
 };
 
-/** Binds Redis or MongoDB to the load core with real-time priority, so that it does not wait for the load generator. */
+/**
+ * Binds Redis or MongoDB to the load core with real-time priority, so that it does not have to wait for the load
+ * generator.
+ */
 export const bindStore = (pid: number): void => {
   bindToCore(LOAD_CORE, pid);
   try {
@@ -35,7 +38,7 @@ export const startBoundRedis = async (): Promise<Server> => {
   return redis;
 };
 
-/** The whole environment of child processes, so that no other variable configures the server. */
+/** Child processes get only these variables, so that no other variable configures the server. */
 const environment = { PATH: process.env['PATH'], HOME: process.env['HOME'], NODE_ENV: 'production' };
 
 const running = new Set<ChildProcess>();
@@ -57,7 +60,7 @@ export const spawnBound = (
   return child;
 };
 
-/** Runs a program on the load core. @returns the program's standard output */
+/** Runs a program on the load core. @returns the standard output of the program */
 export const runLoad = async (command: readonly string[]): Promise<string> => {
   const child = spawnBound(LOAD_CORE, command, 'pipe');
   let [output, errors] = ['', ''];
@@ -68,7 +71,7 @@ export const runLoad = async (command: readonly string[]): Promise<string> => {
   return output;
 };
 
-/** Returns the CPU time of a process, including all its threads, in seconds. */
+/** Returns the CPU time of a process with all its threads, in seconds. */
 export const cpuSeconds = (pid: number): number =>
   readdirSync(`/proc/${pid}/task`)
     .map((thread) => Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1e9)
@@ -76,8 +79,8 @@ export const cpuSeconds = (pid: number): number =>
 
 /** Returns the CPU time of all child processes that have exited, in seconds. */
 export const exitedCpuSeconds = (): number => {
-  // The program name may contain spaces, so fields are counted from its end. The 14th and 15th, `cutime` and `cstime`,
-  // are in clock ticks.
+  // The name of the program can contain spaces, so fields are counted from its end. The 14th and 15th, `cutime` and
+  // `cstime`, are in clock ticks.
   const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]!.split(' ');
   return (Number(fields[13]) + Number(fields[14])) / 100;
 };

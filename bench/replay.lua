@@ -1,4 +1,4 @@
--- Replays the requests from a file in a loop. They are prepared in advance, so that every request costs wrk the same.
+-- Sends the requests from a file in a loop. They are prepared in advance, so that every request costs wrk the same.
 local requests, count, next = {}, 0, 0
 
 init = function(args)

@@ -9,7 +9,7 @@ import type { SectionName, SectionReport } from './sections.js';
 import { DAY_TITLE, FEW_KEYS_TITLE, HUGE_KEY_TITLE, SECTIONS } from './sections.js';
 import { formatCell, formatTable, type Table } from './table.js';
 
-/** A section and the run that measured it. The sections of one report may come from different runs. */
+/** The sections of one report can come from different runs. */
 export interface MeasuredSection extends SectionReport {
   readonly at: string;
   readonly settings: Settings;
@@ -47,7 +47,7 @@ const PANELS = [
   { section: 'keys', title: HUGE_KEY_TITLE, label: 'One market, one huge key' },
 ] as const;
 
-/** @returns the panels of the chart, or undefined unless all of them have been measured */
+/** @returns the panels of the chart, or undefined if a panel was not measured */
 const panelsOf = (results: Results): readonly Table[] | undefined => {
   const panels = PANELS.flatMap(({ section, title, label }) => {
     const table = results[section]?.tables.find((each) => each.title === title);
@@ -58,7 +58,7 @@ const panelsOf = (results: Results): readonly Table[] | undefined => {
   return panels.length === PANELS.length ? panels : undefined;
 };
 
-/** @returns the sentence for the README, or undefined unless the section `day` has been measured */
+/** @returns the sentence for the README, or undefined if the section `day` was not measured */
 export const speedText = ({ day }: Results): string | undefined => {
   const rows = day?.tables.find(({ title }) => title === DAY_TITLE)?.rows ?? [];
   const [service, fastify] = [SERVICE, FASTIFY].map((name) => rows.find(([first]) => first === name)?.[1]);
@@ -72,7 +72,7 @@ export const speedText = ({ day }: Results): string | undefined => {
 
 const MARKS = { begin: '<!-- written by `npm run bench` -->', end: '<!-- end of the benchmark -->' };
 
-/** @returns the README with the text between the two marks replaced */
+/** @returns the README with a different text between the two marks */
 export const withSpeedText = (readme: string, text: string): string => {
   const begin = readme.indexOf(MARKS.begin);
   const end = readme.indexOf(MARKS.end);

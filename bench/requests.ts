@@ -8,16 +8,16 @@ export interface PlannedRequest {
   readonly path: string;
   readonly key: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether the server closes the connection after the response. */
+  /** If true, the server closes the connection after the response. */
   readonly closes?: boolean;
-  /** Whether the expected response is an error. */
+  /** If true, the response must be an error. */
   readonly fails?: boolean;
 }
 
 export interface RequestList {
   /** The path of a file that contains the request heads one after another. */
   readonly file: string;
-  /** Returns how many of the first `count` requests are expected to fail. The list repeats as often as necessary. */
+  /** Returns how many of the first `count` requests must fail. The list repeats as often as necessary. */
   errorsAmong(count: number): number;
 }
 

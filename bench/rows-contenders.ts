@@ -24,14 +24,14 @@ interface Contender {
 
 const PROBE = `${BASE}/sales/${saleId(0)}`;
 
-/** Runs a command. Returns the CPU time that it used, in seconds. */
+/** Runs a command. Returns its CPU time in seconds. */
 const cpuOf = (command: readonly string[]): number => {
   const before = exitedCpuSeconds();
   execFileSync(command[0]!, command.slice(1), { stdio: 'ignore' });
   return exitedCpuSeconds() - before;
 };
 
-/** Turns off Redis and the response cache, because SQLite behind Fastify has neither. */
+/** SQLite behind Fastify has neither Redis nor a response cache, so both are turned off. */
 const settings = (dataset: string) => ({
   redis: undefined,
   metrics: undefined,
@@ -66,7 +66,7 @@ const peer = async (bench: Bench, dataset: string): Promise<Contender> => {
   return { name: PEER, command, filled: exitedCpuSeconds() - before };
 };
 
-/** @param mongo the MongoDB server, or undefined to omit the adapters that are not designed for that many rows */
+/** @param mongo the MongoDB server, or undefined to leave out the adapters that are not designed for so many rows */
 export const fillStores = async (
   bench: Bench,
   dataset: string,

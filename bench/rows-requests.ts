@@ -1,4 +1,4 @@
-/** Requests for the `rows` section. SQLite behind Fastify accepts the same paths as the service. */
+/** Requests for the section `rows`. SQLite behind Fastify accepts the same paths as the service. */
 import { CITIES, dayAt, KINDS, saleId } from './rows-dataset.js';
 import { BASE } from './service.js';
 

@@ -1,4 +1,4 @@
-/** Measures the section `rows`: large tables, compared with SQLite behind Fastify. */
+/** Measures the section `rows`, which compares large tables with SQLite behind Fastify. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -21,12 +21,12 @@ import { takeTurns } from './turns.js';
 const SIZES = { full: [100_000, 1_000_000], quick: [10_000] } as const;
 const LARGE = 10_000_000;
 
-/** Number of different requests of each kind. It is high, so that few requests repeat. */
+/** Number of different requests of each kind. With many of them, few requests repeat. */
 const REQUESTS = 20_000;
 const CONNECTIONS = 16;
-/** Number of responses of each kind to compare before the measurement. */
+/** This many responses of each kind are compared before the measurement. */
 const COMPARED = 4;
-/** Totals over many rows take seconds, and the service computes at most two at a time for one caller. */
+/** Totals over many rows take seconds, and the service computes only two at a time for one caller. */
 const QUESTION_CONNECTIONS = 2;
 
 const memoryOf = (pid: number, field: 'VmRSS' | 'RssAnon'): number =>
@@ -76,7 +76,7 @@ const exportTable = async (
   };
 };
 
-/** Rounds numbers, because sums of floating-point numbers depend on the order of the additions. */
+/** Sums of floating-point numbers depend on the order of the additions, so they are rounded. */
 const comparable = (body: string): unknown =>
   JSON.parse(body, (_, value) => (typeof value === 'number' ? Number(value.toPrecision(12)) : value));
 

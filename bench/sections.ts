@@ -18,7 +18,7 @@ export interface SectionReport {
 }
 
 const CONNECTIONS = 32;
-/** Number of requests in a day. Each of the 5,000 keys is used about 20 times. */
+/** A day has so many requests that each of the 5,000 keys is used about 20 times. */
 const DAY_REQUESTS = 100_000;
 
 const titled = (what: string): string => `${what}, ${CONNECTIONS} connections`;
@@ -89,7 +89,7 @@ const share = ({ requestsPerSecond }: Outcome, microseconds: number): number =>
   (requestsPerSecond * microseconds) / 1e6;
 const loadShare = (outcome: Outcome): number => share(outcome, outcome.loadCpu + outcome.redisCpu);
 
-/** Builds the table of a scenario. Extra columns compare requests per second with other contenders. */
+/** Additional columns compare requests per second with other contenders. */
 export const outcomeTable = (title: string, outcomes: ReadonlyMap<string, Outcome>): Table => {
   const references = [FASTIFY, BARE, OTHER].filter((name) => outcomes.has(name));
   return {
@@ -107,7 +107,7 @@ export const outcomeTable = (title: string, outcomes: ReadonlyMap<string, Outcom
   };
 };
 
-/** Returns a note that shows whether the load generator was the bottleneck. */
+/** The note shows whether the load generator was the bottleneck. */
 export const loadNote = (measured: readonly ReadonlyMap<string, Outcome>[]): string => {
   const shares = measured.flatMap((outcomes) => [...outcomes.values()].map(loadShare));
   return `wrk and Redis used at most ${percent(Math.max(...shares))} of their core.`;

@@ -8,10 +8,10 @@ import { SERVER_CORE, spawnBound } from './process.js';
 export interface ServerCommand {
   /** The program must print its URL to standard output. */
   readonly command: readonly string[];
-  /** A path that responds with 200 once the data has been loaded. */
+  /** A path whose status is 200 when the data has been loaded. */
   readonly probe: string;
   readonly key: string;
-  /** Whether to open a channel for messages and read standard error. Otherwise the log goes to /dev/null. */
+  /** If true, opens a channel for messages and reads standard error. Otherwise, the log goes to /dev/null. */
   readonly watched?: boolean;
 }
 
@@ -20,7 +20,7 @@ export interface RunningServer {
   readonly port: number;
   readonly process: ChildProcess;
   readonly pid: number;
-  /** Rejects when the server exits. The message includes the end of standard error. */
+  /** Rejects when the server exits. The message contains the end of standard error. */
   readonly exited: Promise<never>;
   /** Rejects if the server does not exit with code 0. */
   stop(): Promise<void>;

@@ -1,4 +1,4 @@
-/** Configures the service with all features enabled: keys, limits in Redis, validation, a JSON log and metrics. */
+/** Configures the service with all features: keys, limits in Redis, validation, a JSON log and metrics. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KeyRecord } from '../core/contracts/keys.js';
@@ -7,7 +7,7 @@ import { packageRoot } from '../core/util/package.js';
 
 export const BASE = '/api/v1';
 
-/** High enough that no request is rejected, although the limiter does all its work. */
+/** No request is rejected, although the limiter does all its work. */
 export const HUGE_LIMIT = 100_000_000;
 
 export const bearer = (key: string): string => `Bearer ${key}`;
@@ -43,7 +43,7 @@ export const writeConfig = async ({ folder, adapter, redis, keys, more }: Servic
 };
 
 /**
- * Returns the command that starts the service in a checkout. The program's path is read from package.json.
+ * Returns the command that starts the service in a checkout. package.json contains the path of the program.
  * @param nodeOptions command-line options for Node
  */
 export const startCommand = async (

@@ -1,4 +1,4 @@
-/** Measures contenders in alternating turns, so that changes in the machine's speed affect all of them equally. */
+/** Measures contenders in alternating turns, so that changes in the speed of the machine affect all of them equally. */
 import type { Entrant } from './lineup.js';
 import { cpuSeconds } from './process.js';
 import type { RequestList } from './requests.js';
@@ -14,7 +14,7 @@ export interface Turn {
 /** Medians over all rounds. CPU times are in microseconds per request. */
 export interface Outcome {
   readonly requestsPerSecond: number;
-  /** Spread of requests per second: (maximum - minimum) / median. */
+  /** (maximum - minimum) / median of requests per second. */
   readonly spread: number;
   readonly serverCpu: number;
   readonly redisCpu: number;
@@ -25,7 +25,7 @@ export interface Outcome {
 type Sample = Omit<Outcome, 'spread'>;
 
 /**
- * Duration of the load before each measurement, in seconds. During this time, V8 finishes compiling and collects the
+ * Load runs for this many seconds before each measurement. In the meantime, V8 finishes compiling and collects the
  * garbage of the previous turn. Each key is also used for the first time in the current minute, which costs the most.
  */
 export const LEAD_SECONDS = 2;

@@ -8,9 +8,7 @@ export const log = pino({ level: 'info' }, pino.destination({ dest: 2, minLength
 
 const prefix = randomBytes(8).toString('hex');
 let count = 0;
-/**
- * Returns a unique request id. It contains a counter, because generating a random number per request would be slower.
- */
+/** The id contains a counter, because generating a random number for each request would be slower. */
 export const newId = () => `${prefix}-${(++count).toString(36)}`;
 
 const lastModified = new Date().toUTCString();
@@ -33,14 +31,14 @@ const UNUSED = [
   ...['xDownloadOptions', 'xFrameOptions', 'xPermittedCrossDomainPolicies', 'xXssProtection'],
 ];
 const directives = { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] };
-/** Makes Helmet send the same security headers as the service. */
+/** Helmet then sends the same security headers as the service. */
 export const helmetOptions = {
   contentSecurityPolicy: { useDefaults: false, directives },
   crossOriginResourcePolicy: { policy: 'cross-origin' },
   ...Object.fromEntries(UNUSED.map((header) => [header, false])),
 };
 
-/** Minimum size of a compressed response, in bytes. The service has the same minimum. */
+/** Smaller responses are not compressed. The service has the same limit. */
 export const COMPRESSION_THRESHOLD = 1024;
 
 const duration = new prometheus.Histogram({

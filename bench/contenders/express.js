@@ -1,4 +1,4 @@
-/** Express with the usual packages. It has all of the service's features except schema validation. */
+/** Express with the usual packages. It has all features of the service except schema validation. */
 import compression from 'compression';
 import cors from 'cors';
 import express from 'express';

@@ -1,4 +1,4 @@
-/** Fastify with its plugins. It has all of the service's features, including schemas for input and output. */
+/** Fastify with its plugins. It has all features of the service, including schemas for input and output. */
 import compress from '@fastify/compress';
 import cors from '@fastify/cors';
 import etag from '@fastify/etag';
@@ -13,7 +13,7 @@ const app = Fastify({
   genReqId: newId,
   requestIdHeader: 'x-request-id',
   loggerInstance: log,
-  // By default, Fastify logs two lines per request. A hook below logs one.
+  // By default, Fastify logs two lines per request. A hook below logs only one.
   disableRequestLogging: true,
 });
 
@@ -68,7 +68,7 @@ const parametersIn = ({ parameters = [] }, place) => {
   };
 };
 
-// Routes are declared in a plugin after the limiter, so that the limiter applies to them.
+// The routes are declared in a plugin after the limiter, so that the limiter applies to them.
 await app.register(
   async (api) => {
     for (const { path, operation } of endpoints) {

@@ -1,4 +1,4 @@
-/** Koa with the usual packages. It has all of the service's features except schema validation. */
+/** Koa with the usual packages. It has all features of the service except schema validation. */
 import cors from '@koa/cors';
 import Router from '@koa/router';
 import { Redis } from 'ioredis';
@@ -35,7 +35,7 @@ app.use((ctx, next) => {
 });
 
 const redis = new Redis(options.redis);
-/** A koa-ratelimit instance has a fixed limit, so each limit has its own instance. */
+/** An instance of koa-ratelimit has a fixed limit, so each limit needs its own instance. */
 const limiters = new Map();
 app.use((ctx, next) => {
   const { limit: max } = ctx.state;

@@ -1,6 +1,6 @@
 /**
- * Node's HTTP server with neither keys nor limits. It sends prepared bytes in each encoding, with ETags. This is the
- * upper bound for servers on Node.
+ * Node's HTTP server without keys or limits. It sends prepared bytes in each encoding, with ETags. No server on Node
+ * can be faster.
  */
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * SQLite with Fastify, as an engineer would write it for one table: prepared statements, a memory-mapped file, hashed
- * bearer keys, limits in memory, schema validation, ETags and streamed exports. It has no request log, metrics or
+ * SQLite with Fastify, as an engineer would write it for one table. It has prepared statements, a memory-mapped file,
+ * hashed bearer keys, limits in memory, schema validation, ETags and streamed exports, but no request log, metrics or
  * versions.
  */
 import { createHash } from 'node:crypto';
@@ -44,7 +44,7 @@ if (db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'sales'").get() === und
 const app = Fastify();
 const windows = new Map();
 
-/** Counts a request, and returns the number of requests that the key has made in the current minute. */
+/** Counts a request, and returns how many requests the key has made in the current minute. */
 const take = (hash) => {
   const minute = Math.floor(Date.now() / 60_000);
   const window = windows.get(hash);
@@ -89,7 +89,7 @@ function* csv() {
 
 const ORDERS = { id: 'id', kind: 'kind, price, id', city: 'city, sold_on, id', sold_on: 'sold_on, id' };
 
-/** Quotes each word, so that FTS5 does not interpret any of them as an operator. */
+/** Quotes each word, so that FTS5 does not interpret it as an operator. */
 const quoted = (q) =>
   q
     .split(' ')

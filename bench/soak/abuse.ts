@@ -1,7 +1,8 @@
 /**
- * `npm run abuse` measures a caller that stays within its limit while others attack the service. The dataset is the
- * size of FHFA's. The run fails if the caller gets any status other than 200, if its 99th percentile latency exceeds
- * both 15 ms and three times the value without attacks, or if the server's memory grows by more than 64 MiB.
+ * `npm run abuse` measures a caller that stays within its limit while other callers attack the service. The dataset has
+ * the same size as FHFA's. The run fails if the caller gets any status other than 200, if its 99th percentile latency
+ * exceeds both 15 ms and three times the value without attacks, or if the memory of the server grows by more than 64
+ * MiB.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

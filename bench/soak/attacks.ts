@@ -1,5 +1,5 @@
 /**
- * Attacks the service. Takes four arguments: the attack, the port, a comma-separated list of keys, and the duration in
+ * Attacks the service. The four arguments are the attack, the port, a comma-separated list of keys, and the duration in
  * seconds. Prints the number of responses by status. Status 0 means that the connection was closed without a response.
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -27,7 +27,7 @@ const keys = keyList.split(',');
 const send = async (message: Message): Promise<readonly number[]> => [(await sendOne(port, message)).status];
 
 let addresses = 0;
-/** Returns headers with a client address that has not been used before. */
+/** Returns headers with a new client address. */
 const newAddress = () => {
   addresses++;
   const [high, low] = [addresses >> 16, addresses & 0xffff].map((part) => part.toString(16));
@@ -52,7 +52,7 @@ const INVALID_HELLO = JSON.stringify(
 const BROKEN_BODY = 'POST /mcp HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n';
 const UPGRADE = { Connection: 'Upgrade', Upgrade: 'h2c' };
 
-/** Returns attacks with malformed requests, guessed keys and slow readers. */
+/** Attacks with malformed requests, guessed keys and slow readers. */
 const malformed = (): readonly Attack[] => {
   const raw = (path: string, headers = {}) => formatRequest(fromNewAddress(path, headers));
   const tasks: readonly Task[] = [
@@ -72,12 +72,12 @@ const LIMIT_PER_SECOND = 10;
 
 const since = (i: number): string => `${1976 + (i % 48)}-${['01', '04', '07', '10'][Math.floor(i / 48) % 4]}-01`;
 const STATES = [...new Set([...metroAreas.values()].flatMap(({ states }) => states))];
-/** Returns 2,600 values, most of them repeated. */
+/** Returns 2,600 values, most of which repeat. */
 const states = (i: number): string => Array.from({ length: 2600 }, (_, j) => STATES[(i * j) % STATES.length]).join();
 
 /**
- * Returns attacks from callers that use up their limit of 600 requests per minute. Each caller sends one kind of
- * expensive request, and never requests the same response twice.
+ * These callers use up their limit of 600 requests per minute. Each caller sends one kind of expensive request, and
+ * never requests the same response twice.
  */
 const expensive = (): readonly Attack[] => {
   const get = (path: string, key: string) =>
@@ -98,10 +98,7 @@ const expensive = (): readonly Attack[] => {
 
 const BURST = 40;
 
-/**
- * Returns attacks from callers that pipeline 40 lists on one connection, as often as their limit of 600 requests per
- * minute allows.
- */
+/** These callers pipeline 40 lists on one connection, as often as their limit of 600 requests per minute allows. */
 const bursts = (): readonly Attack[] => {
   const formats = ['json', 'csv', 'parquet', 'ndjson'];
   let i = 0;
@@ -122,7 +119,7 @@ const run = async (task: Task): Promise<void> => {
 const running = attacks[name as AttackName]().map(({ perSecond, task }) =>
   repeat(perSecond, Number(seconds), () => run(task)),
 );
-// A slow server must not prolong the run, so exit without waiting for the remaining connections.
+// A slow server must not prolong the run, so this process exits without waiting for the remaining connections.
 await Promise.race([Promise.all(running), delay((Number(seconds) + GRACE_SECONDS) * 1000)]);
 const counts = Object.entries(statuses).map(([status, count]) => `${status}: ${count}`);
 process.stdout.write(counts.join(', '), () => process.exit());

@@ -1,17 +1,17 @@
-/** Runs clients that send one request at a time and compare each status with the expected statuses. */
+/** Runs clients that send one request at a time, and compare each status with the expected statuses. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { exchange, formatRequest, send } from '../client.js';
 import { OVERLOADED, type SoakRequest } from './requests.js';
 
 const MAX_ETAGS = 10_000;
-/** Time after which the client closes the connection of an aborted request, in milliseconds. */
+/** The client closes the connection of an aborted request after this time. */
 const ABORT_MS = 2;
 
 export class Load {
   responses = 0;
   readonly statuses = new Map<number, number>();
   readonly unexpected: string[] = [];
-  /** The last ETag returned for each path. */
+  /** The last ETag of each path. */
   readonly etags = new Map<string, string>();
   readonly #port: number;
   readonly #clients: number;
@@ -21,7 +21,7 @@ export class Load {
     this.#clients = clients;
   }
 
-  /** Sends requests until `isDone` returns true. Resolves when no response is outstanding. */
+  /** Sends requests until `isDone` returns true. Resolves when the last response has arrived. */
   async run(next: () => SoakRequest, isDone: () => boolean): Promise<void> {
     const work = async (): Promise<void> => {
       while (!isDone()) await this.#send(next());
@@ -37,7 +37,7 @@ export class Load {
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
     if (expected.includes(status) || status === OVERLOADED) return;
     this.unexpected.push(`${kind}: ${path}: ${status}`);
-    // Do not fill the log while the server is unreachable.
+    // While the server is unreachable, this delay keeps the log small.
     await delay(10);
   }
 

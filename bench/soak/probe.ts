@@ -1,6 +1,6 @@
 /**
- * Loaded into the server's process with `node --expose-gc --import`. Replies to each message with the memory,
- * descriptors and listeners that the process uses.
+ * Node loads this module into the process of the server (`node --expose-gc --import`). It replies to each message with
+ * the memory, descriptors and listeners of the process.
  */
 import { readdirSync } from 'node:fs';
 
@@ -39,7 +39,7 @@ const holdings = (): Holdings => {
 };
 
 process.on('message', () => {
-  // The second collection frees objects that the finalizers of the first one released.
+  // The second collection frees objects that the finalizers of the first one have released.
   collectGarbage?.();
   setImmediate(() => {
     collectGarbage?.();

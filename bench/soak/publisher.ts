@@ -1,4 +1,4 @@
-/** Publishes the sample repeatedly, with different values each time. It does not run in the server's process. */
+/** Publishes the sample repeatedly, with different values each time. It does not run in the process of the server. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { openStorage } from '../../core/app/open-stores.js';
@@ -7,7 +7,7 @@ import type { Dataset } from '../../core/contracts/storage.js';
 import { type OpenedDirectory, openDirectory } from '../../core/data/directory.js';
 import { loadConfig, loadModules } from '../../product.js';
 
-/** Number of versions that stay available for `as_of`. */
+/** This many versions remain available for `as_of`. */
 const KEPT_VERSIONS = 3;
 
 /** Adds 1 to the values of odd versions, so that each publication changes the responses. */

@@ -9,8 +9,8 @@ import { BASE, bearer } from '../service.js';
 interface Draft extends Message {
   readonly expected: readonly number[];
   /**
-   * If set, the request is sent on a separate connection. With `close`, the server closes it after the response; with
-   * `abort`, the client closes it before the response.
+   * If set, the request is sent on a separate connection. With `close`, the server closes the connection after the
+   * response. With `abort`, the client closes it before the response.
    */
   readonly raw?: 'close' | 'abort';
 }
@@ -23,13 +23,13 @@ export interface MixOptions extends DayOptions {
   readonly key: string;
   /** A key with a low limit, so that most of its requests are rejected. */
   readonly limitedKey: string;
-  /** Whether the storage keeps earlier versions. */
+  /** True if the storage keeps earlier versions. */
   readonly versions: boolean;
   /** ETags of earlier responses, by path. */
   readonly etags: ReadonlyMap<string, string>;
 }
 
-/** The status of requests rejected because of overload, which is expected on a busy machine. */
+/** An overloaded service rejects requests with this status, which can happen on a busy machine. */
 export const OVERLOADED = 503;
 
 const PUBLIC = [`${BASE}/status`, `${BASE}/health`, `${BASE}/openapi.json`, '/docs', '/explore'];
@@ -40,8 +40,8 @@ const ENCODINGS = ['gzip', 'br', 'br;q=0.5, gzip', 'identity'];
 type Headers = Readonly<Record<string, string>>;
 
 /**
- * Returns a function that returns the next request each time it is called. The sequence of requests is endless, and the
- * same in every run except for generated keys.
+ * Each call of the function that this returns yields the next request. The sequence is endless and, except for
+ * generated keys, the same in every run.
  */
 export const requestMix = (options: MixOptions): (() => SoakRequest) => {
   const { key, limitedKey, versions, etags, series } = options;

@@ -1,6 +1,6 @@
 /**
- * `npm run soak` sends mixed requests while data is published repeatedly. It fails if memory, descriptors or listeners
- * grow.
+ * `npm run soak` sends mixed requests while data is published repeatedly. It fails if the number of descriptors or
+ * listeners grows, or if memory does.
  */
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ const MAX_SAMPLES = 120;
 const SHORTEST_INTERVAL = 2;
 const SMALL_LIMIT = 60;
 const CLIENTS = 32;
-/** Opens all connections of the pool at startup. Connections opened later would look like leaked descriptors. */
+/** All connections of the pool are opened at startup, because later ones would look like leaked descriptors. */
 const POOL = { poolMin: 20, poolMax: 20 };
 const SOURCE = join(packageRoot, 'plugins/metro/dataset');
 const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status', 'docs', 'explore'];
@@ -65,7 +65,7 @@ const valuesOf = async (collection: string, field: string): Promise<string[]> =>
   return values;
 };
 
-/** Publishes and samples the server at regular intervals. No request is outstanding while a sample is taken. */
+/** Publishes and takes samples at regular intervals. All requests have ended when a sample is taken. */
 const sampleAll = async (
   { server, load, publisher }: { server: WatchedServer; load: Load; publisher: Publisher },
   mix: MixOptions,
