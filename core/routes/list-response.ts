@@ -131,7 +131,8 @@ export class ListResponse {
   #build(pauses: Pauses, mostBytes: number): Promise<Representation | StartedList> {
     const { collections, stallMs } = this.#options;
     const read = timedReader(this.#snapshot, collections, stallMs, pauses);
-    const limits = { mostBytes, mostStoredBytes: LARGE_LIST_BYTES, stallMs };
+    const aheadBytes = mostBytes > 0 ? LARGE_LIST_BYTES : 0;
+    const limits = { mostBytes, mostStoredBytes: LARGE_LIST_BYTES, aheadBytes, stallMs };
     return read((reader) => buildOrStart(this.#request, reader, pauses, limits));
   }
 

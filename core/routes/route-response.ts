@@ -56,8 +56,9 @@ interface Response {
   readonly head: string;
   /**
    * Yields the body in pieces, which are generated only when they are read. Undefined if the response is not a list.
+   * @param aheadBytes bytes of stored text to read before the first piece is written
    */
-  readonly pieces: ((pauses: Pauses) => AsyncGenerator<Buffer>) | undefined;
+  readonly pieces: ((pauses: Pauses, aheadBytes?: number) => AsyncGenerator<Buffer>) | undefined;
   /** True if rows are read from the store while the list is being written. */
   readonly isStreamed: boolean;
   /** Number of bytes of stored JSON text. Rows that the handler has parsed or created do not count. */
@@ -94,7 +95,12 @@ export const callHandler = async (request: DataRequest, snapshot: SnapshotReader
   }
   return {
     head: headOf(snapshot.version) + linesOf(headers),
-    pieces: batches && ((pauses) => piecesOf(format, noted(batches), selection.columns, pauses)),
+    pieces:
+      batches &&
+      ((pauses, aheadBytes = 0) => {
+        const ahead = readAhead(noted(batches), () => storedBytes < aheadBytes, pauses);
+        return piecesOf(format, ahead, selection.columns, pauses);
+      }),
     storedBytes: () => storedBytes,
     isStreamed: isStreamed(response),
     whole: () => Buffer.from(jsonOf(response)),
@@ -123,8 +129,25 @@ interface ListLimits {
   readonly mostBytes: number;
   /** In bytes of stored row text. */
   readonly mostStoredBytes: number;
+  /** Bytes of stored row text to read before any row is written, so that a large list starts after one chunk. */
+  readonly aheadBytes?: number;
   /** Reading fails if no chunk arrives for this many milliseconds. */
   readonly stallMs: number;
+}
+
+/** Reads batches while `isDue` returns true, and only then yields them. */
+async function* readAhead<T>(batches: AsyncIterable<T>, isDue: () => boolean, pauses: Pauses): AsyncGenerator<T> {
+  let read: T[] = [];
+  for await (const batch of batches) {
+    read.push(batch);
+    if (isDue()) {
+      await pauses.pause();
+      continue;
+    }
+    yield* read;
+    read = [];
+  }
+  yield* read;
 }
 
 /** Resolves with undefined for a streamed list, which is not read. Rejects with the error of the handler. */
@@ -192,9 +215,9 @@ const wholeOrStarted = async (
   request: DataRequest,
   reader: CheckedReader,
   { head, pieces, storedBytes }: Response,
-  { mostBytes, mostStoredBytes, stallMs, pauses }: ListLimits & { readonly pauses: Pauses },
+  { mostBytes, mostStoredBytes, aheadBytes, stallMs, pauses }: ListLimits & { readonly pauses: Pauses },
 ): Promise<Representation | StartedList> => {
-  const reading = new ListReading(pieces!(pauses), reader, stallMs);
+  const reading = new ListReading(pieces!(pauses, aheadBytes), reader, stallMs);
   const chunks: Buffer[] = [];
   let size = 0;
   const sum = createHash('sha256');

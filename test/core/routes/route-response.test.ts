@@ -9,7 +9,7 @@ import { jsonRows } from '../../../core/data/packed-documents.js';
 import { csvFormat, jsonFormat, ndjsonFormat } from '../../../core/response/formats.js';
 import { parquetFormat } from '../../../core/response/parquet-format.js';
 import type { Representation } from '../../../core/response/representation.js';
-import { buildOrStart } from '../../../core/routes/route-response.js';
+import { buildOrStart, type StartedList } from '../../../core/routes/route-response.js';
 import { BackgroundPacing, longWork, type Pauses } from '../../../core/util/event-loop.js';
 
 const snapshot = { version: 'v1', publishedAt: new Date(0), readUntil: () => undefined } as unknown as CheckedReader;
@@ -20,7 +20,12 @@ const SCHEMA: JsonSchema = {
   properties: { data: { type: 'array', items: { type: 'object', properties } } },
 };
 
-const represent = async (data: unknown, format: Format = jsonFormat, pauses: Pauses = longWork.join()) => {
+const build = (
+  data: unknown,
+  format: Format = jsonFormat,
+  pauses: Pauses = longWork.join(),
+  limits: { readonly mostStoredBytes?: number; readonly aheadBytes?: number } = {},
+) => {
   const route = dataRoute({
     path: '/things',
     operationId: 'listThings',
@@ -28,13 +33,16 @@ const represent = async (data: unknown, format: Format = jsonFormat, pauses: Pau
     response: { description: 'Things.', schema: SCHEMA, example: { data: [] } },
     handler: async () => ({ data }),
   }) as DataRoute;
-  const representation = await buildOrStart({ cacheKey: '', route, input: {}, format }, snapshot, pauses, {
+  return buildOrStart({ cacheKey: '', route, input: {}, format }, snapshot, pauses, {
     mostBytes: Number.POSITIVE_INFINITY,
     mostStoredBytes: Number.POSITIVE_INFINITY,
     stallMs: 10_000,
+    ...limits,
   });
-  return representation as Representation;
 };
+
+const represent = async (data: unknown, format?: Format, pauses?: Pauses) =>
+  (await build(data, format, pauses)) as Representation;
 
 class CountedPace extends BackgroundPacing {
   pauses = 0;
@@ -47,6 +55,34 @@ class CountedPace extends BackgroundPacing {
 async function* inBatches<T>(batches: readonly T[]): AsyncGenerator<T> {
   yield* batches;
 }
+
+describe('buildOrStart() of a large list', () => {
+  it('reads up to the limit before it writes any rows, and starts after the first chunk', async () => {
+    const rows = Array.from({ length: 1000 }, (_, i) => ({ i, text: 'x'.repeat(1000) }));
+    let read = 0;
+    async function* batches() {
+      for (; read < 100; read++) yield lazyRows(jsonRows(rows));
+    }
+    const readAtFirst: number[] = [];
+    const format: Format = {
+      ...ndjsonFormat,
+      async *write(all) {
+        for await (const _ of all) {
+          readAtFirst.push(read);
+          yield Buffer.alloc(64 * 1024);
+        }
+      },
+    };
+    const limit = 5_000_000;
+    const started = (await build(batches(), format, undefined, {
+      mostStoredBytes: limit,
+      aheadBytes: limit,
+    })) as StartedList;
+    started.reading.close();
+    expect(readAtFirst).to.deep.equal([4]);
+    expect(started.first.length).to.equal(1);
+  });
+});
 
 describe('buildOrStart() of a list in batches', () => {
   const rows = fc.array(fc.record({ a: fc.jsonValue(), b: fc.string({ unit: 'grapheme' }) }), { maxLength: 5 });
