@@ -94,7 +94,7 @@ class MemoryAdapter implements StorageAdapter {
       }
       this.#assertUsable(signal);
       const publishedAt = publicationTime(manifest, this.#activations.at(-1)?.activatedAt, this.#context.clock);
-      const stored = { manifest, publishedAt, collections, holds: 0 };
+      const stored = { manifest: structuredClone(manifest), publishedAt, collections, holds: 0 };
       this.#stored.set(version, stored);
       this.#activate({ activatedAt: publishedAt, stored });
     } finally {

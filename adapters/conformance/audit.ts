@@ -62,6 +62,18 @@ export const describeAudit = (target: AdapterUnderTest): void => {
       await isWhole(instance);
     });
 
+    test('list() returns all entries, however many there are', async (instance) => {
+      const before = (await entriesOf(instance)).length;
+      const names = Array.from({ length: 25 }, (_, i) => `v-${i}`);
+      for (const [i, name] of names.entries()) {
+        const created = new Date(Date.UTC(2025, 0, 1 + i)).toISOString();
+        await instance.adapter.publish!(datasetOf(name, created, { items: [] }));
+      }
+      const listed = (await since(instance, before)).map(({ version }) => version);
+      sameList(listed, names, 'list() to have every publication, oldest first');
+      await isWhole(instance);
+    });
+
     test('list() includes no publication that was rejected or interrupted', async (instance) => {
       const before = (await entriesOf(instance)).length;
       const broken = { ...anotherDataset(), read: () => breaksOff() };

@@ -58,6 +58,20 @@ export const describeCancelling = (instance: () => Instance): void => {
       });
     });
 
+    it('aborted after any number of batches makes find() reject with aborted instead of the next one', async () => {
+      const all = rowsWithCrowd()['crowd']!.length;
+      await withSnapshot(instance(), async (snapshot) => {
+        for (const count of [2, 3, 5, 10, 20]) {
+          const controller = new AbortController();
+          const batches = snapshot.find('crowd', { order: crowd.key }, controller.signal)[Symbol.asyncIterator]();
+          let read = 0;
+          for (let i = 0; i < count; i++) read += ((await batches.next()).value ?? []).length;
+          controller.abort();
+          if (read < all) await failsWith('aborted', () => batches.next());
+        }
+      });
+    });
+
     it('aborted interrupts its own read and no other, and the snapshot stays readable', async () => {
       await withSnapshot(instance(), async (snapshot) => {
         const controller = new AbortController();

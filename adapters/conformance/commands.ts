@@ -4,6 +4,11 @@ import type { StorageErrorCode } from 'metro-forecast-api/adapter';
 export interface Commands {
   /** Closes the previous adapter, if any, and opens an adapter on the store in `folder`. */
   open(folder: string): Promise<void>;
+  /**
+   * Opens an adapter, and closes it before `open()` has resolved. Resolves with the resources that still keep the
+   * process running.
+   */
+  openBriefly(folder: string): Promise<readonly string[]>;
   publish(version: string, created: string): Promise<void>;
   /** Starts a publication that does not finish until `leave()`. Resolves when the publication is in progress. */
   beginToPublish(version: string, created: string): Promise<void>;
@@ -20,7 +25,19 @@ export interface Commands {
 }
 
 export const COMMANDS = [
-  ...(['open', 'publish', 'beginToPublish', 'activate', 'prune', 'list', 'asOf', 'read', 'close', 'leave'] as const),
+  ...([
+    'open',
+    'openBriefly',
+    'publish',
+    'beginToPublish',
+    'activate',
+    'prune',
+    'list',
+    'asOf',
+    'read',
+    'close',
+    'leave',
+  ] as const),
 ] satisfies readonly (keyof Commands)[];
 
 export interface Request {

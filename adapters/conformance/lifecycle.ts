@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Document, type StorageAdapter, StorageError } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { failsWith, sameItems, sameSequence, sameValue } from './expect.js';
+import { failsWith, sameItems, sameList, sameSequence, sameValue } from './expect.js';
 import { find, restOf } from './find-rows.js';
 import { anotherDataset, crowd, crowdedDataset, FIRST, items, itemsIn, rows, rowsWithCrowd } from './fixture.js';
 import { hasVersion, readsItems, testsOfEmpty, testsOver } from './instance.js';
 import { without, withoutBreak } from './obstacles.js';
+
+/** How long `close()` may wait for a publication before the publication continues, in milliseconds. */
+const CLOSE_MS = 300;
 
 /** All methods that an adapter supports while it is open. */
 const callsOf = (adapter: StorageAdapter): readonly (() => unknown)[] => [
@@ -142,6 +146,39 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
           assert(settled.reason instanceof StorageError, `expected a StorageError, got ${settled.reason}`);
         }
         await failsWith('closed', () => adapter.snapshot());
+      },
+    );
+
+    testsOver(target, without(target, 'publish'))(
+      'makes a publication in progress reject, unless close() waits for it',
+      async ({ adapter, changes }) => {
+        const dataset = anotherDataset();
+        let resume = (): void => {};
+        const paused = new Promise<void>((go) => {
+          resume = go;
+        });
+        let begin = (): void => {};
+        const begun = new Promise<void>((go) => {
+          begin = go;
+        });
+        const publishing = adapter.publish!({
+          ...dataset,
+          async *read(collection) {
+            yield* dataset.read(collection);
+            begin();
+            await paused;
+          },
+        });
+        const settling = Promise.allSettled([publishing]);
+        await begun;
+        const before = changes.length;
+        const closing = adapter.close();
+        const isClosed = await Promise.race([closing.then(() => true), delay(CLOSE_MS, false)]);
+        resume();
+        const [settled] = await settling;
+        await closing;
+        if (isClosed) sameValue(settled?.status, 'rejected', 'the publication to reject after close() has resolved');
+        if (isClosed) sameList(changes.slice(before), [], 'no call of changed() after close()');
       },
     );
 

@@ -1,9 +1,13 @@
 /** Tests that a store keeps everything after all its adapters were closed. */
 import assert from 'node:assert/strict';
+import type { Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList, sameValue } from './expect.js';
+import { find } from './find-rows.js';
 import {
   aboutDataset,
+  allCollections,
+  allRows,
   anotherDataset,
   datasetOf,
   FIRST,
@@ -26,11 +30,14 @@ import {
   type Opened,
   publishTwo,
   readsItems,
+  startInstance,
   testsOverStore,
   versionAsOf,
+  withSnapshot,
 } from './instance.js';
 import { serves } from './instances.js';
-import { standsAlone, without } from './obstacles.js';
+import { itUnless, standsAlone, without } from './obstacles.js';
+import { zeros } from './tricky-values.js';
 
 export const describeReopening = (target: AdapterUnderTest): void => {
   const alone = standsAlone(target);
@@ -59,6 +66,25 @@ export const describeReopening = (target: AdapterUnderTest): void => {
       const opened = await instance.another();
       if (target.capabilities.publish) await serves(opened, SECOND, SECOND_CREATED);
       else await serves(opened, FIRST, FIRST_CREATED);
+    });
+
+    itUnless(alone, 'all values are returned as they were published', async () => {
+      const instance = await startInstance(target, datasetOf(FIRST, FIRST_CREATED, allRows()), allCollections);
+      try {
+        await instance.adapter.close();
+        await withSnapshot(await instance.another(), async (snapshot) => {
+          for (const collection of allCollections.values()) {
+            const found = await find(snapshot, collection);
+            const expected = allRows()[collection.name]!;
+            // -0 may have become 0.
+            const comparable = (documents: readonly Document[]) =>
+              documents.filter((document) => document['id'] !== zeros['id']);
+            sameList(comparable(found), comparable(expected), `the documents of "${collection.name}" after reopening`);
+          }
+        });
+      } finally {
+        await instance.stop();
+      }
     });
 
     testReopened(

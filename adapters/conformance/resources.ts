@@ -20,7 +20,7 @@ import {
 } from './fixture.js';
 import { testsOfEmpty, testsOver, withSnapshot } from './instance.js';
 import { itUnless, type Obstacle, without, withoutBreak } from './obstacles.js';
-import { startProcess } from './start-process.js';
+import { type OtherProcess, startProcess } from './start-process.js';
 
 const CALLS = 20;
 const CLOSE_MS = 10_000;
@@ -53,6 +53,17 @@ export const describeResources = (target: AdapterUnderTest, noProcess: Obstacle,
         }
       });
       hasNone(controller, 'find()');
+    });
+
+    test('has no listeners after reads that fail', async (instance) => {
+      const controller = new AbortController();
+      await withSnapshot(instance, async (snapshot) => {
+        for (let i = 0; i < CALLS; i++) {
+          await snapshot.get('no_such', ['i01'], controller.signal).catch(() => {});
+          await find(snapshot, { ...items, name: 'no_such' }, {}, controller.signal).catch(() => {});
+        }
+      });
+      hasNone(controller, 'reads that fail');
     });
 
     testsOver(target, without(target, 'json'))('has no listeners after findJson()', async (instance) => {
@@ -134,23 +145,39 @@ export const describeResources = (target: AdapterUnderTest, noProcess: Obstacle,
   });
 
   describe('a process', () => {
-    for (const [what, acts] of Object.entries({
-      'exits after its adapter was opened and closed': [],
-      'exits after its adapter has published and was closed': ['publish'],
-      'exits after its adapter was closed during a publication': ['beginToPublish'],
-    } as const)) {
-      itUnless(noProcess || (acts.length > 0 && publishes), what, async () => {
+    const testProcess = (
+      obstacle: Obstacle,
+      title: string,
+      act: (child: OtherProcess, folder: string) => Promise<readonly string[]>,
+    ): void =>
+      itUnless(noProcess || obstacle, title, async () => {
         const folder = await mkdtemp(join(tmpdir(), 'conformance-'));
         const child = startProcess(file!, target.name);
         try {
-          await child.open(folder);
-          for (const act of acts) await child[act](FIRST, SECOND_CREATED);
-          const left = await within('close() resolves', child.leave(), CLOSE_MS);
+          const left = await act(child, folder);
           isEmpty(left, 'no timers, connections or files that keep the process running after close()');
         } finally {
           await child.kill();
           await rm(folder, { recursive: true, force: true });
         }
+      });
+    const leave = (child: OtherProcess) => within('close() resolves', child.leave(), CLOSE_MS);
+
+    testProcess(false, 'exits after its adapter was opened and closed', async (child, folder) => {
+      await child.open(folder);
+      return leave(child);
+    });
+    testProcess(false, 'exits after its adapter was closed while it was opening', (child, folder) =>
+      within('close() resolves', child.openBriefly(folder), CLOSE_MS),
+    );
+    for (const [what, act] of [
+      ['has published and was closed', 'publish'],
+      ['was closed during a publication', 'beginToPublish'],
+    ] as const) {
+      testProcess(publishes, `exits after its adapter ${what}`, async (child, folder) => {
+        await child.open(folder);
+        await child[act](FIRST, SECOND_CREATED);
+        return leave(child);
       });
     }
   });

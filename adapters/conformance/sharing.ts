@@ -1,5 +1,5 @@
 /** Tests that modifying a returned document does not affect other callers. */
-import type { Document } from 'metro-forecast-api/adapter';
+import type { Dataset, Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { sameList, sameValue } from './expect.js';
 import { find } from './find-rows.js';
@@ -65,12 +65,14 @@ export const describeSharing = (instance: () => Instance): void => {
 export const describeHandingOver = (target: AdapterUnderTest): void => {
   describe('documents', () => {
     testsOver(target, without(target, 'publish'))(
-      'belong to their publisher after publish() has resolved',
+      'and the manifest belong to their publisher after publish() has resolved',
       async (instance) => {
         const given: Writable[] = [];
         const dataset = datasetOf('handed-over', '2024-02-01T00:00:00Z');
+        const manifest = structuredClone(dataset.manifest) as { created: string; sources: unknown };
         await instance.adapter.publish!({
           ...dataset,
+          manifest: manifest as Dataset['manifest'],
           async *read(name) {
             for await (const batch of dataset.read(name)) {
               if (name === 'items') given.push(...(batch as Writable[]));
@@ -82,6 +84,10 @@ export const describeHandingOver = (target: AdapterUnderTest): void => {
           document['label'] = 'changed';
           document['id'] = 'changed';
         }
+        Object.assign(manifest, { created: '2000-01-01T00:00:00Z', sources: [] });
+        await withSnapshot(instance, async (snapshot) =>
+          sameValue(snapshot.manifest, dataset.manifest, 'the manifest as it was published'),
+        );
         const found = await withSnapshot(instance, (snapshot) => find(snapshot, items));
         sameList(found, rows['items']!, 'the items as they were published');
       },

@@ -36,7 +36,24 @@ const NAMES = [
   ...['a', 'b'].map((end) => `${'n'.repeat(29)}${end}`),
   ...['a', 'b'].map((end) => `${'n'.repeat(30)}-${end}`),
   ...['a', 'b'].map((end) => `${'n'.repeat(99)}${end}`),
-  ...['v1', 'V1', 'v.1', 'v_1', 'v-1', 'v', '1', '01', '1.0', '1e0', 'current', 'null', '2024-01-01'],
+  ...[
+    'v1',
+    'V1',
+    'v.',
+    'v..',
+    'v-',
+    'v.1',
+    'v_1',
+    'v-1',
+    'v',
+    '1',
+    '01',
+    '1.0',
+    '1e0',
+    'current',
+    'null',
+    '2024-01-01',
+  ],
 ];
 
 export const describeTimes = (target: AdapterUnderTest): void => {

@@ -34,6 +34,8 @@ export const notes: Collection = {
       share: orNull('number'),
       checked: orNull('boolean'),
       note: orNull('string'),
+      mass: { type: 'number' },
+      price: { type: 'number' },
     },
   },
 };
@@ -42,6 +44,8 @@ export const notes: Collection = {
 const TOWNS = ['', '0', 'Brno', 'brno', 'Brno, Old Town', 'Aviles', 'Avilés', 'Avile\u0301s', '\uffff', '𐀀 cart', 'a\0b', "it's"];
 const LEVELS = [-16_777_217, -1, 0, 0.5, 2, 10, 2 ** 53, 0.1 + 0.2, -0];
 const SHARES = [1e9, 0.125, null, -1e9, 3, undefined, -0.25, 1];
+/** Integers whose total exceeds 64 bits. */
+const MASSES = [2 ** 62, 2 ** 62 + 2 ** 12, 2 ** 53 - 1, 7, 9_999_999_999_999];
 const LONG_WORD = 'whale'.repeat(20);
 const NOTES = [
   ...['red whale', null, 'Whales, RED', undefined, 'A whale_bone 42', '', 'straße ﬁsh', 'n\0o'],
@@ -56,6 +60,9 @@ export const noteRows: readonly Document[] = Array.from({ length: 240 }, (_, i) 
   ...(SHARES[i % SHARES.length] !== undefined && { share: SHARES[i % SHARES.length] }),
   ...(i % 5 !== 0 && { checked: i % 4 === 0 ? null : i % 3 === 0 }),
   ...(NOTES[i % NOTES.length] !== undefined && { note: NOTES[i % NOTES.length] }),
+  mass: MASSES[i % MASSES.length],
+  // Added one at a time, the small prices are lost next to the large one.
+  price: i === 0 ? 7e15 : 0.43,
 }));
 
 export const CONDITIONS: readonly (readonly Condition[])[] = [
@@ -143,9 +150,12 @@ export const foundBy = ({ words, ...query }: Query): readonly Document[] =>
     query,
   );
 
-/** All values of `share` are multiples of 1/8, so this sum is exact. */
+/** Large enough to turn every number in the fixture into an integer. */
+const SCALE = 2 ** 60;
+
+/** The exact sum, rounded once. */
 const sumOf = (numbers: readonly number[]): number =>
-  Number(numbers.reduce((sum, number) => sum + BigInt(number * 8), 0n)) / 8;
+  Number(numbers.reduce((sum, number) => sum + BigInt(number * SCALE), 0n)) / SCALE;
 
 export const groupsOf = ({ where, words = [], by, of }: TotalsQuery): readonly Group[] => {
   const groups = new Map<string, Document[]>(by.length === 0 ? [['[]', []]] : []);

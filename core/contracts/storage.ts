@@ -156,9 +156,9 @@ export interface StorageAdapter {
   snapshot(): Snapshot;
   /**
    * Makes the dataset the current snapshot, or changes nothing. When the promise has settled, the adapter no longer
-   * uses the documents, so the publisher can change them. If `open` rejected with `invalid_dataset`, `publish` replaces
-   * the invalid dataset. If another publication is in progress, `publish` waits or rejects with `conflict`. Requires
-   * the capability `publish`.
+   * uses the documents and the manifest, so the publisher can change them. If `open` rejected with `invalid_dataset`,
+   * `publish` replaces the invalid dataset. If another publication is in progress, `publish` waits or rejects with
+   * `conflict`. Requires the capability `publish`.
    */
   publish?(dataset: Dataset, options?: PublishOptions): Promise<void>;
   /**

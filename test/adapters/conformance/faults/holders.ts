@@ -120,7 +120,7 @@ export const sharingFaults: readonly BrokenAdapter[] = [
         },
       };
     },
-    fails: ['documents belong to their publisher after publish() has resolved'],
+    fails: ['documents and the manifest belong to their publisher after publish() has resolved'],
   },
   {
     that: 'caches documents by key across versions',

@@ -7,6 +7,7 @@ import { documentFaults } from './documents.js';
 import { durabilityBugs, followingBugs } from './following.js';
 import { historyBugs } from './history.js';
 import { holderFaults, sharingFaults } from './holders.js';
+import { leftoverBugs } from './leftovers.js';
 import { lifecycleFaults } from './lifecycle.js';
 import { manifestFaults, timeFaults } from './manifests.js';
 import { interruptedBugs, meanwhileBugs, racingBugs } from './publications.js';
@@ -58,6 +59,7 @@ export const classes = {
   descriptions: descriptionBugs,
   representations: representationBugs,
   resources: resourceBugs,
+  leftovers: leftoverBugs,
   conditions: conditionBugs,
 } satisfies Record<string, readonly BrokenAdapter[]>;
 

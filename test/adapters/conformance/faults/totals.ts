@@ -10,6 +10,7 @@ import { aborted, type BrokenAdapter } from './breaking.js';
 const TOTALS = 'totals(collection, query)';
 const COUNTS = `${TOTALS} counts the documents of each group, for every combination of fields and conditions`;
 const NUMBERS = `${TOTALS} totals the numbers of each group, and leaves out null and missing values`;
+const SUMS = `${TOTALS} sums to 15 significant digits: beyond 64 bits, and small numbers next to large ones`;
 const SEARCH = 'find(collection, query) with words';
 const FINDS = `${SEARCH} yields the documents that contain all words, in order`;
 const LIMITS = `${SEARCH} limits totals to the documents that contain all words`;
@@ -68,6 +69,25 @@ const regrouping = (change: (groups: readonly Group[], query: TotalsQuery) => re
     },
     (groups) => change(groups, lastQuery),
   );
+
+const summing = (change: (sum: number) => number) =>
+  totalling(
+    (query) => query,
+    (groups) =>
+      groups.map(({ numbers, ...group }) => ({
+        ...group,
+        ...(numbers && { numbers: { ...numbers, sum: change(numbers.sum) } }),
+      })),
+  );
+
+/** Adds the numbers of all documents without compensation, as a plain loop does. */
+const plainly = (snapshot: Snapshot) => async (name: string, query: TotalsQuery, signal?: AbortSignal) => {
+  const groups = await totalsOf(snapshot, name, query, signal);
+  if (query.of !== 'price' || query.by.length > 0 || query.where.length > 0) return groups;
+  let sum = 0;
+  for await (const batch of snapshot.find(name, { order: key })) for (const { price } of batch) sum += price as number;
+  return groups.map((group) => ({ ...group, numbers: { ...group.numbers!, sum } }));
+};
 
 export const totalsFaults: readonly BrokenAdapter[] = [
   {
@@ -197,5 +217,21 @@ export const totalsFaults: readonly BrokenAdapter[] = [
       ({ words, ...query }) => ({ ...query, ...(words && { words: words.map((word) => word.slice(0, 40)) }) }),
     ),
     fails: [FINDS],
+  },
+  {
+    that: 'limits sums to 64 bits',
+    ...summing((sum) => Math.min(sum, 2 ** 63 - 1)),
+    fails: [SUMS],
+  },
+  {
+    that: 'rounds sums to 13 digits',
+    ...summing((sum) => Number(sum.toPrecision(13))),
+    fails: [SUMS],
+  },
+  {
+    that: 'adds numbers without compensation',
+    capabilities: { ...memory.capabilities, json: false },
+    fault: inSnapshot((snapshot) => ({ findJson: undefined as never, totals: plainly(snapshot) })),
+    fails: [SUMS],
   },
 ];
