@@ -53,7 +53,8 @@ export class TurnQueue {
 
   /** Each caller has at most one turn in the queue, so a caller with many tasks does not get a larger share. */
   #nextOf(caller: string): Promise<void> {
-    const turn = (this.#lastOf.get(caller) ?? Promise.resolve()).then(() => this.#next());
+    const previous = this.#lastOf.get(caller);
+    const turn = previous ? previous.then(() => this.#next()) : this.#next();
     this.#lastOf.set(caller, turn);
     return turn.then(() => {
       if (this.#lastOf.get(caller) === turn) this.#lastOf.delete(caller);
