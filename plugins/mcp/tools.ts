@@ -11,7 +11,6 @@ import {
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** Makes a GET request to a route of this service. */
 export type Ask = MountContext['request'];
 
 export interface Tools {
@@ -161,7 +160,6 @@ class RouteTool {
   }
 }
 
-/** Name of the argument that contains the filters of a list. */
 const FILTERS = 'filters';
 type Filters = NonNullable<NonNullable<Route['parameters']>['filters']>;
 

@@ -71,7 +71,7 @@ export const lookAhead = (day: string, cadence: Cadence, created: string): strin
     : undefined;
 };
 
-/** Number of days by which holidays shift weekly and biweekly observations at most. */
+/** Maximum number of days by which a holiday shifts a weekly or biweekly observation. */
 const SHIFTS: ReadonlyMap<Cadence, number> = new Map([
   ['weekly', 3],
   ['biweekly', 3],

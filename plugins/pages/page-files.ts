@@ -76,7 +76,6 @@ export const readPageFiles = (folder: URL, name: string, more: Readonly<Record<s
   ]);
 };
 
-/** Resolves a path that is relative to the file `from`. */
 export const resolveName = (from: string, path: string): string => posix.join(posix.dirname(from), path);
 
 /**

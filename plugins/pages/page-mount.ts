@@ -39,7 +39,6 @@ const REVALIDATED = 'no-cache';
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
 export interface Page {
-  /** Address of the page, such as `/tables`. */
   readonly path: string;
   /** Text of links to the page, and the name of the page in the log. */
   readonly summary: string;

@@ -61,13 +61,11 @@ export interface Table {
   readonly path: string;
   /** Name of the table in PascalCase, used in operation ids. */
   readonly operation: string;
-  /** Maps values of the parameter `sort` to orders. */
   readonly orders: ReadonlyMap<string, readonly string[]>;
   readonly example: Row;
   readonly row: JsonSchema;
 }
 
-/** Maximum number of columns that an error message lists. */
 const MOST_LISTED = 20;
 
 /** Paths of endpoints that are not tables. */

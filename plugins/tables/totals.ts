@@ -23,7 +23,6 @@ type Measure = (typeof MEASURES)[number];
 
 const measuresFor = (of: string | undefined): readonly Measure[] => (of === undefined ? ['count'] : MEASURES);
 
-/** Maximum number of columns in `by`. */
 const MOST_COLUMNS = 2;
 
 /** Assigns a name to each measure. Underscores are appended while the table has a column with the same name. */

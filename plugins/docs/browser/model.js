@@ -179,10 +179,7 @@ const errorsOf = (document, operations) => {
   return [...kinds.values()].sort((a, b) => Number(a.status) - Number(b.status));
 };
 
-/**
- * Collects the headers that endpoints share and the headers of single endpoints.
- * @param {Any} document @returns {Header[]}
- */
+/** @param {Any} document @returns {Header[]} */
 const headersOf = (document) => {
   const own = Object.values(document['paths']).flatMap(({ get }) =>
     Object.values(get.responses).map((response) => resolve(document, response)['headers'] ?? {}),

@@ -31,7 +31,6 @@ export const section = ({ place, title, level = 'h2', id }, text, aside = []) =>
   );
 
 /**
- * Creates a group of radio buttons that looks like a switch.
  * @param {string} legend
  * @param {readonly { input: Node, text: string }[]} choices
  */

@@ -120,5 +120,5 @@ const pageEntries = async () => {
   return (await Promise.all(pages)).flat();
 };
 
-/** Loads the entries for everything outside the API reference. @returns {Promise<Entry[]>} */
+/** @returns {Promise<Entry[]>} */
 export const remoteEntries = async () => (await Promise.all([guideEntries(), pageEntries()])).flat();

@@ -6,7 +6,6 @@ export type * from './api-types.js';
 /** The client always requests JSON, so inputs have no `format`. */
 type Input<T> = T extends { readonly input: infer I } ? Omit<I, 'format'> : never;
 type Output<T> = T extends { readonly output: infer O } ? O : never;
-/** The input is optional if all parameters are optional. */
 type Arguments<I> =
   Record<never, never> extends I ? [input?: I, options?: CallOptions] : [input: I, options?: CallOptions];
 

@@ -17,7 +17,6 @@ export interface Selection extends PageInput, Partial<Record<FilterName, readonl
   readonly fields?: readonly string[];
 }
 
-/** Columns that filters and the default order need. */
 export type ListRow = Pick<Market, 'cbsa' | 'name'> & {
   readonly signal?: Signal | null;
   readonly risk_score?: RiskGrade | null;

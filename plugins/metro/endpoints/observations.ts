@@ -98,7 +98,6 @@ async function* levelsOf(
 }
 
 interface RowsOptions extends Span {
-  /** The requested series, in the requested order. */
   readonly catalogued: readonly Described[];
   readonly codes: readonly string[] | undefined;
   readonly units: Units;

@@ -27,7 +27,6 @@ interface Scored {
   readonly forecast: Forecast;
 }
 
-/** Returns the forecasts of a run for current markets, with their names. */
 const scoredBy = async (snapshot: SnapshotReader, run: ForecastRun): Promise<Scored[]> => {
   const names = new Map((await snapshot.find(markets)).map((market) => [market.cbsa, market.name]));
   const rows = await snapshot.find(forecasts, { equal: { run_id: run.id } });

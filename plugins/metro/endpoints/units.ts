@@ -13,7 +13,6 @@ export interface Prices {
   readonly base: string;
 }
 
-/** Properties on which the supported units of a series depend. */
 export type Described = Pick<Series, 'series_id' | 'kind' | 'title' | 'units' | 'cadence'>;
 
 const ADJUSTED = /\breal\b(?! estate)|\bchained\b|\bconstant\b|\binflation\b/i;

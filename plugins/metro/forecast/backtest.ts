@@ -36,7 +36,6 @@ export interface Scores {
   readonly base_rate_up: number;
   readonly mae_pp: number;
   readonly rmse_pp: number;
-  /** Mean of (realized - point). */
   readonly bias_pp: number;
   readonly coverage_80: number;
   readonly interval_score_80: number;

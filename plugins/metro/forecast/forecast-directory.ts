@@ -8,7 +8,6 @@ export interface ForecastDirectoryOptions extends Omit<ForecastInput, 'created' 
   readonly time?: Date | undefined;
   /** Creation time of the new version. Default: `time`. */
   readonly created?: Date | undefined;
-  /** Called with the number of index rows read so far. */
   readonly onRead?: (rows: number) => void;
 }
 

@@ -36,7 +36,6 @@ export interface QuarterForecasts {
   readonly contributions?: Readonly<Record<string, Float64Array>> | undefined;
 }
 
-/** Data that is available at a quarter in addition to the index. */
 export interface Known {
   /** Quarter number, see `quarterIndex`. */
   readonly quarter: number;
@@ -44,7 +43,6 @@ export interface Known {
   readonly macro: MacroSeriesValues;
 }
 
-/** Runs a model over one panel. */
 export interface Forecaster {
   /**
    * Processes the next quarter and returns its forecasts. `levels` contains the index level of each market or `NaN`.
@@ -71,9 +69,7 @@ export interface ForecastModel {
   readonly summary: string;
   /** Names of the inputs, published with each run. */
   readonly features: readonly string[];
-  /** Ids of the macro series that the model reads. */
   readonly series: readonly string[];
-  /** Whether the model needs the coordinates of each market. */
   readonly needsCentres: boolean;
   /** Creates a forecaster for a panel. It receives every quarter of the panel, oldest first. */
   start(markets: readonly PanelMarket[], options: ForecastOptions): Forecaster;

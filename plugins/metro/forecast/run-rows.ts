@@ -33,7 +33,6 @@ export const runId = (quarter: number, horizon: Horizon = HORIZON_MONTHS): numbe
 /** Ids of runs with other horizons have more digits. */
 export const isMainRun = (id: number): boolean => id < 100_000;
 
-/** Returns the quarter number of a run, see `quarterIndex`. */
 export const quarterOfRun = (id: number): number => {
   const quarter = isMainRun(id) ? id : Math.floor(id / 100);
   return quarterIndex(Math.floor(quarter / 10), quarter % 10);
@@ -52,7 +51,6 @@ export interface RowsInput {
   readonly rules: Rules;
   /** Vintage of the panel, `YYYY-MM-DD`. */
   readonly vintage: string;
-  /** Publication time of the runs. */
   readonly created: Date;
   readonly newest: number;
   readonly kept: readonly Forecast[];
@@ -99,9 +97,8 @@ const withSignals = (origins: readonly Origin[], { panel, rules, kept, newest }:
 export interface PanelRows {
   /** Quarters with at least one forecast, oldest first. */
   readonly origins: readonly ServedOrigin[];
-  /** Returns the forecasts of the run of a quarter, sorted by code. */
+  /** Returns the forecasts of one run, sorted by code. */
   rowsAt(quarter: number): Forecast[];
-  /** Adds published outcomes to the forecasts. */
   withRealized(forecasts: readonly Forecast[]): Forecast[];
 }
 

@@ -44,7 +44,6 @@ export interface RunsInput {
   readonly span: Span;
   /** Vintage of the panel, `YYYY-MM-DD`. */
   readonly vintage: string;
-  /** Publication time of the runs. */
   readonly created: Date;
   /** Time at which the runs are computed. Default: `created`. */
   readonly computed?: Date | undefined;

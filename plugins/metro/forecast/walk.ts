@@ -10,7 +10,6 @@ import {
 } from './model.js';
 import { type MacroSeriesValues, type Panel, percentChange } from './panel.js';
 
-/** A model's forecasts at one quarter. */
 export interface Origin extends QuarterForecasts {
   /** Quarter number, see `quarterIndex`. */
   readonly quarter: number;

@@ -52,7 +52,6 @@ class Area {
   }
 }
 
-/** Returns a message for each problem of a row. */
 const rulesBroken = ([name, code, year, quarter, value, error]: readonly string[]): string[] => {
   const rules: string[] = [];
   if (!name || name.includes('\ufffd')) rules.push('the name must be text in UTF-8');

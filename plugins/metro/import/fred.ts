@@ -31,7 +31,6 @@ const idFromName = (file: string): string => {
     .toUpperCase();
 };
 
-/** Returns a message for the first problem of a row. */
 const ruleBroken = ([day = '', ...texts]: readonly string[], ids: readonly string[]): string | undefined => {
   if (texts.length !== ids.length)
     return `must have ${ids.length + 1} cells (date, value), but has ${texts.length + 1}`;

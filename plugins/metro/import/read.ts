@@ -46,7 +46,6 @@ export const readInputs = async (
   let index: MetroIndex[] | undefined;
   const macro = new Map<string, MacroSeries>();
   const ignored: string[] = [];
-  /** File that contains the index or a series. */
   const holders = new Map<string, string>();
 
   /** Returns true for the first file with the data. Reports an error for every other file. */

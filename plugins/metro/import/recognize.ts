@@ -2,7 +2,6 @@ import { type Row, rowsOf } from './csv.js';
 
 export type FileKind = 'fhfa-metro' | 'fhfa-purchase-only' | 'fred';
 
-/** Text that describes the supported formats. */
 export const EXPECTED =
   "FHFA's all-transactions index by metro (hpi_at_metro.csv: name, code, year, quarter, index, error; no header) " +
   'or FRED series (header "observation_date,<SERIES>,...", "DATE,<SERIES>,..." or "date,value")';
@@ -31,7 +30,6 @@ export const recognize = (head: string): FileKind | undefined => {
 export interface Peeked {
   /** The first 4096 bytes as text, without a byte order mark. */
   readonly head: string;
-  /** The whole file, including `head`. */
   readonly bytes: AsyncIterable<Uint8Array>;
   /** Closes the file. Only required if `bytes` is not read to the end. */
   close(): Promise<void>;

@@ -20,12 +20,10 @@ export const FIRST_QUARTER = quarterIndex(1996, 3);
 export const LAST_QUARTER = quarterIndex(2026, 2);
 const LENGTH = LAST_QUARTER - FIRST_QUARTER + 1;
 
-/** Describes how a series differs from a complete series. */
 interface Shape {
   /** Number of newest quarters with values. Default: all. */
   readonly last?: number;
   readonly end?: number;
-  /** Quarters without a value. */
   readonly gaps?: readonly number[];
 }
 

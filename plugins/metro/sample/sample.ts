@@ -27,7 +27,6 @@ const LOADED = '2026-09-01T12:00:00Z';
 const RUNS = 20;
 const NOTES = 'Synthetic sample: made up by a seeded generator, not observed.';
 
-/** Rows are in key order. */
 export interface Sample {
   readonly manifest: Manifest;
   readonly collections: Readonly<Record<string, readonly Document[]>>;

@@ -33,7 +33,6 @@ const nearestDate = ({ svg, dates, first, x }, clientX) => {
 };
 
 /**
- * Shows values at the pointer and handles the arrow keys, Home and End.
  * @param {HTMLElement} host
  * @param {{ drawn: () => Drawing | undefined, last: number, show: (index: number) => void, clear: () => void }} chart
  *   `last`: index of the last date

@@ -14,7 +14,6 @@ export const lastYears = (dates, years) => {
 };
 
 /**
- * Creates a group of radio buttons that looks like a switch.
  * @template {string | number} Value
  * @param {{ legend: string, name: string, choices: readonly (readonly [value: Value, label: string])[], value: Value,
  *   onchange: (value: Value) => void }} options

@@ -119,7 +119,7 @@ const valueAxis = ({ unitLines, ticks, tickTexts, low, y, plot }) => [
   }),
 ];
 
-/** Omits labels that would overlap the previous label. @param {Frame} frame */
+/** @param {Frame} frame */
 const dateAxis = ({ start, end, x, plot, width, height }) => {
   const stroke = paint('muted');
   let free = 0;
@@ -165,10 +165,7 @@ const linePath = ({ color, dashed }, values, { dates, x, y }) => {
   ];
 };
 
-/**
- * Moves labels apart until they no longer overlap.
- * @param {{ text: string, color: string, y: number }[]} names @param {number} top @param {number} bottom
- */
+/** @param {{ text: string, color: string, y: number }[]} names @param {number} top @param {number} bottom */
 const apart = (names, top, bottom) => {
   const sorted = names.toSorted((a, b) => a.y - b.y);
   let floor = top;

@@ -122,7 +122,7 @@ const apiCalls = (sources) => {
   );
 };
 
-/** Returns the fragment of a link to the figure. @param {string | undefined} figure */
+/** @param {string | undefined} figure */
 const hashOf = (figure) => {
   const { parts, query } = readAddress();
   if (figure === undefined) query.delete('figure');

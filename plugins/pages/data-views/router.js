@@ -20,7 +20,6 @@ import { addressOf, readAddress } from './address.js';
  */
 
 /**
- * Loads a module on demand.
  * @template Module
  * @param {() => Promise<Module>} load
  * @returns {Promise<Module>}

@@ -6,11 +6,9 @@ export const searchField = () => /** @type {HTMLInputElement | null} */ (documen
 /** @type {((query: string) => void) | undefined} */
 let narrow;
 
-/** Whether text in the search box currently filters a list. */
 export const isNarrowing = () => narrow !== undefined;
 
 /**
- * Uses the search box to filter the list of the current view.
  * @param {string} query initial text
  * @param {(query: string) => void} onquery called whenever the text changes
  * @param {AbortSignal} signal aborted when the user leaves the view

@@ -30,7 +30,6 @@ export const column = (label, value, shown = (one) => one, more = {}) => ({
 });
 
 /**
- * Defines a right-aligned column of numbers.
  * @template Row
  * @template {number | null} Value
  * @param {string} label @param {(row: Row) => Value} value @param {(value: Value) => string} text

@@ -13,7 +13,6 @@ export interface Column {
 }
 
 export interface Distribution {
-  /** Value of the query parameter `format`. */
   readonly format: string;
   readonly mediaType: string;
   readonly url: string;
@@ -112,7 +111,6 @@ const distributionsOf = ({ parameters, responses }: Json, url: string): Distribu
 
 export interface Catalog {
   readonly datasets: readonly Dataset[];
-  /** The OpenAPI document with all endpoints. */
   readonly document: Json;
 }
 

@@ -7,7 +7,6 @@ import type {
 import { LruMap } from '../../../core/util/lru-map.js';
 import { type Catalog, readCatalog } from '../descriptions/datasets.js';
 
-/** The fields of the `/status` response that the front page needs. */
 export interface Status {
   readonly status: string;
   readonly snapshot: { readonly published_at: string; readonly synthetic: boolean } | null;

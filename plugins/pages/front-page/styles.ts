@@ -13,7 +13,6 @@ export const styles = [
   ...['front-page', 'sections'].map((name) => textOf(`front-page/browser/${name}.css`)),
 ].join('');
 
-/** Colours of the light theme, by design token. */
 export const lightColors: ReadonlyMap<string, string> = new Map(
   [...tokens.matchAll(/--([\w-]+): light-dark\((#[0-9a-f]{6})/g)].map(([, name, color]) => [name!, color!]),
 );

@@ -30,7 +30,6 @@ const listParts = (elements) => {
 };
 
 /**
- * Shows the text of the guide and a list of its sections.
  * @param {(name: string) => HTMLElement} [figures] creates a placeholder for a block of figures
  * @returns {Promise<HTMLElement[]>} the elements of the guide
  */

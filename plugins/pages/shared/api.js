@@ -112,7 +112,7 @@ export const request = async (target, options) => {
   return successOf(send(target, options));
 };
 
-/** Loads one of the page's own files. @param {URL} address @throws {Problem} */
+/** @param {URL} address @throws {Problem} */
 export const fetchFile = (address) => successOf(fetch(address));
 
 /**

@@ -22,7 +22,7 @@ const signed = (value, decimals) => `${value > 0 ? '+' : ''}${number(value, deci
 /** @param {number} value from 0 to 1 */
 export const share = (value) => `${number(value * 100, 1)}%`;
 
-/** Joins words, as in `a, b, and c`. @param {readonly string[]} words */
+/** @param {readonly string[]} words */
 export const list = (words) => new Intl.ListFormat('en').format(words);
 
 /** Removes accents and converts to lower case, for searching. @param {string} text */

@@ -31,7 +31,6 @@ export const conditionsOf = ({ columns, filters }, query) =>
 const searchFor = (typed) => (/[\p{L}\p{N}]$/u.test(typed.trim()) ? `${typed.trim()}*` : typed.trim());
 
 /**
- * Returns API parameters for the filters and the search.
  * @param {Table} table @param {URLSearchParams} query @param {string} [except] a column whose filters are ignored
  * @returns {URLSearchParams}
  */

@@ -6,7 +6,7 @@ import { countOf, newestOf } from './rows.js';
 
 const MOST_COLUMNS = 5;
 
-/** Describes the rows of a table in one line. @param {Table} table */
+/** @param {Table} table */
 const contentOf = ({ columns, key }) => {
   const labelOf = (/** @type {string} */ name) =>
     inSentence(columns.find((column) => column.name === name)?.label ?? name);

@@ -102,7 +102,6 @@ const rejection = (message, reset) =>
   );
 
 /**
- * Creates the paged list of rows.
  * @param {Table} table @param {URLSearchParams} query the user's choices
  * @param {{ signal: AbortSignal, keep: (change: Record<string, string>) => void, onshow: (page: Page) => void,
  *   empty: () => HTMLElement }} options `keep` stores choices; `onshow` is called with each page; `empty` creates the

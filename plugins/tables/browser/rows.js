@@ -67,7 +67,6 @@ export const countOf = async (table, query, signal) => {
 };
 
 /**
- * Returns the latest date or year.
  * @param {Table} table @param {import('./tables.js').Column} column @param {AbortSignal} signal
  * @returns {Promise<string | undefined>} undefined if there is none
  * @throws {Problem} if the table has too many rows to be sorted by the column

@@ -85,7 +85,6 @@ const rowsPart = (table, query, { signal, keep, onshow }) => {
   return { element: h('div', {}, tools, columns.element, list.element), show: list.show, button: columns.button };
 };
 
-/** Pause after the last keystroke before the search starts. */
 const TYPING_PAUSE_MS = 200;
 
 /**

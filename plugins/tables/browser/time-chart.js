@@ -28,14 +28,13 @@ const COUNT = 'rows';
 /** @param {readonly Column[]} columns @param {string} name */
 const named = (columns, name) => columns.find((column) => column.name === name)?.name;
 
-/** Replaces missing and invalid choices with defaults. @param {Offer} offer @param {Query} query */
+/** @param {Offer} offer @param {Query} query */
 const choicesOf = ({ times, numbers, groups, first }, { form, time, value, by }) => {
   const shown = form === 'line' || form === 'bars' ? form : first.form;
   return {
     form: shown,
     time: named(times, time) ?? first.time,
     value: value === COUNT ? null : (named(numbers, value) ?? first.value),
-    // Bars cannot show groups.
     by: shown === 'bars' || by === COUNT ? null : (named(groups, by) ?? first.by),
   };
 };

@@ -95,17 +95,13 @@ export const listColumns = ({ key, measures }, { groups, of }, rows, onpick) => 
   ];
 };
 
-/** Maximum number of columns in a cross table. */
 const MOST_ACROSS = 12;
 
 /** @param {Choice} choice @param {readonly Row[]} rows */
 export const isCrossable = ({ groups: [, across] }, rows) =>
   across !== undefined && rows.length > 0 && new Set(rows.map((row) => row[across.name])).size <= MOST_ACROSS;
 
-/**
- * Shades the background of a number.
- * @param {string} text @param {number} share from 0 for the smallest number to 1 for the largest
- */
+/** @param {string} text @param {number} share from 0 for the smallest number to 1 for the largest */
 const shaded = (text, share) => {
   const element = h('span', { class: 'shaded' }, text);
   // The content security policy forbids `style` attributes, but scripts can set style properties.

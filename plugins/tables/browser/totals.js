@@ -80,7 +80,6 @@ const controlsOf = (offer, { groups, of }, change) => {
 };
 
 /**
- * Creates the view of totals, grouped by one or two columns.
  * @param {Table} table @param {URLSearchParams} query
  * @param {{ signal: AbortSignal, keep: (change: Record<string, string>) => void,
  *   choose: (change: Record<string, string>) => void }} options `keep` stores choices; `choose` changes the filters

@@ -64,7 +64,6 @@ export const titlesOf = async () => {
   return new Map(all.map(({ series_id, title }) => [series_id, title]));
 };
 
-/** Series of the metro indexes, on which forecasts and the backtest are based. */
 export const HPI = 'metro_hpi';
 
 /** @param {Series} series */

@@ -87,7 +87,7 @@ export const wordsOf = (text) =>
 /** Minimum number of letters for finding a nickname by its start. */
 const LEAST_LETTERS = 4;
 
-/** Returns the codes of areas with a nickname that starts with the query. @param {string} query */
+/** @param {string} query */
 const nicknamed = (query) => {
   const typed = wordsOf(query).join(' ');
   return new Set(
@@ -124,10 +124,7 @@ export const nearly = (typed, word) => {
 
 const STATE_WORDS = [...STATES].map(([code, name]) => ({ code, words: wordsOf(name) }));
 
-/**
- * Finds the state with this name or postal code.
- * @param {string} query @returns {string | undefined} its code
- */
+/** @param {string} query @returns {string | undefined} its code */
 export const stateNamed = (query) => {
   const typed = wordsOf(query).join(' ');
   return [...STATES].find(([code, name]) => code.toLowerCase() === typed || wordsOf(name).join(' ') === typed)?.[0];

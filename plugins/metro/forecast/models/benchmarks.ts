@@ -15,7 +15,6 @@ interface Quarter {
   readonly outcomes: Float64Array;
 }
 
-/** Forecasts the log growth of each market over the horizon. */
 type Rule = (quarter: Quarter) => Float64Array;
 
 /** In quarters. */

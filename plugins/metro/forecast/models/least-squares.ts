@@ -12,7 +12,6 @@ const COLLINEAR = 1e-10;
 export interface LeastSquares {
   /** Adds one observation. The caller can reuse the array afterwards. */
   add(regressors: Float64Array, outcome: number, weight?: number): void;
-  /** Sum of the weights so far. */
   readonly weight: number;
   /**
    * Returns the weighted variance of a regressor, or `NaN` without rows. The first regressor must be the constant 1.

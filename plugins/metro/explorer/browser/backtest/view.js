@@ -52,7 +52,6 @@ const periodColumns = (period, grades, most) => {
 };
 
 /**
- * Compares predicted and actual declines by grade in both periods.
  * @param {readonly Group[]} grades @param {readonly Group[]} before to 2013 @param {readonly Group[]} since from 2014
  * @param {import('../grades.js').Limits | null | undefined} limits limits of the newest run that has any
  */

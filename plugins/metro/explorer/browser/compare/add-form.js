@@ -10,10 +10,9 @@ import { MOST_MEMBERS } from './members.js';
  * @typedef {{ m: readonly string[], s: readonly string[] }} Members
  */
 
-/** Maximum number of markets that the form lists. */
 const MOST_OFFERED = 8;
 
-/** Finds the series or the markets that match the text. @param {string} text @param {Offer} offer */
+/** @param {string} text @param {Offer} offer */
 const meant = (text, { macros, find }) => {
   const id = text.replace(/ .*/, '').toLowerCase();
   const isMeant = (/** @type {import('../catalog.js').Series} */ { series_id, geography }) =>

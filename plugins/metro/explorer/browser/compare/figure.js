@@ -58,7 +58,6 @@ export const comparisonFigure = ({ members, options, nationSource }, chosen, { i
     table: linesTable(options, 'Quarter'),
     shown: { file: 'comparison.csv', text: () => linesCsv(options, 'date') },
     picture: {
-      // The axis already shows the unit.
       title: `${chosen.s.length === 0 ? 'House prices: ' : ''}${names}`,
       file: 'comparison',
       options: () => options,

@@ -59,7 +59,6 @@ const controlsOf = (chosen, choose) => {
       spanChoice(chosen.years, (years) => choose({ years })),
       others.element,
     ),
-    /** The nation and the state are only available as yearly changes. */
     update: () => {
       others.element.hidden = chosen.show !== 'change';
     },

@@ -87,7 +87,6 @@ export const trackFigure = (context) => {
       title: `${TITLE}: ${name}`,
       file,
       options: () => options,
-      // Saved images also state how many forecasts are reconstructed.
       credits: () => [...(basis ? [basis] : []), ...creditsOf(context)],
     },
     table: { rows: track, columns: COLUMNS },

@@ -41,7 +41,7 @@ export const marketList = (options) => {
   let quarters = [];
   /** @type {Map<string, Map<string, number>>} */
   let indexes = new Map();
-  /** Codes of markets whose index is not loaded yet. @type {Set<string>} */
+  /** @type {Set<string>} */
   const missing = new Set();
   const fillSpark = (/** @type {HTMLElement} */ place) => {
     const code = place.dataset['cbsa'] ?? '';

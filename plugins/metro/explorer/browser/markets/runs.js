@@ -63,7 +63,6 @@ export const lastYearTo = (indexes, until) => {
 };
 
 /**
- * Loads the changes of all markets in the four quarters before a run.
  * @param {Run} run @param {AbortSignal} signal
  * @returns {Promise<(cbsa: string) => number | null>} percent
  */

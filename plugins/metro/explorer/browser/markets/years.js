@@ -67,7 +67,6 @@ const panelOf = ({ size, land, areas }, values, colorOf) => {
   );
 };
 
-/** Number of columns in a saved image. */
 const COLUMNS = 4;
 /** Height of the label above a map, in pixels. */
 const HEAD = 20;

@@ -1,7 +1,6 @@
 /** Zooms and pans a drawing with the wheel, by dragging, with two fingers, keys or buttons. */
 import { h } from '../../../../pages/shared/dom.js';
 
-/** Maximum magnification. */
 const MOST = 16;
 const STEP = 1.6;
 /** Fraction of the visible area by which an arrow key pans. */
@@ -23,10 +22,7 @@ const middleOf = (points) => ({
 /** @param {readonly Point[]} points */
 const spreadOf = ([a, b]) => (a && b ? Math.hypot(a.x - b.x, a.y - b.y) : 0);
 
-/**
- * Keeps track of the visible part of a drawing.
- * @param {SVGSVGElement} picture @param {readonly [number, number]} size @param {() => void} onchange
- */
+/** @param {SVGSVGElement} picture @param {readonly [number, number]} size @param {() => void} onchange */
 const viewOf = (picture, [width, height], onchange) => {
   let [x, y, scale] = [0, 0, 1];
   /** @param {Point} corner @param {number} wanted */

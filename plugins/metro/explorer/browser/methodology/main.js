@@ -44,7 +44,6 @@ const show = async () => {
     const askForKey = () => {
       if (key.childElementCount === 0) key.append(keyForm({ heading: 'Figures of this service', ...problem }));
     };
-    // Several figures use the same responses.
     const once = onceEach();
     const get = (/** @type {string} */ target) => once(target, () => getJson(target));
     for (const [name, place] of places) fill(name, place, get, askForKey);

@@ -2,7 +2,6 @@
 import { number, share } from '../../../../pages/shared/format.js';
 import { BENCHMARKS, breakdown, mean, sum, table } from './tables.js';
 
-/** In months. */
 const HORIZONS = [3, 6, 12, 24];
 
 /** @type {Readonly<Record<string, (get: import('./tables.js').Get) => Promise<string>>>} */
