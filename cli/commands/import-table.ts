@@ -22,20 +22,31 @@ import { withProgress } from '../progress.js';
 import { isDatabase, withTarget } from '../table-database.js';
 import { type TableCommandOptions as Options, withTableOptions } from '../table-options.js';
 
+/** The argument that means standard input. */
+const STDIN = '-';
+
 const isUrl = (source: string): boolean => /^https?:\/\//i.test(source);
 
 /** Returns the file name in a path or URL, such as `permits.csv.gz`. */
-const fileName = (source: string): string =>
-  basename(isUrl(source) ? decodeURIComponent(new URL(source).pathname) : source);
-
-/** Runs a task with a local file. If the source is a URL, the file is downloaded first. */
-const withFile = async <T>(source: string, task: (path: string) => Promise<T>): Promise<T> => {
-  if (!isUrl(source)) return task(source);
+const fileName = (source: string): string => {
+  if (source === STDIN) return 'stdin';
+  if (!isUrl(source)) return basename(source);
   if (!URL.canParse(source)) throw new OperatorError(`${source} is not a valid URL.`);
+  const { pathname } = new URL(source);
+  try {
+    return basename(decodeURIComponent(pathname));
+  } catch {
+    return basename(pathname);
+  }
+};
+
+/** Runs a task with a local file. Downloads a URL and saves standard input first, because the file is read twice. */
+const withFile = async <T>(source: string, task: (path: string) => Promise<T>): Promise<T> => {
+  if (!isUrl(source) && source !== STDIN) return task(source);
   const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-'));
   try {
     const path = join(folder, 'download');
-    const { bytes } = await openUrl(source, undefined, Number.POSITIVE_INFINITY);
+    const bytes = source === STDIN ? process.stdin : (await openUrl(source, undefined, Number.POSITIVE_INFINITY)).bytes;
     await pipeline(bytes, createWriteStream(path));
     return await task(path);
   } finally {
@@ -182,7 +193,10 @@ const run = async (source: string, options: Options): Promise<void> => {
 };
 
 export const register = (command: Command): void => {
-  command.argument('<file>', 'a file or http(s) URL: CSV or similar text, JSON, NDJSON, Parquet, or an Excel workbook');
+  command.argument(
+    '<file>',
+    'a file, http(s) URL or "-" for standard input: CSV or similar text, JSON, NDJSON, Parquet, or an Excel workbook',
+  );
   withTableOptions(command)
     .addHelpText(
       'after',

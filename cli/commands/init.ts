@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { readFile, realpath, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import type { Command } from 'commander';
@@ -115,6 +115,10 @@ const databaseIn = (data: string, dataset: string): string | undefined => {
 const writeStarter = async (file: string, { dataset, public: isPublic = false }: InitOptions): Promise<void> => {
   const path = resolve(file);
   const data = resolve(dirname(path), dataset);
+  if (!isDatabase(dataset) && statSync(data, { throwIfNoEntry: false })?.isFile())
+    throw new OperatorError(
+      `${data} is a file. Name a dataset directory or a database such as data.db with --dataset.`,
+    );
   const opened = existsSync(join(data, MANIFEST_FILE)) ? await openDirectory(data) : undefined;
   const fitting = opened && (await fittingPlugins(opened));
   const advice = sqliteAdvice(opened ? rowsOf(opened) : 0);

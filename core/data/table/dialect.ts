@@ -1,4 +1,5 @@
 /** Detects the separator, the quotes and the line ends of a CSV file, and the line with the column headings. */
+import { OperatorError } from '../../errors.js';
 import { type CsvRecord, CsvSplitter, CsvSyntaxError, type Dialect } from './csv.js';
 
 export interface CsvLayout extends TableStart {
@@ -177,7 +178,9 @@ const firstRecord = (records: readonly CsvRecord[]): CsvRecord | undefined => {
 /** Finds the start of the table. @param header the number of the header line, or `none`; detected by default */
 export const startOf = (records: readonly CsvRecord[], header?: number | 'none'): TableStart => {
   const first = typeof header === 'number' ? records.find(({ line }) => line >= header) : firstRecord(records);
-  if (!first) return { firstLine: typeof header === 'number' ? header : 1, hasHeader: header !== 'none', sample: [] };
+  if (!first && typeof header === 'number')
+    throw new OperatorError(`line ${header} (--header) is not among its first ${SAMPLE} rows`);
+  if (!first) return { firstLine: 1, hasHeader: header !== 'none', sample: [] };
   const sample = records.slice(records.indexOf(first)).filter((record) => !isBlank(record));
   const hasHeader = header === undefined ? !isRow(first, sample.slice(1)) : header !== 'none';
   return { firstLine: first.line, hasHeader, sample };

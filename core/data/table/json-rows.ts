@@ -63,7 +63,9 @@ class ObjectSplitter {
   }
 
   end(): void {
-    const open = /[^\s,\]]/.test(this.#rest) ? 'an object' : this.#openArrays > 0 ? 'an array' : undefined;
+    const rest = this.#rest.replace(/^[\s,]+/, '');
+    if (rest !== '' && !rest.startsWith('{')) this.#assertBetween(rest, '', this.#line);
+    const open = rest !== '' ? 'an object' : this.#openArrays > 0 ? 'an array' : undefined;
     if (open) throw new OperatorError(`line ${this.#line}: the file ends within ${open}: it was cut short`);
   }
 

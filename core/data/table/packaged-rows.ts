@@ -20,11 +20,20 @@ const exactTime = (value: bigint, digits: number): Date | string => {
     .replace(/0+$/, '')}Z`;
 };
 
+/** For `catch`: explains an error of a parser. */
+const unreadable =
+  (format: string) =>
+  (cause: NodeJS.ErrnoException): never => {
+    if (cause.syscall !== undefined) throw cause;
+    throw new OperatorError(`it is not ${format}, or it is damaged: ${cause.message}`, [], { cause });
+  };
+
 export const openParquet = async (path: string): Promise<ParquetTable> => {
   const { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects, parquetSchema } = await import('hyparquet');
   const { compressors } = await import('hyparquet-compressors');
   const file = await asyncBufferFromFile(path);
-  const metadata = await parquetMetadataAsync(file);
+  const fail = unreadable('a Parquet file');
+  const metadata = await parquetMetadataAsync(file).catch(fail);
   const fields = parquetSchema(metadata).children.map(({ element }) => element);
   const dates = new Set(fields.filter(({ converted_type }) => converted_type === 'DATE').map(({ name }) => name));
   const local = new Set(
@@ -50,7 +59,8 @@ export const openParquet = async (path: string): Promise<ParquetTable> => {
       let rowStart = 0;
       for (const { num_rows } of metadata.row_groups) {
         const rowEnd = rowStart + Number(num_rows);
-        const rows = await parquetReadObjects({ file, metadata, compressors, parsers, rowStart, rowEnd });
+        const range = { rowStart, rowEnd };
+        const rows = await parquetReadObjects({ file, metadata, compressors, parsers, ...range }).catch(fail);
         yield rows.map((row) => headings.map((name) => cell(name, row[name])));
         rowStart = rowEnd;
       }
@@ -99,7 +109,7 @@ export const openExcel = async (path: string, name?: string): Promise<ExcelTable
   const { size } = await stat(path);
   if (size > MAX_WORKBOOK) throw new OperatorError('it is a workbook of more than 200 MiB; save it as CSV');
   const { default: readWorkbook } = await import('read-excel-file/node');
-  const sheets = await readWorkbook(await readFile(path), { trim: false });
+  const sheets = await readWorkbook(await readFile(path), { trim: false }).catch(unreadable('an Excel workbook'));
   const found =
     name === undefined
       ? (sheets.find(({ data }) => data.length > 0) ?? sheets[0])

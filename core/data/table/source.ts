@@ -116,7 +116,7 @@ const openArchive = async (path: string): Promise<Archive> => {
   const { open } = await import('yauzl');
   return new Promise((resolve, reject) => {
     const fail = (cause: Error): void =>
-      reject(new OperatorError(`it is not a complete zip archive: ${cause.message}`, [], { cause }));
+      reject(new OperatorError(`it is not a complete zip archive: ${cause.message.replace(/\.$/, '')}`, [], { cause }));
     open(path, { autoClose: false, lazyEntries: false }, (error, zip) => {
       if (error) return fail(error);
       const files: Entry[] = [];

@@ -84,6 +84,13 @@ describe('metro-forecast init', () => {
   });
   after(() => rm(folder, { recursive: true }));
 
+  it('rejects a dataset that is a file', async () => {
+    const path = join(folder, 'of-a-file.json');
+    await writeFile(join(folder, 'table.csv'), 'id\n1\n');
+    const { error } = await runCommand(registerInit, ['init', path, '--dataset', 'table.csv']);
+    expect(error?.message).to.contain('table.csv is a file. Name a dataset directory or a database such as data.db');
+  });
+
   it('writes a configuration that loads, with a key file and a schema for editors', async () => {
     const path = join(folder, 'own.json');
     const { stdout, error } = await runCommand(registerInit, ['init', path, '--dataset', 'data/mine']);

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,6 +13,7 @@ import { readDeclarations } from '../../../core/data/declarations.js';
 import { OperatorError } from '../../../core/errors.js';
 import { openApiDocument } from '../../../core/openapi/document.js';
 import { loadConfig, loadModules } from '../../../product.js';
+import { startProcess } from '../../support/command-process.js';
 import { expecting, runCommand } from '../../support/run-command.js';
 import { workbook, zipOf } from '../../support/zip.js';
 
@@ -286,6 +288,28 @@ describe('metro-forecast import-table', () => {
     await writeFile(at('mixed.csv'), Buffer.concat([Buffer.from(`id,name\n1,ö\n`), Buffer.from('2,ö\n', 'latin1')]));
     expect(await refused(at('mixed.csv'))).to.match(/it is not entirely UTF-8: set its encoding with --encoding/);
     expect(await readdir(folder)).not.to.include('data');
+  });
+
+  it('rejects a file in another format than --format, a line that --header does not find, and broken URLs', async () => {
+    await writeFile(at('a.csv'), csv);
+    for (const [format, message] of [
+      ['xlsx', /it is not an Excel workbook, or it is damaged/],
+      ['parquet', /it is not a Parquet file, or it is damaged/],
+      ['json', /line 1: must be an object; a table is an array of objects/],
+    ] as const)
+      expect(await refused(at('a.csv'), '--format', format)).to.match(message);
+    expect(await refused(at('a.csv'), '--header', '99')).to.match(
+      /line 99 \(--header\) is not among its first 500 rows/,
+    );
+    expect(await refused('http://')).to.match(/http:\/\/ is not a valid URL/);
+    expect(await refused('http://127.0.0.1:1/%zz')).to.match(/Cannot fetch/);
+  });
+
+  it('reads standard input', async () => {
+    const child = startProcess(['import-table', '-', '--to', at('data')], {}, 'pipe');
+    child.stdin!.end('id,name\n1,a\n');
+    expect((await once(child, 'exit'))[0]).to.equal(0);
+    expect(await rowsOf('stdin')).to.deep.equal([{ id: 1, name: 'a' }]);
   });
 
   it('rejects a pipe instead of a declaration file', async () => {
