@@ -5,6 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import type { Collection } from '../../core/contracts/dataset.js';
+import { filterColumns } from '../../core/data/conditions.js';
 import { DECLARATION, readDeclarations } from '../../core/data/declarations.js';
 import { nameOf } from '../../core/data/table/names.js';
 import { type ReadTable, readTable } from '../../core/data/table/table.js';
@@ -117,7 +118,18 @@ const declaredIn = (folder: string): readonly Collection[] => {
 const withoutExample = (declared: Collection | undefined): string =>
   JSON.stringify(declared && { ...declared, schema: { ...declared.schema, examples: [] } });
 
-const report = ({ columns, rowCount, found, notes }: ReadTable, written: WrittenTable, options: Options): string => {
+/** Tables with many columns have few filters. */
+const filterNotes = (columns: ReadTable['columns'], collection: Collection): readonly string[] => {
+  const filters = Object.keys(filterColumns(collection));
+  if (columns.every(({ name }) => filters.includes(name))) return [];
+  return [
+    `of ${counted(columns.length, 'column')}, requests can filter only by ${filters.join(', ')}; --sort adds columns`,
+  ];
+};
+
+type Imported = Pick<ReadTable, 'columns' | 'rowCount' | 'found' | 'notes'>;
+
+const report = ({ columns, rowCount, found, notes }: Imported, written: WrittenTable, options: Options): string => {
   const { to } = options;
   const { version, collection } = written;
   const shown = columns.map(({ name, heading, type, guessed, empty, missing = {}, why, note }) => [
@@ -181,10 +193,15 @@ const run = async (source: string, options: Options): Promise<void> => {
         const old = declared.find((each) => each.name === name);
         const needsRestart = declared.length > 0 && withoutExample(old) !== withoutExample(written.collection);
         progress.finish();
-        const { columns, rowCount: rows, found, notes } = imported;
-        const { version, key } = written;
+        const { columns, rowCount: rows, found } = imported;
+        const { version, key, collection } = written;
+        const notes = [...imported.notes, ...filterNotes(columns, collection)];
         const result = { directory: folder, version, collection: name, rows, key: key.columns, needsRestart };
-        print(options.json ? toJson({ ...result, found, notes, columns }) : report(imported, written, options));
+        print(
+          options.json
+            ? toJson({ ...result, found, notes, columns })
+            : report({ columns, rowCount: rows, found, notes }, written, options),
+        );
         if (needsRestart && !options.json)
           print(`Restart any running service that serves these tables: the declaration of ${name} has changed.`);
       }),

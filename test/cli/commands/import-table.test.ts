@@ -305,6 +305,14 @@ describe('metro-forecast import-table', () => {
     expect(await refused('http://127.0.0.1:1/%zz')).to.match(/Cannot fetch/);
   });
 
+  it('reports that requests can filter a table with more than 200 columns only by some of them', async () => {
+    const names = Array.from({ length: 201 }, (_, i) => `c${i}`);
+    await writeFile(at('a.csv'), `${names}\n${names.map((_, i) => i)}\n`);
+    expect((await done(at('a.csv'), '--sort', 'c7')).stdout).to.contain(
+      'Note: of 201 columns, requests can filter only by c0, c7; --sort adds columns',
+    );
+  });
+
   it('reads standard input', async () => {
     const child = startProcess(['import-table', '-', '--to', at('data')], {}, 'pipe');
     child.stdin!.end('id,name\n1,a\n');
