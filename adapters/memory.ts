@@ -29,7 +29,6 @@ interface Stored extends IndexedDataset {
   holds: number;
 }
 
-/** Records when a version became current. */
 interface Activation {
   readonly activatedAt: Date;
   readonly stored: Stored;
@@ -157,7 +156,6 @@ class MemoryAdapter implements StorageAdapter {
     if (signal?.aborted) throw new StorageError('aborted', 'The caller has aborted the read.');
   }
 
-  /** Returns undefined if the version was pruned. */
   #hold({ activatedAt, stored }: Activation): Snapshot | undefined {
     if (this.#stored.get(stored.manifest.version) !== stored) return undefined;
     stored.holds++;

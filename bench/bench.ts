@@ -38,11 +38,9 @@ export interface Bench {
   readonly against: string | undefined;
   readonly folder: string;
   readonly dataset: string;
-  /** A key with the limit `HUGE_LIMIT`. */
   readonly hugeKey: string;
   /** 5,000 keys with the default limit. Together, they allow 50,000 requests per second. */
   readonly fewKeys: readonly string[];
-  /** 50,000 other keys with the default limit. */
   readonly manyKeys: readonly string[];
   readonly records: readonly KeyRecord[];
   /** The path of a JSON file that maps the SHA-256 of each key to its limit. */

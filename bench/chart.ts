@@ -3,7 +3,6 @@ import { formatCell, type Table } from './table.js';
 
 const NAMES_WIDTH = 150;
 const PANEL_WIDTH = 240;
-/** Space for the figure after the longest bar. */
 const FIGURE_WIDTH = 62;
 const ROW_HEIGHT = 24;
 const BAR_HEIGHT = 14;
@@ -33,11 +32,9 @@ const textAt = (type: string, x: number, y: number, text: string, more = ''): st
 
 export interface ChartOptions {
   readonly title: string;
-  /** A line below the panels. */
   readonly note: string;
   /** All tables have the same names in their first column. The second column contains the values. */
   readonly panels: readonly Table[];
-  /** The bars with this name have a different colour. */
   readonly highlight: string;
 }
 

@@ -4,7 +4,6 @@
  */
 import { type Random, randomFrom } from '../plugins/metro/sample/random.js';
 
-/** Values of the `Accept-Encoding` header. */
 export type Accepted = 'gzip, deflate, br' | 'gzip, deflate' | undefined;
 
 export interface DayRequest {
@@ -14,7 +13,6 @@ export interface DayRequest {
   readonly accepts: Accepted;
   /** If true, the request sends the current ETag in `If-None-Match`. */
   readonly conditional: boolean;
-  /** If true, the connection is closed after the response. */
   readonly closes: boolean;
 }
 
@@ -23,7 +21,6 @@ const CONDITIONAL = 1 / 3;
 const BR = 0.5;
 const GZIP = 0.2;
 const CLOSES = 0.05;
-/** The parameter `since` starts in one of these years. */
 const SINCE = { first: 1998, count: 10 };
 
 const LISTS = ['/markets', '/signals', '/forecasts', '/movers?limit=5', '/forecast-runs', '/forecast-backtest'];

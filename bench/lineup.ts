@@ -14,7 +14,6 @@ import { BASE, bearer } from './service.js';
 export interface Entrant {
   readonly name: string;
   readonly server: RunningServer;
-  /** Only this contender uses this Redis server. */
   readonly redis: Server;
 }
 
@@ -91,7 +90,6 @@ export const representationsOf = (requests: readonly DayRequest[]): readonly Rep
   ...new Map(requests.map((request) => [idOf(request), request])).values(),
 ];
 
-/** The check sends this many requests at a time. */
 const CHECKS = 8;
 
 /**

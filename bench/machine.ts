@@ -17,7 +17,6 @@ export const checkMachine = (): void => {
   if (missing.length > 0) throw new OperatorError('The benchmark needs', missing);
 };
 
-/** Installs the packages of the contenders, unless they are already installed. */
 export const installContenders = (): void => {
   const folder = join(packageRoot, 'bench');
   if (existsSync(join(folder, 'node_modules/fastify'))) return;

@@ -8,9 +8,7 @@ export interface PlannedRequest {
   readonly path: string;
   readonly key: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** If true, the server closes the connection after the response. */
   readonly closes?: boolean;
-  /** If true, the response must be an error. */
   readonly fails?: boolean;
 }
 

@@ -24,7 +24,6 @@ interface Contender {
 
 const PROBE = `${BASE}/sales/${saleId(0)}`;
 
-/** Runs a command. Returns its CPU time in seconds. */
 const cpuOf = (command: readonly string[]): number => {
   const before = exitedCpuSeconds();
   execFileSync(command[0]!, command.slice(1), { stdio: 'ignore' });

@@ -78,7 +78,6 @@ async function* batches(count: number): AsyncGenerator<readonly Document[]> {
   }
 }
 
-/** Writes the dataset and the file that declares its collection. */
 export const writeRows = async (directory: string, count: number): Promise<void> => {
   await mkdir(directory, { recursive: true });
   await writeFile(join(directory, `${sales.name}${DECLARATION}`), JSON.stringify(sales));

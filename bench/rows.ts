@@ -38,7 +38,6 @@ interface Export {
   readonly extraMiB: number;
 }
 
-/** Reads the whole table as CSV, and measures the export. */
 const exportCsv = async ({ server }: Entrant, key: string): Promise<Export> => {
   const before = memoryOf(server.pid, 'RssAnon');
   const used = cpuSeconds(server.pid);

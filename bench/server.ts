@@ -22,7 +22,6 @@ export interface RunningServer {
   readonly pid: number;
   /** Rejects when the server exits. The message contains the end of standard error. */
   readonly exited: Promise<never>;
-  /** Rejects if the server does not exit with code 0. */
   stop(): Promise<void>;
 }
 

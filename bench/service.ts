@@ -13,12 +13,10 @@ export const HUGE_LIMIT = 100_000_000;
 export const bearer = (key: string): string => `Bearer ${key}`;
 
 export interface ServiceOptions {
-  /** A temporary folder for the configuration and the key file. */
   readonly folder: string;
   readonly adapter: { readonly use: string; readonly options: object };
   readonly redis: string;
   readonly keys: readonly KeyRecord[];
-  /** Settings that override the defaults of `writeConfig`. */
   readonly more?: Readonly<Record<string, unknown>>;
 }
 

@@ -18,7 +18,6 @@ export interface Outcome {
   readonly spread: number;
   readonly serverCpu: number;
   readonly redisCpu: number;
-  /** The CPU time of wrk. */
   readonly loadCpu: number;
 }
 

@@ -37,7 +37,6 @@ export const pauseOptimization = (): void => setFlagsFromString('--no-opt');
 /** Turns the optimizing compiler on again. Must be called before the dataset is loaded. */
 export const resumeOptimization = (): void => setFlagsFromString('--opt');
 
-/** These objects must stay alive until the process exits. */
 const alive: object[] = [];
 
 /**

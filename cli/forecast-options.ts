@@ -25,7 +25,6 @@ export interface ForecastArguments {
 
 const NUMBER = /^[+-]?(\d+(\.\d+)?|\.\d+)$/;
 
-/** Each function parses an option. An error is added to `errors`. */
 const optionParser = (errors: string[]) => {
   const parsed = <T>(
     name: string,
@@ -55,7 +54,6 @@ const optionParser = (errors: string[]) => {
         'a number in percent such as 4 or -1.5',
       ),
     quarter: (name: string, text: string | undefined) => parsed(name, text, parseQuarter, 'a quarter such as 2005Q4'),
-    /** Runs a check. If it fails, its errors are added to `errors`. */
     checked<T>(check: () => T): T | undefined {
       try {
         return check();

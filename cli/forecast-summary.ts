@@ -6,7 +6,6 @@ import { isMainRun } from '../plugins/metro/forecast/run-rows.js';
 import { isOf, type Runs } from '../plugins/metro/forecast/runs.js';
 import { count } from './output.js';
 
-/** Counts the forecasts of the newest run, in total and by signal. */
 const newestOf = ({ runs, forecasts }: Runs) => {
   const run = runs.findLast(isOf());
   const rows = forecasts.filter(({ run_id }) => run_id === run?.id);

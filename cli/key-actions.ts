@@ -19,7 +19,6 @@ export type ShownKey = Omit<KeyRecord, 'hash'>;
 
 export const shown = ({ hash: _, ...record }: KeyRecord): ShownKey => record;
 
-/** A key in the output of `keys list`. */
 export interface ListedKey extends ShownKey {
   /** When the key was last used, in UTC (RFC 3339). Up to five minutes old. Null if unknown. */
   readonly last_used_at: string | null;
@@ -61,7 +60,6 @@ const checkTier = (tier: string, tiers: readonly string[], what = '--tier'): str
 
 export interface KeyRules {
   readonly prefix: string;
-  /** The configured tiers. The first one is the default. */
   readonly tiers: readonly string[];
   readonly peppers: Peppers;
   /** Services notice a new key within this time, in milliseconds. */
@@ -210,7 +208,6 @@ export const moveKey = (
   now: number,
 ): Promise<ShownKey> => changeSharing(store, id, { tier: checkTier(tier, tiers, 'the tier') }, now);
 
-/** The usage of a key and of the keys that share its limit. */
 export interface KeyUsage extends Pick<KeyRecord, 'id' | 'name' | 'tier'> {
   /** The ids of the predecessors and successors whose requests are included. */
   readonly shares_with: readonly string[];

@@ -7,7 +7,6 @@ import { EXIT_CODES, errorText, report } from './report.js';
 import { handleSignals } from './signals.js';
 
 interface CommandModule {
-  /** Adds the arguments, options, help texts and action of the command. */
   register(command: Command): void;
 }
 

@@ -4,7 +4,6 @@ import { definePlugin } from '../core/contracts/plugin.js';
 import { ApiError, errors } from '../core/errors.js';
 import { packageVersion } from '../core/util/package.js';
 
-/** The link works for this long. */
 const VALID_MS = 10 * 60_000;
 
 /**

@@ -28,7 +28,6 @@ export interface CommonOptions {
   readonly json?: boolean;
 }
 
-/** Quotes text as one word of a shell command. */
 const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 /**

@@ -35,7 +35,6 @@ export const commandLogger = (): Logger =>
     },
   );
 
-/** Formats counts like `12,345`. */
 export const count = new Intl.NumberFormat('en-US');
 
 export const table = (cells: readonly (readonly string[])[]): string => {

@@ -10,11 +10,9 @@ type Unit = 'rows' | 'bytes' | 'files';
 interface Progress {
   /** Shows the progress of a task. A new task name finishes the previous task. */
   update(task: string, done: number, total?: number, unit?: Unit): void;
-  /** Finishes the last task. Can be called at any time. */
   finish(): void;
 }
 
-/** A task prints a line at most this often. */
 const LINE_EVERY_MS = 5_000;
 
 const megabytes = new Intl.NumberFormat('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
@@ -63,7 +61,6 @@ const bar = (stream: WriteStream): Progress => {
   };
 };
 
-/** Shows progress until the task succeeds or fails. */
 export const withProgress = async <T>(task: (progress: Progress) => Promise<T>): Promise<T> => {
   const progress = createProgress();
   try {

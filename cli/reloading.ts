@@ -12,14 +12,12 @@ import { loadConfig } from '../product.js';
 import { inOneLine } from './serve.js';
 import { onReload } from './signals.js';
 
-/** The state of a running service, for `metro-forecast reload`. */
 export interface ServiceFile {
   readonly pid: number;
   /** When the last reload started, in milliseconds since 1970. 0 before the first reload. */
   readonly reloadedAt: number;
   /** Explains why the last reload failed. Null if it succeeded. */
   readonly error: string | null;
-  /** Changed settings that need a restart. */
   readonly afterRestart: readonly string[];
 }
 
@@ -30,7 +28,6 @@ export const serviceFile = (): string | undefined => {
 };
 
 interface Reloading {
-  /** The path of the configuration on the command line. */
   readonly path: string | undefined;
   readonly logger: Logger;
   readonly url: string;

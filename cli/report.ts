@@ -4,7 +4,6 @@ import { KeyStoreError, LimiterUnavailable, OperatorError, StorageError } from '
 import { FileLockError } from '../core/util/lock.js';
 import { UsageError } from './options.js';
 
-/** The exit codes of all commands, unless their help says otherwise. */
 export const EXIT_CODES = '0 success, 1 failure, 2 wrong usage';
 const FAILED = 1;
 const WRONG_USAGE = 2;
@@ -15,7 +14,6 @@ const KNOWN = [OperatorError, StorageError, KeyStoreError, LimiterUnavailable, F
 interface ReportOptions {
   /** Whether to print one JSON object, `{"error": "...", "faults": ["..."]}`, instead of text. */
   readonly json: boolean;
-  /** Whether to print the stack trace of an unexpected error. */
   readonly debug: boolean;
 }
 

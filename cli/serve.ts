@@ -67,7 +67,6 @@ export const listen = async (
 
 const drain = (app: App, idleMs: number | undefined): void => app.drain(idleMs === undefined ? undefined : { idleMs });
 
-/** The stores must close within this time after the last request has finished. */
 const CLOSE_STORES_MS = 2000;
 
 /**
@@ -106,7 +105,6 @@ export const logFailure = (error: unknown, logger: Logger): void => {
   process.exitCode = 1;
 };
 
-/** Serves as a worker until the primary process stops it. */
 export const work = async (): Promise<void> => {
   const primary = linkToPrimary();
   const assignment = await primary.assignment;

@@ -106,7 +106,6 @@ const publishTable = async (
  */
 interface ImportTarget {
   readonly directory: string;
-  /** The folder that contains the table declarations. */
   readonly folder: string;
   /** Resolves with the version that the import has created. */
   publish(collection: Collection, version: string, onWrite: (rows: number) => void): Promise<string>;

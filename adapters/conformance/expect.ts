@@ -33,7 +33,6 @@ const excerpt = (text: string, length: number, position = 0): string => {
   return `${start > 0 ? '…' : ''}${text.slice(start, end)}${end < text.length ? '…' : ''}`;
 };
 
-/** Returns excerpts around the first character that differs. */
 const excerpts = (one: string, other: string, length: number): [string, string] => {
   let position = 0;
   while (position < one.length && one[position] === other[position]) position++;

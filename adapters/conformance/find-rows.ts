@@ -28,7 +28,6 @@ export const parseRows = ({ json, ends }: JsonRows): Document[] => {
   return texts.map((text) => JSON.parse(text) as Document);
 };
 
-/** Reads the rows of `find` with `findJson`. */
 export const findJson: typeof find = async (snapshot, { name, key }, query = {}, signal) => {
   const found: Document[] = [];
   for await (const rows of snapshot.findJson!(name, { order: key, ...query }, signal)) found.push(...parseRows(rows));

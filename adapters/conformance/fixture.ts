@@ -59,7 +59,6 @@ export const numbers: Collection = {
   schema: object({ value: number, label: string }),
 };
 
-/** The keys are strings of every kind. */
 export const words: Collection = { name: 'words', key: ['word'], schema: object({ word: string, units: integer }) };
 
 /** The keys have two fields. Some keys collide in an adapter that joins the fields with a separator. */
@@ -134,7 +133,6 @@ export const rows: Rows = inKeyOrder({
   crowd: [],
 });
 
-/** Calls `make` only once. Later calls return the same result. */
 const once = (make: () => Rows): (() => Rows) => {
   let made: Rows | undefined;
   return () => {

@@ -33,7 +33,6 @@ import { cannotChange, isUnnoticed, type Obstacle, without } from './obstacles.j
 
 const noop = () => {};
 
-/** One adapter changes the store, and another one follows the changes. */
 export const describeFollowing = (target: AdapterUnderTest): void => {
   const silent = isUnnoticed(target) || cannotChange(target);
   const publishes = silent || without(target, 'publish');

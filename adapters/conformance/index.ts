@@ -71,7 +71,6 @@ import { describeVersions } from './versions.js';
 export type { AdapterUnderTest } from './adapter-under-test.js';
 export { describeKeyStore, type KeyStoreUnderTest } from './key-store.js';
 
-/** Time limit of one test on an idle machine. */
 const TIMEOUT_MS = 60_000;
 
 /** These groups of tests share one adapter, so that its dataset is published only once. */

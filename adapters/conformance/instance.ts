@@ -28,25 +28,20 @@ import { itUnless, type Obstacle, withoutEmpty } from './obstacles.js';
 
 type Collections = ReadonlyMap<string, Collection>;
 
-/** An adapter, and the calls that it has made to its context. */
 export interface Opened {
   readonly adapter: StorageAdapter;
-  /** The arguments of all calls to `problem()`. */
   readonly problems: readonly (string | undefined)[];
   /** The version that `snapshot()` returned at each call to `changed()`. Undefined if `snapshot()` threw. */
   readonly changes: readonly (string | undefined)[];
 }
 
 export interface Instance extends Opened {
-  /** The folder of the store. `context.resolvePath` resolves paths relative to it. */
   readonly folder: string;
   /** All adapters on this store share this clock. Tests change its `offset`, in milliseconds. */
   readonly clock: SkewedClock;
-  /** Creates another adapter on the same store, without opening it. */
   make(): Promise<Opened>;
   /** Opens another adapter on the same store. If the store is exclusive, closes the other adapters first. */
   another(): Promise<Opened>;
-  /** Closes all adapters and removes the store. */
   stop(): Promise<void>;
 }
 
@@ -88,7 +83,6 @@ export const changedTo = async (
 
 type Make = (context: AdapterContext) => StorageAdapter | Promise<StorageAdapter>;
 
-/** Returns the time of the system clock plus `offset` milliseconds. */
 export class SkewedClock {
   offset = 0;
   now(): number {
@@ -99,7 +93,6 @@ export class SkewedClock {
   }
 }
 
-/** Creates an adapter whose paths are relative to `folder`. */
 export const makeIn = async (
   folder: string,
   collections: Collections,
@@ -145,7 +138,6 @@ const start = async (target: AdapterUnderTest, collections: Collections, make: M
         return other;
       },
       async stop() {
-        // Other tests check the errors of close().
         for (const { adapter } of opened) await adapter.close().catch(() => {});
         await target.cleanup?.(first.adapter);
         await rm(folder, { recursive: true, force: true });
@@ -157,7 +149,6 @@ const start = async (target: AdapterUnderTest, collections: Collections, make: M
   }
 };
 
-/** The caller must stop the instance. */
 export const startInstance = (
   target: AdapterUnderTest,
   dataset: Dataset = datasetOf(),
@@ -170,7 +161,6 @@ export const startEmpty = (target: AdapterUnderTest, of: Collections = collectio
 
 type Test = (instance: Instance, running: Mocha.Context) => Promise<void>;
 
-/** The test gets its own instance, which is stopped afterwards. */
 const over = (begin: () => Promise<Instance>, test: Test) =>
   async function (this: Mocha.Context) {
     const instance = await begin();
@@ -230,7 +220,6 @@ export const withSnapshot = async <T>(
   }
 };
 
-/** Returns the version that was current at `time`, or undefined. */
 export const versionAsOf = async ({ adapter }: Opened, time: string | number): Promise<string | undefined> => {
   const snapshot = await adapter.versions!.asOf(new Date(time));
   snapshot?.release();
@@ -248,7 +237,6 @@ export const about = ({ version, publishedAt, manifest }: Snapshot) => ({ versio
 export const hasVersion = ({ adapter }: Pick<Instance, 'adapter'>, version: string): void =>
   sameValue(versionOf(adapter), version, 'the version of snapshot()');
 
-/** Asserts that every method of a snapshot reads the expected items. */
 export const readsItems = async (snapshot: Snapshot, expected: readonly Document[]): Promise<void> => {
   sameItems(await find(snapshot, items), expected);
   for (const id of ['i01', 'i02', 'i99']) {

@@ -231,7 +231,6 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
         const before: readonly Document[] = (await batches.next()).value ?? [];
         await makeCurrent(target, instance, anotherDataset());
         const seats = [...before, ...(await restOf(batches))];
-        // Another test checks the total number of rows.
         const expected = rowsWithCrowd()['crowd']!;
         assert(seats.length > before.length || before.length === expected.length, 'rows follow after the change');
         sameSequence(crowd, seats, expected.slice(0, seats.length));

@@ -28,7 +28,6 @@ const recordOf = (change: Partial<KeyRecord> = {}): KeyRecord => ({
 
 interface Run {
   readonly store: KeyStore;
-  /** Opens another store with the same keys. */
   open(): Promise<KeyStore>;
 }
 

@@ -8,10 +8,9 @@ import { anotherDataset, crowd, crowdedDataset, FIRST, items, itemsIn, rows, row
 import { hasVersion, readsItems, testsOfEmpty, testsOver } from './instance.js';
 import { without, withoutBreak } from './obstacles.js';
 
-/** How long `close()` may wait for a publication before the publication continues, in milliseconds. */
+/** In some tests, a publication continues when `close()` has been waiting for it for this long. */
 const CLOSE_MS = 300;
 
-/** All methods that an adapter supports while it is open. */
 const callsOf = (adapter: StorageAdapter): readonly (() => unknown)[] => [
   () => adapter.ping(),
   () => adapter.snapshot(),

@@ -25,7 +25,6 @@ import {
 } from './steps.js';
 
 export class Run {
-  /** Describes all steps so far. */
   readonly log: string[] = [];
   readonly #instance: Instance;
   readonly #limits: Limits;

@@ -32,7 +32,6 @@ export const isExclusive = (target: AdapterUnderTest): Obstacle =>
   standsAlone(target) ||
   ((target.capabilities.exclusive ?? false) && 'the adapter declares that its store is exclusive');
 
-/** Returns an obstacle if an adapter does not notice what other adapters publish. */
 export const isUnnoticed = (target: AdapterUnderTest): Obstacle =>
   isExclusive(target) ||
   (target.capabilities.follows === false && 'the adapter declares that it does not follow other adapters');

@@ -49,7 +49,6 @@ export const describeOtherProcess = (target: AdapterUnderTest, noProcess: Obstac
       body: (instance: Instance, other: OtherProcess) => Promise<void>,
     ): void =>
       testOverStore(obstacle, title, async (instance) => {
-        // Only one adapter at a time can use an exclusive store.
         if (target.capabilities.exclusive) await instance.adapter.close();
         other ??= startProcess(file!, target.name);
         const starting = delay(START_MS, 'late', { ref: false });

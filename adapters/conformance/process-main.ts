@@ -41,7 +41,6 @@ const targetOf = async (): Promise<AdapterUnderTest> => {
 
 /** Resumes the publication that `beginToPublish` has started. */
 let resume = (): void => {};
-/** The resources that kept the process running before the adapter was created. */
 let before: readonly string[] = [];
 
 /** Returns the resources that keep the process running because of the adapter. */

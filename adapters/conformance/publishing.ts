@@ -69,7 +69,6 @@ export const describePublishing = (target: AdapterUnderTest): void => {
   const test = testsOver(target, obstacle);
 
   describe('publish(dataset)', function () {
-    // Some tests publish a dozen times.
     this.timeout(60_000);
 
     test('makes a dataset visible only as a whole', async (instance) => {

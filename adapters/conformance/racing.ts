@@ -175,7 +175,6 @@ const whilePublishing = async ({ adapter }: Instance, act: () => Promise<unknown
   return settled!;
 };
 
-/** Asserts that `FIRST` was current immediately before the current version. */
 const wasActive = async (instance: Instance): Promise<void> => {
   const { publishedAt } = await withSnapshot(instance, async (snapshot) => snapshot);
   sameValue(await versionAsOf(instance, publishedAt.getTime() - 1), FIRST, 'asOf() to return what was activated');

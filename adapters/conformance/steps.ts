@@ -40,7 +40,6 @@ export interface Held {
 export interface Actor {
   readonly name: string;
   opened: Opened;
-  /** The number of calls to `changed()` that were already checked. */
   calls: number;
   /** The last move that `changed()` has announced. After opening, the move that was then current. */
   announced: Move | undefined;

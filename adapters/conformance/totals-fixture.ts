@@ -143,7 +143,6 @@ const contains = (document: Document, words: readonly string[]): boolean => {
   );
 };
 
-/** Returns the documents that match a query with words, in order. */
 export const foundBy = ({ words, ...query }: Query): readonly Document[] =>
   answerOf(
     noteRows.filter((document) => contains(document, words ?? [])),
@@ -178,7 +177,6 @@ export const groupsOf = ({ where, words = [], by, of }: TotalsQuery): readonly G
   );
 };
 
-/** Sorts groups, and keeps only the properties that the contract defines. */
 export const inOrder = (groups: readonly Group[]): readonly Group[] =>
   groups
     .map(({ values, count, numbers }) => ({

@@ -50,7 +50,6 @@ const collections: ReadonlyMap<string, Collection> = new Map([['notes', notes]])
 const startNotes = (target: AdapterUnderTest): Promise<Instance> =>
   startInstance(target, datasetOf(FIRST, FIRST_CREATED, { notes: noteRows }), collections);
 
-/** Defines tests that share one instance, whose dataset contains `noteRows`. */
 const describeNotes = (
   target: AdapterUnderTest,
   title: string,

@@ -18,7 +18,6 @@ export const words: readonly string[] = [
   // Some stores convert these strings to numbers. Some of the numbers are equal.
   '-1', '0', '00', '01001', '1', '1.0', '1001', '10', '9', '1e3', '1000', '0x10', 'Infinity', 'NaN', 'null', 'true',
   '2024-01-31', '2024-01-31T00:00:00Z',
-  // Operators, patterns, paths and quotes.
   '$gt', '%', '_', '*', '.*', '[a]', '.', '..', '../a', 'a/b', 'a%2Fb', 'a\\b', 'a.b', 'a,b', 'a:b', 'a|b', "'", "''", '"', '`',
   '{"a":1}', '["a"]', 'constructor', '__proto__',
   // Some collations ignore case, accents, width, ligatures or normal forms, and treat some of these strings as equal.
@@ -166,7 +165,6 @@ export const shapes: readonly Shape[] = [
       list: [1, 'two', { three: [3, { four: 4 }] }, null],
       object: { x: { y: { z: [] } } },
       repeated: [3, 1, 2, 1, 3, '1', [1], [1]],
-      // 40 levels, including the document itself.
       deep: nested(39),
     },
   },

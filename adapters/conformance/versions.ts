@@ -38,7 +38,6 @@ import { without } from './obstacles.js';
 export const versionTests = (target: AdapterUnderTest) => {
   const obstacle = without(target, 'versions') || without(target, 'publish');
   const test = testsOver(target, obstacle);
-  /** The test starts after three publications. */
   const testOfThree = (title: string, body: (instance: Instance) => Promise<void>): void =>
     test(title, async (instance) => {
       await publishTwo(instance);
@@ -201,7 +200,6 @@ export const describeVersions = (target: AdapterUnderTest): void => {
       'asOf() returns undefined, not an older version, if the version of that time was pruned',
       async (instance) => {
         await instance.adapter.versions!.activate(FIRST);
-        // Other tests check which versions are pruned.
         const pruned = await instance.adapter.versions!.prune(1);
         if (pruned.includes(SECOND)) await isAsOf(instance, SECOND_CREATED, undefined);
       },

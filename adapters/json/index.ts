@@ -76,7 +76,6 @@ class JsonAdapter implements StorageAdapter {
   /** The files that were loaded last. `#stamp` is the state of the directory at that time. */
   #files: readonly string[] = [];
   #stamp: string | undefined;
-  /** The `content` of the last dataset that this adapter published. */
   #checkedContent: string | undefined;
   /** The last poll, which might already have finished. */
   #polling: Promise<void> = Promise.resolve();

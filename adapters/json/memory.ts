@@ -38,11 +38,11 @@ const PER_BYTE = 1.2;
 const PER_SORTED_POSITION = 24;
 /** Bytes of memory per index position after sorting. */
 const PER_POSITION = 4;
-/** A process that serves requests needs this much memory, including its response cache. */
+/** The memory of a process that serves requests, including its response cache. */
 const SERVING = 170 * MIB;
-/** A process needs this much memory while it starts. */
+/** The memory of a process that is starting. */
 const STARTING = 90 * MIB;
-/** The primary process, which starts the workers, needs this much memory. */
+/** The memory of the primary process, which starts the workers. */
 const PRIMARY = 80 * MIB;
 
 const mebibytes = (bytes: number): string => `${Math.ceil(bytes / MIB).toLocaleString('en-US')} MiB`;

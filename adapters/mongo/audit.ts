@@ -20,7 +20,6 @@ const BATCH = 1000;
 
 interface HeadDocument<E> {
   readonly _id: typeof HEAD;
-  /** Number of the newest entry, or 0 if there is none. */
   readonly number: number;
   readonly hash: string | null;
   readonly entry: E | null;

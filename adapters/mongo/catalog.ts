@@ -5,7 +5,6 @@
 import type { ChangeStream, Collection as MongoCollection, UpdateFilter, UpdateResult } from 'mongodb';
 import type { Connection } from './connection.js';
 
-/** A version, and the time when it became current. */
 export interface Publication {
   readonly id: number;
   readonly version: string;
@@ -62,7 +61,6 @@ export class Catalog {
     return this.#connection.watch('catalog', waitMs);
   }
 
-  /** Returns the ids whose versions can still be read. */
   async existing(ids: readonly number[]): Promise<ReadonlySet<number>> {
     const { versions } = await this.read();
     const all = new Set(versions.map(({ id }) => id));
@@ -147,7 +145,6 @@ export class Catalog {
     await this.#run('rewrite the catalog', (catalog) => catalog.updateOne({ _id: 'catalog' }, { $set: content }));
   }
 
-  /** Removes a version from the catalog unless it is current. */
   remove(id: number): Promise<boolean> {
     return this.#update(
       'remove a version',

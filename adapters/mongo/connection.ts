@@ -110,7 +110,6 @@ export const checkConnection = ({ uri }: Pick<ConnectionOptions, 'uri'>): Readon
   }
 };
 
-/** These parameters of a connection string contain the path of a file. */
 const FILE_PARAMETERS = ['tlsCAFile', 'tlsCRLFile', 'tlsCertificateKeyFile'] as const;
 const MAX_FILE_BYTES = 16 * 2 ** 20;
 

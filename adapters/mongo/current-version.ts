@@ -65,7 +65,6 @@ export class CurrentVersion {
     return this.#served || this.#problem ? this.served.moves : [];
   }
 
-  /** Starts polling. Resolves after the first poll, even if it fails. */
   async start(): Promise<void> {
     this.#watch = watchChanges(
       () => this.#catalog.watch(this.#options.operationMs / 2),

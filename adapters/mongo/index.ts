@@ -33,7 +33,6 @@ class MongoAdapter implements StorageAdapter {
   readonly #catalog: Catalog;
   readonly #locks: LockedVersions;
   readonly #current: CurrentVersion;
-  /** Aborted by `close`. */
   readonly #life = new AbortController();
   readonly #writing = new Set<Promise<unknown>>();
   #opening: Promise<void> | undefined;

@@ -48,7 +48,6 @@ export const setting = (fields: Partial<KeyRecord>): MongoDocument[] => [
   },
 ];
 
-/** Keeps all keys in memory. */
 export class KeyTable {
   readonly #byId = new Map<string, KeyRecord>();
   readonly #byHash = new Map<string, KeyRecord>();
@@ -64,7 +63,6 @@ export class KeyTable {
     );
   }
 
-  /** Returns true if this adds or changes a record. */
   set(record: KeyRecord): boolean {
     if (isDeepStrictEqual(this.#byId.get(record.id), record)) return false;
     this.delete(record.id);
@@ -73,7 +71,6 @@ export class KeyTable {
     return true;
   }
 
-  /** Returns false if there is no such key. */
   delete(id: string): boolean {
     const record = this.#byId.get(id);
     if (!record) return false;
@@ -129,7 +126,6 @@ export const writeUse = async (connection: Connection, times: ReadonlyMap<string
   }
 };
 
-/** Returns the times of last use by key id, in milliseconds since 1970. */
 export const readUse = async (connection: Connection): Promise<ReadonlyMap<string, number>> => {
   const cursor = connection.db.collection<UseDocument>(USE_COLLECTION).find({});
   const times = new Map<string, number>();

@@ -56,7 +56,6 @@ class MongoKeyStore implements KeyStore {
   #all = true;
   #dirty = new Set<string>();
   #loaded = false;
-  /** True after the first change stream was opened. */
   #streamed = false;
   #error: KeyStoreError | undefined;
   #closing: Promise<void> | undefined;
@@ -188,7 +187,6 @@ class MongoKeyStore implements KeyStore {
     }
   }
 
-  /** Resolves with null if no key has this id. */
   async #change(id: string, change: KeyChange): Promise<KeyDocument | null> {
     for (;;) {
       const before = await this.#keys().findOne({ _id: id });

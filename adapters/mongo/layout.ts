@@ -34,7 +34,6 @@ export interface Row {
   readonly w?: readonly string[];
 }
 
-/** Returns conditions for rows that contain all words. */
 export const wordFilters = (words: readonly string[]): Filter<Row>[] =>
   words.map((word) => ({ w: word.endsWith('*') ? new RegExp(`^${word.slice(0, -1)}`) : word }));
 

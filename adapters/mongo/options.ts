@@ -19,7 +19,6 @@ export interface MongoOptions extends ConnectionOptions {
   readonly writeMs: number;
 }
 
-/** The options in a configuration. Only `uri` is required. */
 export type Given<Options extends ConnectionOptions> = Partial<Options> & Pick<Options, 'uri'>;
 
 const integer = (preset: number, minimum: number, description: string) => ({

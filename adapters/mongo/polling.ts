@@ -29,7 +29,6 @@ export class Poller {
     return this.#next;
   }
 
-  /** Resolves when the last run has finished. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);

@@ -39,7 +39,6 @@ export class MongoSnapshot implements Snapshot {
   readonly #handles = new Map<string, MongoCollection<Row>>();
   #released = false;
 
-  /** The version must already be locked. `release()` unlocks it. */
   constructor(context: SnapshotContext, locked: LockedVersion, { version, publishedAt }: Publication) {
     this.version = version;
     this.publishedAt = publishedAt;

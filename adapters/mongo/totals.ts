@@ -19,7 +19,6 @@ export interface GroupDocument {
   readonly max: number;
 }
 
-/** The aggregation returns one document per group. */
 export const planTotals = ({ where, words = [], by, of, limit }: TotalsQuery): Document[] => {
   const filters = [...where.map(filterOf), ...wordFilters(words)];
   const values = Object.fromEntries(by.map((field, i) => [`v${i}`, { $ifNull: [`$d.${field}`, null] }]));

@@ -39,7 +39,6 @@ interface ReplicaDocument {
 
 const COLLECTION = 'replicas';
 
-/** Returns the ids of the versions that running replicas have locked. */
 export const lockedIds = async (connection: Connection): Promise<ReadonlySet<number>> => {
   const live = { $expr: { $gt: ['$expires', '$$NOW'] } };
   const replicas = await connection.run('read the locks', (db) =>
@@ -68,7 +67,6 @@ export class VersionLocks {
     this.#holdMs = holdMs;
   }
 
-  /** True if the locks that were written last are still valid. */
   get areValid(): boolean {
     return this.#clock.monotonic() - this.#writtenAt < this.#holdMs;
   }
@@ -147,7 +145,6 @@ export class LockedVersions {
   readonly #collections: ReadonlyMap<string, Collection>;
   readonly #locks: VersionLocks;
   readonly #entries = new Map<number, Entry>();
-  /** Locks that are being acquired, by version id. */
   readonly #taking = new Map<number, Promise<Entry | undefined>>();
   #last: Promise<unknown> = Promise.resolve();
 
@@ -203,7 +200,6 @@ export class LockedVersions {
     }
   }
 
-  /** Unlocks versions without readers, and renews the locks of the others. */
   keep(): Promise<void> {
     return this.#serially(() => {
       for (const [id, entry] of this.#entries) if (entry.readers === 0) this.#entries.delete(id);

@@ -66,7 +66,6 @@ export interface StoredVersion {
   readonly collections: Readonly<Record<string, StoredCollection>>;
 }
 
-/** Records when a version became current. */
 export interface Activation {
   readonly versionId: number;
   readonly activatedAt: Date;
@@ -139,7 +138,6 @@ export const prepareStore = async (path: string, connection: ThreadedConnection)
   });
 };
 
-/** Returns undefined before the first publication. */
 export const readCurrent = (connection: ReadConnection): Activation | undefined => {
   const found = connection.row(LAST_ACTIVATION);
   return found && activationOf(found);
@@ -151,7 +149,6 @@ export const readActivationAt = (connection: ReadConnection, time: Date): Activa
   return found && activationOf(found);
 };
 
-/** Returns undefined if the version was deleted. */
 export const readVersion = (connection: ReadConnection, id: number): StoredVersion | undefined => {
   const found = connection.row(`SELECT ${COLUMNS} FROM version WHERE id = ?`, [id]);
   return found && versionOf(found);
@@ -177,7 +174,6 @@ export const readCatalog = async (connection: ThreadedConnection): Promise<Catal
   return { versions: versions.map(versionOf), current: current && activationOf(current) };
 };
 
-/** Returns null before the first publication. */
 export const currentName = ({ versions, current }: Catalog): string | null =>
   versions.find(({ id }) => id === current?.versionId)?.version ?? null;
 

@@ -34,7 +34,6 @@ export interface Threaded {
   close(): void;
 }
 
-/** Explanations of SQLite's result codes for operators. */
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^SQLITE_BUSY/, 'another process has locked it'],
   [/^SQLITE_FULL/, 'the disk is full'],
@@ -62,7 +61,6 @@ const isFolder = (path: string): boolean => {
   }
 };
 
-/** Converts a driver error to a `StorageError`. Returns other errors unchanged. */
 export const storageError = (path: string, cause: unknown): unknown => {
   const code = codeOf(cause as object);
   if (cause instanceof StorageError || !code.startsWith('SQLITE_')) return cause;
@@ -183,9 +181,7 @@ export class ReadConnection {
   }
 }
 
-/** A writer waits this long for the lock of another writer. */
 const BUSY_MS = 30_000;
-/** `emptyLog` waits this long for readers. */
 const LOG_WAIT_MS = 2500;
 const RETRY_MS = 20;
 /** For changed pages and for sorting. */
@@ -245,7 +241,6 @@ export class ThreadedConnection {
     }
   }
 
-  /** Runs statements without parameters on a driver thread. */
   exec(sql: string): Promise<void> {
     return this.#retried(() => this.#db.exec(sql));
   }

@@ -23,7 +23,6 @@ export interface ContentTarget {
   /** Called before each step. It throws to stop the publication. */
   assertGoingOn(): void;
   onWritten(rows: number): void;
-  /** Renews the read transactions of this process. */
   poll(): void;
 }
 
@@ -80,7 +79,6 @@ const checkpoint = async ({ connection, poll }: ContentTarget): Promise<void> =>
   if ((await connection.logBytes()) > MAX_LOG_BYTES) await connection.emptyLog(poll);
 };
 
-/** Returns a function that inserts rows of `width` values, several per statement. */
 const inserter = async (connection: ThreadedConnection, table: string, width: number) => {
   const row = `(?${', ?'.repeat(width - 1)})`;
   const prepare = (count: number) => connection.prepare(`INSERT INTO ${table} VALUES ${Array(count).fill(row).join()}`);

@@ -28,7 +28,6 @@ import { SqliteSnapshot } from './snapshot.js';
 import { sqliteVersions } from './versions.js';
 
 const POLL_MS = 1000;
-/** `open` waits this long if another process has locked the database. */
 const LOCKED_MS = 5000;
 
 interface SqliteOptions {

@@ -48,7 +48,6 @@ class SqliteKeyStore implements KeyStore {
   readonly #listeners: (() => void)[] = [];
   readonly #byId = new Map<string, KeyRecord>();
   readonly #byHash = new Map<string, KeyRecord>();
-  /** Undefined while there is no database. */
   #connection: ReadConnection | undefined;
   /** The highest change number so far. */
   #change = -1;

@@ -9,9 +9,7 @@ const CACHE_KIB = 64 * 1024;
 export class LongReads {
   readonly #path: string;
   #opening: Promise<Threaded> | undefined;
-  /** Settles when all previous queries have finished. */
   #last: Promise<unknown> = Promise.resolve();
-  /** Number of queries that are queued or running. */
   #size = 0;
 
   constructor(path: string) {

@@ -94,7 +94,6 @@ export const selectAhead = (table: Table, { range: _, ...query }: Query, count: 
   };
 };
 
-/** Returns a full-text query for documents that contain all words. */
 export const matchOf = (words: readonly string[]): string =>
   words.map((word) => (word.endsWith('*') ? `"${word.slice(0, -1)}"*` : `"${word}"`)).join(' ');
 

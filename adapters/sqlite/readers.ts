@@ -14,7 +14,6 @@ export interface Reader {
   readonly totals: LongReads;
   readonly searches: LongReads;
   readonly declared: ReadonlyMap<string, Collection>;
-  /** Number of snapshots in use. */
   holds: number;
 }
 

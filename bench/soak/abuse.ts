@@ -33,7 +33,6 @@ const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status', 'd
 const [code] = marketCodes();
 const CACHED = ['/markets', `/markets/${code}`, `/markets/${code}/history`, '/series'];
 
-/** Sends cached requests as the measured caller. */
 const measure = async (port: number, key: string, seconds: number) => {
   const times: number[] = [];
   let others = 0;

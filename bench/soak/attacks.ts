@@ -27,7 +27,6 @@ const keys = keyList.split(',');
 const send = async (message: Message): Promise<readonly number[]> => [(await sendOne(port, message)).status];
 
 let addresses = 0;
-/** Returns headers with a new client address. */
 const newAddress = () => {
   addresses++;
   const [high, low] = [addresses >> 16, addresses & 0xffff].map((part) => part.toString(16));

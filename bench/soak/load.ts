@@ -4,14 +4,12 @@ import { exchange, formatRequest, send } from '../client.js';
 import { OVERLOADED, type SoakRequest } from './requests.js';
 
 const MAX_ETAGS = 10_000;
-/** The client closes the connection of an aborted request after this time. */
 const ABORT_MS = 2;
 
 export class Load {
   responses = 0;
   readonly statuses = new Map<number, number>();
   readonly unexpected: string[] = [];
-  /** The last ETag of each path. */
   readonly etags = new Map<string, string>();
   readonly #port: number;
   readonly #clients: number;

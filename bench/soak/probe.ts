@@ -8,10 +8,8 @@ import { readdirSync } from 'node:fs';
 export interface Holdings {
   readonly rss: number;
   readonly heapUsed: number;
-  /** Size of buffers outside the heap. */
   readonly external: number;
   readonly fds: number;
-  /** Number of active handles, requests and timers. */
   readonly resources: number;
   /** Number of listeners on the process and its standard streams. */
   readonly listeners: number;

@@ -7,7 +7,6 @@ import type { Dataset } from '../../core/contracts/storage.js';
 import { type OpenedDirectory, openDirectory } from '../../core/data/directory.js';
 import { loadConfig, loadModules } from '../../product.js';
 
-/** This many versions remain available for `as_of`. */
 const KEPT_VERSIONS = 3;
 
 /** Adds 1 to the values of odd versions, so that each publication changes the responses. */
@@ -26,7 +25,6 @@ const versionOf = ({ manifest, dataset }: OpenedDirectory, number: number): Data
 export interface Publisher {
   readonly published: number;
   publish(): Promise<void>;
-  /** Publishes every `seconds` seconds until `isDone` returns true. */
   repeat(seconds: number, isDone: () => boolean): Promise<void>;
   close(): Promise<void>;
 }

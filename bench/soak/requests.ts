@@ -25,7 +25,6 @@ export interface MixOptions extends DayOptions {
   readonly limitedKey: string;
   /** True if the storage keeps earlier versions. */
   readonly versions: boolean;
-  /** ETags of earlier responses, by path. */
   readonly etags: ReadonlyMap<string, string>;
 }
 

@@ -11,7 +11,6 @@ import type { Holdings } from './probe.js';
 const PROBE = new URL('probe.js', import.meta.url).href;
 
 export interface WatchedServer extends RunningServer {
-  /** Resolves with the resources in use after a garbage collection. */
   holdings(): Promise<Holdings>;
 }
 

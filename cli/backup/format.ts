@@ -28,7 +28,6 @@ export interface Backup {
   readonly format: 1;
   /** In UTC (RFC 3339). */
   readonly created: string;
-  /** The version of the program that created the backup. */
   readonly program: string;
   /** Versions in the backup, oldest first. Version n is in `snapshots/n`, counting from 1. */
   readonly versions: readonly { readonly version: string; readonly published_at: string }[];

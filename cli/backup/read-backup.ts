@@ -75,7 +75,6 @@ export interface Targets {
   readonly keyStore: KeyStore | null;
 }
 
-/** For a message: describes what the stores contain. */
 const contentOf = async ({ storage, keyStore }: Targets): Promise<readonly string[]> => {
   const { adapter, directory } = storage;
   const versions = (await listVersions(storage)).length;

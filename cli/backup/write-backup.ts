@@ -17,9 +17,7 @@ export interface Sources {
   readonly storage: OpenedStorage;
   /** Null if the keys are stored only in memory. */
   readonly keyStore: KeyStore | null;
-  /** The configuration without secrets. */
   readonly config: object;
-  /** The tables declared in `*.collection.json` files. */
   readonly declarations: readonly Collection[];
 }
 
@@ -36,7 +34,6 @@ type Listed = Move & { readonly version: string; readonly current: boolean };
 /** The data and its audit must be read without a change in between. After this many attempts, the backup fails. */
 const ATTEMPTS = 5;
 
-/** Reads until two consecutive reads return the same state. */
 const consistent = async <T>(what: string, read: () => Promise<T>, stateOf: (found: T) => unknown): Promise<T> => {
   let before: string | undefined;
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {

@@ -14,13 +14,11 @@ interface ValuedOption {
   readonly choices: readonly string[];
 }
 
-/** A command, and the words that can follow it. */
 interface CommandNode {
   /** The words of the command, each after a space: ` keys create`. Empty for the program. */
   readonly path: string;
   readonly commands: readonly Candidate[];
   readonly options: readonly Candidate[];
-  /** The values that the arguments of the command allow. */
   readonly choices: readonly string[];
   /** Options that take a value. If their values are limited, also the allowed values. */
   readonly valued: readonly ValuedOption[];

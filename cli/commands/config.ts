@@ -14,7 +14,6 @@ const showConfig = async (_: unknown, command: Command): Promise<void> => {
   }
   const loaded = await loadConfig({ path: options.config });
   const { path, embedded, overrides } = loaded;
-  // Loading the modules adds the defaults of their options to the configuration.
   const modules = await loadModules(loaded);
   const masked = maskedConfig(loaded, modules);
   // `service` includes defaults from plugins. The list of API changes is left out because it is long.

@@ -105,7 +105,6 @@ const keyLine = ({ key: { columns, isNumbered } }: WrittenTable, { key }: Option
     : `Key: ${names}, which ${columns.length === 1 ? 'identifies' : 'identify'} a row. To choose different columns, use --key.`;
 };
 
-/** Returns an empty list if one of the declarations cannot be read. */
 const declaredIn = (folder: string): readonly Collection[] => {
   try {
     return readDeclarations(folder);

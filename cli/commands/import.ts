@@ -15,7 +15,6 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** A report lists at most this many names. */
 const NAMED = 10;
 
 const names = (list: readonly string[]): string =>

@@ -34,7 +34,6 @@ const CANDIDATES = [
 
 interface FittingPlugins {
   readonly plugins: readonly string[];
-  /** Collections in the dataset that none of the plugins serves. */
   readonly unserved: readonly string[];
 }
 

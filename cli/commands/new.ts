@@ -43,7 +43,6 @@ const checkShadow = (kind: TemplateKind, name: string): void => {
   );
 };
 
-/** Returns the values of the placeholders in the template. */
 const valuesOf = (name: string): Readonly<Record<string, string>> => ({
   name,
   /** Package names can contain hyphens, but collection names cannot. */

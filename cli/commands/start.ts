@@ -78,7 +78,6 @@ const start = async (path: string | undefined): Promise<void> => {
 };
 
 interface Serving {
-  /** The path of the configuration on the command line. */
   readonly path: string | undefined;
   readonly modules: Modules;
   readonly logger: Logger;

@@ -22,7 +22,6 @@ export interface CheckContext {
   command(...words: readonly string[]): string;
 }
 
-/** Called with the number of rows that were checked so far. */
 export type OnRows = (rows: number) => void;
 
 export const ok = (check: string, message: string): Finding => ({ check, state: 'ok', message });

@@ -25,7 +25,6 @@ const directoryOf = ({ loaded: { config, folder } }: CheckContext): string | und
   return typeof path === 'string' ? pathResolver(folder)(path) : undefined;
 };
 
-/** Returns the error code if the file cannot be read, otherwise undefined. */
 const accessError = (path: string): string | undefined => {
   try {
     accessSync(path, constants.R_OK);

@@ -121,7 +121,6 @@ const containers = new WeakMap<App, DependencyContainer>();
 /** Returns a part of a running application. Only for this package's commands and tests. */
 export const partOf = <Name extends PartName>(app: App, name: Name): Parts[Name] => resolve(containers.get(app)!, name);
 
-/** If a part fails to open, all parts are closed again. */
 export const startApp = async (config: LoadedConfig, modules: Modules, overrides: Overrides): Promise<App> => {
   const container = createContainer({ config, modules }, overrides);
   try {

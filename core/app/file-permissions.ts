@@ -19,7 +19,7 @@ const differences = (value: unknown, other: unknown, path: Path = []): Path[] =>
   );
 };
 
-/** Secrets set by environment variables are in `config` but not in the file. */
+/** Secrets that environment variables set are in `config`, but not in the file. */
 const hasSecret = (loaded: LoadedConfig, modules: Modules): boolean =>
   differences(loaded.config, maskedConfig(loaded, modules))
     .map((place) => formatPath(place))

@@ -34,11 +34,9 @@ export class StorageEvents extends EventEmitter<{
 /** The parts of an application. A part is null if the configuration disables it. */
 export interface Parts {
   readonly config: LoadedConfig;
-  /** The adapter, the key store and the registered plugins. */
   readonly modules: Modules;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Settings that can change while the service is running. */
   readonly settings: RunningSettings;
   readonly storageEvents: StorageEvents;
   readonly adapter: StorageAdapter;
@@ -47,7 +45,6 @@ export interface Parts {
   readonly limiter: Limiter;
   /** Shared by all replicas, for responses such as `/status`. */
   readonly cache: SharedCache;
-  /** The current snapshot and its cached responses. */
   readonly snapshots: CurrentSnapshot;
   /** Earlier snapshots, for requests with the parameter `as_of`. */
   readonly vintages: Vintages;
@@ -65,10 +62,8 @@ export interface Parts {
   readonly routes: RouteTable;
   readonly koa: ApiKoa;
   readonly runningPlugins: RunningPlugins;
-  /** The request listener. It applies admission control and then calls Koa. */
   readonly handle: Handle;
   readonly server: HttpServer;
-  /** Calls the routes of the service in process. */
   readonly local: LocalContext;
 }
 

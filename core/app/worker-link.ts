@@ -71,7 +71,6 @@ interface PrimaryLink {
    * arrives and replaces the `idleMs` of the first.
    */
   onStop(listener: (stop: Stop) => void): void;
-  /** Registers a function that renders the metrics of this worker. */
   onMeasure(read: () => string): void;
   /** The primary process makes limit decisions for all workers. */
   readonly limiter: WorkerLimiter;

@@ -25,7 +25,6 @@ const LONGEST_PAUSE_MS = 10_000;
 const CLOSE_MS = 2000;
 /** Workers that take longer to reply are left out of the scrape. */
 const SCRAPE_MS = 2000;
-/** A reload fails if the new workers do not listen within this time. */
 const READY_MS = 120_000;
 /**
  * After a reload, old workers keep idle connections open for at most this long. If a worker closed a connection while
@@ -33,7 +32,6 @@ const READY_MS = 120_000;
  */
 const IDLE_MS = 10_000;
 
-/** During a reload, new workers wait for these services before they listen. */
 const STORES = ['storage', 'keys'] as const;
 
 interface Ending {
@@ -55,7 +53,6 @@ export class Workers {
   readonly #logger: Logger;
   readonly #limiter = new MemoryLimiter();
   #running: Generation;
-  /** Includes workers that a reload is starting or stopping. */
   readonly #alive = new Set<Worker>();
   readonly #pages = new EventEmitter<{ page: [scrape: number, worker: number, page: string] }>();
   #scrape = 0;
@@ -147,7 +144,6 @@ export class Workers {
     while (next.workers.size < count) void this.#fork();
   }
 
-  /** Returns the merged metrics of all workers that reply in time. */
   async metrics(): Promise<string> {
     const scrape = ++this.#scrape;
     const pages = new Map<number, string>();

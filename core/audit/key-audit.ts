@@ -193,7 +193,6 @@ export const describeUnrecorded = ({ action, key, changes, fingerprint }: Unreco
   return `${key} (${[...(fingerprint === undefined ? [] : ['hash']), ...Object.keys(changes)].join(', ')})`;
 };
 
-/** Adds changes without an entry to the result of the verification. */
 export const withComparison = (
   verified: AuditVerification,
   records: readonly KeyRecord[],

@@ -61,7 +61,6 @@ export class BuildLock {
 
 /** A replica without a value checks this often whether another replica has built one. */
 const POLL_MS = 50;
-/** A replica that has waited this long builds the value itself. */
 const WAIT_MS = 5000;
 const BUILD_TIMEOUT_MS = 10_000;
 

@@ -23,7 +23,6 @@ import {
 import { type Config, configSchema, type GivenConfig } from './schema.js';
 import { tierNames } from './tiers.js';
 
-/** Chosen by the product that is built on the framework. */
 export interface ConfigNames {
   /**
    * The prefix of environment variables. `PREFIX_CONFIG` contains the path of the file, and `PREFIX__SECTION__NAME`
@@ -31,7 +30,6 @@ export interface ConfigNames {
    */
   readonly prefix: string;
   readonly embedded: string;
-  /** Well-known variables that have no prefix. */
   readonly variables: readonly NamedVariable[];
 }
 
@@ -39,7 +37,6 @@ export interface LoadedConfig {
   readonly config: Config;
   /** The absolute path of the file. If the configuration comes from code, a description for messages. */
   readonly path: string;
-  /** Relative paths in the configuration are relative to this folder. */
   readonly folder: string;
   readonly embedded: boolean;
   readonly overrides: readonly Override[];

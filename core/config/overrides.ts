@@ -81,7 +81,6 @@ const findSetting = (variable: string, prefix: string, root: unknown): Setting |
   return setting;
 };
 
-/** A well-known variable, which sets one setting. */
 export interface NamedVariable {
   readonly variable: string;
   readonly path: Path;

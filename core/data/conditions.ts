@@ -69,7 +69,6 @@ export const splitFilter = (name: string): { readonly field: string; readonly op
   return field !== undefined && operator !== undefined ? { field, operator } : undefined;
 };
 
-/** Returns the filter conditions in the input of a handler. */
 export const conditionsOf = <Field extends string = string>(
   input: Readonly<Record<string, unknown>>,
 ): readonly Condition<Field>[] =>

@@ -11,7 +11,6 @@ export interface DataError {
   readonly row: number | null;
   /** The path of the field. Null if the error concerns the whole row. */
   readonly field: string | null;
-  /** The broken rule, or a description of the problem. */
   readonly rule: string;
 }
 

@@ -7,7 +7,6 @@ import { jsonRows, PackedDocuments } from './packed-documents.js';
 import { fieldsToSortBy, PositionSorter } from './sorted-positions.js';
 import { ValueColumn } from './value-column.js';
 
-/** A range of indexes in an order. `end` is exclusive. */
 interface Span {
   readonly start: number;
   readonly end: number;
@@ -49,7 +48,6 @@ export class IndexedCollection {
   /** Finds the fields to sort by. Their values are kept in `#columns` until `sort` has run. */
   readonly #sorted: JsonFields;
   #columns: ReadonlyMap<string, ValueColumn>;
-  /** Key order needs no positions. */
   readonly #positions = new Map<string, Uint32Array>();
   readonly #fields = new Map<string, JsonFields>();
 
@@ -115,12 +113,10 @@ export class IndexedCollection {
     return [...this.batches(query)].flat();
   }
 
-  /** Yields the documents in batches, which are parsed when they are read. */
   *batches(query: Query): Generator<readonly Document[]> {
     for (const positions of this.#matching(query)) yield this.#documents.read(positions);
   }
 
-  /** Yields the documents as JSON text. */
   *json(query: Query): Generator<JsonRows> {
     for (const positions of this.#matching(query)) yield this.#documents.json(positions);
   }

@@ -20,7 +20,6 @@ export async function* readable(batches: AsyncIterable<readonly Document[]>): As
 export const invalidCollection = ({ name }: Collection, error: string, cause?: unknown): StorageError =>
   new StorageError('invalid_dataset', `Collection "${name}": ${error}.`, { cause });
 
-/** Returns the key of a row as text for error messages. */
 export const keyText = ({ key }: Collection, row: Document): string => JSON.stringify(key.map((field) => row[field]));
 
 /**

@@ -3,7 +3,6 @@ import { hasMore, KEY_BYTES, type ValueColumn } from './value-column.js';
 
 /** A step with this many positions takes less than a millisecond. */
 const STEP = 20_000;
-/** Smaller ranges are sorted by comparison. */
 const FEW = 256;
 
 /**

@@ -15,7 +15,6 @@ interface CheckOptions {
   readonly onRows?: (collection: Collection, rows: Rows) => void;
   /** True if the same rows were checked before. Then only their JSON syntax is checked. Default: false. */
   readonly checked?: boolean;
-  /** Awaited after each batch, so that other work can run. */
   readonly pause?: () => Promise<unknown>;
 }
 

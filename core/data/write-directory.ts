@@ -105,7 +105,6 @@ const removeEmpty = async (path: string, made: string): Promise<void> => {
     try {
       await rmdir(folder);
     } catch {
-      // The directory is not empty.
       return;
     }
   }

@@ -21,7 +21,6 @@ interface AcceptOptions {
   readonly server: { readonly isDraining: boolean };
 }
 
-/** Rejects malformed requests and oversized headers. All other requests go to `handle`. */
 export const acceptor = ({ limits, headers, rejections, rejected, handle, server }: AcceptOptions): Listener => {
   const { maxHeaders, maxHeaderBytes } = limits;
   return (request, response) => {

@@ -29,7 +29,6 @@ type Overload = 'in_flight' | 'event_loop_delay';
 
 /** Below this number of concurrent requests, a long turn does not count as overload. */
 const FEW = 16;
-/** During an overload, each turn admits requests only for this long. */
 const SHORT_TURN_MS = 2;
 /** During an overload, the service keeps only as many requests in flight as it can complete in this time. */
 const SHORT_QUEUE_MS = 4;
@@ -47,7 +46,6 @@ export class Admission {
   #ended = 0;
   #pace = { since: 0, ended: 0 };
   #shortQueue = FEWEST_IN_FLIGHT;
-  /** The arrival time of the first request in the current turn. */
   #turnSince: number | undefined;
   #seen = 0;
   /** Undefined if the previous turn was short. `worked` is the CPU time at its end. */

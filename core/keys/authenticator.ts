@@ -49,7 +49,6 @@ interface AuthenticatorOptions {
   readonly tiers: readonly string[];
   readonly clock: Pick<Clock, 'now'>;
   readonly peppers?: Peppers;
-  /** Returns the object in which the last use of this key is recorded. */
   readonly useOf?: (id: string) => Use;
 }
 

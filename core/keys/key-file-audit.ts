@@ -27,7 +27,6 @@ export class KeyFileAudit {
     this.#keyFile = keyFile;
   }
 
-  /** Must be called before the key file is read for the first time. */
   async open(): Promise<void> {
     // If the audit cannot be read, the first comparison reports the error.
     this.#size = await this.#with('read', (file) => file.size()).catch(() => 0);

@@ -56,6 +56,5 @@ export interface Entry {
   readonly quotas?: Quotas | undefined;
   /** 0 if the call only reports. */
   readonly permits: number;
-  /** Requests that wait for the reply. */
   readonly waiting: readonly Settle[];
 }

@@ -30,7 +30,7 @@ export interface Ask {
    * Redis.
    */
   readonly resync?: readonly Admitted[] | undefined;
-  /** Not set for a resync, which reports only used permits. */
+  /** A resync reports only used permits, so it returns none. */
   readonly returned?: readonly Returned[] | undefined;
   readonly usage?: UsageReport | undefined;
 }

@@ -63,7 +63,6 @@ export class Decisions {
     return usage ? withQuotas(decision, this.quotas(caller, this.redisTime(now))) : decision;
   }
 
-  /** Rejects a request that Redis would also reject. */
   reject(caller: CallerState, now: number): Decision {
     const { usage, limit, resetAt } = caller;
     const time = this.redisTime(now);

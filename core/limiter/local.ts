@@ -5,13 +5,9 @@ import { withQuotas } from './decisions.js';
 import type { Partition } from './partition.js';
 import { dayOf } from './quotas.js';
 
-/** How requests are handled while Redis is unreachable. */
 export type OutagePolicy =
   /** Each replica applies its local share: the limit divided by the number of replicas. */
-  | 'local'
-  /** Requests are rejected with `LimiterUnavailable`. */
-  | 'closed'
-  | 'open';
+  'local' | 'closed' | 'open';
 
 export const OUTAGE_MESSAGES: Record<OutagePolicy, string> = {
   local: 'The rate limit store is unavailable: each replica applies its share of the limits.',
@@ -28,7 +24,6 @@ interface LocalLimitsOptions {
 }
 
 interface Share {
-  /** The full local share. */
   readonly whole: number;
   /** The part of the share that is available now. */
   readonly permits: number;

@@ -15,7 +15,6 @@ interface PartitionOptions {
   readonly countsUsage: boolean;
   readonly redis: Pick<RedisConnection, 'timeoutMs' | 'durations'>;
   readonly clock: Clock;
-  /** No calls are sent while this returns true. */
   readonly isUnreachable: () => boolean;
   readonly onFailure: (partition: Partition, error: unknown) => void;
   readonly onDataLoss: () => void;
@@ -24,7 +23,6 @@ interface PartitionOptions {
 
 /** Limits the number of callers in a call, and thereby the time for which the call blocks Redis. */
 const LARGEST_BATCH = 200;
-/** When this many calls are in flight, further requests wait for a reply. */
 const CALLS_IN_FLIGHT = 2;
 /**
  * From this number of callers on, a batch is split into two calls. Redis can then process the second half while this
@@ -128,7 +126,6 @@ export class Partition {
     }
   }
 
-  /** Prefetched permits are returned with the next call. */
   returnAll(): void {
     clearTimeout(this.#timer);
     for (const caller of this.#unreported) returnPrefetched(caller);

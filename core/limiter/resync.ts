@@ -18,7 +18,6 @@ const UNSYNCED = -1;
  * call arrived late and whether Redis has lost data.
  */
 export class PartitionSync {
-  /** The number of the last call that was sent. */
   #sent = 0;
   #sentAt = Number.NEGATIVE_INFINITY;
   /** When the last call that requested permits was sent. */

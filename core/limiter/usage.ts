@@ -33,7 +33,6 @@ export class UsageCounter {
 
   constructor(readonly id: number) {}
 
-  /** Counts allowed requests that Redis has already counted. */
   addGranted(day: number, count: number): void {
     if (count > 0) this.#days.add(day, true, count);
   }
@@ -51,7 +50,6 @@ export class UsageCounter {
     this.#local = { day, onDay: last === day ? onDay + 1 : 1, total: total + 1 };
   }
 
-  /** True if there are rejections that Redis does not know about. */
   get hasRejections(): boolean {
     return this.#hasRejections;
   }

@@ -55,19 +55,16 @@ export class SlidingWindow {
     };
   }
 
-  /** Counts requests that Redis has admitted. */
   add(now: number, count: number, limit: number): void {
     this.#expire(now);
     if (count > 0) this.#push(now, count, limit);
   }
 
-  /** Returns the entries in the window, oldest first. */
   entries(now: number): Admitted[] {
     this.#expire(now);
     return Array.from({ length: this.#size }, (_, i) => ({ ageMs: now - this.#timeOf(i), count: this.#countOf(i) }));
   }
 
-  /** Returns the number of requests admitted in the span that contains `time`. */
   countAt(time: number): number {
     const span = Math.floor(time / this.#spanMs);
     for (let i = this.#size - 1; i >= 0; i--) {

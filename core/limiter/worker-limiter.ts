@@ -20,7 +20,6 @@ export interface WorkerGrant extends Pick<Decision, 'remaining' | 'resetMs' | 'q
   readonly allowed: number;
 }
 
-/** Runs in the process that makes the decisions. */
 export const grantAll = (limiter: MemoryLimiter, asks: readonly WorkerAsk[]): WorkerGrant[] =>
   asks.map(({ caller, limit, quotas, count }) => {
     let admitted = 0;

@@ -81,7 +81,6 @@ const isoTime = (): string => {
 interface LogOutputOptions {
   /** Maximum number of characters in the buffer. Further lines are dropped and counted. */
   readonly maxWaiting?: number;
-  /** Number of characters per write. */
   readonly chunk?: number;
 }
 
@@ -103,7 +102,6 @@ export class LogOutput {
   #gathered = '';
   readonly #chunks: string[] = [];
   #waiting = 0;
-  /** The part of the current chunk that is not written yet. */
   #current: Buffer | undefined;
   #currentSize = 0;
   #inFlight = false;

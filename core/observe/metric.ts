@@ -90,7 +90,6 @@ export const exposition = (metrics: Iterable<Metric>): string => {
 };
 
 interface MergedFamily {
-  /** The `# HELP` and `# TYPE` lines. */
   readonly headings: readonly string[];
   readonly series: string[];
 }

@@ -10,7 +10,6 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
-/** Applies to receiving a request, and to sending its response. */
 const TIMEOUT_MS = 10_000;
 const MAX_CONNECTIONS = 100;
 

@@ -41,7 +41,6 @@ const observeCollections = (): { readonly metric: Metric; stop(): void } => {
   return { metric, stop: () => observer.disconnect() };
 };
 
-/** `stop` ends the measurement of the event loop and of garbage collections. */
 export const processMetrics = (): { readonly metrics: readonly Metric[]; stop(): void } => {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delay.enable();

@@ -66,7 +66,6 @@ export interface HasRequestState {
   requestState: RequestState;
 }
 
-/** What the middleware needs to know about a route or a mount. */
 export interface Endpoint {
   /** The full path template, for logs and metrics. */
   readonly pattern: string;
@@ -87,7 +86,6 @@ export interface Endpoint {
   readonly handle: ApiMiddleware;
 }
 
-/** The result of matching a URL: an endpoint, an error, or both. */
 export interface Match {
   readonly endpoint: Endpoint | undefined;
   readonly format?: Format | undefined;

@@ -33,7 +33,6 @@ const members = ({ req, res, requestState: state }: ApiContext): string => {
   return `"requestId":"${id}","method":${text(req.method)},"route":${text(match?.endpoint?.pattern)},"status":${res.statusCode},"ms":${threeDecimals(durationMs)},"key":${caller?.loggedKey ?? 'null'},"snapshot":${text(snapshotVersion)},"cached":${cacheHit},"trace":${trace === undefined ? 'null' : `"${trace}"`}${limited}`;
 };
 
-/** Returns the name of the used-up limit or quota. */
 const limitedBy = ({ quotas = [] }: Decision): string =>
   quotas.find(({ remaining }) => remaining === 0)?.name ?? 'window';
 

@@ -65,7 +65,6 @@ export const templateParameters = (path: string): string[] => [...path.matchAll(
 /** Templates that match the same paths have the same shape. */
 export const templateShape = (path: string): string => path.replace(/\{[^}]+\}/g, '{}');
 
-/** Returns a message for each error in a route declaration. */
 export const routeErrors = (route: Route): string[] => {
   const errors: string[] = [];
   const report = (text: string) => errors.push(`route ${String(route.path)}: ${text}`);

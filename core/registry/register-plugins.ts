@@ -53,7 +53,6 @@ export interface Registry {
   readonly serviceMiddleware: readonly Middleware[];
   readonly observers: readonly RegisteredObserver[];
   readonly identities: readonly RegisteredIdentity[];
-  /** Plugins that have an `open`, `close` or `onError` function. */
   readonly lifecycles: readonly RegisteredLifecycle[];
   /** The first format is JSON, the default. */
   readonly formats: readonly Format[];
@@ -63,7 +62,6 @@ export interface Registry {
 
 interface Registered {
   readonly registry: Registry;
-  /** Each message names the plugins involved. */
   readonly errors: readonly string[];
   /** False if an error in a plugin might have kept an endpoint out of the registry. */
   readonly isComplete: boolean;

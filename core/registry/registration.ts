@@ -29,7 +29,6 @@ export class Registration {
     this.errors.push(...errors.map((error) => `${label(plugin)}: ${about}${error}`));
   }
 
-  /** Reports errors that keep an endpoint out of the registry. */
   reportLack(plugin: Plugin, errors: readonly string[], about?: string): void {
     this.report(plugin, errors, about);
     this.isComplete = false;

@@ -94,7 +94,6 @@ const errorHead = (body: Buffer, more: Readonly<Record<string, string>>): string
 const reasonOf = ({ message, options: { cause } }: ApiError): string =>
   cause instanceof Error ? cause.message : message;
 
-/** Returns the response for a thrown error. Server errors are logged. */
 export const errorResponse = (thrown: unknown, logger: Logger, requestId: string): Prepared => {
   const error = asApiError(thrown);
   const { status } = error.kind;

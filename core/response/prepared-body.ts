@@ -14,7 +14,6 @@ import { setHead } from './writer.js';
 
 export interface Response extends Koa.Response {
   prepared?: Prepared | Representation | undefined;
-  /** What middleware gets when it reads `ctx.body`. */
   shown?: unknown;
   /** If middleware has compressed the body, the original representation. */
   source?: Representation | undefined;

@@ -21,7 +21,6 @@ export const WRITTEN_AS_TEXT_BYTES = 8 * 1024;
 export const payloadOf = (body: Buffer): Payload =>
   body.length <= WRITTEN_AS_TEXT_BYTES && isAscii(body) ? body.toString('latin1') : body;
 
-/** A response that can be sent without further checks. */
 export class Prepared {
   /**
    * @param head header lines that describe the body
@@ -92,16 +91,13 @@ const LONGEST_DATE = 64;
 
 /** The body in one encoding, ready to be sent with status 200. */
 export class Encoded extends Prepared {
-  /** The response if the client's copy is up to date. */
   readonly notModified: Prepared;
 
   constructor(
     readonly body: Buffer,
     readonly encoding: Encoding,
     readonly etag: string,
-    /** Header lines for this encoding only. */
     ownHead: string,
-    /** Header lines for all encodings and for the 304. */
     head: string,
   ) {
     const notModifiedHead = `ETag: ${etag}\r\n${head}`;

@@ -76,7 +76,6 @@ const mountContext = (
 };
 
 export interface LocalRequest {
-  /** Request headers by lower-case name. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The caller that handlers see. Its tier must include the endpoint. Default: none */
   readonly caller?: Pick<IdentifiedCaller, 'id' | 'tier' | 'limit'>;
@@ -104,7 +103,6 @@ const passedOn = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !OUTER_REQUEST_HEADERS.test(name)));
 
 interface InnerRequest {
-  /** The request that the mount handles. Undefined for requests from this process. */
   readonly outer?: ApiContext | undefined;
   /** Default: the caller of the outer request. */
   readonly caller?: Caller | undefined;

@@ -55,7 +55,6 @@ export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
     ctx.requestState.cacheHit = isCached;
     ctx.body = body;
   };
-  /** Computes and compresses the response when it is the caller's turn. */
   const respondInTurn = async (
     ctx: ApiContext,
     find: (pauses: Pauses) => FoundResponse | Promise<FoundResponse>,

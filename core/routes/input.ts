@@ -18,7 +18,6 @@ const MOST_PARAMETERS = 100;
 interface Target {
   /** As sent by the client, still percent-encoded. */
   readonly path: string;
-  /** Decoded names and values. */
   readonly query: readonly (readonly [name: string, value: string])[];
 }
 

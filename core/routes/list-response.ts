@@ -136,7 +136,6 @@ export class ListResponse {
     return read((reader) => buildOrStart(this.#request, reader, pauses, limits));
   }
 
-  /** Yields all chunks, and caches the body if it is small enough. */
   async *#chunks({ head, first, reading }: StartedList, logger: Logger): AsyncGenerator<Buffer> {
     const { responses } = this.#options;
     let kept: Buffer[] | undefined = responses.startCollecting() ? [] : undefined;

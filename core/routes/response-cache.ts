@@ -42,7 +42,6 @@ const LARGEST_SHARE = 1 / 8;
  */
 const COLLECTED = 2;
 let collected = 0;
-/** How many lists are remembered as being large. */
 const KNOWN_LARGE = 1000;
 
 const bytesOf = (cacheKey: string, { size }: Representation): number => size + cacheKey.length + ENTRY_OVERHEAD;
@@ -132,7 +131,6 @@ export class ResponseCache {
     this.#sweep();
   }
 
-  /** Returns the requests for the most used responses, most used first. */
   hottest(count: number): DataRequest[] {
     return [...this.#entries.values()]
       .sort((a, b) => b.uses - a.uses)

@@ -49,7 +49,6 @@ interface RouteTableOptions {
   readonly unknownParameters: 'reject' | 'ignore';
   readonly maxUrlBytes: number;
   readonly formats: readonly Format[];
-  /** The last middleware of every route. */
   readonly handleRoute: ApiMiddleware;
   readonly handleMount: (mount: Mount) => readonly ApiMiddleware[];
 }

@@ -72,7 +72,6 @@ class ServedSnapshot {
     this.#releaseWhenIdle();
   }
 
-  /** The snapshot is not released before the list is. */
   #list(request: DataRequest): ListResponse {
     this.#hold();
     return new ListResponse(request, this.#snapshot, this.#lists, () => this.#letGo());

@@ -26,7 +26,6 @@ export const serviceResponses = ({ publicUrlOf, cache, clock, state }: ServiceDe
   /** For `Last-Modified`: the ETag of the last response of each route, and when it last changed. */
   const last = new WeakMap<ServiceRoute, { readonly etag: string; readonly since: Date }>();
 
-  /** Returns a response for this caller only. */
   const ownResponse = (route: ServiceRoute, input: object, request: ServiceRequest): Promise<Representation> =>
     ofRoute(route, async () => {
       const read = state.read();

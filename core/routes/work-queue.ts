@@ -30,7 +30,6 @@ interface Waiting {
 interface CallerQueue {
   readonly caller: string;
   running: number;
-  /** Number of requests in `waitOutOfTurn`. */
   outOfTurn: number;
   readonly waiting: Waiting[];
 }
@@ -201,7 +200,6 @@ export class WorkQueue {
   }
 }
 
-/** At most this many lists are read or sent at the same time. */
 const MOST_LISTS = 64;
 
 export class WorkQueues {

@@ -22,7 +22,6 @@ export const maxOpenFiles = (): number | undefined => {
 /** Files other than client connections: the dataset, the log, and connections to stores. */
 const RESERVED = 100;
 
-/** Returns how many client connections fit into the limit on open files. */
 export const connectionsAllowed = (limit = maxOpenFiles()): number =>
   limit === undefined ? Number.POSITIVE_INFINITY : Math.max(1, limit - Math.min(RESERVED, Math.ceil(limit / 2)));
 

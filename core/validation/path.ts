@@ -10,7 +10,6 @@ export const formatPath = (path: Path, root = ''): string =>
     return text === '' ? segment : `${text}.${segment}`;
   }, root);
 
-/** Returns true if `path` equals `outer` or is inside it. */
 export const isWithin = (path: string, outer: string): boolean =>
   path === outer || path.startsWith(`${outer}.`) || path.startsWith(`${outer}[`);
 

@@ -29,7 +29,6 @@ export interface GuessedType {
   readonly type: ColumnType;
   readonly notation: NotationName;
   readonly note?: string;
-  /** Explains why the column cannot have the type that the user has set. */
   readonly error?: string;
 }
 

@@ -6,7 +6,6 @@ export interface CsvLayout extends TableStart {
   readonly dialect: Dialect;
 }
 
-/** Set by the user. These settings override detection. */
 export interface CsvOptions {
   readonly separator?: string | undefined;
   /** `none` treats quotes as ordinary characters. */

@@ -15,7 +15,6 @@ export interface TableOptions extends FormatOptions {
   readonly key?: readonly string[] | undefined;
   /** Columns to sort and filter by, in addition to the key. */
   readonly sort: readonly string[];
-  /** Text columns that the store indexes for word search. */
   readonly search: readonly string[];
   /** Types set by the user, by column. The other types are guessed. */
   readonly types: ReadonlyMap<string, ColumnType>;

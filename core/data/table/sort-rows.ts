@@ -60,7 +60,6 @@ class Run {
     this.#buffer = buffer;
   }
 
-  /** If true, `read` must be called before `advance`. */
   get mustRead(): boolean {
     return this.#next === this.#lines.length && this.#at < this.#end;
   }
