@@ -49,7 +49,7 @@ export const validPaths = ({ cbsas, series }: DayOptions): string[] => [
 
 export const dayPaths = (options: DayOptions): string[] => [...validPaths(options), ...NOT_FOUND, ...INVALID];
 
-/** The function that it returns selects items according to Zipf's law with exponent 1. */
+/** Returns a function that selects items by Zipf's law with exponent 1. */
 const zipf = <T>(random: Random, values: readonly T[]): (() => T) => {
   const sums: number[] = [];
   for (const rank of values.keys()) sums.push((sums.at(-1) ?? 0) + 1 / (rank + 1));

@@ -14,7 +14,7 @@ export interface Turn {
 /** Medians over all rounds. CPU times are in microseconds per request. */
 export interface Outcome {
   readonly requestsPerSecond: number;
-  /** (maximum - minimum) / median of requests per second. */
+  /** The difference between the maximum and the minimum of requests per second, divided by the median. */
   readonly spread: number;
   readonly serverCpu: number;
   readonly redisCpu: number;

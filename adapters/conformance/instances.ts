@@ -93,7 +93,7 @@ export const describeInstances = (target: AdapterUnderTest): void => {
           },
         });
         const error = await failsWith('invalid_dataset', () => broken);
-        // If reading the first collection failed, that error is the cause.
+        // If reading the first collection failed, that error is the cause instead.
         sameValue(
           (error.cause as Error)?.message,
           'the file ends too early',

@@ -1,4 +1,4 @@
-/** Explains errors of connections and of MongoDB, and how an operator can fix them. */
+/** Explains MongoDB errors and connection errors, and how an operator can fix them. */
 import { MongoServerError, MongoServerSelectionError, type TopologyDescription } from 'mongodb';
 
 const AUTHENTICATION_FAILED = 18;

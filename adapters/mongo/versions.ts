@@ -85,7 +85,7 @@ export class MongoVersions implements Versions {
 
   async asOf(time: Date): Promise<Snapshot | undefined> {
     this.#context.assertOpen();
-    // Only the history that this replica has read is used, so a version that is not served yet is not included.
+    // A version that this replica does not serve yet is left out, because the history contains only what it has read.
     const publication = this.#context.current.moves.findLast(({ publishedAt }) => publishedAt <= time);
     if (!publication) return undefined;
     // Returns undefined if the version was pruned. The version before it was not current at that time.

@@ -137,7 +137,7 @@ export interface Snapshot {
   ): Promise<readonly Group[] | undefined>;
   /** True if queries can use `words`. Requires the capability `search`. */
   readonly searches?: boolean;
-  /** Releases the lock that this snapshot has on its version. Further calls have no effect. */
+  /** Releases this snapshot's lock on its version. Further calls have no effect. */
   release(): void;
 }
 

@@ -55,8 +55,8 @@ export const momentAfter = (previous: Date, clock: Clock): Date =>
   new Date(Math.max(clock.now(), previous.getTime() + 1));
 
 /**
- * Returns the publication time of a version: the time in its manifest if that is after the previous publication,
- * otherwise the current time.
+ * Returns the creation time from the manifest if that is after the previous publication. Otherwise, returns the current
+ * time.
  */
 export const publicationTime = (manifest: Manifest, previous: Date | undefined, clock: Clock): Date => {
   const created = Date.parse(manifest.created);
@@ -71,7 +71,7 @@ export const ordersOf = ({ key, orders = [] }: Collection): readonly (readonly s
 export const wordsToIndex = (row: Document, search: readonly string[]): readonly string[] =>
   wordsOf(search.map((field) => row[field] ?? '').join('\n'));
 
-/** The orders and the search fields that have an index, for each collection of a stored version. */
+/** For each collection of a stored version, the orders and search fields that have an index. */
 type Indexed = Readonly<
   Record<string, { readonly orders: readonly (readonly string[])[]; readonly search?: readonly string[] }>
 >;

@@ -115,7 +115,7 @@ export class PositionSorter {
     }
   }
 
-  /** @param differing collects the bits in which a key differs from the first key */
+  /** @param differing collects the bits in which any key differs from the first key */
   #readKeys({ start, column, depth }: Range, { from, to }: Step, differing: Uint32Array): void {
     const { keys, positions, words } = this.#from;
     const values = this.#columns[column]!;

@@ -43,7 +43,7 @@ export interface ManifestChange {
   readonly next: DirectoryManifest;
 }
 
-/** Matches the names of files that this module writes. It never removes other files. */
+/** Matches the files that this module writes. Other files are never removed. */
 const FILE = /^[a-z][a-z0-9_]*\.[0-9a-f]{12}\.ndjson$/;
 const TEMPORARY = /\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
 const COLLECTION = /^[a-z][a-z0-9_]*$/;

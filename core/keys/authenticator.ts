@@ -40,7 +40,6 @@ interface Use {
 
 export type SomeIdentity =
   | CallerIdentity
-  /** The request has no credentials. */
   | { readonly kind: 'none' }
   /** The credentials are invalid. Responses do not reveal why. */
   | { readonly kind: 'invalid' };

@@ -33,8 +33,8 @@ const SPLIT_FROM = 20;
 const NONE: Settle[] = [];
 
 /**
- * The connection of a replica to one partition. Collects the callers that need permits during each event loop turn, and
- * requests these permits from Redis in one call.
+ * Represents one partition in a replica. During each event loop turn, it collects the callers that need permits. It
+ * then requests these permits from Redis in one call.
  */
 export class Partition {
   readonly #options: PartitionOptions;

@@ -20,7 +20,7 @@ const UNSYNCED = -1;
 export class PartitionSync {
   #sent = 0;
   #sentAt = Number.NEGATIVE_INFINITY;
-  /** When the last call that requested permits was sent. */
+  /** The time of the last call that requested permits. */
   #askedAt = Number.NEGATIVE_INFINITY;
   /** The number of the last call that Redis is known to have applied. */
   #applied = 0;

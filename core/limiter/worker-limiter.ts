@@ -40,7 +40,7 @@ interface Waiting {
   readonly settle: ((decision: Decision | Promise<never>) => void)[];
 }
 
-/** Much longer than the process that decides is ever busy, and much shorter than clients are willing to wait. */
+/** The process that makes the decisions is never busy for this long. Clients are willing to wait much longer. */
 const TIMEOUT_MS = 1000;
 const LATE = 'The process that manages rate limits does not respond: requests that count towards a limit are rejected.';
 

@@ -1,5 +1,5 @@
 /**
- * Extends Koa with `ctx.requestState`, error responses in JSON, prepared bodies, and trusted proxies given as networks.
+ * Extends Koa: adds `ctx.requestState`, sends errors as JSON, accepts prepared bodies, and trusts proxies by network.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

@@ -46,7 +46,7 @@ export const collectMounts = (
 };
 
 const MOUNT_PATH = /^(\/|(\/[A-Za-z0-9._-]+)+)$/;
-/** A token (RFC 9110, 5.6.2). */
+/** Matches a token as defined by RFC 9110, 5.6.2. */
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 const MOUNT: Members = {
   path: 'string',

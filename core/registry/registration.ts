@@ -45,8 +45,8 @@ export class Registration {
   }
 
   /**
-   * Calls a function of a plugin that returns a list. If the function throws, the error is reported and the list is
-   * empty.
+   * Calls a function of a plugin that returns a list. If the function throws, its error is reported and an empty list
+   * is returned.
    */
   listOf<T>({ plugin, at }: LoadedPlugin, name: string, declare: () => readonly T[] | undefined): readonly T[] {
     try {

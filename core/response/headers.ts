@@ -1,4 +1,4 @@
-/** Creates header lines as text, each ending with CRLF, and the headers that all responses have. */
+/** Creates header lines as text, and the headers that all responses have. Each line ends with CRLF. */
 import { randomBytes } from 'node:crypto';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Config } from '../config/schema.js';
