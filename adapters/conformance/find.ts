@@ -48,7 +48,10 @@ export const describeFind = (instance: () => Instance): void => {
       ]) {
         const query = { order: [...readings.key], equal: { station: 'west' }, ...parts };
         const before = structuredClone(query);
-        await found(readings, query);
+        await withSnapshot(instance(), async (snapshot) => {
+          for await (const _ of snapshot.find('readings', query));
+          if (snapshot.findJson) for await (const _ of snapshot.findJson('readings', query));
+        });
         sameValue(query, before, 'the query to be unchanged');
       }
       await withSnapshot(instance(), (snapshot) => snapshot.get('readings', key));

@@ -233,6 +233,30 @@ export const describeHistory = (target: AdapterUnderTest): void => {
       },
     );
 
+    test(audits, 'write() of an audit that was edited makes verify() report errors', async (instance, history) => {
+      const { adapter } = instance;
+      await publishTwo(instance);
+      const { moves, audit: entries } = await history.read();
+      const versions = adapter.versions
+        ? await versionsOf(instance)
+        : moves.map(({ publishedAt }) => ({ version: THIRD, publishedAt }));
+      const [first, ...others] = entries;
+      const edits = {
+        'another user': entries.map((entry, i) => (i === 0 ? { ...entry, by: 'another' } : entry)),
+        'another time': entries.map((entry, i) => (i === 1 ? { ...entry, time: '2020-01-01T00:00:00.000Z' } : entry)),
+        'the first entry removed': others,
+        'the second entry removed': entries.filter((_entry, i) => i !== 1),
+        'the last entry removed': entries.slice(0, -1),
+        'two entries swapped': [others[0]!, first!, ...others.slice(1)],
+      };
+      for (const [edit, audit] of Object.entries(edits)) {
+        await history.write({ moves, versions, audit });
+        sameValue((await adapter.audit!.verify()).faults.length > 0, true, `errors for an audit with ${edit}`);
+      }
+      await history.write({ moves, versions, audit: entries });
+      isEmpty((await adapter.audit!.verify()).faults, 'no errors for the original audit');
+    });
+
     test(publishes, 'cannot be used after close()', async (instance, history) => {
       const { moves, audit } = await history.read();
       await instance.adapter.close();

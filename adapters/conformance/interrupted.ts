@@ -1,5 +1,6 @@
 /** Tests that a publication leaves nothing behind if it fails, is aborted, or is interrupted by `close()`. */
 import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Dataset, type Document, StorageError } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, isEmpty, sameList, sameValue, within } from './expect.js';
@@ -20,6 +21,8 @@ import { standsAlone, without } from './obstacles.js';
 
 /** An interrupted publication must settle within this time. */
 const SETTLE_MS = 20_000;
+/** Time in which a dataset finishes reading a collection after its last row, in milliseconds. */
+const READ_MS = 10;
 
 /** The rows of an interrupted publication. In each collection, some rows are in no other publication. */
 const ABANDONED: Rows = {
@@ -56,6 +59,8 @@ const watched = (act: (collection: string) => unknown, content = ABANDONED) => {
       try {
         yield* whole.read(collection);
         await act(collection);
+        // An adapter can read several collections at the same time. Their iterators must be closed, too.
+        await delay(READ_MS);
         yield [];
         yield [];
       } finally {

@@ -57,6 +57,17 @@ export const conditionBugs: readonly BrokenAdapter[] = [
     fails: [LARGE],
   },
   {
+    that: 'deletes the limit from the query that it receives',
+    fault: inSnapshot((snapshot) => ({
+      find(collection, query, signal) {
+        const { limit, ...rest } = query;
+        delete (query as { limit?: number }).limit;
+        return snapshot.find(collection, limit === undefined ? rest : { ...rest, limit }, signal);
+      },
+    })),
+    fails: ['reading find(collection) does not change the query and the key that it receives'],
+  },
+  {
     that: 'adds the missing upper bound to the range that it receives',
     ...asking((query) => {
       if (query.range) Object.assign(query.range, { to: query.range.to ?? '\u{10ffff}' });

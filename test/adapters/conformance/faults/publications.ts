@@ -90,6 +90,25 @@ export const interruptedBugs: readonly BrokenAdapter[] = [
     },
   },
   {
+    that: 'reads all collections at the same time and does not close them if one fails',
+    fails: ['a publication closes the iterators of the dataset if the dataset cannot be read'],
+    folder: class extends FolderAdapter {
+      override async readAll(dataset: Dataset, options: PublishOptions) {
+        const content: Content = {};
+        const readOne = async (name: string) => {
+          const rows: Document[] = [];
+          for await (const batch of this.batchesOf(dataset, name)) {
+            this.assertUsable(options.signal);
+            rows.push(...batch);
+          }
+          content[name] = JSON.parse(JSON.stringify(rows));
+        };
+        await Promise.all([...this.context.collections.keys()].map(readOne));
+        return content;
+      }
+    },
+  },
+  {
     that: 'stays locked after a version conflict',
     fails: ['a publication is unlocked again after a conflict of versions'],
     folder: class extends FolderAdapter {
