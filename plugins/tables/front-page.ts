@@ -43,6 +43,9 @@ const dateText = (day: string): string =>
   new Date(day).toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
 
 const titleOf = ([name, schema]: Column): string => schema.title ?? words(name);
+/** Lower-cases the first letter, for use within a sentence. Acronyms such as `GDP` stay as they are. */
+const inSentence = (label: string): string => label.replace(/^\p{Lu}(?!\p{Lu})/u, (first) => first.toLowerCase());
+
 const typesOf = ([, schema]: Column): readonly string[] => [schema.type].flat();
 const isDate = (column: Column): boolean =>
   typesOf(column).includes('string') && /^date/.test(String(column[1].format ?? ''));
@@ -107,7 +110,8 @@ const summaryOf = (tables: readonly Table[]): Finding[] => {
     .flatMap((table) => table.newest ?? [])
     .toSorted()
     .at(-1);
-  const columns = first!.columns.map((column) => titleOf(column).toLowerCase());
+  const columns = first!.columns.map((column) => inSentence(titleOf(column)));
+  const more = columns.length - MOST_COLUMNS_NAMED;
   return [
     {
       figure: sizeText({ rows, total }, '> '),
@@ -120,7 +124,7 @@ const summaryOf = (tables: readonly Table[]): Finding[] => {
     tables.length === 1
       ? {
           figure: `${columns.length} columns`,
-          sentence: `The columns are ${list(columns.slice(0, MOST_COLUMNS_NAMED))}.`,
+          sentence: `The columns are ${list([...columns.slice(0, MOST_COLUMNS_NAMED), ...(more > 0 ? [`${more} more`] : [])])}.`,
         }
       : {
           figure: `${tables.length} tables`,
@@ -174,12 +178,12 @@ const barsOf = ({ columns, rows, title, total, key }: Table): Bars | undefined =
     .map(([name, all]): [string, number] => [name, measure ? mean(all) : all.length]);
   if (values.length < 3) return undefined;
   return {
-    title: measure ? `${title}: mean ${titleOf(measure).toLowerCase()} per ${period}` : `${title} per ${period}`,
+    title: measure ? `${title}: mean ${inSentence(titleOf(measure))} per ${period}` : `${title} per ${period}`,
     values,
   };
 };
 
-const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [960, 360, 70, 34, 14];
+const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [960, 360, 90, 34, 14];
 
 /** Returns a step of 1, 2 or 5 times a power of ten that results in about four lines on the axis. */
 const stepOf = (range: number): number => {
@@ -196,7 +200,7 @@ const drawingOf = ({ values }: Bars): Drawing => {
     Number((TOP + ((ceiling - value) / (ceiling - floor)) * (HEIGHT - TOP - BOTTOM)).toFixed(1));
   const slot = (WIDTH - LEFT) / values.length;
   const lines = Array.from({ length: Math.round((ceiling - floor) / step) + 1 }, (_, i) => floor + i * step);
-  const every = Math.ceil(values.length / 8);
+  const every = Math.ceil(values.length / 6);
   const bars = values.map(([period, value], i): Shape => {
     const x = (LEFT + (i + 0.1) * slot).toFixed(1);
     return {

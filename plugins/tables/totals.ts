@@ -81,7 +81,11 @@ const describeGroups = ({ collection: { schema }, operation, example }: Table, g
     names,
     row,
     example: { ...(first !== undefined && { [first]: example[first] ?? null }), [names.count]: 12 },
-    columns: (by: readonly string[] = [], of?: string) => [...by, ...measuresFor(of).map((measure) => names[measure])],
+    /** The columns in `by` and the count are always included. */
+    columns: ({ by = [], of, fields }: Input) => {
+      const measures = measuresFor(of).map((measure) => names[measure]);
+      return [...by, ...measures.filter((name) => name === names.count || !fields || fields.includes(name))];
+    },
   };
 };
 
@@ -110,6 +114,11 @@ const queryOf = (collection: Collection, names: Readonly<Record<Measure, string>
       schema: { type: 'string', enum: sorts },
       example: `-${names.count}`,
     },
+    fields: {
+      description: `The measures in the response, separated by commas. Always included: ${names.count} and the columns in \`by\`. Default: all.`,
+      schema: { type: 'array', items: { type: 'string', enum: MEASURES.map((measure) => names[measure]) } },
+      example: [names.count],
+    },
     ...searchParameter(collection),
     ...paging.parameters,
   } as const;
@@ -119,6 +128,7 @@ interface Input {
   readonly by?: readonly string[];
   readonly of?: string;
   readonly sort?: string;
+  readonly fields?: readonly string[];
 }
 
 export const totalsRoute = (table: Table): Route => {
@@ -135,12 +145,20 @@ export const totalsRoute = (table: Table): Route => {
       'Counts the matching rows, grouped by the values of up to two columns. With `of`, each group also has the sum, ' +
       'mean, minimum and maximum of a numeric column.',
     parameters: { filters, query: queryOf(collection, names) },
-    columns: (input) => columns((input as Input).by, (input as Input).of),
-    normalize: withWords,
+    columns: (input) => columns(input as Input),
+    normalize: ({ fields, ...others }) =>
+      withWords({
+        ...others,
+        ...(fields && { fields: columns({ ...(others as Input), fields: fields as string[] }) }),
+      }),
     check(input) {
-      const { sort, of } = input as Input;
-      if (sort === undefined || of !== undefined || !needsNumbers(sort)) return;
-      throw invalidParameter('query', 'sort', `is not in the response: add "of", or sort by ${names.count}`);
+      const { sort, of, fields = [] } = input as Input;
+      if (of !== undefined) return;
+      if (sort !== undefined && needsNumbers(sort))
+        throw invalidParameter('query', 'sort', `is not in the response: add "of", or sort by ${names.count}`);
+      const missing = fields.find(needsNumbers);
+      if (missing)
+        throw invalidParameter('query', 'fields', `includes ${missing}, which is not in the response: add "of"`);
     },
     errors: [selection.tooManyRows],
     response: {

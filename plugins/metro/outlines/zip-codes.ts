@@ -6,6 +6,17 @@ export interface ZipCode {
   readonly county_fips: string | null;
 }
 
+/**
+ * Returns the ZIP codes of a state from GeoNames' tab-separated file of postal codes.
+ * @param state postal code of the state
+ * @param fips FIPS code of the state, which the file's county codes omit
+ */
+export const geoNamesZipCodes = (text: string, state: string, fips: string): ZipCode[] =>
+  text
+    .split('\n')
+    .map((line) => line.split('\t'))
+    .flatMap(([, zip = '', , , code, , county = '']) => (code === state ? [{ zip, county_fips: fips + county }] : []));
+
 /** Formats ascending ZIP codes as the first code and the differences between consecutive codes. */
 const stepsOf = (zips: readonly string[]): string =>
   zips

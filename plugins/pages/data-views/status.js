@@ -27,7 +27,7 @@ const sourceColumns = (titles) => [
     label: 'Source',
     cell: ({ id }) => (titles.has(id) ? [id, h('small', { class: 'muted' }, `${titles.get(id)}`)] : id),
     value: ({ id }) => id,
-    name: 'named',
+    name: 'long',
   },
   column('State', ({ state }) => state, badge),
   {

@@ -131,11 +131,12 @@ const timeFigure = (table, chosen, figures, { target, signal }) => {
   });
 };
 
-/** @param {URLSearchParams} matching @param {Choices} chosen */
-const parametersOf = (matching, { time, value, by }) => {
+/** @param {Table} table @param {URLSearchParams} matching @param {Choices} chosen */
+const parametersOf = ({ measures }, matching, { time, value, by }) => {
   matching.set('by', by === null || by === time ? time : `${time},${by}`);
   if (value !== null) {
     matching.set('of', value);
+    matching.set('fields', `${measures['count']},${measures['sum']}`);
     // Without rows that have no value, the count is the number of values.
     matching.set(`${value}[null]`, 'false');
   }
@@ -167,7 +168,7 @@ export const timeChart = (table, query, { signal, sample, keep }) => {
       next,
       place,
       async (loading) => {
-        const parameters = parametersOf(matchingOf(table, query), chosen());
+        const parameters = parametersOf(table, matchingOf(table, query), chosen());
         return { parameters, totals: await totalsOf(table, parameters, loading).catch(rejectionOf) };
       },
       ({ parameters, totals }, shown) => {

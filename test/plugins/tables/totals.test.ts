@@ -136,6 +136,15 @@ describe('questions to tables', function () {
     }
     expect(pages).to.deep.equal(all);
   });
+  it('sends only the measures in fields, with the columns of by and the count', async () => {
+    const all = await rowsOf('/totals/readings?by=town&of=level');
+    const fewer = await rowsOf('/totals/readings?fields=sum&by=town&of=level');
+    expect(fewer).to.deep.equal(all.map(({ town, count, sum }) => ({ town, count, sum })));
+    const { status, json } = await service.get('/totals/readings?by=town&fields=count,sum');
+    expect([status, json.code]).to.deep.equal([400, 'invalid_parameter']);
+    expect(json.error).to.contain('add "of"');
+  });
+
   it('sorts by the columns unless asked otherwise, with null last', async () => {
     const rows = await rowsOf('/totals/readings?by=checked,level');
     expect(rows[0]).to.deep.equal({ checked: false, level: 0, count: 9 });

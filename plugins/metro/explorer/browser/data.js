@@ -77,12 +77,15 @@ export const dataView = async (_parameters, signal) => {
     name: 'All the data',
     question: 'How do I get all of the data?',
     series: [HPI],
-    about: snapshot ? [`snapshot ${snapshot.version}`] : [],
+    about: [
+      ...(snapshot ? [`snapshot ${snapshot.version}`] : []),
+      'ZIP codes in the search: Census Bureau and, for Connecticut, GeoNames (CC BY 4.0)',
+    ],
     content: [
       h(
         'p',
         {},
-        'Each download is a single API call with your key. The file size appears when the download is complete. The calls for use in programs are listed below.',
+        'Each download is a single API call. The file size appears when the download is complete. The calls for use in programs are listed below.',
       ),
       dataTable({
         caption: 'Collections.',

@@ -26,7 +26,7 @@ const columns = (most) => [
   },
   { label: 'Forecast', cell: (row) => percent(row.forecast_12m), value: (row) => row.forecast_12m, numeric: true },
   numbers('Before', (row) => row.prior_forecast_12m, percent),
-  { label: 'Main driver', cell: mainDriver },
+  { label: 'Main driver', cell: mainDriver, name: 'long' },
   column('Signal', ({ signal }) => signal, badge),
   column('Signal before', (row) => row.prior_signal, badge),
 ];

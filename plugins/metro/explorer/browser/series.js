@@ -157,17 +157,19 @@ const seriesFigure = (series, rows, { query, signal, source }) => {
  * Compares the newest value with the value a year earlier, as a sentence.
  * @param {Series} series @param {readonly Observation[]} rows oldest first
  */
-const findingOf = ({ title, cadence }, rows) => {
+const findingOf = ({ title, cadence, units }, rows) => {
   const last = rows.at(-1);
   if (!last) return title;
   const yearBefore = addMonths(last.period_start, -12);
   const before = rows.findLast(({ period_start }) => period_start <= yearBefore);
-  const now = exact(last.value);
-  const then = before && exact(before.value);
+  const text = (/** @type {number} */ value) => `${exact(value)}${units === 'Percent' ? '%' : ''}`;
+  const now = text(last.value);
+  const then = before && text(before.value);
   const direction = before && (last.value > before.value ? `up from ${then}` : `down from ${then}`);
   const from =
     then === undefined ? '' : then === now ? ', the same as a year earlier' : `, ${direction} a year earlier`;
-  return `${title}: ${now} in ${period(last.period_start, cadence)}${from}`;
+  const when = period(last.period_start, cadence);
+  return `${title}: ${now} ${when === day(last.period_start) ? 'on' : 'in'} ${when}${from}`;
 };
 
 /** @param {string} id @param {AbortSignal} signal @param {URLSearchParams} query */

@@ -4,10 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { packageRoot } from '../../../../core/util/package.js';
 import { metroAreas } from '../../../../plugins/metro/areas.js';
-import { zipCodesByArea } from '../../../../plugins/metro/outlines/zip-codes.js';
-
-/** The source still contains the former counties of Connecticut. */
-const isInConnecticut = (cbsa: string) => metroAreas.get(cbsa)!.states[0] === 'CT';
+import { geoNamesZipCodes, zipCodesByArea } from '../../../../plugins/metro/outlines/zip-codes.js';
 
 describe('the ZIP codes of the explorer’s search', () => {
   let served: string;
@@ -32,17 +29,20 @@ describe('the ZIP codes of the explorer’s search', () => {
     [94103, '41884'],
     [2139, '15764'],
     [901, '41980'],
+    [6103, '25540'],
+    [6604, '14860'],
+    [6510, '35300'],
   ] as const) {
     const name = metroAreas.get(cbsa)!.name;
     it(`finds ${name} by ${String(zip).padStart(5, '0')}`, () => expect(metros.get(zip)).to.equal(cbsa));
   }
 
-  it('covers every metro or its divisions, except in Connecticut', () => {
+  it('covers every metro or its divisions', () => {
     const withZips = new Set(metros.values());
     const missing = [...metroAreas.values()].filter(
       ({ cbsa, divisions }) => divisions.length === 0 && !withZips.has(cbsa),
     );
-    expect(missing.filter(({ cbsa }) => !isInConnecticut(cbsa))).to.deep.equal([]);
+    expect(missing).to.deep.equal([]);
     expect(metros.size).to.be.above(18_000);
   });
 
@@ -56,5 +56,11 @@ describe('the ZIP codes of the explorer’s search', () => {
       { zip: '99553', county_fips: '02013' },
     ]);
     expect(areas).to.deep.equal({ '14260': '83702 7' });
+  });
+
+  it('are read from GeoNames for a single state', () => {
+    const text =
+      'US\t06103\tHartford\tConnecticut\tCT\tCapitol Region\t110\nUS\t10001\tNew York\tNew York\tNY\tNew York\t061\n';
+    expect(geoNamesZipCodes(text, 'CT', '09')).to.deep.equal([{ zip: '06103', county_fips: '09110' }]);
   });
 });

@@ -14,8 +14,8 @@ const endsOf = ({ lines, dates, from = '' }) =>
     return first && last ? [{ short, first, last }] : [];
   });
 
-/** @param {ChartOptions} options @param {import('./members.js').Show} show */
-export const findingOf = (options, show) => {
+/** @param {ChartOptions} options @param {import('./members.js').Show} show @param {boolean} isReal */
+export const findingOf = (options, show, isReal) => {
   const text = (/** @type {number} */ value) => (show === 'nation' ? points : percent)(value, 1);
   const ends = endsOf(options)
     .map((end) => ({
@@ -26,7 +26,7 @@ export const findingOf = (options, show) => {
   const [best, worst] = [ends[0], ends.at(-1)];
   if (!best || !worst) return 'Compare markets and series';
   const when = show === 'rebased' ? `Since ${quarter(best.first.date)}` : `In the year to ${quarter(best.last.date)}`;
-  const than = show === 'nation' ? ' relative to the nation' : '';
+  const than = show === 'nation' ? ' relative to the nation' : isReal ? ' in real terms' : '';
   if (best === worst) return `${when}, ${best.short} changed by ${text(best.value)}${than}`;
   return `${when}, ${best.short} rose most (${text(best.value)}) and ${worst.short} least (${text(worst.value)})${than}`;
 };

@@ -52,7 +52,8 @@ const VALUE_TEXTS = {
 
 /**
  * @param {readonly Member[]} members @param {Choices} chosen @param {AbortSignal} signal
- * @returns {Promise<{ options: ChartOptions, nationSource: string | undefined }>} `nationSource`: series of the nation, which is undefined if the nation is not shown
+ * @returns {Promise<{ options: ChartOptions, nationSource: string | undefined, isReal: boolean }>} `nationSource`: series
+ *   of the nation, undefined if the nation is not shown; `isReal`: whether any line is in real terms
  */
 export const optionsOf = async (members, chosen, signal) => {
   const { show, from } = chosen;
@@ -84,5 +85,5 @@ export const optionsOf = async (members, chosen, signal) => {
     dateText: quarter,
     valueText: VALUE_TEXTS[show],
   };
-  return { options, nationSource: nation?.source };
+  return { options, nationSource: nation?.source, isReal: lines.some(({ base }) => base) };
 };
