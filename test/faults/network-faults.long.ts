@@ -12,8 +12,8 @@ type Store = 'redis' | 'mongo';
 
 const STORES: Readonly<Record<Store, string>> = { redis: 'Redis', mongo: 'MongoDB' };
 /**
- * Duration of each fault in milliseconds. It exceeds every timeout of the service, so the service detects dead
- * connections.
+ * Duration of each fault in milliseconds. A fault lasts longer than every timeout of the service, so that the service
+ * detects dead connections.
  */
 const FAULT_MS: Readonly<Record<Store, number>> = { redis: 800, mongo: 1800 };
 /**

@@ -83,7 +83,7 @@ export interface Sentinels {
 }
 
 /**
- * Starts a primary with one replica, and three Sentinels. They fail over when the primary has not replied for 500 ms.
+ * Starts a primary with one replica, and three Sentinels, which fail over when the primary has not replied for 500 ms.
  */
 export const startSentinels = async (): Promise<Sentinels> => {
   const name = 'limits';

@@ -1,6 +1,6 @@
 /**
- * Opens many slow connections and prints the milliseconds for which each stayed open, as JSON. It is a separate
- * process, so that it does not slow down the server.
+ * Opens many slow connections and prints the milliseconds for which each stayed open, as JSON. This script runs as a
+ * separate process, so that it does not slow down the server.
  *
  * Arguments: port, key, and pairs of a kind and a count. `trickle` connections send a request head one byte at a time.
  * `silent` connections send nothing. `unread` connections send many requests and read no responses.

@@ -87,7 +87,8 @@ const yearEarlier = (period: string, cadence: Cadence): { since: string; until: 
 };
 
 /**
- * Returns a function that finds the level one year before a period. It must be called with periods in ascending order.
+ * Returns a function that finds the level one year before a period. The function must be called with periods in
+ * ascending order.
  */
 const levelsYearEarlier = (cadence: Cadence) => {
   const known: { readonly period: string; readonly level: number }[] = [];
@@ -102,7 +103,8 @@ const levelsYearEarlier = (cadence: Cadence) => {
 };
 
 /**
- * Returns a function that converts the levels of one series, oldest first. It returns undefined for values that cannot be computed.
+ * Returns a function that converts the levels of one series, oldest first. The function returns undefined for values
+ * that cannot be computed.
  * @param prices required for `real`
  */
 export const unitsOf = (

@@ -71,7 +71,7 @@ export interface ForecastModel {
   readonly features: readonly string[];
   readonly series: readonly string[];
   readonly needsCentres: boolean;
-  /** Creates a forecaster for a panel. It receives every quarter of the panel, oldest first. */
+  /** Creates a forecaster for a panel. The forecaster receives every quarter of the panel, oldest first. */
   start(markets: readonly PanelMarket[], options: ForecastOptions): Forecaster;
 }
 

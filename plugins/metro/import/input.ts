@@ -12,7 +12,7 @@ export interface Opened {
 export interface Input {
   /** Path or URL, as shown in messages. */
   readonly name: string;
-  /** Whether the file was found in a directory. It can then be unrelated to the import. */
+  /** Whether the file was found in a directory. Such a file can be unrelated to the import. */
   readonly found: boolean;
   /** @throws OperatorError or errors from `node:fs` */
   open(): Promise<Opened>;

@@ -38,8 +38,7 @@ export const showGuide = async (figures = () => h('div')) => {
     if (link.getAttribute('href') === here) link.setAttribute('aria-current', 'page');
   }
   const markdown = await (await fetchFile(new URL('../../guide.md', import.meta.url))).text();
-  // The examples in the documents use the default address. It is replaced by the address of this service, so that
-  // readers can run the examples.
+  // Replaces the default address in the examples with the address of this service, so that the examples work.
   const text = markdown.replaceAll('http://127.0.0.1:8080', location.origin + publicPath);
   const elements = blocksOf(text, addressOf).map((block) =>
     block.kind === 'element' ? block.element : figures(block.name),

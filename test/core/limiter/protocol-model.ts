@@ -444,8 +444,8 @@ class History {
   }
 
   /**
-   * Checks the usage. It must be exact for a running replica. For a stopped replica, it includes at least the requests
-   * that Redis granted.
+   * Checks the usage. The usage of a running replica must be exact. The usage of a stopped replica must include at
+   * least the requests that Redis granted.
    */
   #checkUsage(): void {
     for (const { id, caller } of this.#replicas) {

@@ -10,7 +10,7 @@ const QUANTILE_DISCOUNT = 0.9;
 const PRIOR_ERRORS = 8;
 /** Lower limit of an expected error, as a share of the mean expected error in the same quarter. */
 const LEAST_SHARE = 0.25;
-/** Number of quarters between the first forecasts and the first bounds. This is five years. */
+/** Number of quarters between the first forecasts and the first bounds (five years). */
 const WARM_UP_QUARTERS = 20;
 /** Number of regressors: the intercept, own errors, |g4| and |forecast - g4|. */
 const WIDTH = 4;

@@ -106,7 +106,7 @@ const stateTable = (states) => [
 ];
 
 /**
- * Returns figures for judging the hit rate. They need the base rate, which the dataset can lack.
+ * Returns figures for judging the hit rate. Without the base rate, there are none.
  * @param {Backtest} backtest @param {readonly Group[]} years
  * @returns {import('../key-figures.js').KeyFigure[]}
  */

@@ -49,7 +49,7 @@ export const mapSection = ({ chosen, choose, onrun, loaded, picture, origin, sli
     ...[picture.title, picture.element, picture.legend, slider, picture.source],
     place,
   );
-  /** Measure of the small maps. They do not depend on the filters. @type {Choices['colour'] | undefined} */
+  /** Measure shown on the small maps, which do not depend on the filters. @type {Choices['colour'] | undefined} */
   let drawn;
   const showYears = async () => {
     const years = yearsOf(loaded.runs);
