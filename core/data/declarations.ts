@@ -1,5 +1,5 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Collection } from '../contracts/dataset.js';
 import { OperatorError } from '../errors.js';
 import { fileErrorReason } from '../util/error-reason.js';
@@ -35,6 +35,11 @@ export const hasDeclarations = (directory: string): boolean =>
  * @throws OperatorError if there are none, or if one is invalid
  */
 export const readDeclarations = (directory: string): Collection[] => {
+  if (reading(directory, () => statSync(directory, { throwIfNoEntry: false })?.isFile())) {
+    throw new OperatorError(
+      `${directory} is a file; use ${dirname(directory)}, the folder of the declarations (NAME${DECLARATION})`,
+    );
+  }
   const files = reading(directory, () => readdirSync(directory)).filter((name) => name.endsWith(DECLARATION));
   if (files.length === 0) {
     throw new OperatorError(

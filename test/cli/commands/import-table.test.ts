@@ -325,5 +325,6 @@ describe('metro-forecast import-table', () => {
     await done(at('a.csv'));
     execFileSync('mkfifo', [join(at('data'), 'other.collection.json')]);
     expect(() => readDeclarations(at('data'))).to.throw(OperatorError, /it is a pipe/);
+    expect(() => readDeclarations(at('a.csv'))).to.throw(OperatorError, `a.csv is a file; use ${folder}, the folder`);
   });
 });
