@@ -74,13 +74,12 @@ const MAX_BYTES = 256 * 2 ** 20;
 /** @throws OperatorError if the directory is not a complete backup in a known format */
 export const readBackup = async (directory: string): Promise<Backup> => {
   const text = await readRegular(join(directory, BACKUP_FILE), MAX_BYTES).catch((cause: NodeJS.ErrnoException) => {
-    throw new OperatorError(
-      cause.code === 'ENOENT'
-        ? `${directory} is not a complete backup: it has no ${BACKUP_FILE}. The export may have been interrupted.`
-        : `${join(directory, BACKUP_FILE)} cannot be read: ${fileErrorReason(cause)}.`,
-      [],
-      { cause },
-    );
+    const problems: Readonly<Record<string, string>> = {
+      ENOENT: `${directory} is not a complete backup: it has no ${BACKUP_FILE}. The export may have been interrupted.`,
+      ENOTDIR: `${directory} is not a backup, which is a directory or a file that ends with .tar, .tar.gz or .tgz.`,
+    };
+    const other = `${join(directory, BACKUP_FILE)} cannot be read: ${fileErrorReason(cause)}.`;
+    throw new OperatorError(problems[cause.code ?? ''] ?? other, [], { cause });
   });
   const damaged = () => new OperatorError(`The backup ${directory} is damaged: ${BACKUP_FILE} was changed or cut off.`);
   let value: Backup;

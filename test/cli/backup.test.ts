@@ -224,6 +224,14 @@ describe('export and import-backup', function () {
       expect(await target.json(registerKeys, 'keys', 'list')).to.have.length(4);
     });
 
+    it('refuses a file that is not an archive', async () => {
+      const refusal = await target.refused(registerImport, 'import-backup', join(copy, 'backup.json'));
+      expect(refusal).to.contain(
+        'is not a backup, which is a directory or a file that ends with .tar, .tar.gz or .tgz',
+      );
+      await isUntouched();
+    });
+
     it('refuses an interrupted backup', async () => {
       await rm(join(copy, 'backup.json'));
       const refusal = await target.refused(registerImport, 'import-backup', copy);
