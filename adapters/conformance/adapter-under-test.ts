@@ -19,8 +19,8 @@ export interface AdapterUnderTest {
    */
   createEmpty?(context: AdapterContext): StorageAdapter | Promise<StorageAdapter>;
   /**
-   * Replaces the dataset in the store. Only for adapters that cannot publish but follow changes of a dataset. Without
-   * `publish` and `replace`, tests of changes are skipped.
+   * Replaces the dataset in the store. Needed for an adapter that cannot publish but follows changes to its dataset.
+   * Without `publish` and `replace`, tests of changes are skipped.
    */
   replace?(adapter: StorageAdapter, dataset: Dataset): Promise<void>;
   /**

@@ -245,7 +245,7 @@ export class ThreadedConnection {
     return this.#retried(() => this.#db.exec(sql));
   }
 
-  /** Prepares a write statement. The function that it returns runs the statement synchronously. */
+  /** Prepares a write statement. Returns a function that runs the statement synchronously. */
   async prepare(sql: string): Promise<(...values: Value[]) => number> {
     const statement = await this.#retried(() => this.#db.prepare(sql));
     return (...values) => {

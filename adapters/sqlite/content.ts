@@ -91,7 +91,7 @@ const inserter = async (connection: ThreadedConnection, table: string, width: nu
 };
 
 /**
- * Creates the full-text index, which contains only the words of the rows. The function that it returns adds rows to the
+ * Creates the full-text index, which contains only the words of the rows. Returns a function that adds rows to the
  * index.
  */
 const wordsInserter = async (

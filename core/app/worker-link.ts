@@ -76,7 +76,7 @@ interface PrimaryLink {
   readonly limiter: WorkerLimiter;
   listening(at: Listening): void;
   failed(reason: string): void;
-  /** Allows the process to exit although the channel to the primary process is open. */
+  /** After this call, the open channel to the primary process no longer keeps this process running. */
   release(): void;
 }
 

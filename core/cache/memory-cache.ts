@@ -14,8 +14,8 @@ interface Entry {
 }
 
 /**
- * The cached value is served for this long before the next attempt to refresh it, if a build has failed or another
- * replica is building a new value.
+ * After a failed build, or while another replica builds a new value, the cached value is served for this long before
+ * the next attempt.
  */
 const RETRY_MS = 1000;
 

@@ -31,7 +31,7 @@ export const tierNames = (auth: unknown): readonly string[] => {
   return isObject(tiers) ? Object.keys(tiers) : [];
 };
 
-/** Usage is counted if `auth.tiers` is an object, and not a list of names. @param auth may be invalid */
+/** Usage is counted if `auth.tiers` is an object instead of a list of names. @param auth may be invalid */
 export const countsUsage = (auth: unknown): boolean =>
   isObject(auth) && isObject(auth['tiers']) && !Array.isArray(auth['tiers']);
 

@@ -1,5 +1,5 @@
 /**
- * The types with which a page contributes to the front page. The front page is built once per snapshot, and is the same
+ * The contract for pages that contribute to the front page. The front page is built once per snapshot, and is the same
  * for all readers.
  */
 import type { Document } from './dataset.js';

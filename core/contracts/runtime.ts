@@ -14,9 +14,9 @@ export interface Logger extends Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'er
 }
 
 export interface Clock {
-  /** Milliseconds since 1970, from the system clock, which can be changed at any time. */
+  /** Milliseconds since 1970, from the system clock, which can jump. */
   now(): number;
-  /** Milliseconds since an arbitrary time, from a clock that is never changed. */
+  /** Milliseconds since an arbitrary time, from a clock that only moves forward. */
   monotonic(): number;
 }
 

@@ -125,7 +125,7 @@ export class Authenticator {
 }
 
 const WRITE_EVERY_MS = 5 * 60_000;
-/** An unreachable store must not delay the shutdown for longer than this. */
+/** An unreachable store can delay the shutdown for this long. */
 const LAST_WRITE_MS = 500;
 
 interface KeyUseOptions {

@@ -41,7 +41,7 @@ export class PartitionSync {
     return this.#inFlight;
   }
 
-  /** A resync must wait for the calls in flight, because it would not include the permits that they bring. */
+  /** A resync must wait for the calls in flight, because it would not include the permits in their replies. */
   get canSend(): boolean {
     return this.#inFlight === 0 || !this.#needsResync;
   }

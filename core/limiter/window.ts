@@ -16,7 +16,7 @@ const EMPTY: number[] = [];
 
 /**
  * A ring buffer of entries, each with a time and a count. Requests in the same span share an entry, whose time is that
- * of the last request. Therefore, a request never leaves the window early, and at most one span late.
+ * of the last request. A request therefore never leaves the window early. It leaves at most one span late.
  * An entry takes 16 bytes. A window takes 1 KB with spans of one second, or 16 KB for 600 requests with separate
  * entries. All times are in milliseconds of a monotonic clock.
  */

@@ -24,7 +24,7 @@ export const payloadOf = (body: Buffer): Payload =>
 export class Prepared {
   /**
    * @param head header lines that describe the body
-   * @param payload undefined if the status has no body
+   * @param payload undefined if the status does not allow a body
    */
   constructor(
     readonly status: number,

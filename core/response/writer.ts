@@ -90,8 +90,8 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
   }
 
   /**
-   * Returns true if Node would write the same bytes. The request must be HTTP/1.1 and the first on its connection,
-   * nothing must have been written yet, and no method must have been replaced.
+   * Returns true if Node would write the same bytes. The fast writer requires an HTTP/1.1 request that is the first on
+   * its connection. It is not used if something was already written, or if a method was replaced.
    */
   #canWriteFast(payload: Payload | undefined): boolean {
     const { socket, req } = this;

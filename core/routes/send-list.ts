@@ -16,7 +16,7 @@ interface Client {
   readonly connection: Socket;
 }
 
-/** The function resolves with the response body. For a stream, it also sets the headers. */
+/** Returns a function that resolves with the response body. For a stream, it also sets the headers. */
 export const listSender = (lists: WorkQueue, logger: Logger) => {
   const inTurn = (ctx: ApiContext, list: ListResponse, encoding: Encoding, { caller, connection }: Client) =>
     new Promise<Body>((resolve, reject) => {
