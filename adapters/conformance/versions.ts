@@ -192,7 +192,7 @@ export const describeVersions = (target: AdapterUnderTest): void => {
       await instance.adapter.versions!.activate(FIRST);
       await isAsOf(instance, '2024-02-15T00:00:00.000Z', SECOND);
       await isAsOf(instance, '2024-03-15T00:00:00.000Z', THIRD);
-      // The clock of the store can be slightly ahead of the clock of this process.
+      // The store's clock can be slightly ahead of the clock of this process.
       await isAsOf(instance, Date.now() + 5000, FIRST);
     });
 

@@ -60,7 +60,7 @@ const insert = async (rows: MongoCollection<Row>, step: readonly Row[], collecti
   }
 };
 
-/** The JSON of a batch has at most this many characters, which are about half of the size of the batch. */
+/** The maximum number of characters of JSON in a batch. They make up about half of the batch. */
 const BATCH_CHARACTERS = 4 * 2 ** 20;
 
 /** Divides rows into batches of up to `batchSize`. Throws if rows are not in key order or cannot be stored. */

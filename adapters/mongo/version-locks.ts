@@ -14,7 +14,7 @@
  *
  * A replica that hangs or cannot reach MongoDB does not renew its locks and loses them after `holdMs`. The replica
  * counts from before it sent the last renewal, and the server from when it received that renewal, so the locks expire
- * on the replica first. From then on its reads fail, because a dropped collection would look like an empty one. Each
+ * on the replica first. From then on, its reads fail, because a dropped collection would look like an empty one. Each
  * batch is checked after it has arrived. On the next renewal, the replica checks in the catalog which of its versions
  * still exist, and continues with those.
  */

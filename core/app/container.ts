@@ -95,7 +95,7 @@ const overrideErrors = (name: string, value: unknown): readonly string[] => {
   return memberErrors(value as Readonly<Record<string, unknown>>, MEMBERS[name as keyof Overrides]);
 };
 
-/** Opens all parts created so far. Rejects with the first error; the caller must then call `close`. */
+/** Opens all parts created so far. If this rejects, the caller must call `close`. */
 export const open = (from: DependencyContainer): Promise<void> => from.resolve<Lifecycle>(LIFECYCLE).open();
 
 /** Closes all parts created so far, even if one of them fails. Then rejects with the first error. */

@@ -84,10 +84,8 @@ const draftOf = (given: GivenConfig): Draft => {
 };
 
 /**
- * Finds errors that the schema cannot express. Skips values that do not conform to the schema, because those errors are
- * already reported.
- * @param draft the configuration with defaults filled in
- * @param isValid whether the whole configuration conforms to the schema
+ * Finds errors that the schema cannot express. Values that do not conform to the schema are skipped, because their
+ * errors are already reported.
  */
 const contradictions = (draft: Draft, overrides: readonly Override[], isValid: boolean): string[] => {
   const errors: string[] = [];

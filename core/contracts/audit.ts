@@ -1,4 +1,4 @@
-/** The types of audit entries, and of the results of verifying an audit. */
+/** The types of audit entries and of verification results. */
 
 export interface AuditEntry {
   /** When the change was made, according to the process that made it: RFC 3339 in UTC. */

@@ -1,7 +1,4 @@
-/**
- * The functions that declare routes. The schemas of the parameters and of the response determine the types of the
- * handler.
- */
+/** The functions that declare routes. The types of a handler follow from the schemas of its route. */
 import type { Empty, FromSchema, JsonSchema, ResponseFromSchema } from './json-schema.js';
 import type { DataRoute, Parameters, Route, ServiceRoute, StreamedList } from './route.js';
 import type { Scalar } from './storage.js';

@@ -26,7 +26,10 @@ const checkValue = (collection: Collection, field: string, value: unknown): Scal
   throw invalid(collection, `the value of "${field}" must be of type ${type}, not ${got}`);
 };
 
-/** A key must have one value of the right type per key field. @throws StorageError with the code `invalid_query` */
+/**
+ * Checks that a key has one value of the right type for each key field. @throws StorageError with the code
+ * `invalid_query`
+ */
 export const checkKey = (collection: Collection, key: readonly Scalar[]): void => {
   if (key.length !== collection.key.length) {
     throw invalid(collection, `a key has ${counted(collection.key.length, 'value')}, for ${list(collection.key)}`);
@@ -76,9 +79,8 @@ const checkAfter = (collection: Collection, free: readonly string[], after: unkn
 };
 
 /**
- * Validates a query and completes it for an adapter. The default of `order` is the key. The fields of `equal` are
- * sorted as in `order`, and empty parts are dropped.
- * @throws StorageError with the code `invalid_query` if the query uses anything that the collection does not declare
+ * Validates a query and completes it for an adapter. `order` defaults to the key. The fields of `equal` are sorted like
+ * the fields of `order`, and empty parts are dropped.
  */
 export const checkQuery = (collection: Collection, query: Partial<Query>): Query => {
   const unknown = Object.keys(query).filter((part) => !PARTS.has(part));

@@ -158,8 +158,8 @@ export const isDamagedManifest = (error: unknown): boolean =>
 export type Description = Omit<Manifest, 'version'> & { readonly version?: string | undefined };
 
 /**
- * Returns a version such as `2025-12-31-1f0c2a9b7d3e`. It consists of the vintage and a hash of the sources and of all
- * file digests.
+ * Returns a version such as `2025-12-31-1f0c2a9b7d3e`. The first part is the vintage. The second part is a hash of the
+ * sources and all file digests.
  */
 export const contentVersion = async (
   directory: string,

@@ -4,8 +4,8 @@
  * The second is that event loop turns keep getting longer. One long turn might be just a burst. If an even longer turn
  * follows it, requests are arriving faster than the service can handle them. From then on, each turn admits requests
  * for only a few milliseconds and rejects the rest, until the event loop has idle time again. The algorithm is based on
- * CoDel (RFC 8289). Turns are also measured in CPU time of this process, because a turn can take long just because
- * another process is using the CPU.
+ * CoDel (RFC 8289). The CPU time of a turn is measured as well, because a turn also takes long if other processes use
+ * the CPU.
  * Requests in a work queue do not count as in flight. The queues have their own limits.
  * Admission control runs before Koa, because rejecting a request must be much cheaper than serving it. For the same
  * reason, it does not consult the limiter, and it logs once per overload instead of once per request.

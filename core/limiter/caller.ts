@@ -49,7 +49,7 @@ export class CallerState {
   ) {}
 }
 
-/** The limit and the quotas are those at the time when the batch was sent. */
+/** Contains the limit and quotas at the time when the batch was sent. */
 export interface Entry {
   readonly caller: CallerState;
   readonly limit: number;

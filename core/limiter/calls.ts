@@ -39,8 +39,7 @@ export interface Call {
   /** Increases with each call of a replica. */
   readonly number: number;
   /**
-   * The number of a call that Redis must have applied already. If Redis has not, it has lost data, and rejects this
-   * call.
+   * The number of a call that Redis must already have applied. Otherwise, Redis has lost data and rejects this call.
    */
   readonly previous: number;
   readonly asks: readonly Ask[];

@@ -21,7 +21,7 @@ interface PartitionOptions {
   readonly decideLocally: (partition: Partition, caller: CallerState) => Decision | Promise<never>;
 }
 
-/** Limits the number of callers in a call, and thereby the time for which the call blocks Redis. */
+/** More callers in one call would block Redis for too long. */
 const LARGEST_BATCH = 200;
 const CALLS_IN_FLIGHT = 2;
 /**

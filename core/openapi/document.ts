@@ -151,8 +151,8 @@ const contentOfList = async (route: Route, formats: readonly Format[]) => {
 };
 
 /**
- * Returns undefined for a binary format. Also if writing the example fails, so that an error in one format does not
- * break the whole document.
+ * Returns undefined for a binary format, and if writing the example fails. An error in one format then does not break
+ * the whole document.
  */
 const textIn = async (
   format: Format,

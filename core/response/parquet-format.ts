@@ -92,9 +92,9 @@ const schemaOf = (columns: readonly Column[]): SchemaElement[] => [
 ];
 
 /**
- * All row groups except the last have the same number of rows, so equal lists result in equal bytes, no matter how they
- * are split into batches. There is no formula guard, because spreadsheets do not run text from Parquet files as
- * formulas.
+ * All row groups except the last have the same number of rows, however the list is split into batches. Equal lists
+ * therefore result in equal bytes. There is no formula guard, because spreadsheets do not run text from Parquet files
+ * as formulas.
  */
 export const parquetFormat: Format = {
   name: 'parquet',

@@ -174,7 +174,7 @@ export const identityOf = (body: Prepared | Representation): Prepared =>
 
 const BROTLI_PARAMS = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY };
 
-/** The settings are the same as for representations. */
+/** Representations use the same settings. */
 export const compressor = (encoding: 'br' | 'gzip'): Transform =>
   encoding === 'gzip' ? createGzip() : createBrotliCompress({ params: BROTLI_PARAMS });
 

@@ -180,10 +180,7 @@ export const selectPage = <T extends object>(
   page: PageInput,
 ) => select(context, collection, planRead(collection, given.where, order), { ...page, ...given, descending });
 
-/**
- * Finds one page of the documents of a query, or all of them if there is no `limit`.
- * @throws ApiError with status 400 if `after` is invalid or belongs to a different order
- */
+/** Finds one page of the documents that match a query, or all of them if there is no `limit`. */
 export const findPage = async <T extends object>(
   context: DataContext,
   collection: Collection<T>,
