@@ -10,12 +10,14 @@ const OPENED = locked('another adapter is opened');
 const REJECTED = locked('a publication of another adapter is rejected or waits');
 const SECOND = locked('a second publication of its adapter is rejected or waits');
 const TAKEN = locked('a publication under an existing name is rejected');
+const LISTED = locked('versions are listed, activated and deleted');
 const ABORTED = locked('an aborted publication is rejected');
 
 const several = (what: string) => `several adapters over the same store ${what}`;
 const REUSED = several('notice a version whose name was used before');
 const PUBLISHING = several('notice an activation during a publication of their own');
 const CHANGES = several('notice changes after they have made changes of their own');
+const IDLE = several('notice a change after a while without changes');
 const ON_TOP = several('make changes on top of the changes of others that they have not noticed yet');
 const HELD = several('do not keep a version that was held only by an adapter that is closed');
 const LOCKS = 'activate() keeps the locks of all versions';
@@ -92,6 +94,26 @@ export const turnBugs: readonly BrokenAdapter[] = [
     },
   },
   {
+    that: 'unlocks the store when it deletes versions',
+    fails: [LISTED],
+    folder: class extends FolderAdapter {
+      override prune(keep: number) {
+        this.unlock();
+        return super.prune(keep);
+      }
+    },
+  },
+  {
+    that: 'unlocks the store when it activates a missing version',
+    fails: [LISTED],
+    folder: class extends FolderAdapter {
+      override activate(version: string) {
+        this.unlock();
+        return super.activate(version);
+      }
+    },
+  },
+  {
     that: 'unlocks the store when a publication was aborted',
     fails: [ABORTED],
     folder: class extends FolderAdapter {
@@ -122,6 +144,20 @@ export const turnBugs: readonly BrokenAdapter[] = [
     folder: class extends FolderAdapter {
       override startTimer() {
         return setInterval(() => !this.publishing && this.look(), this.pollMs).unref();
+      }
+    },
+  },
+  {
+    that: 'stops polling after 30 polls without a change',
+    fails: [IDLE],
+    folder: class extends FolderAdapter {
+      override startTimer() {
+        let polls = 0;
+        const poll = () => {
+          this.look();
+          if (++polls > 30) clearInterval(this.timer);
+        };
+        return setInterval(poll, this.pollMs).unref();
       }
     },
   },
