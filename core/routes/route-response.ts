@@ -282,11 +282,14 @@ const together = async (chunks: readonly Buffer[], size: number, pauses: Pauses)
 };
 
 /** Adds the name of the route to a `ResponseError`. */
-export const ofRoute = <T>({ operationId, path }: Route, work: () => Promise<T>): Promise<T> =>
-  work().catch((error: unknown) => {
+export const ofRoute = async <T>({ operationId, path }: Route, work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work();
+  } catch (error) {
     if (!(error instanceof ResponseError)) throw error;
     throw new ResponseError(`The response of ${operationId} (${path}) cannot be sent: ${error.message}.`);
-  });
+  }
+};
 
 export const isStreamed = (response: unknown): response is StreamedList => {
   const data = (response as Partial<StreamedList> | null)?.data;
