@@ -16,7 +16,7 @@ const UNSUITABLE = 'A new version was published for another configuration and is
 export interface Served {
   readonly locked: LockedVersion;
   readonly publication: Publication;
-  /** All moves until this publication, oldest first. */
+  /** All moves up to this publication, oldest first. */
   readonly moves: readonly Publication[];
 }
 

@@ -100,8 +100,8 @@ interface Examined extends Partial<Modules> {
 }
 
 /**
- * Loads as many modules as possible and collects their errors. An error that only results from another module's error
- * is left out.
+ * Loads as many modules as possible and collects their errors. An error is left out if it only results from an error in
+ * another module.
  * @param names must have a valid `service` section
  * @param unnamed plugins that are not in the configuration
  */

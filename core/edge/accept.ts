@@ -1,4 +1,4 @@
-/** Checks each request before it reaches Koa, and rejects some requests that Node's HTTP parser accepts. */
+/** Checks each request before it reaches Koa. These checks are stricter than Node's HTTP parser. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Config } from '../config/schema.js';
 import { ApiError, errors } from '../errors.js';

@@ -138,9 +138,7 @@ const readTimes = async (path: string): Promise<Map<string, number>> => {
   }
 };
 
-/**
- * Resolves with the times of last use by key id, in milliseconds since 1970. Keys whose time is unknown are missing.
- */
+/** Resolves with the times of last use by key id, in milliseconds since 1970. Keys that were never used are missing. */
 export const readUsed = async (keyFile: string): Promise<ReadonlyMap<string, number>> =>
   readTimes(await usedPath(keyFile));
 
