@@ -57,6 +57,7 @@ export const listen = async (
     await firstRead(app, needs);
     const { url, port, metricsUrl } = await app.listen(options);
     partOf(app, 'logger').info({ url, metricsUrl, config: path, version: packageVersion }, 'listening');
+    resumeOptimization();
     yieldToEventLoop();
     return { url, port };
   } catch (error) {
@@ -121,9 +122,7 @@ export const work = async (): Promise<void> => {
   try {
     // Redis counts the requests of all processes. Without Redis, the primary process counts them.
     const limiter = config.redis ? {} : { limiter: primary.limiter };
-    const modules = await loadModules(loaded);
-    resumeOptimization();
-    app = await openApp(assignment, modules, { logger, ...limiter });
+    app = await openApp(assignment, await loadModules(loaded), { logger, ...limiter });
     const metrics = partOf(app, 'metrics');
     primary.onMeasure(() => metrics?.read() ?? '');
     primary.listening(await listen(app, assignment, { metrics: false }));

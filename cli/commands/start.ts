@@ -18,7 +18,7 @@ import { isWorker } from '../../core/util/is-worker.js';
 import { fileLimitWarning } from '../../core/util/open-files.js';
 import { installedVersion, packageVersion } from '../../core/util/package.js';
 import { loadConfig, loadModules } from '../../product.js';
-import { collectGently, keepTicksFast, resumeOptimization } from '../engine.js';
+import { collectGently, keepTicksFast } from '../engine.js';
 import { type ListenError, listenError } from '../listen-error.js';
 import { oneTimeCode } from '../one-time-code.js';
 import { print } from '../output.js';
@@ -61,7 +61,6 @@ const start = async (path: string | undefined): Promise<void> => {
   const loaded = await loadConfig({ path });
   const codes = isSigningIn(loaded) ? oneTimeCode() : undefined;
   const modules = await loadModules(loaded, codes && [{ plugin: codes.plugin, options: {}, at: 'one-time code' }]);
-  resumeOptimization();
   const logger = createLogger(loaded.config.log);
   const { auth, redis, server } = loaded.config;
   const warnings = [volatileQuotas(auth, redis), fileLimitWarning(server.maxConnections)];

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Parameter, Route } from '../contracts/plugin.js';
 import { isFrameworkHeader } from '../header-table.js';
-import { compileSchema } from '../validation/compile-schema.js';
+import { assertSchema, compileSchema } from '../validation/compile-schema.js';
 import { isObject } from '../validation/json.js';
 import { pointerPath, valueAt } from '../validation/path.js';
 import { type Members, memberErrors } from './check-members.js';
@@ -145,6 +145,7 @@ const responseErrors = ({ schema, example }: Route['response']): string[] => {
 
 const compileError = (schema: object): string | undefined => {
   try {
+    assertSchema(schema);
     compileSchema(schema);
     return undefined;
   } catch (error) {

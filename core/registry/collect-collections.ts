@@ -2,7 +2,7 @@ import type { Collection } from '../contracts/dataset.js';
 import type { Plugin } from '../contracts/plugin.js';
 import { textFields } from '../data/conditions.js';
 import { scalarType } from '../data/scalars.js';
-import { compileSchema } from '../validation/compile-schema.js';
+import { assertSchema, compileSchema } from '../validation/compile-schema.js';
 import { type LoadedPlugin, label, type Registration } from './registration.js';
 
 interface FittedCollections {
@@ -91,6 +91,7 @@ const searchErrors = (collection: Collection): string[] => {
 const schemaErrors = ({ schema }: Collection): string[] => {
   if (schema['type'] !== 'object') return ['the schema must have "type": "object"'];
   try {
+    assertSchema(schema);
     compileSchema(schema);
     return [];
   } catch (error) {

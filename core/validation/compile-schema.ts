@@ -14,8 +14,7 @@ const defaults: Options = {
   strictTypes: false,
   strictRequired: false,
   verbose: true,
-  // `compile` validates all schemas with one compiler, because every new compiler would need 30 ms to compile the
-  // meta-schema.
+  // Compiling the meta-schema takes 30 ms, so only `assertSchema` uses it, with a single compiler.
   validateSchema: false,
   // Optimized code takes twice as long to compile and is no faster.
   code: { optimize: false },
@@ -58,13 +57,17 @@ const compilerWith = (options: Options): Ajv2020 => {
 const INHERITED = new RegExp(`"(${Object.getOwnPropertyNames(Object.prototype).join('|')})":`);
 
 const compile = (schema: AnySchemaObject, options: Options): ValidateFunction => {
-  compilerWith({}).validateSchema(schema, true);
   const hasInherited = INHERITED.test(JSON.stringify(schema));
   const compiler = compilerWith(hasInherited ? { ...options, ownProperties: true } : options);
   const validate = compiler.compile(schema);
   // Another service in this process might use the same schema id.
   compiler.removeSchema(schema);
   return validate;
+};
+
+/** @throws Error if the schema does not conform to the meta-schema */
+export const assertSchema = (schema: AnySchemaObject): void => {
+  compilerWith({}).validateSchema(schema, true);
 };
 
 /** Most parameter schemas occur in several routes, so validators are cached. */

@@ -43,6 +43,46 @@ for (let i = 0; i < 4; i++) {
 console.log(JSON.stringify(created.map((object) => object.deref() !== undefined)));
 `;
 
+/** Bit of V8's optimization status. Newer versions of Node have a second compiler that stays on. */
+const OPTIMIZED = 1 << 4;
+const HAS_ONE_COMPILER = Number(process.versions.node.split('.')[0]) < 24;
+
+const optimized = (resume: string) => `
+import { setTimeout as delay } from 'node:timers/promises';
+const { pauseOptimization, resumeOptimization } = await import(${JSON.stringify(program)});
+const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+const isOptimized = () => {
+  for (let i = 0; i < 100_000; i++) sum([i, 1, 2]);
+  return (%GetOptimizationStatus(sum) & ${OPTIMIZED}) > 0;
+};
+// Otherwise, the compiled loop would contain the code of sum, and V8 would not compile sum itself.
+%NeverOptimizeFunction(isOptimized);
+pauseOptimization();
+const before = isOptimized();
+${resume};
+let after = false;
+for (let i = 0; i < 1000 && !after; i++) {
+  await delay(10);
+  after = isOptimized();
+}
+console.log(JSON.stringify([before, after]));
+`;
+
+describe('pauseOptimization', () => {
+  const results = (resume: string) => {
+    const args = ['--allow-natives-syntax', '--input-type=module', '--eval', optimized(resume)];
+    return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }));
+  };
+
+  it('turns optimization off until resumeOptimization() is called', () => {
+    expect(results('resumeOptimization()')).to.deep.equal([!HAS_ONE_COMPILER, true]);
+  });
+
+  it('turns optimization on again during a long start', () => {
+    expect(results('')).to.deep.equal([!HAS_ONE_COMPILER, true]);
+  });
+});
+
 describe('keepTicksFast', () => {
   const kept = (prepare: string) => {
     const args = ['--expose-gc', '--input-type=module', '--eval', ticks(prepare)];
