@@ -4,12 +4,24 @@ import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList } from './expect.js';
 import { equalities, shapesOfQueries, small } from './find-checks.js';
 import { find, findJson, parseRows } from './find-rows.js';
-import { allCollections, allRowsWithCrowd, crowd, datasetOf, FIRST, FIRST_CREATED, items, nothing } from './fixture.js';
+import {
+  allCollections,
+  allRowsWithCrowd,
+  crowd,
+  datasetOf,
+  FIRST,
+  FIRST_CREATED,
+  items,
+  nothing,
+  records,
+  shapes,
+} from './fixture.js';
 import { type Instance, startInstance, testsOver, withSnapshot } from './instance.js';
 import { itUnless, without } from './obstacles.js';
 
 function* queries(): Generator<[Collection, Partial<Query>]> {
   yield [nothing, {}];
+  for (const collection of [shapes, records]) yield [collection, {}];
   for (const collection of small) {
     yield [collection, {}];
     for (const query of equalities(collection)) yield [collection, query];

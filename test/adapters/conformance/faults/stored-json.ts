@@ -35,6 +35,11 @@ export const storedJsonFaults: readonly BrokenAdapter[] = [
     fails: [YIELDS],
   },
   {
+    that: 'counts the bytes of stored text with 16 bits',
+    ...changing(({ json, ends }) => ({ json, ends: [...Uint16Array.from(ends)] })),
+    fails: [YIELDS],
+  },
+  {
     that: 'reuses the memory of stored text',
     fault: inSnapshots(() => {
       const memory = Buffer.alloc(1_000_000);
