@@ -19,15 +19,15 @@ export const withoutEmpty = ({ createEmpty }: AdapterUnderTest): Obstacle => !cr
 export const withoutBreak = ({ breakBackend, repairBackend }: AdapterUnderTest): Obstacle =>
   !(breakBackend && repairBackend) && 'breakBackend() and repairBackend() are missing';
 
-/** Returns an obstacle if the dataset cannot be replaced after the adapter was created. */
+/** For tests that replace the dataset after they have created the adapter. */
 export const cannotChange = ({ capabilities, replace }: AdapterUnderTest): Obstacle =>
   !capabilities.publish && !replace && 'the adapter does not publish, and replace() is missing';
 
-/** Returns an obstacle if a second adapter cannot use the same store, even after the first was closed. */
+/** For tests that open the store again, with a second adapter. */
 export const standsAlone = (target: AdapterUnderTest): Obstacle =>
   (target.capabilities.durable === false && 'the adapter declares that it is not durable') || withoutEmpty(target);
 
-/** Returns an obstacle if two adapters cannot use the same store at the same time. */
+/** For tests that use two adapters with the same store at the same time. */
 export const isExclusive = (target: AdapterUnderTest): Obstacle =>
   standsAlone(target) ||
   ((target.capabilities.exclusive ?? false) && 'the adapter declares that its store is exclusive');
@@ -37,7 +37,7 @@ export const isUnnoticed = (target: AdapterUnderTest): Obstacle =>
   (target.capabilities.follows === false && 'the adapter declares that it does not follow other adapters');
 
 /**
- * Returns an obstacle if a second process cannot create the adapter. @param file the path of the test file, if known
+ * For tests that create the adapter in a second process. @param file the path of the test file, if known
  */
 export const withoutProcess = (target: AdapterUnderTest, file: string | undefined): Obstacle =>
   withoutEmpty(target) ||

@@ -123,7 +123,7 @@ const errorsOf = ({ described, errors }: StoredVersion, collections: ReadonlyMap
   return [...errors, ...missing.map((what) => `it was published without ${what}`)];
 };
 
-/** True if the written collections include all collections of a published version, with the same rows. */
+/** Returns whether all collections of a stored version were written again with the same rows. */
 const hasSameRows = async (
   { connection }: Pick<PublishContext, 'connection'>,
   { described }: StoredVersion,

@@ -263,7 +263,7 @@ export interface Move {
 
 /** What a backup stores in addition to the versions. */
 export interface StoredHistory {
-  /** Every change of the current version, oldest first. */
+  /** When each version became the current version, oldest first. */
   readonly moves: readonly Move[];
   /** All audit entries, oldest first, including entries of changes that were never made. */
   readonly audit: readonly DataAuditEntry[];

@@ -4,7 +4,7 @@ import type { Operator } from '../contracts/storage.js';
 import { operatorSchemas } from '../data/conditions.js';
 import { pascalCase } from './typescript.js';
 
-/** Replaces a schema that has a title with a reference to its component. */
+/** Returns a reference to the component that contains the schema, or the schema itself if it has no title. */
 type Reference = (schema: JsonSchema) => unknown;
 
 export const parametersOf = (

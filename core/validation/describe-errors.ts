@@ -98,7 +98,7 @@ export const placeOf = (path: string, overrides: readonly Override[]): string =>
 /**
  * Returns one line per error, without duplicates, in the order of the keywords in the schema.
  * @param root the path of the checked value; empty for the whole document
- * @param overrides values from the environment; their errors contain the name of the variable
+ * @param overrides values that environment variables have set. An error in such a value names the variable.
  */
 export const describeErrors = (
   errors: readonly ErrorObject[],

@@ -54,6 +54,6 @@ export const indexReleaseOf = (quarter: number): string => {
 export const releaseOf = (day: string, cadence: Cadence): string =>
   addDays(lastDay(day, cadence), SCHEDULES[cadence].delay);
 
-/** The run of a quarter counts as published if all `times` are before the release of the next index. */
+/** Returns `published` if all `times` are before the index of the next quarter is released. */
 export const basisOf = (quarter: number, ...times: readonly Date[]): Basis =>
   times.every((time) => time.toISOString() < indexReleaseOf(quarter + 1)) ? 'published' : 'reconstructed';

@@ -26,7 +26,7 @@ const EARLIER = ['/vintages', '/markets?as_of=2026-01-01', '/markets?as_of=2030-
 
 type Register = typeof registerExport;
 
-/** A deployment in a temporary folder. Adapter and key store use the same kind of storage. */
+/** A deployment in a temporary folder. The adapter and the key store both use `store`. */
 class Deployment {
   readonly config: string;
   readonly #folder: string;

@@ -1,8 +1,8 @@
 /**
- * Opens many slow connections and prints the milliseconds for which each stayed open, as JSON. This script runs as a
+ * Opens many slow connections, and prints as JSON how long each one stayed open, in milliseconds. This script runs as a
  * separate process, so that it does not slow down the server.
  *
- * Arguments: port, key, and pairs of a kind and a count. `trickle` connections send a request head one byte at a time.
+ * Arguments: port, key, and then a kind and a number of connections, as often as needed. `trickle` connections send a request head one byte at a time.
  * `silent` connections send nothing. `unread` connections send many requests and read no responses.
  */
 import { connect, type Socket } from 'node:net';

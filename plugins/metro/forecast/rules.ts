@@ -38,8 +38,8 @@ const plainSignalOf = ({ point, lower_80 }: Outlook, rules: Rules): Signal => {
 };
 
 /**
- * Returns the signal of a forecast. If a forecast within the margin would give the previous signal, the market keeps
- * that signal. Otherwise, small changes of the data would change signals.
+ * Returns the signal of a forecast. A market keeps its previous signal until the forecast is beyond a threshold by more
+ * than the margin, so that small changes in the data do not change signals.
  * @param previous signal of the market in the previous run
  */
 export const signalOf = (outlook: Outlook, rules: Rules, previous?: Signal | null): Signal => {

@@ -36,7 +36,7 @@ export type ReplicaBug =
   | 'returns permits that were used';
 export type Bug = RedisBug | ReplicaBug;
 
-/** Fate of the call that a request triggers. Messages in flight can be lost. */
+/** What happens to the call that a request triggers. A message that is in flight can still be lost. */
 type Fate = 'answered' | 'in flight' | 'lost' | 'reply lost';
 
 export type Action =

@@ -245,7 +245,7 @@ describe('large bodies', () => {
     expect(rest).to.equal('');
   };
 
-  /** Requests bodies of these lengths and reads no response, until the server waits for the client. */
+  /** Sends requests for bodies of these lengths, and reads no response. Resolves when the server has to wait. */
   const askUnread = async (...lengths: readonly number[]): Promise<Socket> => {
     const client = connect(port, '127.0.0.1').pause();
     clients.push(client);

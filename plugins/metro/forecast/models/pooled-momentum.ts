@@ -82,7 +82,10 @@ interface GroupGrowth {
   readonly nation: number;
 }
 
-/** Computes mean growth by state and for the nation. Filling a gap changes earlier means, so they are not cached. */
+/**
+ * Computes mean growth by state and for the nation. The means are not cached, because filling a gap in the history
+ * changes the means of earlier quarters.
+ */
 const createGroupMeans = (markets: readonly PanelMarket[]) => {
   const states = [...new Set(markets.map(({ state }) => state))];
   const group = Int32Array.from(markets, ({ state }) => states.indexOf(state));
