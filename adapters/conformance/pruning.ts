@@ -131,6 +131,20 @@ export const describePruning = (target: AdapterUnderTest): void => {
       await hasItems(instance, itemsOf(SECOND));
     });
 
+    test('release(), a publication that fails and open() leave the locks of other snapshots', async (instance) => {
+      const { adapter } = instance;
+      const held = adapter.snapshot();
+      const asOf = await adapter.versions!.asOf(new Date(FIRST_CREATED));
+      asOf!.release();
+      await adapter.publish!(brokenDataset(new Error('the file ends too early'), 'broken')).catch(() => {});
+      await adapter.open();
+      await adapter.publish!(anotherDataset());
+      isEmpty(await adapter.versions!.prune(0), 'prune(0) to keep a held version');
+      await readsItems(held, rows['items']!);
+      held.release();
+      sameList(await adapter.versions!.prune(0), [FIRST], 'prune(0) to delete a version after its release');
+    });
+
     test('a find() that was left early holds nothing after its snapshot is released', async (instance) => {
       const snapshot = instance.adapter.snapshot();
       for await (const batch of snapshot.find('items', { order: items.key })) if (batch.length > 0) break;

@@ -60,7 +60,7 @@ const beginToPublish = async (adapter: StorageAdapter) => {
       ...whole,
       async *read(collection) {
         yield* whole.read(collection);
-        if (collection !== 'items') return;
+        if (collection !== 'crowd') return;
         begun();
         await new Promise<void>((go) => {
           resume = go;
@@ -82,6 +82,7 @@ const MEANWHILE: Readonly<Record<string, (first: StorageAdapter, other: Opened, 
     settled(first.publish!(anotherDataset(FOURTH, FOURTH_CREATED))),
   'a publication under an existing name is rejected': (_first, { adapter }) =>
     settled(adapter.publish!(anotherDataset(FIRST, FOURTH_CREATED))),
+  'half a second passes': () => delay(500),
   'versions are listed, activated and deleted': (first, { adapter }) =>
     settled(
       Promise.allSettled(

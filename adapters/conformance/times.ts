@@ -189,7 +189,10 @@ export const describeTimes = (target: AdapterUnderTest): void => {
       await isAsOf(instance, THIRD_CREATED, FIRST);
       await isAsOf(instance, SECOND_CREATED, SECOND);
       await isAsOf(instance, FIRST_CREATED, undefined);
-      await instance.adapter.versions!.activate(SECOND);
+      for (const version of [SECOND, FIRST, SECOND]) {
+        await instance.adapter.versions!.activate(version);
+        await hasItems(instance, itemsOf(version));
+      }
       sameList(await instance.adapter.versions!.prune(0), [FIRST], 'prune(0) to delete the new version');
       await isAsOf(instance, THIRD_CREATED, undefined);
     });

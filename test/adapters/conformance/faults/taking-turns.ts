@@ -10,6 +10,9 @@ const OPENED = locked('another adapter is opened');
 const REJECTED = locked('a publication of another adapter is rejected or waits');
 const SECOND = locked('a second publication of its adapter is rejected or waits');
 const TAKEN = locked('a publication under an existing name is rejected');
+const WAITED = locked('half a second passes');
+const LEFT = 'versions release(), a publication that fails and open() leave the locks of other snapshots';
+const NAMES = 'versions may reuse the name of a deleted version for different rows';
 const LISTED = locked('versions are listed, activated and deleted');
 const ABORTED = locked('an aborted publication is rejected');
 
@@ -90,6 +93,50 @@ export const turnBugs: readonly BrokenAdapter[] = [
       override onTaken(dataset: Dataset) {
         this.unlock();
         return super.onTaken(dataset);
+      }
+    },
+  },
+  {
+    that: 'unlocks the store after 100 ms',
+    fails: [WAITED],
+    folder: class extends FolderAdapter {
+      override async lock(options: PublishOptions) {
+        await super.lock(options);
+        setTimeout(() => this.unlock(), 100).unref();
+      }
+    },
+  },
+  {
+    that: 'releases the locks of the current version when a publication fails',
+    fails: [LEFT],
+    folder: class extends FolderAdapter {
+      override async publish(dataset: Dataset, options: PublishOptions = {}) {
+        await super.publish(dataset, options).catch((error) => {
+          this.holds.set(this.catalog.moves.at(-1)?.id ?? '', 0);
+          throw error;
+        });
+      }
+    },
+  },
+  {
+    that: 'releases all locks when it is opened again',
+    fails: [LEFT],
+    folder: class extends FolderAdapter {
+      override async open() {
+        await super.open();
+        this.holds.clear();
+      }
+    },
+  },
+  {
+    that: 'cannot activate a version whose name was deleted before',
+    fails: [NAMES],
+    folder: class extends FolderAdapter {
+      override activate(version: string) {
+        const { versions, moves } = this.catalog;
+        const first = moves.find((move) => move.version === version);
+        if (first && !versions.some(({ id }) => id === first.id)) return super.activate('');
+        return super.activate(version);
       }
     },
   },
