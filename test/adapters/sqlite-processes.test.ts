@@ -8,6 +8,7 @@ import Database from 'libsql';
 import { find } from '../../adapters/conformance/find-rows.js';
 import { anotherDataset, crowd, datasetOf, FIRST_CREATED, items, itemsOf } from '../../adapters/conformance/fixture.js';
 import { versionOf, withSnapshot } from '../../adapters/conformance/instance.js';
+import { CROWD_BLOCKS, CROWD_SEATS } from '../../adapters/conformance/rows.js';
 import { rowsToPublish, SqliteStore } from './sqlite-store.js';
 
 /** Moments at which to kill a publisher, as fractions of the duration of a publication. */
@@ -114,7 +115,7 @@ describe('several processes that use the same SQLite file', function () {
     await delay(100);
     expect(versionOf(reader)).to.equal('v1');
     for (let batch = await batches.next(); !batch.done; batch = await batches.next()) count += batch.value.length;
-    expect(count).to.equal(50_000);
+    expect(count).to.equal(CROWD_BLOCKS * CROWD_SEATS);
     expect(await find(held, items)).to.deep.equal(itemsOf('v0'));
     held.release();
   });

@@ -181,7 +181,7 @@ const runOf = ([forecast]: readonly Forecast[], runs: readonly ForecastRun[] = [
 const aboutRun = (run: ForecastRun | undefined, isMedian: boolean): string[] => {
   if (!run) return [];
   const { model_version, run_at, basis = 'reconstructed', vintage } = run;
-  const data = vintage === undefined ? '' : ` from the data of ${vintage}`;
+  const data = vintage == null ? '' : ` from the data of ${vintage}`;
   return [
     `Forecasts: model ${model_version}, run of ${run_at.slice(0, 10)}, ${basis === 'published' ? 'published at the time' : 'reconstructed later'}${data}.`,
     ...(isMedian ? ['The median counts each metro once, regardless of its size.'] : []),

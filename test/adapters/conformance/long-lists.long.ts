@@ -4,7 +4,7 @@ import { expect } from 'chai';
 
 const script = fileURLToPath(new URL('./long-lists-main.js', import.meta.url));
 /**
- * Three times the memory that Node, mocha and the 50,000 documents of the suite need. `assert.deepEqual` took 23 GB on
+ * Three times the memory that Node, mocha and the 66,000 documents of the suite need. `assert.deepEqual` took 23 GB on
  * Node 22.
  */
 const LIMIT_MB = 600;
@@ -34,7 +34,7 @@ describe('the conformance suite with an adapter that returns wrong long lists', 
     const message = losing[titles.indexOf(whole)]![1];
     expect(message).to.equal(
       [
-        'expected the documents of "crowd", each once and in order (each shown as [block, seat]); the first difference is at index 2 (50000 expected, 33334 found):',
+        'expected the documents of "crowd", each once and in order (each shown as [block, seat]); the first difference is at index 2 (66000 expected, 44000 found):',
         '',
         '    index  expected   found',
         '    0      [ -3, 0 ]  [ -3, 0 ]',
