@@ -33,10 +33,11 @@ const CHECK_START_MS = 50;
 let startTimer: NodeJS.Timeout | undefined;
 
 /**
- * Turns V8's optimizing compiler off until `resumeOptimization` is called, or until the start has taken long enough to
- * benefit from optimized code. Must be called before the modules of the service are imported.
+ * Disables V8's optimizing compiler during startup, where optimization would take a third of the CPU time for code that
+ * seldom runs again. Optimization resumes when `resumeOptimization` is called. It also resumes during a long start,
+ * which benefits from optimized code.
  *
- * Most code that runs during startup does not run again. Optimizing it would take a third of the CPU time.
+ * Must be called before the modules of the service are imported.
  */
 export const pauseOptimization = (): void => {
   setFlagsFromString('--no-opt');
@@ -63,7 +64,10 @@ export const keepTicksFast = (): void => {
   process.nextTick(() => alive.push(executionAsyncResource()));
 };
 
-/** After this much CPU time, most code is compiled. Before that, compiling is as important as the event loop. */
+/**
+ * CPU time in milliseconds until most code is compiled. Until then, compiling is as important as running the event
+ * loop.
+ */
 export const WARM_UP_MS = 15_000;
 const CHECK_MS = 1000;
 

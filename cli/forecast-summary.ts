@@ -37,7 +37,9 @@ export const forecastReport = ({ version, made, replacedRuns }: ForecastReport) 
 const range = (ids: readonly number[]): string =>
   ids.length === 1 ? `1 run, number ${ids[0]}` : `${count.format(ids.length)} runs, numbers ${ids[0]} to ${ids.at(-1)}`;
 
-/** Compares with the best benchmark: `(shrunk_mean 3.67, skill 0.11)`. */
+/**
+ * Returns text that names the best benchmark with its error and the skill, such as `(shrunk_mean 3.67, skill 0.11)`.
+ */
 const comparison = ({ benchmark, skill_mae, benchmarks }: Backtest): string => {
   const best = benchmarks?.[0] ?? { ...benchmark, skill_mae };
   return `(${best.name} ${best.mae_pp.toFixed(2)}, skill ${best.skill_mae.toFixed(2)})`;

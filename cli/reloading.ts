@@ -61,7 +61,7 @@ export const reloadAtHangup = ({ path, logger, url, apply }: Reloading): void =>
     }
   };
   const stateFile = serviceFile();
-  // Otherwise, the file could later contain the id of an unrelated process.
+  // The file is removed on exit, because the process id in it could later belong to an unrelated process.
   if (stateFile) process.once('exit', () => rmSync(stateFile, { force: true }));
   let latest = report(0, null);
   let isDue = false;

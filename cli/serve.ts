@@ -14,7 +14,7 @@ import { loadModules } from '../product.js';
 import { resumeOptimization, yieldToEventLoop } from './engine.js';
 import { type ListenError, listenError } from './listen-error.js';
 
-/** @param demo the record of the demo key, which is then the only key */
+/** Starts the service. If the assignment contains a demo key, the service accepts only this key. */
 export const openApp = async ({ loaded, demo }: Assignment, modules: Modules, overrides: Overrides): Promise<App> => {
   if (!demo) return startApp(loaded, modules, overrides);
   const keyStore = new MemoryKeyStore();

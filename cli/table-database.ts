@@ -19,7 +19,8 @@ export const isDatabase = (path: string): boolean => /\.(db|sqlite3?)$/i.test(pa
 const openWith = async (database: string, collections: readonly Collection[]): Promise<StorageAdapter> => {
   const module = await loadModule('adapter', 'sqlite', dirname(database), adapters);
   return module.create(
-    // The interval is short, because a publication waits until this process has renewed its transactions.
+    // The poll interval is short, because a publication waits for the next poll of this process, which renews its
+    // transactions.
     { path: database, pollMs: 50 },
     {
       collections: new Map(collections.map((each) => [each.name, each])),

@@ -51,7 +51,7 @@ export const exposedHeaders: readonly string[] = Object.keys(responseHeaders).fi
 
 const NAMES: ReadonlySet<string> = new Set(Object.keys(responseHeaders).map((name) => name.toLowerCase()));
 
-/** Routes cannot declare these headers either, because they depend on the connection, the body or the caller. */
+/** Matches headers that routes cannot declare, because they depend on the connection, the body or the caller. */
 const OTHERS =
   /^(access-control-.*|connection|content-.*|cross-origin-.*|date|keep-alive|ratelimit.*|referrer-policy|set-cookie|trailer|transfer-encoding|upgrade|x-content-type-options)$/i;
 

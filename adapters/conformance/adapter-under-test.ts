@@ -44,7 +44,7 @@ export interface AdapterUnderTest {
 /** A global symbol works even if a test file loads its own copy of this package. */
 const KEY = Symbol.for('metro-forecast-api/conformance');
 
-/** A process that runs no tests sets `take`, which receives the target that was passed to `describeAdapter`. */
+/** `take` is set only in a process that runs no tests. It receives the target that was passed to `describeAdapter`. */
 interface Targets {
   take?: (target: AdapterUnderTest) => void;
 }

@@ -25,7 +25,7 @@ export const describeAudit = (target: AdapterUnderTest): void => {
   const testSeveral = testsOver(target, obstacle || isExclusive(target));
 
   const entriesOf = ({ adapter }: Pick<Instance, 'adapter'>) => adapter.audit!.list();
-  /** Leaves out the first `before` entries, and the time, user and host of the others. */
+  /** Returns the entries after the first `before` ones, without their time, user and host. */
   const since = async (instance: Instance, before: number) =>
     (await entriesOf(instance)).slice(before).map(({ action, version, replaces }) => ({ action, version, replaces }));
   const isWhole = async (instance: Instance): Promise<void> => {

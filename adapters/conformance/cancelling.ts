@@ -31,7 +31,7 @@ export const describeCancelling = (instance: () => Instance): void => {
         const batches = snapshot.find('crowd', { order: crowd.key }, controller.signal)[Symbol.asyncIterator]();
         const first = await batches.next();
         controller.abort();
-        // The first batch might have contained everything.
+        // If the first batch contained all rows, there is no second batch that could be rejected.
         if (!first.done && first.value.length < CROWD_BLOCKS * CROWD_SEATS) {
           await failsWith('aborted', () => batches.next());
         }

@@ -70,8 +70,8 @@ export const pairs: Collection = {
 };
 
 /**
- * The orders use fields that are not in the key. These contain strings and numbers of every kind, some of them more
- * than once.
+ * The orders use fields outside the key. These fields contain strings and numbers of every kind, and some values occur
+ * more than once.
  */
 export const spots: Collection = {
   name: 'spots',
@@ -218,7 +218,10 @@ export const datasetOf = (
   read: (collection) => inBatches(content[collection] ?? [], batchSize),
 });
 
-/** Returns the items of a later version. Their labels contain the version, one row is removed, and one row is added. */
+/**
+ * Returns the items of a later version. Compared with the first version, labels contain the version, one row is missing
+ * and one row is new.
+ */
 export const itemsOf = (version: string): readonly Document[] => [
   ...rows['items']!.slice(1).map((item) => ({ ...item, label: version })),
   { id: 'i99', grade: 'z', rank: 0, label: version },

@@ -103,7 +103,7 @@ export const describeFollowing = (target: AdapterUnderTest): void => {
       let activation: Promise<unknown> | undefined;
       const activate = async () => {
         activation ??= instance.adapter.versions!.activate(FIRST).catch(() => 'rejected');
-        // In a store with a single writer, the activation waits until the publication has ended.
+        // If the store allows only one writer, the activation waits until the publication has ended.
         await Promise.race([activation, delay(200)]);
       };
       const broken = brokenDataset(new Error('the file ends too early'), 'own-1', activate);
@@ -231,7 +231,7 @@ export const describeChanged = (target: AdapterUnderTest): void => {
       const before = changes.length;
       await adapter.open();
       await adapter.ping();
-      // Longer than the poll interval of most adapters in tests.
+      // Most adapters in tests poll at least once during this delay.
       await delay(100);
       await adapter.close();
       await delay(20);

@@ -18,7 +18,7 @@ import { absentNumbers, absentWords, numbers as someNumbers, words as someWords 
 const QUERIES = 3000;
 const DATASETS = 150;
 
-/** Values of each type that documents rarely contain. */
+/** Values that documents rarely contain, by type of field. */
 const NEIGHBOURS: Readonly<Record<string, readonly Scalar[]>> = {
   string: ['', ...absentWords],
   number: [0, -0, ...absentNumbers],

@@ -19,7 +19,7 @@ export const describeGet = (instance: () => Instance): void => {
   const allAreFound = async (collection: Collection): Promise<void> => {
     for (const document of allRows()[collection.name]!) await isFound(collection, document);
   };
-  // `?? undefined` also accepts null. Another test requires undefined.
+  // Treats null like undefined. A separate test checks that `get` returns undefined.
   const isAbsent = async (collection: Collection, ...key: Scalar[]): Promise<void> =>
     sameValue((await get(collection, ...key)) ?? undefined, undefined, `${shown(collection, key)} to find nothing`);
 

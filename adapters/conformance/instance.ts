@@ -64,8 +64,8 @@ export const followMs = ({ capabilities: { follows } }: AdapterUnderTest): numbe
   typeof follows === 'object' ? follows.withinMs : 5000;
 
 /**
- * Waits for `changed()`. Asserts that it was called exactly once for each version, when `snapshot()` already returned
- * that version.
+ * Waits until `changed()` was called for each of the versions. Asserts that it was called once per version, and that
+ * `snapshot()` already returned the version at that time.
  * @param before number of earlier calls to `changed()`
  */
 export const changedTo = async (

@@ -68,7 +68,7 @@ export const describeInstances = (target: AdapterUnderTest): void => {
       async (instance) => {
         const second = await instance.make();
         const [settled] = await Promise.allSettled([second.adapter.open()]);
-        // If the store is exclusive to a process and not to an adapter, the second adapter can open it.
+        // The second adapter can open the store if the store is exclusive to a process instead of an adapter.
         if (settled?.status === 'rejected') {
           await failsWith(['unavailable', 'conflict'], () => Promise.reject(settled.reason));
         }
@@ -93,7 +93,7 @@ export const describeInstances = (target: AdapterUnderTest): void => {
           },
         });
         const error = await failsWith('invalid_dataset', () => broken);
-        // If reading the first collection failed, that error is the cause instead.
+        // If the other adapter served the unfinished publication, the cause is an assertion error instead.
         sameValue(
           (error.cause as Error)?.message,
           'the file ends too early',

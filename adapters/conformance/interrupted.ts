@@ -19,9 +19,9 @@ import {
 import { hasVersion, type Instance, namesOf, testsOver, testsOverStore, versionOf, withSnapshot } from './instance.js';
 import { standsAlone, without } from './obstacles.js';
 
-/** An interrupted publication must settle within this time. */
+/** An interrupted publication must settle within this time, in milliseconds. */
 const SETTLE_MS = 20_000;
-/** Time in which a dataset finishes reading a collection after its last row, in milliseconds. */
+/** Milliseconds that the dataset needs to finish a collection after its last row. */
 const READ_MS = 10;
 
 /** The rows of an interrupted publication. In each collection, some rows are in no other publication. */
@@ -59,7 +59,7 @@ const watched = (act: (collection: string) => unknown, content = ABANDONED) => {
       try {
         yield* whole.read(collection);
         await act(collection);
-        // An adapter can read several collections at the same time. Their iterators must be closed, too.
+        // An adapter can read several collections at the same time, and must close the iterators of all of them.
         await delay(READ_MS);
         yield [];
         yield [];

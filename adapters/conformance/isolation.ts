@@ -39,7 +39,7 @@ import { manifestOf } from './manifest.js';
 import { cannotChange } from './obstacles.js';
 import { answerOf } from './reference.js';
 
-/** In this version, one collection has lost all rows, another has gained rows, and documents have different fields. */
+/** This version has an empty collection, a collection with additional rows, and documents with different fields. */
 const OTHERWISE: Rows = {
   items: rows['items']!.map(({ label, ...item }, i) =>
     i % 2 ? { ...item, label, extra: [i] } : { ...item, label: '' },

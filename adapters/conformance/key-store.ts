@@ -17,7 +17,7 @@ export interface KeyStoreUnderTest {
   readonly durable?: boolean;
 }
 
-/** Other stores must see a change within this time. */
+/** Other stores must see a change within this time, in milliseconds. */
 const VISIBLE_MS = 5000;
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 

@@ -8,7 +8,7 @@ import { anotherDataset, crowd, crowdedDataset, FIRST, items, itemsIn, rows, row
 import { hasVersion, readsItems, testsOfEmpty, testsOver } from './instance.js';
 import { without, withoutBreak } from './obstacles.js';
 
-/** In some tests, a publication continues when `close()` has been waiting for it for this long. */
+/** In some tests, a publication continues after `close()` has waited this many milliseconds for it. */
 const CLOSE_MS = 300;
 
 const callsOf = (adapter: StorageAdapter): readonly (() => unknown)[] => [

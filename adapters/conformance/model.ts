@@ -236,7 +236,7 @@ export class Run {
         throw error;
       }
     };
-    // Only changes by another adapter can take some time to appear.
+    // A single adapter must return its own changes immediately. Other adapters can take some time to notice a change.
     if (this.#actors.length === 1) sameValue(await isServed(), true, `snapshot() to return "${name}" with its rows`);
     else await eventually(`snapshot() returns "${name}" with its rows`, isServed, this.#limits.followMs);
   }

@@ -113,7 +113,7 @@ const commands: Commands = {
 };
 
 const target = targetOf();
-// Without a handler, the rejection would crash the process. Each command reports the error.
+// Without a handler, a rejection of this promise would crash the process. Each command reports the error.
 target.catch(() => {});
 
 process.on('message', async ({ id, command, given }: Request) => {

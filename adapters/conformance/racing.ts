@@ -33,9 +33,9 @@ import {
 } from './instance.js';
 import { isExclusive, without } from './obstacles.js';
 
-/** Calls that must not wait for a publication must return within this time. */
+/** Calls that must not wait for a publication must return within this time, in milliseconds. */
 const CALL_MS = 5000;
-/** Two publications wait at most this long for each other before they continue. */
+/** Maximum time that two publications wait for each other before they continue, in milliseconds. */
 const MEET_MS = 300;
 
 const LEFT: Rows = { ...rows, items: itemsOf('left'), readings: rows['readings']!.slice(0, 20) };

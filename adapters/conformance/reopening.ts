@@ -76,7 +76,7 @@ export const describeReopening = (target: AdapterUnderTest): void => {
           for (const collection of allCollections.values()) {
             const found = await find(snapshot, collection);
             const expected = allRows()[collection.name]!;
-            // -0 may have become 0.
+            // A store can return -0 as 0, so the document with zeros is not compared.
             const comparable = (documents: readonly Document[]) =>
               documents.filter((document) => document['id'] !== zeros['id']);
             sameList(comparable(found), comparable(expected), `the documents of "${collection.name}" after reopening`);

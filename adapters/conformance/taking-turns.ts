@@ -35,10 +35,10 @@ import { isExclusive, isUnnoticed, without } from './obstacles.js';
 
 const FOURTH = 'fourth-4';
 const FOURTH_CREATED = '2024-04-01T00:00:00Z';
-/** How long a call that may wait for a publication is given, in milliseconds. */
+/** Milliseconds that the tests wait for a call that might have to wait for a publication. */
 const WAIT_MS = 300;
 
-/** Long enough for an adapter to increase its poll interval beyond a short `withinMs`, in milliseconds. */
+/** In this time, in milliseconds, an adapter could increase its poll interval beyond a short `withinMs`. */
 const IDLE_MS = 1500;
 
 const settled = (promise: Promise<unknown>) =>
@@ -147,7 +147,7 @@ export const describeTakingTurns = (target: AdapterUnderTest): void => {
       const { adapter } = instance;
       const other = await instance.another();
       await adapter.publish!(anotherDataset());
-      // The other adapter may lock the version until it has noticed the next one.
+      // The other adapter can keep the version locked until it has noticed the next one.
       const isDeleted = async () => {
         await adapter.versions!.prune(1);
         return !(await namesOf(instance)).includes(FIRST);
@@ -155,7 +155,7 @@ export const describeTakingTurns = (target: AdapterUnderTest): void => {
       await eventually('prune(1) deletes the first version', isDeleted, followMs(target));
       await adapter.publish!(anotherDataset(FIRST, THIRD_CREATED));
       const isServed = () => {
-        // Until it notices the new version, the other adapter may fail to read the deleted one.
+        // The other adapter can fail to read the deleted version until it has noticed the new one.
         if (versionIfAny(other.adapter) !== FIRST) return false;
         const snapshot = other.adapter.snapshot();
         snapshot.release();

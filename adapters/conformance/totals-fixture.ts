@@ -14,7 +14,7 @@ import { answerOf } from './reference.js';
 
 const orNull = (type: string) => ({ type: [type, 'null'] });
 
-/** Contains a field of each type by which totals can be grouped, and fields to search. */
+/** A collection with a field of each type by which totals can be grouped, and with fields to search. */
 export const notes: Collection = {
   name: 'notes',
   key: ['part', 'id'],
@@ -61,7 +61,7 @@ export const noteRows: readonly Document[] = Array.from({ length: 240 }, (_, i) 
   ...(i % 5 !== 0 && { checked: i % 4 === 0 ? null : i % 3 === 0 }),
   ...(NOTES[i % NOTES.length] !== undefined && { note: NOTES[i % NOTES.length] }),
   mass: MASSES[i % MASSES.length],
-  // Added one at a time, the small prices are lost next to the large one.
+  // Without compensation, a sum would lose the small prices, because the first price is much larger.
   price: i === 0 ? 7e15 : 0.43,
 }));
 
@@ -98,7 +98,7 @@ export const CONDITIONS: readonly (readonly Condition[])[] = [
   [{ field: 'town', operator: 'lt', value: 'brno' }],
   [{ field: 'town', operator: 'lte', value: '\uffff' }],
   [{ field: 'town', operator: 'gte', value: 'brno' }],
-  // Longer than the parameter limits of some stores.
+  // This list has more values than some stores allow as parameters of a statement.
   [{ field: 'id', operator: 'in', value: Array.from({ length: 2500 }, (_, i) => 2500 - i) }],
   [
     { field: 'part', operator: 'eq', value: 'b' },

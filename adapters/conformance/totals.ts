@@ -25,7 +25,7 @@ const MANY = 10_000;
 /** A sum may differ from the exact one after 15 significant digits. */
 const PRECISION = 5e-15;
 
-/** Replaces sums that are accurate enough by the expected ones. */
+/** Replaces each sum that is accurate enough with the expected sum, so that groups can be compared exactly. */
 const withSumsOf = (expected: readonly Group[], found: readonly Group[]): readonly Group[] =>
   found.map((group, i) => {
     const [numbers, right] = [group.numbers, expected[i]?.numbers];

@@ -71,7 +71,7 @@ class JsonAdapter implements StorageAdapter {
   #opening: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #current: Current | undefined;
-  /** The `content` of recently served versions, by version. */
+  /** The digest of the rows (`content`) of each recently served version, by version name. */
   readonly #digests = new Map<string, string>();
   /** The files that were loaded last. `#stamp` is the state of the directory at that time. */
   #files: readonly string[] = [];
@@ -159,7 +159,7 @@ class JsonAdapter implements StorageAdapter {
   }
 
   async #open(): Promise<void> {
-    // Read before the directory, so that the first poll notices a dataset that is created in the meantime.
+    // The state is read before the directory, so that the first poll notices a dataset that is created in between.
     this.#stamp = await stampOf(this.#path, []);
     if (await isEmpty(this.#path)) {
       this.#context.logger.warn(

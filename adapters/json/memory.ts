@@ -12,7 +12,7 @@ export interface DatasetSize {
   readonly positions: number;
 }
 
-/** Used if the manifest does not contain the number of rows. */
+/** Assumed bytes per row if the manifest does not contain the number of rows. */
 const ROW_BYTES = 100;
 
 export const sizeOf = async (
@@ -23,7 +23,7 @@ export const sizeOf = async (
   for (const { name, orders = [] } of collections.values()) {
     const described = fileOf(name);
     if (!described) continue;
-    // A missing file counts as empty. Reading it reports the error later.
+    // A missing file counts as empty here. The error is reported when the file is read.
     const { size } = await stat(join(path, described.file)).catch(() => ({ size: 0 }));
     bytes += size;
     positions += orders.length * (described.rows ?? size / ROW_BYTES);

@@ -57,7 +57,10 @@ export class MongoAudit<E extends AuditEntry> {
     }
   }
 
-  /** Replaces the log with entries that are already chained. No other process must write to the log in the meantime. */
+  /**
+   * Replaces the whole log, for a restore. The entries must already contain their hashes. No other process must write
+   * to the log at the same time.
+   */
   async replace(entries: readonly E[]): Promise<void> {
     const documents: readonly AuditDocument[] = entries.map((entry, i) => ({ ...(entry as object), _id: i + 1 }));
     await this.#connection.run('delete the audit', (db) => this.#documents(db).deleteMany({}));

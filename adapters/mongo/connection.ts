@@ -240,7 +240,7 @@ export class Connection {
         yield cursor.readBufferedDocuments();
       }
     } finally {
-      // Not awaited, because the server might hang.
+      // The result is not awaited, because the server might hang.
       cursor.close().catch(() => undefined);
     }
   }

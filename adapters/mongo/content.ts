@@ -11,7 +11,7 @@ const { inKeyOrder, invalidCollection, keyText, ordersOf, wordsToIndex } = publi
 
 export interface Content {
   readonly rows: number;
-  /** The SHA-256 of the rows in key order, as one line of JSON per row. */
+  /** The SHA-256 of all rows in key order, written as one line of JSON per row. */
   readonly sha256: string;
 }
 
@@ -60,7 +60,10 @@ const insert = async (rows: MongoCollection<Row>, step: readonly Row[], collecti
   }
 };
 
-/** The maximum number of characters of JSON in a batch. They make up about half of the batch. */
+/**
+ * The maximum number of characters of JSON text in a batch. Rows are stored as text and as fields, so a batch has about
+ * twice this size.
+ */
 const BATCH_CHARACTERS = 4 * 2 ** 20;
 
 /** Divides rows into batches of up to `batchSize`. Throws if rows are not in key order or cannot be stored. */

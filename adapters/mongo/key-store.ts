@@ -194,8 +194,8 @@ class MongoKeyStore implements KeyStore {
       const record = toRecord(before);
       const entry = auditEntry(record, { ...record, ...change }, this.#context.clock.now());
       if (!entry) return before;
-      // The update matches only if the key still has the recorded values. If another process has changed them, try
-      // again.
+      // The update matches only if the key still has the recorded values. Otherwise, another process has changed the
+      // key, and the loop starts again.
       const recorded = Object.keys(entry.changes).map((name) => [
         name,
         { $eq: before[name as keyof KeyDocument] ?? null },

@@ -78,7 +78,7 @@ export const jsonOf = (documents: readonly Uint8Array[]): JsonRows => {
   return { json, ends };
 };
 
-/** For `get`: the values that depend only on the collection. */
+/** The parts of a `get` query that depend only on the collection. */
 const keyed = new WeakMap<Collection, { readonly fields: readonly string[]; readonly options: FindOptions }>();
 
 const keyedBy = (collection: Collection) => {

@@ -68,7 +68,7 @@ export class MongoVersions implements Versions {
   prune(keep: number): Promise<readonly string[]> {
     return this.#context.write(async (connection) => {
       const catalog = new Catalog(connection);
-      // Otherwise, versions that this process has released would count as locked until the next poll.
+      // Releases locks that this process no longer needs, which would otherwise count until the next poll.
       await this.#context.locks.keep();
       const { versions, current } = await catalog.read();
       const locked = await lockedIds(connection);
@@ -88,7 +88,8 @@ export class MongoVersions implements Versions {
     // A version that this replica does not serve yet is left out, because the history contains only what it has read.
     const publication = this.#context.current.moves.findLast(({ publishedAt }) => publishedAt <= time);
     if (!publication) return undefined;
-    // Returns undefined if the version was pruned. The version before it was not current at that time.
+    // Returns undefined if the version was pruned. An earlier version would be wrong, because it was not current at
+    // that time.
     const locked = await this.#context.locks.acquire(publication.id);
     return locked && this.#context.snapshotOf(locked, publication);
   }

@@ -48,7 +48,7 @@ CREATE TABLE api_key_use (id TEXT PRIMARY KEY, at INTEGER NOT NULL);
 export interface StoredCollection {
   readonly table: string;
   readonly rows: number;
-  /** The SHA-256 of the rows in key order, as one line of JSON per row. */
+  /** The SHA-256 of all rows in key order, written as one line of JSON per row. */
   readonly sha256: string;
   /** The fields in the columns `c0`, `c1`, ... */
   readonly fields: readonly string[];
@@ -161,7 +161,7 @@ export const hasVersion = (connection: ReadConnection, id: number): boolean =>
 export const listVersions = (connection: ReadConnection): readonly StoredVersion[] =>
   connection.rows(VERSIONS).map(versionOf);
 
-/** Read in the transaction of a writer. */
+/** The versions in the database, as read in a write transaction. */
 export interface Catalog {
   /** Published versions, newest first. */
   readonly versions: readonly StoredVersion[];

@@ -75,9 +75,14 @@ export const isBusy = (error: unknown): boolean => codeOf((error as Error).cause
 
 const uriOf = (path: string, parameters: string): string => `${pathToFileURL(path).href}?${parameters}`;
 
-/** The maximum that SQLite allows. Mapped pages are in the page cache of the system, which all processes share. */
+/**
+ * Maximum number of bytes that are memory-mapped, which is the highest value that SQLite allows. Mapped pages are in
+ * the page cache of the system, which all processes share.
+ */
 const MAPPED_BYTES = 0x7fff0000;
-/** For pages that are not mapped, mostly the upper levels of indexes. */
+/**
+ * Cache size of a read connection in KiB. The cache mostly contains upper levels of indexes that are not memory-mapped.
+ */
 const READ_CACHE_KIB = 16 * 1024;
 
 export const PRAGMAS = `PRAGMA query_only = 1; PRAGMA mmap_size = ${MAPPED_BYTES}; PRAGMA cache_size = -${READ_CACHE_KIB}`;
@@ -184,7 +189,7 @@ export class ReadConnection {
 const BUSY_MS = 30_000;
 const LOG_WAIT_MS = 2500;
 const RETRY_MS = 20;
-/** For changed pages and for sorting. */
+/** Cache size of a write connection in KiB. The cache contains changed pages and rows that are being sorted. */
 const CACHE_KIB = 64 * 1024;
 
 /** Only the owner can read a new file, because it can contain key hashes. */

@@ -142,7 +142,8 @@ class SqliteAdapter implements StorageAdapter {
     if (!this.#ensureConnected()) return undefined;
     const activation = readActivationAt(this.#catalog!, time);
     const reader = activation && this.#readers.open(activation.versionId);
-    // Returns undefined if the version was pruned. The version before it was not current at that time.
+    // Returns undefined if the version was pruned. An earlier version would be wrong, because it was not current at
+    // that time.
     return reader && this.#snapshotOf({ reader, activation });
   }
 

@@ -29,8 +29,8 @@ export const skipsEntries = (query: Query): boolean =>
   query.range !== undefined && query.range.field !== freeFields(query)[0];
 
 /**
- * Both a range bound and a position can define where a query starts. The redundant one is dropped, because SQLite uses
- * only one of two lower bounds to seek and would scan everything between them.
+ * Both a range bound and a position can define where a query starts. Only the later start is kept, because SQLite might
+ * seek to the earlier one and scan all entries in between.
  */
 const withoutImplied = (query: Query): Query => {
   const { range, after, ...rest } = query;

@@ -22,8 +22,8 @@ export class Readers {
   readonly #collections: ReadonlyMap<string, Collection>;
   readonly #readers = new Map<number, Reader>();
   /**
-   * Searches have a separate connection, because they are short and should not wait for totals. Neither connection
-   * keeps a transaction open, so reads fail after another process has deleted the version.
+   * Runs totals and searches on separate connections, because searches are short and must not wait for totals. These
+   * connections keep no transaction open, so a read fails if another process has deleted the version.
    */
   readonly #longReads: { readonly totals: LongReads; readonly searches: LongReads };
 

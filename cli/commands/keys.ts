@@ -28,9 +28,9 @@ import { type CommonOptions, commandLine, jsonOption, UsageError } from '../opti
 import { commandLogger, note, print, printJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 
-/** The poll interval of stores without the option `pollMs`. */
+/** The poll interval of stores without the option `pollMs`, in milliseconds. */
 const POLL_MS = 1000;
-/** A service reads the keys within this time. */
+/** Milliseconds that a service needs to read the keys. */
 const READ_MS = 100;
 
 /**

@@ -14,7 +14,7 @@ export type TemplateKind = 'plugin' | 'adapter' | 'key-store' | 'format';
 
 interface WrittenPackage {
   readonly folder: string;
-  /** Relative to the folder. */
+  /** Paths of the files, relative to `folder`. */
   readonly files: readonly string[];
 }
 

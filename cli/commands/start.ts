@@ -197,7 +197,7 @@ const announce = (
   const pages = registry.mounts
     .filter(({ mount }) => mount.contentSecurityPolicy !== undefined)
     .map(({ mount }) => `${mount.summary}: ${new URL(mount.path, url)}`);
-  // Everything is printed at once, because a program that waits for the first line might then stop reading.
+  // All lines are printed at once, because a program that waits for the first line might stop reading after that line.
   print([`Listening on ${url}`, ...pages].join('\n'));
   if (!demo) return;
   if (demo.code !== undefined) {

@@ -112,7 +112,7 @@ export const createFramework = (product: Product) => {
   };
 };
 
-/** A configuration object allows neither of these properties. */
+/** Only a loaded configuration has these two properties. */
 const isLoaded = (config: GivenConfig | LoadedConfig): config is LoadedConfig =>
   'config' in config && 'folder' in config;
 

@@ -21,9 +21,9 @@ import { type Assignment, asShare, type Listening, onPort, type ToPrimary, type 
 const STEADY_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
-/** Workers get this much time after `server.drainMs` to close their stores. */
+/** Milliseconds that workers have after `server.drainMs` to close their stores. */
 const CLOSE_MS = 2000;
-/** Workers that take longer to reply are left out of the scrape. */
+/** Milliseconds that a worker has to report its metrics. A scrape omits workers that take longer. */
 const SCRAPE_MS = 2000;
 const READY_MS = 120_000;
 /**
@@ -58,7 +58,7 @@ export class Workers {
   #scrape = 0;
   /** If 0, the first worker chooses a port. */
   #configuredPort: number;
-  /** 0 until the first worker is listening. */
+  /** The port on which the workers listen. 0 until the first worker is listening. */
   #port = 0;
   #retired: Promise<unknown> = Promise.resolve();
   /** Consecutive workers that exited shortly after they started. */

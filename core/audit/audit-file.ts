@@ -10,7 +10,7 @@ import { openRegular, readRegular, streamRegular, unlessMissing } from '../util/
 import { type NewFile, ownNewFile, writeFileAtomic } from '../util/write-atomic.js';
 import { chain, endOf, type Placed, verifyChain } from './chain.js';
 
-/** Enough for about a million entries. */
+/** The maximum size of a log in bytes, which is enough for about a million entries. */
 const MAX_BYTES = 384 * 2 ** 20;
 /** The newest entry is usually within this many bytes of the end of a log. */
 const TAIL_BYTES = 16 * 1024;

@@ -120,7 +120,7 @@ const verify = (
     };
   });
 
-/** Includes entries of changes that were never made. */
+/** Returns all entries, including entries of changes that were never made. */
 export const directoryEntries = (directory: string): Promise<readonly DataAuditEntry[]> =>
   auditOf(directory, 'read', (file) => file.list());
 

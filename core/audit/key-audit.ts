@@ -104,7 +104,7 @@ const FIELDS = 'pepper name tier limit_per_minute created_at expires_at revoked_
 /** The bit for the hash and for all fields that are not in FIELDS. */
 const OTHER = 1 << FIELDS.length;
 
-/** A later entry can undo the newest one, so more than one must be kept. */
+/** Number of the newest entries to keep. One is not enough, because the newest entry can undo the entry before it. */
 const MAX_NEWEST = 100;
 
 type AnyRecord = Readonly<Record<string, unknown>>;

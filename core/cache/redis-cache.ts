@@ -11,7 +11,7 @@ import { type Loaded, MemoryCache } from './memory-cache.js';
 const claimScript = new RedisScript(readScript('core/cache/claim.lua'));
 const storeScript = new RedisScript(readScript('core/cache/store.lua'));
 
-/** The holder renews its lock more often than this. A lock that is not renewed expires. */
+/** A lock expires after this many milliseconds unless its holder renews it. */
 const LOCK_MS = 2000;
 /** Redis deletes an entry that has not been built or locked for this long. */
 const EXPIRE_MS = 24 * 3600 * 1000;
@@ -131,7 +131,8 @@ export class RedisCache implements SharedCache {
       await this.#ask(lock.store(value));
       return { value, ageMs: 0 };
     } catch (error) {
-      // If there is a previous value, the lock is kept until it expires, so that no replica retries immediately.
+      // The lock is not released, so other replicas return the previous value until it expires and do not retry
+      // immediately.
       if (previous) return previous;
       await this.#ask(lock.release());
       throw error;

@@ -43,9 +43,9 @@ export interface LoadedConfig {
 }
 
 export interface LoadOptions {
-  /** Relative to the working directory. */
+  /** Path of the configuration file, relative to the working directory. */
   readonly path?: string | undefined;
-  /** Used instead of a file. */
+  /** A configuration object, which is used instead of a file. */
   readonly given?: GivenConfig | undefined;
   readonly env?: Environment;
   /** Loads the modules to find their errors, so that they are reported together with configuration errors. */

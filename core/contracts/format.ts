@@ -19,10 +19,10 @@ export interface Format {
   /** True if the format is already compressed. Responses then have no `Content-Encoding`. */
   readonly isCompressed?: boolean;
   /**
-   * Writes a list. Large lists are sent while they are being written, so each batch should be written before the next
-   * one is read. Equal rows should result in equal bytes, so that all replicas send the same ETag.
-   * @param rows non-empty batches of rows; if rows are stored as JSON, `textOf(batch)` returns their text
-   * @param columns the columns to write, in order; rows can have additional properties
+   * Writes a list as text or bytes. A large list is sent while it is being written, so write each batch before you read
+   * the next one. Equal rows must result in equal bytes, because all replicas must send the same ETag.
+   * @param rows non-empty batches of rows. If rows are stored as JSON, `textOf(batch)` returns their text
+   * @param columns the columns to write, in this order. Rows can have additional properties
    */
   write(rows: AsyncIterable<readonly Row[]>, columns: readonly Column[]): AsyncIterable<string | Uint8Array>;
 }

@@ -10,7 +10,7 @@ export interface Shape {
   readonly path: string;
   readonly fill?: string;
   readonly stroke?: string;
-  /** In drawing units. */
+  /** The line width in drawing units. */
   readonly width?: number;
   /** The tooltip. */
   readonly title?: string;

@@ -51,8 +51,8 @@ export interface MountContext {
 /** An endpoint outside the data API, such as a page or another protocol. */
 export interface Mount {
   /**
-   * The absolute path, such as `/docs`. A mount also handles all paths below its path. Only a mount at `/` handles just
-   * that path. It replaces the front page.
+   * The absolute path, such as `/docs`. A mount also handles all paths below its path. A mount at `/` is an exception:
+   * it handles only this path, and replaces the front page.
    */
   readonly path: string;
   /** A short description for the log and for messages at startup. */

@@ -26,7 +26,7 @@ export interface FinishedRequest {
   /** `1.1` or `1.0`. */
   readonly httpVersion: string;
   readonly status: number;
-  /** In milliseconds since 1970. */
+  /** When the request arrived, in milliseconds since 1970. */
   readonly startedAt: number;
   /** Milliseconds from the arrival of the request headers until the response was written. */
   readonly durationMs: number;

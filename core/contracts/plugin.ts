@@ -36,7 +36,7 @@ export interface OpenContext extends RunningContext {
   readonly koa: Koa;
 }
 
-/** A method, so that plugins with different option types can be in one list. */
+/** Declares the function as a method, so that plugins with different option types can be in one list. */
 interface CollectionsByOptions<Options> {
   declare(options: Options, context: { resolvePath(path: string): string }): readonly Collection[];
 }

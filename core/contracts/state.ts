@@ -38,6 +38,6 @@ type OwnComponent = (typeof OWN_COMPONENTS)[number];
 export interface StatusComponent {
   readonly id: string;
   readonly replaces?: OwnComponent;
-  /** Default: the check of the replaced component. */
+  /** Checks the state of the component. Default: the check of the replaced component. */
   check?(state: ServiceState): ComponentState | Promise<ComponentState>;
 }

@@ -256,7 +256,7 @@ export interface Versions {
 
 /** Records that a version became current. */
 export interface Move {
-  /** Null if the version has been deleted. */
+  /** The name of the version. Null if the version has been deleted. */
   readonly version: string | null;
   readonly publishedAt: Date;
 }

@@ -15,7 +15,7 @@ interface Span {
 /** Reading this many documents takes 0.1 to 0.2 ms. */
 const BATCH = 100;
 
-/** If `descending`, the last batch comes first. */
+/** Splits a span into batches. With `descending`, the last batch comes first. */
 function* inBatches({ start, end }: Span, descending = false): Generator<Span> {
   for (let done = 0; done < end - start; done += BATCH) {
     if (descending) yield { start: Math.max(start, end - done - BATCH), end: end - done };
@@ -35,7 +35,7 @@ interface After {
 
 /** The documents that match a query. If `filter` is set, the caller must apply it before the limit of the query. */
 interface Selection {
-  /** Undefined for key order, in which indexes are positions. */
+  /** Positions in the order of the query. Undefined for key order, in which an index is also a position. */
   readonly positions: Uint32Array | undefined;
   readonly span: Span;
   readonly filter?: NonNullable<Query['range']>;
@@ -228,8 +228,9 @@ export class IndexedCollection {
   }
 
   /**
-   * Returns the first index in a span whose values are greater than or equal to `values`, or the end of the span.
-   * @param least 1 finds values that are strictly greater
+   * Returns the index of the first document in a span whose fields are equal to `values` or sort after them. Returns
+   * the end of the span if there is none.
+   * @param least 1 to skip documents whose fields are equal to `values`
    */
   #first(
     positions: Uint32Array | undefined,

@@ -52,7 +52,7 @@ const isEqual = (json: Buffer, at: number, name: Buffer): boolean => {
 };
 
 interface Member {
-  /** Includes the quotes. */
+  /** The name of the member as JSON, including the quotes. */
   readonly name: Buffer;
   /** The index of the field with this name, or -1 if the field is not searched for. */
   readonly field: number;
@@ -63,7 +63,7 @@ interface Member {
  * the same order, so each name is first compared with the name at the same index in the previous document.
  */
 export class JsonFields {
-  /** Offsets in the document that was searched last. */
+  /** Offsets at which the values start in the document that was searched last. */
   readonly starts: number[];
   readonly ends: number[];
   readonly #fields: readonly string[];

@@ -6,8 +6,8 @@ const STEP = 20_000;
 const FEW = 256;
 
 /**
- * A range of positions with equal values: in all columns before `column`, and in the first `depth` bytes of that
- * column.
+ * Positions that must still be sorted, because their values are equal in all columns before `column` and in the first
+ * `depth` bytes of `column`.
  */
 interface Range {
   readonly start: number;

@@ -16,7 +16,7 @@ import { acceptUpgrades } from './upgrades.js';
 
 type ServerOptions = Config['server'];
 
-/** Metrics count these events, because the requests and connections concerned never reach Koa. */
+/** Events that metrics count here, because the requests and connections concerned never reach Koa. */
 export type EdgeEvent = 'malformed' | 'timeout' | 'unread' | 'too_many_connections' | 'too_many_connections_of_address';
 
 /**
@@ -108,7 +108,7 @@ export class HttpServer {
     server.on('connect', (_request, socket) => {
       this.#observe('malformed');
       rejectSocket(socket as Socket, rejections.connect);
-      // Node no longer applies timeouts to this socket.
+      // After `connect`, Node applies no timeouts to this socket.
       closeSoon(socket as Socket);
     });
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#fail(error, socket as Socket, rejections));

@@ -15,7 +15,7 @@ export interface Caller {
   readonly tier: Tier | undefined;
   /** The key, or the caller that a plugin has identified. Undefined if the request has no valid credentials. */
   readonly key: Pick<KeyRecord, 'id' | 'tier'> | undefined;
-  /** The key id as JSON, for the log. Kept here, because a separate cache for all keys would be too large. */
+  /** The key id as JSON, for the log. A separate cache of these texts would be too large. */
   readonly loggedKey: string;
   readonly tiers: Tiers;
 }
@@ -24,12 +24,12 @@ export interface CallerIdentity {
   readonly kind: 'key';
   readonly account: string;
   readonly record: Pick<KeyRecord, 'id' | 'tier' | 'limit_per_minute'>;
-  /** Kept here, because reading a property is faster than a lookup. */
+  /** The caller object of this key. Reading this property is faster than looking the caller up. */
   caller: Caller | undefined;
 }
 
 interface KeyIdentity extends CallerIdentity {
-  /** In milliseconds since 1970. */
+  /** When the key expires, in milliseconds since 1970. */
   readonly endsAt: number;
   readonly use: Use;
 }

@@ -20,7 +20,7 @@ export class KeyFileAudit {
   readonly #keyFile: string;
   /** Size of the audit in bytes when it was last compared with the keys. */
   #size = 0;
-  /** Entries that were added since then, and whose changes are not in the key file yet. */
+  /** Entries that were added to the audit after the last comparison, and whose changes are not in the key file yet. */
   #early: readonly KeyAuditEntry[] = [];
 
   constructor(keyFile: string) {
@@ -41,7 +41,7 @@ export class KeyFileAudit {
     await this.#with('written', (file) => file.append(entries, options));
   }
 
-  /** Includes entries of changes that were never made. */
+  /** Returns all entries, including entries of changes that were never made. */
   entries(): Promise<readonly KeyAuditEntry[]> {
     return this.#with('read', (file) => file.list());
   }

@@ -49,13 +49,16 @@ const validate = compileSchema<KeyFile>({
   },
 });
 
-/** Enough for about a million keys. Also applies to the file with the times of last use. */
+/**
+ * The maximum size of a key file in bytes, which is enough for about a million keys. The same limit applies to the file
+ * with the times of last use.
+ */
 export const MAX_KEY_FILE_BYTES = 384 * 2 ** 20;
 
 const MAX_SHOWN = 20;
 
 const reject = (path: string, errors: readonly string[]): never => {
-  // Error messages must not reveal a key that is in the file by mistake.
+  // A user might have put a key into the file by mistake, so keys in error messages are masked.
   const lines = firstLines(errors, MAX_SHOWN).map((error) => `\n  - ${maskKeys(error)}`);
   throw new KeyStoreError('invalid_file', `The key file ${path} is not valid:${lines.join('')}`);
 };

@@ -10,7 +10,7 @@ const END = Buffer.from(KEYS_END);
 const NEWLINE = 0x0a;
 const COMMA = 0x2c;
 
-/** In bytes. After a larger change, the whole file is read again. */
+/** The maximum size of a change in bytes. After a larger change, the whole key file is parsed again. */
 const MAX_CHANGE = 256 * 1024;
 const BLOCK = 64 * 1024;
 

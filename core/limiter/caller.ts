@@ -8,9 +8,9 @@ export type Settle = (decision: Decision | Promise<never>) => void;
 /** Permits for later requests in the same bucket. Redis has already counted them. */
 export interface PrefetchedPermits {
   count: number;
-  /** In microseconds of Redis's clock. */
+  /** The end of the bucket, in microseconds of Redis's clock. */
   readonly bucketEnd: number;
-  /** In milliseconds of the monotonic clock. Never later than `bucketEnd`. */
+  /** When the permits expire, in milliseconds of the monotonic clock. Never later than `bucketEnd`. */
   readonly expiresAt: number;
 }
 
@@ -49,12 +49,12 @@ export class CallerState {
   ) {}
 }
 
-/** Contains the limit and quotas at the time when the batch was sent. */
+/** A caller in a batch, with the limit and quotas that it had when the batch was sent. */
 export interface Entry {
   readonly caller: CallerState;
   readonly limit: number;
   readonly quotas?: Quotas | undefined;
-  /** 0 if the call only reports. */
+  /** Number of requested permits. 0 if the call only reports to Redis. */
   readonly permits: number;
   readonly waiting: readonly Settle[];
 }

@@ -23,7 +23,7 @@ export interface UsageReport {
 export interface Ask {
   readonly caller: string;
   readonly limit: number;
-  /** 0 if the call only reports. */
+  /** Number of requested permits. 0 if the call only reports to Redis. */
   readonly permits: number;
   /**
    * Set for a resync. Contains everything that this replica has admitted within the window, and replaces the count in
@@ -143,7 +143,8 @@ const decode = (reply: Buffer, { asks }: Call, bucketMicros: number): Reply => {
 };
 
 /**
- * Most calls need only one hash. This matters because a cluster rejects calls with several keys while it migrates them.
+ * Returns the hashes that a call uses. Most calls use only one, because a cluster rejects calls with several keys while
+ * it migrates them.
  */
 const hashesFor = (key: string, asks: readonly Ask[]): readonly string[] =>
   asks.some(({ caller }) => isAddress(caller)) ? hashesOf(key) : [key];
@@ -155,7 +156,9 @@ export const decide = async ({ redis, key, replica, script }: Target, call: Call
 
 let checks = 0;
 
-/** Runs the script on temporary hashes, and also the commands that only some calls use. */
+/**
+ * Checks that Redis permits the script and the commands that the script uses only in some calls. Uses temporary hashes.
+ */
 export const checkScript = async (target: Target): Promise<void> => {
   const key = `${target.key}:check-${target.replica}-${++checks}`;
   await decide({ ...target, key }, { number: 1, previous: 0, asks: [{ caller: 'ip:check', limit: 1, permits: 1 }] });
@@ -170,7 +173,7 @@ export const checkScript = async (target: Target): Promise<void> => {
 export interface Sent<Batch> {
   readonly batch: Batch;
   readonly call: Call;
-  /** In monotonic milliseconds. */
+  /** When the call was sent, in monotonic milliseconds. */
   readonly sentAt: number;
 }
 

@@ -2,7 +2,8 @@
 -- exceeded. script.ts puts the constants (in capitals), window.lua and, if usage is counted, quotas.lua in front of
 -- this file.
 --
--- KEYS: the partition and, if the call contains addresses, its hashes of recent and earlier addresses. All are hashes:
+-- KEYS[1] is the partition. If the call contains addresses, KEYS[2] and KEYS[3] are the partition's hashes of recent
+-- and earlier addresses. Each key is a hash with these fields:
 --   <caller>: its window (window.lua)
 --   usage:<caller>: its usage (quotas.lua)
 --   replica:<id>: time and number of the replica's last applied call (7 bytes each)
@@ -26,7 +27,8 @@
 --   a counter, these are followed by the usage of this day and this month.
 
 local partition, recent, earlier = KEYS[1], KEYS[2], KEYS[3]
--- Twice the time for which fields are needed.
+-- Milliseconds until Redis deletes a hash. The time starts again with each sweep. Fields are needed for half of this
+-- time, so a hash in use never expires.
 local TIME_TO_LIVE_MS = math.ceil(2 * KEPT / 1000)
 -- A sweep reads at most this many fields, which takes about 10 ms.
 local MOST_SWEPT = 20000
@@ -78,8 +80,8 @@ if recent then
   end
 end
 
--- No valid bucket ends later than this, because prefetched permits are used within one bucket length. A bucket that
--- ends later was written before the clock was set back.
+-- A valid bucket ends by this time, because prefetched permits are used within one bucket length. A bucket that ends
+-- later was written before the clock was set back.
 local latestEnd = thisEnd + BUCKET
 local asked, resyncs, returns, usageDays = call.permits, call.resyncs, call.returns, call.usageDays
 local reply, size = { now }, 1
@@ -138,7 +140,8 @@ for i = 1, callers do
   end
 end
 
--- Once per bucket, deletes some of the fields that are no longer used. Reading all fields takes half a window.
+-- Once per bucket, deletes fields that are no longer in use. Each sweep reads only some of the fields, and all fields
+-- are usually read within half a window.
 local swept = values[sweepAt]
 local isSweepDue = not swept or math.abs(now - unpackAt('>I7', swept)) >= BUCKET
 if isSweepDue then

@@ -9,7 +9,10 @@ import type { AppliedReply, Grant } from './calls.js';
 import { dayOf, dayOfBucket, quotaLeft, quotaStates } from './quotas.js';
 import type { PartitionSync } from './resync.js';
 
-/** In monotonic milliseconds. Redis read its clock at some time in between. */
+/**
+ * When a call was sent and its reply was received, in monotonic milliseconds. Redis read its clock between these two
+ * times.
+ */
 interface CallTimes {
   readonly sentAt: number;
   readonly receivedAt: number;
@@ -80,7 +83,7 @@ export class Decisions {
     }
   }
 
-  /** If the grant contains more permits than requests are waiting, the rest become prefetched permits. */
+  /** Sends the decision to each waiting request. Permits that no request is waiting for become prefetched permits. */
   #settleEntry(entry: Entry, grant: Grant, { bucketEnd, bucketMs }: AppliedReply, times: CallTimes): void {
     const { caller, limit, waiting } = entry;
     const { usage } = caller;

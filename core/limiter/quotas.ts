@@ -2,13 +2,16 @@ import type { DayUsage, QuotaState, Quotas } from '../contracts/limiter.js';
 
 export const DAY_MS = 86_400_000;
 
-/** Enough for this month and the previous one. */
+/** Number of days for which usage is kept, which covers this month and the previous one. */
 export const KEPT_DAYS = 62;
 
 /** Returns the number of UTC days since 1970-01-01. @param ms milliseconds since 1970 */
 export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
 
-/** A bucket includes its end. @param end microseconds since 1970 */
+/**
+ * Returns the day of a bucket. A bucket that ends at midnight belongs to the day that ends then.
+ * @param end microseconds since 1970
+ */
 export const dayOfBucket = (end: number): number => Math.floor((end - 1) / (DAY_MS * 1000));
 
 /** Returns the first day of the month that contains `day`. @param later number of months to add */

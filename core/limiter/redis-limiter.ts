@@ -21,7 +21,7 @@ interface RedisLimiterOptions {
   /** The number of replicas that share the limits. The outage policy `local` divides limits by this number. */
   readonly replicas: number;
   readonly outagePolicy?: OutagePolicy;
-  /** Only tests set this. Default: `WINDOW_MS`. */
+  /** The length of the window, which only tests change. Default: `WINDOW_MS`. */
   readonly windowMs?: number;
   /** True if callers can have quotas. Default: false. */
   readonly countsUsage?: boolean;
@@ -43,7 +43,7 @@ const CHECK_MS = 5000;
 /** How often a replica checks whether Redis has lost counts that are still needed. */
 const POLL_MS = REJOIN_MS / 2;
 
-/** Applies to reading usage and to the check at startup. */
+/** Timeout for reading usage and for the check at startup, in milliseconds. */
 const READ_MS = 1000;
 
 /** `close` waits at most this long for Redis: enough for a lost call, a probe and another call. */
@@ -229,7 +229,10 @@ export class RedisLimiter implements Limiter {
     this.#reportAll();
   }
 
-  /** Also true while calls are in flight, because their replies can require another report. */
+  /**
+   * Returns true if a caller has unreported requests or permits, or if a call is in flight, whose reply can require
+   * another report.
+   */
   #hasUnreported(): boolean {
     return (
       this.#partitions.some(({ isBusy }) => isBusy) ||

@@ -20,7 +20,7 @@ const UNSYNCED = -1;
 export class PartitionSync {
   #sent = 0;
   #sentAt = Number.NEGATIVE_INFINITY;
-  /** The time of the last call that requested permits. */
+  /** When the last call that requested permits was sent, in monotonic milliseconds. */
   #askedAt = Number.NEGATIVE_INFINITY;
   /** The number of the last call that Redis is known to have applied. */
   #applied = 0;

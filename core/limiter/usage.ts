@@ -9,7 +9,7 @@ import type { UsageReport } from './calls.js';
 import { carryOver, type DayCount, quotaLeft, UsageByDay, type Used, usageReport } from './quotas.js';
 import { hashesOf } from './script.js';
 
-/** A resync reports yesterday and today. */
+/** Number of days that a resync reports: today and yesterday. */
 const REPORTED_DAYS = 2;
 
 /** Requests that this replica has allowed locally since the last reply of Redis. */
@@ -43,7 +43,7 @@ export class UsageCounter {
     this.#hasRejections = true;
   }
 
-  /** Counts a request that was allowed without asking Redis. */
+  /** Counts a request that this replica allowed on its own, while Redis was unavailable. */
   addLocal(day: number): void {
     this.#days.add(day, true);
     const { day: last, onDay, total } = this.#local;

@@ -101,7 +101,7 @@ export class SlidingWindow {
   }
 
   #expire(now: number): void {
-    // The same sum as for `resetMs` above, so that rounding cannot make a difference.
+    // Computes the same sum as `resetMs`, so that both results are rounded in the same way.
     while (this.#size > 0 && (this.#ring[this.#first] as number) + this.#windowMs <= now) {
       this.#total -= this.#countOf(0);
       this.#first = this.#index(1);

@@ -87,7 +87,10 @@ interface LogOutputOptions {
 const MAX_WAITING = 4 * 1024 * 1024;
 const CHUNK = 32 * 1024;
 const WRITE_AFTER_MS = 250;
-/** A full pipe soon has space again. After other errors, such as a full disk, RETRY_FAILED_MS applies. */
+/**
+ * Milliseconds until a write to a full pipe is tried again. After other errors, such as a full disk, `RETRY_FAILED_MS`
+ * applies.
+ */
 const RETRY_FULL_MS = 10;
 const RETRY_FAILED_MS = 1000;
 

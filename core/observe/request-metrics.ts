@@ -5,13 +5,16 @@ import type { Tier } from '../config/tiers.js';
 import type { ApiContext } from '../pipeline/api-koa.js';
 import { Counter, Family, inBraces, type Metric, numeral } from './metric.js';
 
-/** In seconds. Cached responses take far less than 1 ms, and store timeouts take several seconds. */
+/**
+ * Upper bounds of the histogram buckets, in seconds. Cached responses take far less than 1 ms, and store timeouts take
+ * several seconds.
+ */
 export const LATENCY_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
 
 export class Distribution {
   sum = 0;
   count = 0;
-  /** Not cumulative. The last bucket has no upper bound. */
+  /** Number of observations in each bucket, not cumulative. The last bucket has no upper bound. */
   readonly counts: Float64Array;
   readonly #bounds: readonly number[];
 

@@ -18,7 +18,7 @@ import { failResponse } from './catch-errors.js';
 
 /** The state that the service keeps for a request. Plugins can use `ctx.state` without conflicts. */
 export class RequestState {
-  /** In milliseconds since the process started. */
+  /** When the request arrived, in milliseconds since the process started. */
   readonly startedAt = performance.now();
   /** Set for inner requests: the connection of the outer request. */
   connection: Socket | undefined;
@@ -39,7 +39,7 @@ export class RequestState {
   // Set by `limit`, but not for inner requests and endpoints without a limit.
   decision: Decision | undefined;
 
-  // Set by `handleRoute`, so mounts do not have these values.
+  // `handleRoute` sets the next two properties, so mounts do not have them.
   cacheHit = false;
   snapshotVersion: string | undefined;
 
@@ -80,7 +80,8 @@ export interface Endpoint {
   /** Undefined for a route. */
   readonly mount?: Mount | undefined;
   /**
-   * Chooses the format for an `Accept` header. Without a preference, the first format is chosen. Undefined for a mount.
+   * Returns the format for an `Accept` header, or undefined if the client accepts none. Without a preference, returns
+   * the first format. Not set for a mount.
    */
   readonly chooseFormat?: ((accept: string | undefined) => Format | undefined) | undefined;
   readonly handle: ApiMiddleware;

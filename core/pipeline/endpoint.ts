@@ -44,7 +44,7 @@ export const handle: ApiMiddleware = (ctx, next) => ctx.requestState.match!.endp
 const BODY_REFUSED = 'This API does not accept request bodies: send the request without one.';
 const BODY_DETAILS = { details: [{ in: 'body', name: '', issue: 'must be absent' }] } as const;
 
-/** Does not depend on the caller. */
+/** Returns the error of an invalid request. The error does not depend on the caller. */
 const requestError = (
   req: IncomingMessage,
   { endpoint, error }: Match,

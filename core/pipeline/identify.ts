@@ -92,8 +92,8 @@ export const localCaller = (
 };
 
 /**
- * If Authorization is repeated, the key is treated as invalid. Node uses the first header, but a proxy might have
- * checked another one.
+ * Returns the value of the Authorization header. If the header is repeated, returns text that is not a valid key,
+ * because Node uses the first value, but a proxy might have checked the second one.
  */
 const credentialsOf = ({ headers, rawHeaders }: IncomingMessage): string | undefined => {
   let count = 0;

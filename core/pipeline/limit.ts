@@ -50,8 +50,8 @@ export const limit = ({ limiter, logger }: LimitOptions): ApiMiddleware => {
 };
 
 /**
- * Callers can still read their usage when a quota is used up. These requests have the same limit but a separate window,
- * and do not count against quotas.
+ * Returns true for a valid request to `GET /usage`. These requests have a separate window and no quotas, so that
+ * callers can still read their usage when a quota is used up.
  */
 const asksForUsage = ({ caller, invalidKey, match }: RequestState, method: string): boolean => {
   if (!caller?.tier?.quotas || invalidKey || match?.error !== undefined) return false;

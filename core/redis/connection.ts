@@ -29,7 +29,10 @@ export interface RedisConnection {
 const LONGEST_BACKOFF_MS = 250;
 const backOff = (times: number): number => Math.min(times * 50, LONGEST_BACKOFF_MS);
 
-/** Commands fail immediately while the client is disconnected, and no command is sent twice. */
+/**
+ * Options for all connections. Commands fail immediately while the client is disconnected, and no command is sent
+ * twice.
+ */
 const common = (config: RedisConfig) =>
   ({
     connectTimeout: config.connectTimeoutMs,

@@ -97,7 +97,7 @@ export const csvFormat = (formulaGuard: boolean): Format => {
     if (typeof value === 'string') return text(value);
     const json = value === undefined ? undefined : jsonOf(value, `/${column}`);
     if (json === undefined || json === 'null') return '';
-    // In JSON, dates are strings.
+    // Dates are strings in JSON, so they are handled like text.
     return json.startsWith('"') ? text(JSON.parse(json) as string) : quote(json);
   };
   // Many CSV readers skip empty lines, so a record that consists of one empty field is written as `""`.

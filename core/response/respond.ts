@@ -16,7 +16,7 @@ interface HasId {
 
 export const isPrepared = (response: Koa.Response): boolean => (response as Response).prepared !== undefined;
 
-/** For errors that occur outside the middleware. */
+/** Sends a prepared error response, for errors that occur outside the middleware. */
 export const sendNow = ({ res, response }: Context, { connectionLines }: CommonHeaders): void =>
   send(res, identityOf((response as Response).prepared!), connectionLines);
 

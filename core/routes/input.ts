@@ -12,11 +12,11 @@ import { compileSchema, type ValidateFunction } from '../validation/compile-sche
 import { nearest } from '../validation/nearest.js';
 import { article, convert, describe, MOST_LISTED } from './parameter-values.js';
 
-/** Even unknown parameters take time to parse. */
+/** Maximum number of query parameters. Even unknown parameters take time to parse. */
 const MOST_PARAMETERS = 100;
 
 interface Target {
-  /** As sent by the client, still percent-encoded. */
+  /** The path as sent by the client, with percent-encoding. */
   readonly path: string;
   readonly query: readonly (readonly [name: string, value: string])[];
 }

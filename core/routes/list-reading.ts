@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import type { CheckedReader } from '../data/checked-snapshot.js';
 import { StorageError } from '../errors.js';
 
-/** Many small writes would cost more than building the list. */
+/** Minimum size of a chunk in bytes. Many small writes would cost more than building the list. */
 const CHUNK_BYTES = 64 * 1024;
 
 async function* inChunks(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

@@ -35,7 +35,7 @@ export class ListResponse {
   readonly #snapshot: Snapshot;
   readonly #options: ListOptions;
   readonly #cacheKey: string;
-  /** For a large list. The ETag of a small list depends on its body instead. */
+  /** Set only for a large list. The ETag of a small list is computed from its body. */
   readonly #validators: Validators;
   #started: StartedList | undefined;
   #release: (() => void) | undefined;

@@ -31,10 +31,13 @@ interface Entry {
   bytes: number;
 }
 
-/** The headers, the request and the map entry take about 1930 bytes. */
+/**
+ * Assumed size of a cache entry in bytes, without its key and body. The headers, the request and the map entry take
+ * about 1930 bytes.
+ */
 export const ENTRY_OVERHEAD = 2048;
 
-/** A larger body would evict many others. */
+/** Maximum size of a cached body, as a share of the cache. A larger body would evict many others. */
 const LARGEST_SHARE = 1 / 8;
 /**
  * Collecting a large list for the cache takes memory, so a process collects only this many at the same time. All caches

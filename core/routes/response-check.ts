@@ -5,10 +5,10 @@ import { jsonOf, ResponseError } from '../response/formats.js';
 import { compileSchema, type ErrorObject, type ValidateFunction } from '../validation/compile-schema.js';
 import { isStreamed } from './route-response.js';
 
-/** With the setting `sample`, one response out of this many is checked per route. */
+/** If `http.responseCheck` is `sample`, one of this many responses is checked per route. */
 const SAMPLED_ONE_IN = 100;
 
-/** Cached responses are not checked again. */
+/** Returns a route that checks its responses. Cached responses are not checked again. */
 export const checkedRoute = (route: Route, check: Config['http']['responseCheck'], logger: Logger): Route => {
   if (check === 'off') return route;
   const checked = checker(route, check, logger);

@@ -125,9 +125,9 @@ export interface StartedList {
 }
 
 interface ListLimits {
-  /** In bytes. A list that exceeds either limit is not built completely. */
+  /** Maximum size of a list in bytes. A larger list is not built completely. */
   readonly mostBytes: number;
-  /** In bytes of stored row text. */
+  /** Maximum size of the stored text of the rows, in bytes. A list with more text is not built completely. */
   readonly mostStoredBytes: number;
   /** Bytes of stored row text to read before any row is written, so that a large list starts after one chunk. */
   readonly aheadBytes?: number;

@@ -93,7 +93,7 @@ export class RouteTable {
       return next();
     };
     if (path.length > this.#maxUrlBytes) return proceed();
-    // Otherwise, the router would parse the URL again, and accept several spellings of the same path.
+    // If this property is not set, the router parses the URL again and accepts several spellings of the same path.
     (ctx as ApiContext & { newRouterPath?: string }).newRouterPath = path;
     return this.#dispatch(ctx, proceed);
   };

@@ -11,7 +11,7 @@ import { searchWords, wordMatcher } from '../data/words.js';
 import { ApiError, defineError, invalidParameter } from '../errors.js';
 import { documentPlaces, linkNextPage, type OrderTerm, type PageInput, PageSorter, rowOrder } from './pagination.js';
 
-/** For a page or for totals, at most this many documents are read one by one. */
+/** Maximum number of documents that are read one by one for a page or for totals. */
 const MOST_READ = 50_000;
 const MOST_GROUPS = 10_000;
 

@@ -99,13 +99,13 @@ interface CurrentSnapshotOptions {
   readonly adapter: StorageAdapter;
   readonly collections: ReadonlyMap<string, Collection>;
   readonly cacheBytes: number;
-  /** Applies to all reads for one response together, in milliseconds. */
+  /** Time limit for all reads of one response together, in milliseconds. */
   readonly answerMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Before a new snapshot is served, up to this many responses are computed within this time. */
+/** Maximum number of responses that are computed before a new snapshot is served. The time limit is `WARMING_MS`. */
 const WARMED_ANSWERS = 1000;
 const WARMING_MS = 60_000;
 

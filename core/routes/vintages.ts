@@ -18,7 +18,7 @@ interface VintagesOptions {
    * size.
    */
   readonly cacheBytes: number;
-  /** Applies to all reads for one response together, in milliseconds. */
+  /** Time limit for all reads of one response together, in milliseconds. */
   readonly answerMs: number;
 }
 

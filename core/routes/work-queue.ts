@@ -8,7 +8,7 @@ import { longWork, type Pauses } from '../util/event-loop.js';
 
 /** With two requests per caller, one can compute while the other waits for a store. */
 const RUNNING_PER_CALLER = 2;
-/** Limits the memory for unfinished responses. */
+/** Maximum number of running requests, which limits the memory for unfinished responses. */
 const RUNNING = 16;
 /** A caller can fill at most this share of the queue. Its further requests are rejected with 503. */
 const SHARE_OF_CALLER = 0.5;
@@ -76,8 +76,7 @@ export class WorkQueue {
       await pauses.pause();
       return await work(pauses);
     } catch (error) {
-      // The other requests of the caller wait for the same store. If they ran one after another, each of them would
-      // time out.
+      // The other requests of the caller need the same store. If they ran one after another, each would time out.
       if (error instanceof StorageError && error.code === 'unavailable') this.#remove(queue, [...queue.waiting], error);
       throw error;
     } finally {

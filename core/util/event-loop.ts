@@ -35,7 +35,7 @@ const pauseAfter = (piecesMs: number, wait: (signal?: AbortSignal) => Promise<vo
 export class TurnQueue {
   readonly #turnMs: number;
   #last: Promise<unknown> = Promise.resolve();
-  /** For each caller with waiting tasks, the turn that was queued last. */
+  /** The last turn in the queue of each caller with waiting tasks. */
   readonly #lastOf = new Map<string, Promise<void>>();
 
   constructor(turnMs: number) {

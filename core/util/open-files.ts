@@ -19,7 +19,7 @@ export const maxOpenFiles = (): number | undefined => {
   }
 };
 
-/** Files other than client connections: the dataset, the log, and connections to stores. */
+/** Number of open files that are reserved for the dataset, the log, and connections to stores. */
 const RESERVED = 100;
 
 export const connectionsAllowed = (limit = maxOpenFiles()): number =>

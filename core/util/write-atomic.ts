@@ -20,7 +20,7 @@ import { dirname, resolve } from 'node:path';
 import { assertRegular, unlessMissing } from './read-file.js';
 
 export interface NewFile {
-  /** Default: the process's usual permissions for new files. */
+  /** The permissions of a new file. Default: the usual permissions of the process. */
   readonly mode?: number;
   /** If this file exists, its permissions are copied. When running as root, its owner and group are copied as well. */
   readonly like?: string;
@@ -73,7 +73,7 @@ export const ownNewFile = async (path: string, file: FileHandle, options: NewFil
 const makeMissing = async (path: string): Promise<string | undefined> => {
   const missing: string[] = [];
   for (let at = path; !(await exists(at)); at = dirname(at)) missing.unshift(at);
-  // This rejects if the path is a file.
+  // If the path is a file, this `mkdir` rejects.
   if (missing.length === 0) await mkdir(path, { recursive: true });
   for (const folder of missing) {
     await mkdir(folder).catch((error: NodeJS.ErrnoException) => {

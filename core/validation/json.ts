@@ -9,7 +9,7 @@ export const isObject = (value: unknown): value is Record<string | number, unkno
 export const isJsonObject = (value: unknown): value is Record<string, unknown> =>
   isObject(value) && !Array.isArray(value);
 
-/** MongoDB has the same limit. Recursive functions rely on it. */
+/** Maximum nesting depth of JSON, so that recursive functions cannot overflow the stack. MongoDB has the same limit. */
 export const MAX_DEPTH = 100;
 
 /**

@@ -102,8 +102,9 @@ const checked = (message: unknown): ReturnType<typeof parsed> => {
 };
 
 /**
- * Returns an error message if the message must be rejected. A batch would count as one request, deep nesting could
- * overflow the stack, and validating thousands of values would take too long.
+ * Returns the reason for rejecting a message, or undefined if the message is acceptable. Batches are rejected, because
+ * a batch would count as one request. Deep nesting could overflow the stack, and validating thousands of values would
+ * take too long.
  */
 const messageError = (message: unknown): string | undefined => {
   if (Array.isArray(message)) return BATCH;

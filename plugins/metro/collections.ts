@@ -137,8 +137,7 @@ export const forecasts = collection({
   name: 'forecasts',
   key: ['run_id', 'cbsa'],
   orders: [['cbsa', 'run_at', 'run_id']],
-  // A reference to `markets` is impossible, because published runs keep their forecasts for areas that were redrawn
-  // later.
+  // Published runs keep their forecasts for areas that were redrawn later, so forecasts cannot refer to `markets`.
   references: [{ fields: ['run_id'], to: 'forecast_runs' }],
   schema: record(
     {

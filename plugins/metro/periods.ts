@@ -63,7 +63,7 @@ export const lastDay = (day: string, cadence: Cadence): string => (monthsIn(cade
  * @param created RFC 3339, UTC
  */
 export const lookAhead = (day: string, cadence: Cadence, created: string): string | undefined => {
-  // No period is longer than five years, so much older periods need no further check.
+  // A period lasts at most five years, so a period that started more than five years before `created` has ended.
   if (Number(day.slice(0, 4)) < Number(created.slice(0, 4)) - 5) return undefined;
   const last = lastDay(day, cadence);
   return last > created.slice(0, 10)

@@ -17,15 +17,15 @@ const SCHEDULES: Readonly<Record<Cadence, { readonly period: number; readonly de
   semiannual: { period: 184, delay: 120 },
   annual: { period: 366, delay: 274 },
   'five-year': { period: 1827, delay: 730 },
-  // The next date is unknown, but after ten years a value is certainly late.
+  // The date of the next value is unknown, but a source without a new value for ten years is certainly late.
   irregular: { period: 3653, delay: 0 },
 };
 
 const DAY_SECONDS = 86_400;
 
 /**
- * Returns the ages at which a source becomes late and stale. A late source misses one value, and a stale source misses
- * two values.
+ * Returns the ages at which a source becomes late and stale. A source is late when one value is overdue, and stale when
+ * two values are overdue.
  */
 export const freshness = (cadence: Cadence): { late_after_seconds: number; stale_after_seconds: number } => {
   const { period, delay } = SCHEDULES[cadence];

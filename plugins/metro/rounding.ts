@@ -1,4 +1,4 @@
-/** Stored percentages have four decimals. */
+/** Values are rounded to four decimals, the precision of stored percentages. */
 const DECIMALS = 1e4;
 
 /**

@@ -35,7 +35,7 @@ const FILE_POLICY = "default-src 'none'; frame-ancestors 'none'";
 
 /** Browsers revalidate on every use, so that users see a new release immediately. Unchanged files cost only a 304. */
 const REVALIDATED = 'no-cache';
-/** Applies to addresses that contain the digest of all files, because their content never changes. */
+/** For files at an address that contains the digest of all files. The content at such an address never changes. */
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
 export interface Page {

@@ -19,7 +19,7 @@ export interface Replica {
   items(): Promise<Document[]>;
 }
 
-/** Intervals are 1/60 of a realistic value, so that tests need not wait for minutes. */
+/** Options of the adapters. Intervals are 60 times shorter than usual, so that tests need not wait for minutes. */
 const OPTIONS: Partial<MongoOptions> = { pollMs: 100, writeMs: 5000 };
 
 /**

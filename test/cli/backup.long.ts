@@ -7,7 +7,7 @@ import { commandArgs, runNode } from '../support/command-process.js';
 
 const ROWS = 1_000_000;
 const HEAP_MB = 128;
-/** The rows take about 190 MB as text and several times as much as objects. */
+/** Maximum memory of the process in MB. The rows take about 190 MB as text, and several times as much as objects. */
 const MAX_MB = 400;
 
 /** Prints the peak memory of the process without memory-mapped files. */

@@ -37,7 +37,7 @@ const start = async (): Promise<{ child: ChildProcess; key: string; url: string 
       PORT: '0',
       METRO__LOG__LEVEL: 'silent',
       METRO__LIMITS__REQUESTS_PER_MINUTE: '1000000000',
-      // One caller can have at most half of these requests waiting. 500 connections exceed that limit.
+      // One caller can have at most half of these requests waiting. The 500 connections of the test exceed that limit.
       METRO__SERVER__OVERLOAD__MAX_IN_FLIGHT: '200',
       // The cache holds the repeated responses, but not the other responses.
       METRO__HTTP__CACHE_BYTES: '1000000',

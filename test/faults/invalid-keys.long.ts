@@ -40,7 +40,7 @@ const p99 = (arrivals: readonly Arrival[]): number =>
 const count = (arrivals: readonly Arrival[], status: number): number =>
   arrivals.filter((arrival) => arrival.status === status).length;
 
-/** Long enough for 100,000 invalid keys. */
+/** Duration of the flood in seconds, which is long enough for 100,000 invalid keys. */
 const SECONDS = 60;
 
 describe('a flood of invalid keys from one address', function () {

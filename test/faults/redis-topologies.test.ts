@@ -190,7 +190,7 @@ describe('Redis Sentinel', () => {
 
   it('the primary dies under load: no request is rejected or waits long, and the new primary counts every request', async () => {
     const sentinel = { name: sentinels.name, nodes: sentinels.nodes, tls: false, db: 0 };
-    // Longer than the pauses of a busy machine, because a late reply counts as an outage.
+    // The timeout is longer than the pauses of a busy machine, because a late reply counts as an outage.
     const connections = [await connect({ sentinel }, 250), await connect({ sentinel }, 250)];
     const limiters = connections.map(createLimiter);
     const caller = 'key:failover';

@@ -21,7 +21,7 @@ const READ_PER_SECOND = 30;
 const BOUND_MS = 2500;
 /** Duration of each fault in milliseconds. Reads from a frozen MongoDB take up to two seconds to fail. */
 const OUTAGE_MS = { redis: 1000, mongo: 2000, replica: 1000 };
-/** Replicas recover within two seconds. The margin is for the stores. */
+/** Maximum recovery time in milliseconds. Replicas recover within two seconds, and the margin is for the stores. */
 const RECOVERY_MS = 5000;
 
 /** Each path was never requested before, so its response needs a read. */

@@ -12,7 +12,7 @@ import { assertAllowedOrRejected, PATHS } from './limited-replicas.js';
 const QUOTA = 4000;
 const PER_SECOND = 100;
 const DAY_MS = 86_400_000;
-/** Longer than the requests of any test. */
+/** Maximum duration of the requests of one test, in milliseconds. */
 const TEST_MS = 90_000;
 const OUTAGE_MS = 4000;
 /** Unused permits are returned within three seconds. The margin allows for a slow machine. */
@@ -124,7 +124,7 @@ describe('quotas and usage of keys with three replicas behind nginx', function (
       await service.redis.resume();
       await delay(4000);
       await service.redis.freeze();
-      // Each replica uses up its local share in the meantime.
+      // Each replica uses up its local share during this delay.
       await delay((QUOTA / PER_SECOND) * 1000);
       await service.redis.resume();
       await delay(4000);

@@ -16,7 +16,7 @@ interface Connection {
   received: string;
 }
 
-/** If all connections are busy, requests wait. The latency includes this time. */
+/** Maximum number of connections. If all of them are busy, requests wait, and their latency includes this time. */
 const MOST_CONNECTIONS = 500;
 
 export class OpenLoop {

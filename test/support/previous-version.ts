@@ -9,7 +9,7 @@ import { cacheFolder } from './cache-folder.js';
 
 const run = promisify(execFile);
 
-/** Used until a release has a tag. */
+/** The commit that counts as the previous version until a release has a tag. */
 const FIRST = '5282b729';
 
 const git = async (...args: readonly string[]): Promise<string> =>

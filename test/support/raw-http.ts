@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 
 export interface RawResponse {
   readonly status: number;
-  /** Names are in lower case. A repeated header has its last value. */
+  /** Header names are in lower case. If a header is repeated, only its last value is kept. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }

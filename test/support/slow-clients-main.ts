@@ -12,9 +12,9 @@ const [port, key, ...orders] = process.argv.slice(2) as [string, string, ...stri
 const GIVE_UP_MS = 25_000;
 const TRICKLE_MS = 500;
 const PROBE_MS = 500;
-/** Milliseconds between connections, because this test is not about a flood. */
+/** Milliseconds between two new connections. The interval is long enough to avoid a flood of connections. */
 const OPENING_MS = 10;
-/** The responses fill the buffers on both sides. */
+/** Number of requests whose responses fill the buffers on both sides of a connection. */
 const UNREAD_REQUESTS = 6;
 
 const head = (path: string): string =>
@@ -29,8 +29,8 @@ const behave = (socket: Socket, kind: string): void => {
   } else if (kind === 'unread') {
     socket.pause();
     socket.write(head('/observations?series_id=metro_hpi').repeat(UNREAD_REQUESTS));
-    // The end of the stream is behind the unread responses. The client notices that the server has closed the
-    // connection only when another byte triggers a reset.
+    // The client does not see the end of the stream, because unread responses come first. It notices that the server
+    // has closed the connection when another byte triggers a reset.
     const timer = setInterval(() => socket.write('\n'), PROBE_MS);
     socket.on('close', () => clearInterval(timer));
   }

@@ -17,7 +17,8 @@ export const mostInWindow = (answers: readonly Answer[]): number => {
   for (const [i, { sent }] of passed.entries()) {
     let inside = 0;
     for (let j = i; j < ends.length && (passed[j] as Answer).sent <= sent + WINDOW_MS; j++) {
-      // A request stops counting exactly one window later, so a whole window is too long.
+      // A request that was answered exactly one window later is not counted, because the first request no longer counts
+      // at that time.
       if ((ends[j] as number) < sent + WINDOW_MS) inside++;
     }
     most = Math.max(most, inside);

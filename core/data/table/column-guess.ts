@@ -66,7 +66,7 @@ const GROUP = 3;
 export class ColumnGuess {
   readonly #options: GuessOptions;
   #fitting: readonly NotationName[];
-  /** Kinds of plain numbers that fit all remaining notations, so that they need no further check. */
+  /** Whether all remaining notations accept each kind of plain number, so that these numbers need no further check. */
   #accepts = { smallWhole: false, whole: false, smallFraction: false, fraction: false };
   /** The number of cells with a value. Markers such as NA do not count. */
   #filled = 0;

@@ -13,10 +13,10 @@ export interface CsvRecord {
 
 export interface Dialect {
   readonly separator: string;
-  /** Undefined if quotes are ordinary characters. */
+  /** The quote character. Undefined if quotes are ordinary characters. */
   readonly quote: string | undefined;
   readonly isEscaped?: boolean;
-  /** LF also accepts CRLF. */
+  /** The character that ends a line. If it is LF, CRLF also ends a line. */
   readonly lineEnd: '\n' | '\r';
   readonly skipsSpaces?: boolean;
   /** If true, a line end always ends the record, even inside quotes. A missing quote then affects only one line. */
@@ -33,7 +33,7 @@ export class CsvSyntaxError extends Error {
   }
 }
 
-/** In characters. Without this limit, a quote that is never closed would exhaust the memory. */
+/** Maximum length of a record in characters. Without a limit, a quote that is never closed would exhaust the memory. */
 const MAX_RECORD = 16 * 1024 * 1024;
 const NOT_CLOSED = 'has a quote that is not closed';
 const CARRIAGE_RETURN = 0x0d;

@@ -33,7 +33,7 @@ export interface Notation {
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
 const INTEGER = /^[+-]?\d+$/;
 
-/** Also true for a number that no double can represent. */
+/** Returns true for any number, even if no double can represent it. */
 export const isNumber = (cell: string): boolean => NUMBER.test(cell);
 
 const read = (pattern: RegExp, plain: (cell: string) => string) => (cell: string) => {
@@ -79,7 +79,7 @@ const FALSE = /^(false|f|no|n|0)$/i;
 
 export const NOTATIONS = {
   integer: { type: 'integer', read: read(INTEGER, (cell) => cell) },
-  /** 1950.0. pandas writes integers like this if the column has missing values. */
+  /** Integers such as 1950.0, which pandas writes if the column has missing values. */
   whole: { type: 'integer', read: read(/^[+-]?\d+\.0$/, (cell) => cell), note: 'read without ".0"' },
   mixedWhole: { type: 'integer', read: read(/^[+-]?\d+(\.0*)?$/, (cell) => cell), note: 'read without decimals' },
   number: { type: 'number', read: read(NUMBER, (cell) => cell) },

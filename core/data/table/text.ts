@@ -12,7 +12,7 @@ export class EncodingError extends Error {
   }
 }
 
-/** This many bytes are enough to distinguish UTF-8 from UTF-16. */
+/** Number of bytes at the start of a file that are enough to distinguish UTF-8 from UTF-16. */
 const HEAD_BYTES = 4096;
 
 /** Returns the encoding that the first bytes suggest. Only reading the whole file can confirm that it is UTF-8. */

@@ -1,4 +1,4 @@
-/** Serves the contributions of the inputs of a model to a forecast. */
+/** Serves the contribution of each model input to the forecast of a market. */
 import { dataRoute, type Route } from 'metro-forecast-api/plugin';
 import { type Forecast, type ForecastRun, forecasts, nullable, percent, record, text } from '../collections.js';
 import { cbsaParameter, completedRuns, difference, listOf, marketNotFound, requireMarket } from './shared.js';

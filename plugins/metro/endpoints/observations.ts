@@ -101,7 +101,7 @@ interface RowsOptions extends Span {
   readonly catalogued: readonly Described[];
   readonly codes: readonly string[] | undefined;
   readonly units: Units;
-  /** Only required if `units` is `real`. */
+  /** Consumer prices. Only the units `real` need them. */
   readonly prices: Prices | undefined;
 }
 

@@ -29,7 +29,7 @@ const isNominal = ({ kind, title, units }: Described): boolean => {
   return (MONEY.test(units) && !NOT_MONEY.test(units)) || (/\bindex\b/i.test(units) && PRICE_INDEX.test(title));
 };
 
-/** Returns the reason if a series does not support the units. */
+/** Explains why the units do not apply to a series. Returns undefined if they apply. */
 export const unsupported = (units: Units, one: Described): string | undefined => {
   if (units === 'yoy' && one.cadence === 'five-year')
     return `does not apply to ${one.series_id}, which has one value every five years`;

@@ -174,7 +174,9 @@ const mapOf = ({ markets, forecasts, target, series }: Facts): FrontPageFigure =
   };
 };
 
-/** Finds the run that computed the forecasts. A newer run can have another horizon. */
+/**
+ * Returns the run to which the forecasts belong. This is not always the newest run, which can have a different horizon.
+ */
 const runOf = ([forecast]: readonly Forecast[], runs: readonly ForecastRun[] = []): ForecastRun | undefined =>
   runs.find(({ id }) => id === forecast?.run_id);
 

@@ -29,7 +29,7 @@ export interface BenchmarkScores {
 
 export interface Scores {
   readonly n: number;
-  /** Number of declines that happened. `declines_called` is the number of these that had a negative point forecast. */
+  /** Number of declines that happened. `declines_called` counts how many of them had a negative point forecast. */
   readonly declines: number;
   readonly declines_called: number;
   /** Share of outcomes above 0, which is the hit rate of always forecasting a rise. */

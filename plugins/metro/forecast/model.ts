@@ -54,7 +54,7 @@ export interface Forecaster {
 export interface ForecastOptions {
   /** Minimum number of index values. Markets with fewer values get no forecast. */
   readonly minValues: number;
-  /** Default: 12 months. */
+  /** The forecast horizon. Default: 12 months. */
   readonly horizon?: Horizon;
 }
 

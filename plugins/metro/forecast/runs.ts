@@ -47,7 +47,7 @@ export interface RunsInput {
   readonly created: Date;
   /** Time at which the runs are computed. Default: `created`. */
   readonly computed?: Date | undefined;
-  /** Default: all. */
+  /** The horizons to forecast. Default: all. */
   readonly horizons?: readonly Horizon[] | undefined;
   /** Existing runs to keep, with their forecasts. They are not created again. */
   readonly kept?: Pick<Runs, 'runs' | 'forecasts'> | undefined;

@@ -7,8 +7,8 @@ export type Row = CsvRecord;
 const DIALECT = { separator: ',', quote: '"', lineEnd: '\n', isOneLine: true } as const;
 
 /**
- * Maximum length of a line in characters. Real lines are far shorter. A file without line breaks would otherwise
- * exhaust the memory.
+ * Maximum length of a line in characters, which is far longer than any real line. Without a limit, a file without line
+ * breaks would exhaust the memory.
  */
 const MAX_LINE = 64 * 1024;
 

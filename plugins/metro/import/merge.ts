@@ -39,8 +39,8 @@ export interface OldDataset {
 }
 
 /**
- * Selects the completed published runs, which are kept as a record with their forecasts. Runs of a quarter after the
- * end of the new index, and runs published after `loadedAt`, did not exist at that time and are dropped.
+ * Selects the completed published runs, which the import keeps with their forecasts. Runs after the last quarter of the
+ * new index, or published after `loadedAt`, are dropped, because they did not exist when the new index was released.
  */
 const recordOf = async (readOld: (name: string) => Rows, index: readonly MetroIndex[], loadedAt: string) => {
   const newest = Math.max(...index.map(({ quarters }) => quarters.at(-1) ?? Number.NEGATIVE_INFINITY));

@@ -6,7 +6,7 @@ export const EXPECTED =
   "FHFA's all-transactions index by metro (hpi_at_metro.csv: name, code, year, quarter, index, error; no header) " +
   'or FRED series (header "observation_date,<SERIES>,...", "DATE,<SERIES>,..." or "date,value")';
 
-/** In bytes. */
+/** Number of bytes at the start of a file from which the format is recognized. */
 const HEAD = 4096;
 
 const isFredId = (name: string): boolean => /^[A-Z0-9][A-Z0-9_.-]*$/.test(name);

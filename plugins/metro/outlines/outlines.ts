@@ -25,7 +25,7 @@ export interface Outlines {
 }
 
 const SIZE = [975, 610] as const;
-/** Coordinates are in fifths of an atlas pixel. */
+/** Number of coordinate steps per pixel of the atlas. */
 const STEPS = 5;
 /** Simplification removes triangles below this area, in square pixels of the atlas. */
 const DETAIL = 0.35;

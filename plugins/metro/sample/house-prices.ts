@@ -32,7 +32,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   '41980': { last: 0 },
   // Too few quarters for a 12-month change.
   '46520': { last: 3 },
-  // Enough quarters for a 12-month change, but not for a forecast.
+  // The history is long enough for a 12-month change, but not for a forecast.
   '14260': { last: 12 },
   // The series has ended. There are past forecasts, but none in the newest run.
   '38300': { end: quarterIndex(2023, 4) },

@@ -62,7 +62,7 @@ const toSeries = ({ id, title, cadence, units, seasonal_adjustment, days }: Samp
   notes: NOTES,
 });
 
-/** Endpoints must not show these runs. */
+/** Creates a failed and an unfinished run, which endpoints must not show. */
 const incompleteRuns = (newest: ForecastRun): ForecastRun[] => [
   {
     ...newest,

@@ -19,7 +19,7 @@ export interface Distribution {
 }
 
 export interface Dataset {
-  /** Name for programs, derived from the path. Example: `forecast_runs`. */
+  /** Name for use in programs, such as `forecast_runs`. It is derived from the path. */
   readonly name: string;
   readonly path: string;
   readonly title: string;
@@ -27,7 +27,7 @@ export interface Dataset {
   readonly columns: readonly Column[];
   readonly key: readonly string[];
   readonly isOpen: boolean;
-  /** CSV comes first. */
+  /** Download formats of the dataset. CSV comes first. */
   readonly distributions: readonly Distribution[];
 }
 

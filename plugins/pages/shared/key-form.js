@@ -20,7 +20,7 @@ export const keyForm = ({ heading, problem }) => {
   const submit = (event) => {
     event.preventDefault();
     const key = input.value.trim();
-    // HTTP headers cannot contain other characters.
+    // The key is sent in an HTTP header, which can contain only these characters.
     if (/^[\x21-\x7e]+$/.test(key)) setKey(key, { remember: remember.checked });
     else {
       error.hidden = false;

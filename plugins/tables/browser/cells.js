@@ -18,7 +18,7 @@ export const words = (name) => name.replaceAll(/[_-]/g, ' ').replace(/^./, (firs
  */
 export const inSentence = (label) => label.replace(/^\p{Lu}(?!\p{Lu})/u, (first) => first.toLowerCase());
 
-/** Any further decimals are rounding errors. */
+/** Maximum number of decimals to show. Further decimals are rounding errors. */
 const MOST_DECIMALS = 12;
 
 /**

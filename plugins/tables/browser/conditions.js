@@ -8,8 +8,8 @@ import { listIn } from '../../pages/data-views/address.js';
  */
 
 /**
- * Appended to a day that is the upper bound of timestamps. The API compares timestamps as text, so every time on that
- * day sorts before `T24`.
+ * Appended to the last day of a range of timestamps. The API compares timestamps as text, and `2026-01-31T24` sorts
+ * after every time on that day.
  */
 export const DAY_END = 'T24';
 

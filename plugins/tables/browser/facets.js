@@ -82,7 +82,7 @@ const fieldsOf = (column, query, choose) => {
     const parameter = `${column.name}[${operator}]`;
     const id = `by-${parameter}`;
     const input = h('input', { id, ...inputType(column), autocomplete: 'off' });
-    // A range includes the whole last day.
+    // An upper bound that is a day includes the whole day.
     const end = operator === 'lte' && column.timed ? DAY_END : '';
     input.addEventListener('change', () => {
       const value = input.value.trim();

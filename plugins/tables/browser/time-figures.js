@@ -71,7 +71,8 @@ const STEPS = [
 const REGULAR = 0.9;
 
 /**
- * Inserts the dates that are missing from a regular sequence, so that lines have gaps there. Irregular dates are returned unchanged.
+ * If the dates have a regular interval, adds the missing dates, so that lines have gaps there. Otherwise returns the
+ * dates unchanged.
  * @param {readonly string[]} dates ascending
  */
 export const withGaps = (dates) => {

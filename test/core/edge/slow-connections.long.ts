@@ -21,7 +21,7 @@ describe('1,000 slow connections', function () {
     service = await startTestApp({
       collections: {
         ...fixture.documents,
-        // A response with these rows has almost 1 MB.
+        // The response that contains all of these rows has almost 1 MB.
         hpi: [fixture.ATLANTA, fixture.HOUSTON].flatMap((cbsa) =>
           Array.from({ length: 7600 }, (_, i) => ({
             cbsa,

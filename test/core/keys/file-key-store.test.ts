@@ -233,7 +233,7 @@ describe('FileKeyStore', () => {
       // During a plain write, a poll could read an empty file and report another error.
       await writeFileAtomic(path, content);
       await until(() => !store.health().ok);
-      // Several polls read the same file in the meantime.
+      // Several polls read the same file during this delay.
       await delay(120);
       expect(store.lookup(record.hash)).to.deep.equal(record);
       expect(store.health().message).to.not.include(folder);

@@ -14,10 +14,12 @@ import { startTcpProxy } from '../../support/tcp-proxy.js';
 const SEED = process.env['FAULTS_SEED'] || String(randomInt(1e9));
 const SECONDS = 45;
 const REPLICAS = 3;
-/** Long enough for an outage and the recovery. */
+/** Length of the window in milliseconds, which is long enough for an outage and the recovery. */
 const WINDOW_MS = 6000;
 const CALLER = 'key:k1';
-/** Data loss counts towards every window that it might have affected, so windows are longer by this margin. */
+/**
+ * Milliseconds by which windows are longer, because data loss counts towards every window that it might have affected.
+ */
 const MARGIN_MS = 200;
 
 interface Allowed {

@@ -21,7 +21,7 @@ const BUCKET_MS = 1;
 /** Duration of each action. A call takes less time than a bucket. */
 const TICK_MS = 1 / 8;
 const TIMEOUT_MS = 7 / 8;
-/** Twice this period is slightly shorter than a window, so requests can leave the window before or after an action. */
+/** Duration of the action `half window`. Two of these actions take slightly less than a window. */
 const HALF_WINDOW_MS = WINDOW_MS / 2 - 4 * TICK_MS;
 /** Maximum number of calls in which a replica reports everything. */
 const ATTEMPTS = 6;
@@ -279,7 +279,10 @@ class History {
     return new Replica(this.bug === 'keeps its id when it restarts' ? replica : this.#starts++, this);
   }
 
-  /** Returns the time of Redis. Its buckets start at other times than the buckets of replicas. */
+  /**
+   * Returns the time of Redis in microseconds. The offset of four ticks makes buckets in Redis start at other times
+   * than buckets in replicas.
+   */
   #micros(ms = this.now): number {
     return EPOCH_US + (ms + 4 * TICK_MS) * 1000;
   }

@@ -16,12 +16,14 @@ import { startTcpProxy } from '../../support/tcp-proxy.js';
 
 const CALLER = 'key:k1';
 const REPLICAS = 3;
-/** Longer than the pauses of a busy machine, because a late reply counts as an outage. */
+/**
+ * Timeout of a call in milliseconds. It exceeds the pauses of a busy machine, because a late reply counts as an outage.
+ */
 const TIMEOUT_MS = 250;
 const CONNECT_MS = 1000;
-/** Longer than a call timeout on a busy machine, but shorter than a connection timeout. */
+/** Maximum time for decisions in milliseconds: longer than a call timeout, but shorter than a connection timeout. */
 const AT_ONCE_MS = 800;
-/** Recovery takes half a second. The margin allows for a busy machine. */
+/** Maximum recovery time in milliseconds. Recovery takes half a second, and the margin allows for a busy machine. */
 const RECOVERY_MS = 5000;
 
 describe('RedisLimiter and an outage', () => {
@@ -83,7 +85,7 @@ describe('RedisLimiter and an outage', () => {
     for (const until = performance.now() + 5000; performance.now() < until; await delay(10)) {
       if ((await counted()) === expected) break;
     }
-    // The count must not change again.
+    // The count must stay the same, so it is read again after some time.
     await delay(50);
     assert.equal(await counted(), expected);
   };
@@ -95,7 +97,7 @@ describe('RedisLimiter and an outage', () => {
       await delay(5);
     }
     const waited = performance.now() - since;
-    // Redis applies the resync in the meantime.
+    // Redis applies the resync during this delay.
     await delay(50);
     return waited;
   };
@@ -169,7 +171,7 @@ describe('RedisLimiter and an outage', () => {
     const [first, second] = await Promise.all([create({ port: proxy.port }), create()]);
     assert.equal(countAllowed(await take(first, 600)), 600);
     await server.kill();
-    // The slow replica, which used the limit, reconnects last.
+    // The replica behind the slow proxy has used the limit, and reconnects last.
     proxy.inject({ latencyMs: 8 });
     await server.restart();
     let others = 0;

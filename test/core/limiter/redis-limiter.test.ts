@@ -140,7 +140,7 @@ describe('RedisLimiter', () => {
 
   it('60,000 addresses: Redis keeps the last 10,000 to 20,000 of them', async () => {
     await admin.flushall();
-    // This is enough memory for 20,000 addresses. With more addresses, writes fail.
+    // This memory is enough for 20,000 addresses. With more addresses, writes fail.
     await admin.config('SET', 'maxmemory', '24mb');
     const connection = await connect(server.url, 'flood:');
     const limiter = create(connection);

@@ -105,7 +105,7 @@ describe(`usage under random faults for ${SECONDS} seconds, FAULTS_SEED=${SEED}`
           proxy.mend();
         }
       }
-      // All replicas have reconnected and resynced by now.
+      // After this time, all replicas have reconnected and resynced.
       await delay(3000);
       settled.resolve();
     };

@@ -8,7 +8,7 @@ import { exchange, type RawOptions } from '../../support/raw-http.js';
 const PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
 const CHUNKED = 'Transfer-Encoding: chunked\r\n';
 const inChunks = (body: string): string => `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
-/** Far below `requestTimeoutMs`, but much longer than a response takes. */
+/** Maximum response time in milliseconds. It is far below `requestTimeoutMs`, but much longer than a response takes. */
 const AT_ONCE_MS = 5000;
 
 describe('bodies of requests', () => {

@@ -17,7 +17,7 @@ interface Quarter {
 
 type Rule = (quarter: Quarter) => Float64Array;
 
-/** In quarters. */
+/** Number of quarters in a year. */
 const YEAR = 4;
 
 const meanOf = (values: Float64Array): { readonly sum: number; readonly count: number } => {
@@ -100,7 +100,10 @@ export const ar1Nation = benchmark(
   },
 );
 
-/** Weights of the growth of the market, of national growth, and of the mean over all markets and quarters so far. */
+/**
+ * Weights of three growth rates: the market's own growth, the national growth, and the mean over all markets and
+ * quarters so far.
+ */
 const [OWN, NATION, LONG_RUN] = [0.5, 0.3, 0.2];
 
 /** The growth of the market, shrunk toward national growth and the long-run mean with fixed weights. */

@@ -5,7 +5,9 @@ import { percentChange } from '../panel.js';
 const COVERAGE = 0.8;
 /** Number of errors at which the errors of a market have the same weight as the pooled errors. */
 const PRIOR_ERRORS = 20;
-/** Number of recent origins that determine the current uncertainty. Their outcomes are known. */
+/**
+ * Number of recent origins whose mean error measures the current uncertainty. Only origins with known outcomes count.
+ */
 const RECENT_ORIGINS = 8;
 /**
  * Number of initial quarters whose errors are ignored, because errors made with little data do not predict later

@@ -325,7 +325,10 @@ export const followingBugs: readonly BrokenAdapter[] = [
 const memoryOf = new Map<string, Catalog>();
 const opened = new Map<string, number>();
 
-/** Drops part of the catalog when a store is opened that no other adapter in this process has open. */
+/**
+ * Creates an adapter class that loses part of the catalog when it opens a store that no other adapter in this process
+ * has open.
+ */
 const forgetting = (forget: (catalog: Catalog) => Catalog) =>
   class extends FolderAdapter {
     #isCounted = false;

@@ -1,4 +1,4 @@
-/** Bugs in what an adapter keeps too long: listeners, timers, publications, manifests and encodings. */
+/** Defines bugs of adapters that keep something too long: listeners, timers, publications, manifests or encodings. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Manifest } from '../../../../core/contracts/dataset.js';

@@ -1,4 +1,4 @@
-/** Adapters with bugs that appear only when several of them change one store in turn. */
+/** Defines broken adapters whose bugs appear only if two adapters change the same store in turn. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Dataset, PublishOptions } from '../../../../core/contracts/storage.js';
 import { type Catalog, conflict, FolderAdapter, type Move } from '../folder-adapter.js';

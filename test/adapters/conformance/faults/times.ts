@@ -1,4 +1,6 @@
-/** Defines bugs in the times and names of versions, and in choosing which versions to delete or hold. */
+/**
+ * Defines adapters with bugs in version names, in publication times, and in the choice of versions to delete or lock.
+ */
 import type { Manifest } from '../../../../core/contracts/dataset.js';
 import type { AdapterContext, Snapshot } from '../../../../core/contracts/storage.js';
 import { FolderAdapter, type Stored } from '../folder-adapter.js';

@@ -80,7 +80,7 @@ const summing = (change: (sum: number) => number) =>
       })),
   );
 
-/** Adds the numbers of all documents without compensation, as a plain loop does. */
+/** Adds the prices of all documents in a plain loop, without compensating for rounding errors. */
 const plainly = (snapshot: Snapshot) => async (name: string, query: TotalsQuery, signal?: AbortSignal) => {
   const groups = await totalsOf(snapshot, name, query, signal);
   if (query.of !== 'price' || query.by.length > 0 || query.where.length > 0) return groups;

@@ -98,7 +98,8 @@ describe('makeRuns(input)', () => {
     });
 
     it('keep the record of a horizon that has no forecasts in the span', () => {
-      // The model needs outcomes at the horizon, so its first 24-month forecasts are a year later.
+      // At a horizon of 24 months, outcomes become known a year later than at 12 months, so the first forecasts are
+      // also a year later.
       const metros = { ...open, panel: madeUpMetroPanel(), model: metroMomentum, horizons: [12, 24] as const };
       const kept = makeRuns({ ...metros, span: { last: 1 } });
       const [first = 0] = makeRuns({ ...metros, span: {} }).runs.map(({ id }) => id);

@@ -39,7 +39,7 @@ const realTerms = (series, cbsa, signal) => {
   if (!series || !hasRealTerms(series)) return {};
   const target = indexTarget(series, cbsa, 'real');
   const once = onceEach();
-  // Like the API, requires all three months of a quarter. A month without consumer prices has no real value.
+  // Requires all three months of a quarter, as the API does, because a month without consumer prices has no real value.
   const least = series.cadence === 'monthly' ? 3 : 1;
   const load = async () => {
     const { rows, base } = await realOf(target, signal);

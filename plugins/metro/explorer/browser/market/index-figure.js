@@ -24,7 +24,7 @@ const SHOWN = [
   ['real', 'Real terms'],
 ];
 
-/** Further digits of computed values are rounding errors. */
+/** Number of decimals to keep. Further digits of computed values are rounding errors. */
 const DECIMALS = 8;
 
 /** @param {URLSearchParams} query @returns {Choices} */

@@ -49,7 +49,11 @@ export const mapSection = ({ chosen, choose, onrun, loaded, picture, origin, sli
     ...[picture.title, picture.element, picture.legend, slider, picture.source],
     place,
   );
-  /** Measure shown on the small maps, which do not depend on the filters. @type {Choices['colour'] | undefined} */
+  /**
+   * Measure that the small maps show. The maps do not depend on the filters, so they are drawn again only if the
+   * measure changes.
+   * @type {Choices['colour'] | undefined}
+   */
   let drawn;
   const showYears = async () => {
     const years = yearsOf(loaded.runs);
