@@ -10,7 +10,7 @@ import { bindStore, cpuSeconds, startBoundRedis } from './process.js';
 import { writeRequests } from './requests.js';
 import { fillStores, PEER, SQLITE_ADAPTER } from './rows-contenders.js';
 import { writeRows } from './rows-dataset.js';
-import { LOOKUPS, QUESTIONS, type RowsRequest } from './rows-requests.js';
+import { LOOKUPS, lookupsTitle, QUESTIONS, type RowsRequest } from './rows-requests.js';
 import type { SectionReport } from './sections.js';
 import { startServer } from './server.js';
 import { BASE, bearer } from './service.js';
@@ -144,7 +144,7 @@ const measure = async (bench: Bench, rows: number, mongo: Server | undefined): P
     const titled = (what: string): string => `${rows.toLocaleString('en-US')} rows: ${what}`;
     return [
       {
-        title: titled('CPU per request in microseconds, without a cache'),
+        title: lookupsTitle(rows),
         ...(await requestTable(bench, entrants, LOOKUPS, rows, CONNECTIONS)),
       },
       {

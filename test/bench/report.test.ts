@@ -14,6 +14,7 @@ import {
   writeResults,
   writeSpeedText,
 } from '../../bench/report.js';
+import { lookupsTitle, PAGE, ROW_BY_KEY } from '../../bench/rows-requests.js';
 import { DAY_TITLE, FEW_KEYS_TITLE, HUGE_KEY_TITLE } from '../../bench/sections.js';
 import { packageRoot } from '../../core/util/package.js';
 
@@ -46,6 +47,20 @@ describe('the report of a benchmark', () => {
         'Fastify serves with the same features. [All results](bench/results/latest.md)',
     );
     expect(speedText({})).to.equal(undefined);
+  });
+
+  it('adds a sentence about a million rows if the section "rows" was measured', () => {
+    const lookups = {
+      title: lookupsTitle(1_000_000),
+      columns: ['', 'x'],
+      rows: [
+        [ROW_BY_KEY, 1.14],
+        [PAGE, 0.53],
+      ],
+    };
+    expect(speedText({ ...resultsOf(FULL), rows: section(FULL, lookups) })).to.include(
+      'takes 1.1 times the CPU time of a hand-written server with Fastify and SQLite, and a page of 100 rows takes 0.5 times.',
+    );
   });
 
   it('replaces the text between the markers in the README, but not after a quick run', async () => {
