@@ -142,10 +142,10 @@ const examine = async (
 };
 
 const checkedPlugin = (loaded: LoadedPlugin): { plugin: LoadedPlugin; errors: string[] } => {
-  const { plugin, at } = loaded;
+  const { plugin, at, isTested = false } = loaded;
   checkModule('plugin', plugin?.name ?? at, plugin);
   const options = copy(loaded.options);
-  return { plugin: { ...loaded, options }, errors: optionErrors(plugin, `${at}.options`, options) };
+  return { plugin: { ...loaded, options }, errors: optionErrors(plugin, `${at}.options`, options, { isTested }) };
 };
 
 /**
@@ -186,7 +186,8 @@ const moduleLoader =
     if (!isModule(named)) return undefined;
     try {
       const module = await loadModule(kind, named.use, folder, builtins);
-      errors.push(...optionErrors(module, `${at}.options`, named.options ?? {}, overrides));
+      const isTested = Object.hasOwn(builtins, named.use);
+      errors.push(...optionErrors(module, `${at}.options`, named.options ?? {}, { overrides, isTested }));
       return module;
     } catch (error) {
       errors.push(`${at}: ${(error as Error).message}`);
@@ -200,9 +201,10 @@ const optionErrors = (
   module: HasOptions,
   at: string,
   options: unknown,
-  overrides: readonly Override[] = [],
+  { overrides = [], isTested }: { readonly overrides?: readonly Override[]; readonly isTested: boolean },
 ): string[] => {
-  const errors = checkOptions(at, { ...NO_OPTIONS, ...module.options }, options, overrides);
+  const schema = { ...NO_OPTIONS, ...module.options };
+  const errors = checkOptions(at, schema, options, { overrides, isTested });
   if (errors.length > 0) return errors;
   return Object.entries(module.check?.(options as never) ?? {}).map(
     ([name, problem]) => `${placeOf(`${at}.${name}`, overrides)}: ${problem}`,

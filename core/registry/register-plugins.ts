@@ -162,7 +162,7 @@ const mergeService = (
   for (const { plugin } of entries) {
     if (!plugin.info) continue;
     registration.claim(plugin, 'info');
-    registration.report(plugin, checkOptions('info', serviceSchema, plugin.info));
+    registration.report(plugin, checkOptions('info', serviceSchema, plugin.info, { isTested: true }));
     declared = plugin.info;
   }
   return { ...defaultService, ...declared, ...configured };

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../contracts/json-schema.js';
-import { compileSchema, type ErrorObject } from './compile-schema.js';
+import { assertSchema, compileSchema, type ErrorObject } from './compile-schema.js';
 import { nearest } from './nearest.js';
 import { formatPath, isWithin, type Path, pointerPath } from './path.js';
 import { holdsSecret, maskUrlPasswords } from './secrets.js';
@@ -117,16 +117,18 @@ export const describeErrors = (
 /**
  * Checks the options of a module, and fills in the defaults of its schema in place.
  * @param path the path of the options, such as `adapter.options`
+ * @param isTested true if tests of this package check the schema, so that a start does not need to
  * @returns one line per error
  */
 export const checkOptions = (
   path: string,
   schema: JsonSchema,
   value: unknown,
-  overrides: readonly Override[] = [],
+  { overrides = [], isTested = false }: { readonly overrides?: readonly Override[]; readonly isTested?: boolean } = {},
 ): string[] => {
   let validate: ReturnType<typeof compileSchema>;
   try {
+    if (!isTested) assertSchema(schema);
     validate = compileSchema(schema, { useDefaults: true });
   } catch (cause) {
     return [

@@ -99,7 +99,7 @@ describe('checkOptions(path, schema, value)', () => {
 
   it('names the environment variable that set an invalid value', () => {
     const overrides = [{ path: 'at.a', variable: 'DEMO__AT__A' }];
-    expect(checkOptions('at', object({ a: { type: 'integer' } }), { a: 'x' }, overrides)).to.deep.equal([
+    expect(checkOptions('at', object({ a: { type: 'integer' } }), { a: 'x' }, { overrides })).to.deep.equal([
       'at.a (from DEMO__AT__A): "x" is not allowed; it must be a whole number',
     ]);
   });
@@ -113,10 +113,12 @@ describe('checkOptions(path, schema, value)', () => {
     ]);
   });
 
-  it('reports an invalid schema of the module', () => {
-    const [error] = checkOptions('adapter.options', { type: 'objekt' }, {});
-    expect(error).to.match(
-      /^adapter\.options: cannot be checked because the module's schema for its options is invalid: /,
-    );
-  });
+  for (const schema of [{ type: 'objekt' }, object({ a: { type: 'string', minLength: -1 } }), { anyOf: [] }]) {
+    it(`reports the invalid schema ${JSON.stringify(schema)} of a module`, () => {
+      const [error] = checkOptions('adapter.options', schema, {});
+      expect(error).to.match(
+        /^adapter\.options: cannot be checked because the module's schema for its options is invalid: /,
+      );
+    });
+  }
 });
