@@ -128,6 +128,14 @@ const parseManifest = (bytes: Buffer): DirectoryManifest | DataError[] => {
   return errors.length > 0 ? errors : (manifest as DirectoryManifest);
 };
 
+const isFile = (path: string): boolean => {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+};
+
 /**
  * @throws StorageError with the code `invalid_dataset` that lists every error, or `unavailable` after a temporary read
  * error
@@ -136,9 +144,7 @@ export const readManifest = async (directory: string): Promise<DirectoryManifest
   const file = join(directory, MANIFEST_FILE);
   const bytes = await readRegularBytes(file, MAX_BYTES).catch((cause: unknown): never => {
     const code = fileErrorMayPass(cause) ? 'unavailable' : 'invalid_dataset';
-    const { code: reason } = cause as NodeJS.ErrnoException;
-    const isFile = reason === 'ENOTDIR' && statSync(directory, { throwIfNoEntry: false })?.isFile();
-    const problem = isFile
+    const problem = isFile(directory)
       ? `${directory} is a file, not a dataset directory; use the adapter "sqlite" for a database file`
       : `${file} cannot be read: ${fileErrorReason(cause)}`;
     throw new StorageError(code, `${problem}.`, { cause });

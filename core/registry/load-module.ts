@@ -100,9 +100,8 @@ export const importErrorReason = (error: Error): string => {
 const locate = (use: string, folder: string, builtins: readonly string[]): string => {
   if (/^\.{0,2}\//.test(use)) {
     const path = resolve(folder, use);
-    const found = statSync(path, { throwIfNoEntry: false });
-    if (!found) throw new Error(`there is no file ${path}`);
-    if (found.isDirectory()) throw new Error(`${path} is a folder; name a file in it, such as index.js`);
+    if (!existsSync(path)) throw new Error(`there is no file ${path}`);
+    if (statSync(path).isDirectory()) throw new Error(`${path} is a folder; name a file in it, such as index.js`);
     return path;
   }
   const found = resolvePackage(use, folder);

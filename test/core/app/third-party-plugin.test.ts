@@ -133,9 +133,10 @@ describe('a third-party plugin', () => {
     expect(await errorOf(json, 'signal'))
       .to.contain('plugin "signal"')
       .and.contain('did you mean "signals"?');
-    expect(await errorOf(json, './nowhere.js'))
-      .to.contain('./nowhere.js')
-      .and.contain('there is no file');
+    for (const path of ['./nowhere.js', './node_modules/metro-forecast-permits/index.js/index.js'])
+      expect(await errorOf(json, path))
+        .to.contain(path)
+        .and.contain('there is no file');
     expect(await errorOf(json, './')).to.contain('is a folder; name a file in it, such as index.js');
   });
 

@@ -271,6 +271,13 @@ describe('an invalid dataset', () => {
     expect(error.message).to.match(/manifest\.json cannot be read: it does not exist/);
   });
 
+  it('reports a path that continues after a file', async () => {
+    await writeByHand(folder.path);
+    const error = await openDirectory(join(folder.path, 'manifest.json', 'data')).catch((reason) => reason);
+    expect(error).to.have.property('code', 'invalid_dataset');
+    expect(error.message).to.match(/manifest\.json cannot be read: a part of its path is not a folder/);
+  });
+
   it('reports all errors of all files together, each with file and line', async () => {
     await writeByHand(folder.path, {
       'stations.ndjson':
