@@ -29,6 +29,13 @@ interface OpenList {
   readonly body: Readable;
 }
 
+/**
+ * Collecting a large list for the cache takes memory, so a process collects only this many at the same time. All caches
+ * count together, including the caches of earlier snapshots and vintages.
+ */
+const COLLECTED = 2;
+let collected = 0;
+
 /** A list whose rows come from a snapshot. No rows are read until `open` is called. */
 export class ListResponse {
   readonly #request: DataRequest;
@@ -138,9 +145,10 @@ export class ListResponse {
 
   async *#chunks({ head, first, reading }: StartedList, logger: Logger): AsyncGenerator<Buffer> {
     const { responses } = this.#options;
-    let kept: Buffer[] | undefined = responses.startCollecting() ? [] : undefined;
+    let kept: Buffer[] | undefined = collected < COLLECTED ? [] : undefined;
+    if (kept) collected++;
     const forget = () => {
-      if (kept) responses.endCollecting();
+      if (kept) collected--;
       kept = undefined;
     };
     let size = 0;

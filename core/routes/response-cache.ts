@@ -39,12 +39,6 @@ export const ENTRY_OVERHEAD = 2048;
 
 /** Maximum size of a cached body, as a share of the cache. A larger body would evict many others. */
 const LARGEST_SHARE = 1 / 8;
-/**
- * Collecting a large list for the cache takes memory, so a process collects only this many at the same time. All caches
- * count together, including the caches of earlier snapshots and vintages.
- */
-const COLLECTED = 2;
-let collected = 0;
 const KNOWN_LARGE = 1000;
 
 const bytesOf = (cacheKey: string, { size }: Representation): number => size + cacheKey.length + ENTRY_OVERHEAD;
@@ -89,17 +83,6 @@ export class ResponseCache {
     return this.#large.get(cacheKey) !== undefined;
   }
 
-  /** If this returns true, the caller can collect a large list and must call `endCollecting` afterwards. */
-  startCollecting(): boolean {
-    if (collected === COLLECTED) return false;
-    collected++;
-    return true;
-  }
-
-  endCollecting(): void {
-    collected--;
-  }
-
   /**
    * Computes a response, and caches it if it is small enough. Concurrent requests share the computation. If the result
    * is not a representation, only the first request receives it, and the others receive undefined.
@@ -111,14 +94,14 @@ export class ResponseCache {
   ): Promise<Representation | Other | undefined> {
     const pending = this.#pending.get(cacheKey);
     if (pending) return pending.then((built) => (built instanceof Representation ? built : undefined));
-    const computed = this.#compute(request, compute, cacheKey);
+    const computed = this.#settle(request, compute(), cacheKey);
     this.#pending.set(cacheKey, computed);
     return computed;
   }
 
-  async #compute<Built>(request: DataRequest, compute: () => Promise<Built>, cacheKey: string): Promise<Built> {
+  async #settle<Built>(request: DataRequest, computing: Promise<Built>, cacheKey: string): Promise<Built> {
     try {
-      const built = await compute();
+      const built = await computing;
       if (built instanceof Representation && built.size <= this.mostBytes) this.set(request, built, cacheKey);
       return built;
     } finally {

@@ -125,4 +125,15 @@ describe('ResponseCache', () => {
     expect(cache.get('a')).to.equal(found);
     expect(computed).to.equal(2);
   });
+
+  it('computes a response again after the computation has thrown before its first await', async () => {
+    const { cache } = cacheFor(3);
+    const compute = (): Promise<Representation> => {
+      throw new Error('not yet');
+    };
+    const failed = async () => cache.getOrCompute(requestFor('a'), compute);
+    expect(await failed().catch(({ message }) => message)).to.equal('not yet');
+    const found = response();
+    expect(await cache.getOrCompute(requestFor('a'), async () => found)).to.equal(found);
+  });
 });
