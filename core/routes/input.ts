@@ -209,12 +209,13 @@ export const compileInput = (route: Route, unknownParameters: 'reject' | 'ignore
 };
 
 const read = (
-  { name, place, parameter, validate }: CompiledParameter,
+  compiled: CompiledParameter,
   raw: string | undefined,
   input: Record<string, ParameterValue>,
   problems: ApiError[],
-  sent = name,
+  sent = compiled.name,
 ): void => {
+  const { name, place, parameter } = compiled;
   if (raw === undefined) {
     const fallback = parameter.schema['default'] as ParameterValue | undefined;
     if (fallback !== undefined) input[name] = fallback;
@@ -228,12 +229,12 @@ const read = (
   const value = convert(raw, parameter.schema);
   if (value === undefined) {
     problems.push(invalidParameter(place, sent, `must be ${article(parameter.schema)}`));
-  } else if (validate(value)) {
+  } else if (compiled.validate(value)) {
     input[name] = value;
   } else if (parameter.allowed !== undefined && value !== '') {
     problems.push(invalidParameter(place, sent, `must be ${parameter.allowed}`));
   } else {
-    const issues = new Set(validate.errors?.slice(0, MOST_ISSUES).map(describe));
+    const issues = new Set(compiled.validate.errors?.slice(0, MOST_ISSUES).map(describe));
     problems.push(invalidParameter(place, sent, [...issues].join(' and ')));
   }
 };

@@ -1,7 +1,7 @@
 /** Calls the handler of a data route, and builds the response. */
 import { createHash, hash } from 'node:crypto';
 import type { Column, DataContext, Format, Route, Row, SnapshotReader, StreamedList } from '../contracts/plugin.js';
-import type { CheckedReader } from '../data/checked-snapshot.js';
+import type { CheckedReader, TimedRead } from '../data/checked-snapshot.js';
 import { inBatches, textOf } from '../data/lazy-rows.js';
 import { AS_OF, declaredHeaders, FORMAT, listColumns, typedColumns } from '../registry/route-defaults.js';
 import { jsonOf, ResponseError } from '../response/formats.js';
@@ -16,10 +16,13 @@ import { valueText } from './parameter-values.js';
 import { type DataRequest, dataRequest } from './response-cache.js';
 
 /** See `normalizeIn` in `DataRoute`. */
-export const normalizedIn = async (request: DataRequest, snapshot: SnapshotReader): Promise<DataRequest> => {
+export const normalizedIn = (request: DataRequest, read: TimedRead): DataRequest | Promise<DataRequest> => {
   const { route, input, format } = request;
   if (!route.normalizeIn) return request;
-  return { ...request, ...dataRequest(route, await route.normalizeIn(input as never, snapshot), format) };
+  return read(async (snapshot) => ({
+    ...request,
+    ...dataRequest(route, await route.normalizeIn!(input as never, snapshot), format),
+  }));
 };
 
 const headOf = memoize((version) => linesOf({ 'Cache-Control': 'private, no-cache', 'Snapshot-Version': version }));
@@ -190,25 +193,21 @@ export const representationOf = (
 const wholeResponse = (
   request: DataRequest,
   reader: CheckedReader,
-  response: Response,
+  { head, pieces, whole }: Response,
   pauses: Pauses,
 ): Representation | Promise<Representation> => {
-  const { head, pieces, whole } = response;
-  return pieces
-    ? wholeList(request, reader, { head, pieces }, pauses)
-    : representationOf(request, reader, whole(), { head });
+  const represent = (body: Buffer) => representationOf(request, reader, body, { head });
+  return pieces ? joined(pieces(pauses), pauses).then(represent) : represent(whole());
 };
 
-const wholeList = async (
-  request: DataRequest,
-  reader: CheckedReader,
-  { head, pieces }: Pick<Response, 'head'> & { readonly pieces: NonNullable<Response['pieces']> },
-  pauses: Pauses,
-): Promise<Representation> => {
+const joined = async (pieces: AsyncIterable<Buffer>, pauses: Pauses): Promise<Buffer> => {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const piece of pieces(pauses)) size += chunks[chunks.push(piece) - 1]!.length;
-  return representationOf(request, reader, await together(chunks, size, pauses), { head });
+  for await (const piece of pieces) {
+    chunks.push(piece);
+    size += piece.length;
+  }
+  return together(chunks, size, pauses);
 };
 
 const wholeOrStarted = async (

@@ -20,7 +20,7 @@ class ServedSnapshot {
   readonly #collections: ReadonlyMap<string, Collection>;
   readonly #timedRead: (pauses: Pauses) => TimedRead;
   readonly #lists: ListOptions;
-  #computing = 0;
+  #holds = 0;
   #retired = false;
 
   constructor(snapshot: Snapshot, options: Pick<CurrentSnapshotOptions, 'collections' | 'cacheBytes' | 'answerMs'>) {
@@ -39,7 +39,7 @@ class ServedSnapshot {
     this.#hold();
     try {
       const read = this.#timedRead(pauses);
-      const normalized = request.route.normalizeIn ? await read((reader) => normalizedIn(request, reader)) : request;
+      const normalized = await normalizedIn(request, read);
       const build = () => read((reader) => buildRepresentation(normalized, reader, pauses));
       const cached = this.responses.get(normalized.cacheKey);
       const built = cached ?? (await this.responses.getOrCompute(normalized, build));
@@ -79,19 +79,19 @@ class ServedSnapshot {
 
   /** Keeps the snapshot from being released until `#letGo` is called. */
   #hold(): void {
-    if (this.#retired && this.#computing === 0) {
+    if (this.#retired && this.#holds === 0) {
       throw new StorageError('unavailable', `Snapshot ${this.version} has been released`);
     }
-    this.#computing++;
+    this.#holds++;
   }
 
   #letGo(): void {
-    this.#computing--;
+    this.#holds--;
     this.#releaseWhenIdle();
   }
 
   #releaseWhenIdle(): void {
-    if (this.#retired && this.#computing === 0) this.#snapshot.release();
+    if (this.#retired && this.#holds === 0) this.#snapshot.release();
   }
 }
 

@@ -49,7 +49,7 @@ export const createVintages = ({ adapter, collections, cacheBytes, answerMs }: V
       try {
         const { version: snapshotVersion, publishedAt } = snapshot;
         const read = timedReader(snapshot, collections, answerMs, pauses);
-        const normalized = await read((reader) => normalizedIn(request, reader));
+        const normalized = await normalizedIn(request, read);
         // Links in headers contain the requested date.
         const named = request.route.response.headers ? `${date} ` : '';
         // The same version can be current more than once, with different publication times.
