@@ -64,9 +64,10 @@ const isFolder = (path: string): boolean => {
 export const storageError = (path: string, cause: unknown): unknown => {
   const code = codeOf(cause as object);
   if (cause instanceof StorageError || !code.startsWith('SQLITE_')) return cause;
-  const reason = isFolder(path)
-    ? 'it is a folder; name a database file, or use the adapter "json" for a dataset directory'
-    : (REASONS.find(([pattern]) => pattern.test(code))?.[1] ?? `${(cause as Error).message} (${code})`);
+  const reason =
+    code.startsWith('SQLITE_CANTOPEN') && isFolder(path)
+      ? 'it is a folder; name a database file, or use the adapter "json" for a dataset directory'
+      : (REASONS.find(([pattern]) => pattern.test(code))?.[1] ?? `${(cause as Error).message} (${code})`);
   return new StorageError('unavailable', `The database ${path} cannot be used: ${reason}.`, { cause });
 };
 
