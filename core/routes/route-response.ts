@@ -138,17 +138,13 @@ interface ListLimits {
   readonly stallMs: number;
 }
 
-/** Reads batches while `isDue` returns true, and only then yields them. */
-async function* readAhead<T>(batches: AsyncIterable<T>, isDue: () => boolean, pauses: Pauses): AsyncGenerator<T> {
-  let read: T[] = [];
+/** Yields nothing while `isAhead` returns true. Then yields the batches read so far, and each further batch. */
+async function* readAhead<T>(batches: AsyncIterable<T>, isAhead: () => boolean, pauses: Pauses): AsyncGenerator<T> {
+  const read: T[] = [];
   for await (const batch of batches) {
     read.push(batch);
-    if (isDue()) {
-      await pauses.pause();
-      continue;
-    }
-    yield* read;
-    read = [];
+    if (isAhead()) await pauses.pause();
+    else yield* read.splice(0);
   }
   yield* read;
 }
