@@ -18,7 +18,7 @@ import { isWorker } from '../../core/util/is-worker.js';
 import { fileLimitWarning } from '../../core/util/open-files.js';
 import { installedVersion, packageVersion } from '../../core/util/package.js';
 import { loadConfig, loadModules } from '../../product.js';
-import { collectGently, keepTicksFast } from '../engine.js';
+import { collectGently, keepTicksFast, resumeOptimization } from '../engine.js';
 import { type ListenError, listenError } from '../listen-error.js';
 import { oneTimeCode } from '../one-time-code.js';
 import { print } from '../output.js';
@@ -135,6 +135,7 @@ const serveWithWorkers = async (count: number, { path, logger, assignment }: Ser
     process.exitCode = 1;
     return undefined;
   }
+  resumeOptimization();
   if (metrics) logger.info({ metricsUrl: metrics.url }, 'listening for metrics of all workers');
   const apply = async (loaded: LoadedConfig): Promise<readonly string[]> => {
     assertSameVersion();
