@@ -64,7 +64,7 @@ const rowsText = ({ rows }: Results): string => {
   const [row, page] = [ROW_BY_KEY, PAGE].map((name) => lookups.find(([first]) => first === name)?.at(-1));
   if (typeof row !== 'number' || typeof page !== 'number') return '';
   return (
-    'Without a cache, a row from a million rows in SQLite takes ' +
+    'Without a cache, a request for one of a million rows in SQLite takes ' +
     `${row.toFixed(1)} times the CPU time of a hand-written server with Fastify and SQLite, and a page of 100 rows takes ` +
     `${page.toFixed(1)} times. `
   );

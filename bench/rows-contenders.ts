@@ -65,7 +65,11 @@ const peer = async (bench: Bench, dataset: string): Promise<Contender> => {
   return { name: PEER, command, filled: exitedCpuSeconds() - before };
 };
 
-/** @param mongo the MongoDB server, or undefined to leave out the adapters that are not designed for so many rows */
+/**
+ * Prepares the `json` and `mongo` adapters only if there is a MongoDB server, and the `sqlite` adapter and SQLite behind
+ * Fastify in any case.
+ * @param mongo undefined for the table with 10 million rows, which only SQLite serves
+ */
 export const fillStores = async (
   bench: Bench,
   dataset: string,

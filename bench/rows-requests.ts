@@ -44,5 +44,6 @@ export const QUESTIONS: readonly RowsRequest[] = [
   ['Search, 100 rows', (below) => `${BASE}/sales?q=sold%20${below(400)}&sort=id&limit=100`],
 ];
 
-export const lookupsTitle = (rows: number): string =>
-  `${rows.toLocaleString('en-US')} rows: CPU per request in microseconds, without a cache`;
+export const titled = (rows: number, what: string): string => `${rows.toLocaleString('en-US')} rows: ${what}`;
+
+export const lookupsTitle = (rows: number): string => titled(rows, 'CPU per request in microseconds, without a cache');

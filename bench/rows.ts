@@ -10,7 +10,7 @@ import { bindStore, cpuSeconds, startBoundRedis } from './process.js';
 import { writeRequests } from './requests.js';
 import { fillStores, PEER, SQLITE_ADAPTER } from './rows-contenders.js';
 import { writeRows } from './rows-dataset.js';
-import { LOOKUPS, lookupsTitle, QUESTIONS, type RowsRequest } from './rows-requests.js';
+import { LOOKUPS, lookupsTitle, QUESTIONS, type RowsRequest, titled } from './rows-requests.js';
 import type { SectionReport } from './sections.js';
 import { startServer } from './server.js';
 import { BASE, bearer } from './service.js';
@@ -141,17 +141,16 @@ const measure = async (bench: Bench, rows: number, mongo: Server | undefined): P
       starts.push([filled, cpuSeconds(server.pid), memoryOf(server.pid, 'VmRSS')]);
     }
     const embedded = entrants.filter(({ name }) => name === SQLITE_ADAPTER || name === PEER);
-    const titled = (what: string): string => `${rows.toLocaleString('en-US')} rows: ${what}`;
     return [
       {
         title: lookupsTitle(rows),
         ...(await requestTable(bench, entrants, LOOKUPS, rows, CONNECTIONS)),
       },
       {
-        title: titled('CPU per question in microseconds, without a cache'),
+        title: titled(rows, 'CPU per question in microseconds, without a cache'),
         ...(await requestTable(bench, embedded, QUESTIONS, rows, QUESTION_CONNECTIONS)),
       },
-      { title: titled('start, and the whole table as CSV'), ...(await exportTable(entrants, starts, bench)) },
+      { title: titled(rows, 'start, and the whole table as CSV'), ...(await exportTable(entrants, starts, bench)) },
     ];
   } finally {
     await Promise.allSettled(entrants.map(({ server }) => server.stop()));

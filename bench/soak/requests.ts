@@ -39,7 +39,7 @@ const ENCODINGS = ['gzip', 'br', 'br;q=0.5, gzip', 'identity'];
 type Headers = Readonly<Record<string, string>>;
 
 /**
- * Each call of the function that this returns yields the next request. The sequence is endless and, except for
+ * Returns a function that returns another request each time it is called. The sequence is endless and, except for
  * generated keys, the same in every run.
  */
 export const requestMix = (options: MixOptions): (() => SoakRequest) => {
