@@ -46,7 +46,7 @@ export const commandNodes = (program: Command): CommandNode[] => {
   return walk(program, '');
 };
 
-/** Returns the options that take a value, of all commands. Completion must not take their values for commands. */
+/** Returns the options that take a value, of all commands. Completion must not mistake their values for commands. */
 const valuedOptions = (nodes: readonly CommandNode[]): ValuedOption[] => {
   const byWord = new Map<string, ValuedOption>();
   for (const { word, choices } of nodes.flatMap(({ valued }) => valued)) {

@@ -106,7 +106,8 @@ export const nginx = once(async () => {
 });
 
 /**
- * Finds a program for optional tests on the PATH or in the cache. If there is none, unpacks its Debian package into the cache.
+ * Finds a program for optional tests on the PATH or in the cache. If there is none, unpacks its Debian package into the
+ * cache.
  * @param name name of the program
  * @param debian the Debian package that contains it
  */

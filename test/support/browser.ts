@@ -107,7 +107,8 @@ export const addressOf = (page: Page): Promise<string> => page.evaluate<string>(
 
 /**
  * Holds the first request of the page to an address.
- * @returns `requested`, which resolves with the request, and `release`, which continues the request and waits until the page shows the response
+ * @returns `requested`, which resolves when the page sends the request, and `release`, which continues the request and
+ * waits until the page shows the response
  */
 export async function holdFirst(
   page: Page,

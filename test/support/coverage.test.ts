@@ -38,7 +38,7 @@ describe('readCoverage()', () => {
   it('reports the lines of functions that were not called', () => {
     const { lines, missed } = of('core/util/lru-map.ts');
     expect(missed).to.have.length.within(8, lines - 5);
-    for (const [at, line] of missed.entries()) expect(line).to.be.greaterThan(missed[at - 1] ?? 0);
+    for (const [at, line] of missed.entries()) expect(line).to.be.greaterThan(missed[at - 1] ?? 4);
   });
 
   it('reports every line of a file that was not loaded', () => {

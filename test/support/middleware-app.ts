@@ -27,7 +27,7 @@ const NOTHING: Chosen = { own: [], around: [], mount: () => undefined };
 
 const no_thing = defineError({ code: 'no_thing', status: 404, sentence: 'There is no such thing.', when: 'Unknown.' });
 
-/** A response must have this many rows to be compressed. */
+/** A response with this many rows is long enough to be compressed. */
 const THINGS = Array.from({ length: 100 }, (_, i) => ({ id: i + 1, name: `Thing number ${i + 1}` }));
 
 const rows = {

@@ -30,7 +30,10 @@ export class OpenLoop {
   #asksAgain = false;
   readonly #waiting: number[] = [];
 
-  /** @param path path of every request, or a function that returns the next path. `key` is the same */
+  /**
+   * @param path path of every request, or a function that returns the next path
+   * @param key key of every request, or a function that returns the next key
+   */
   constructor(port: number, path: string | (() => string), key: string | (() => string), localAddress = '127.0.0.1') {
     this.#port = port;
     this.#localAddress = localAddress;

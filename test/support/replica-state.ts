@@ -61,7 +61,8 @@ export const metricsPorts = (count: number): Promise<readonly number[]> =>
 const PARTS = { redis: ['limiter', 'cache'], mongo: ['storage', 'keys'] } as const;
 
 /**
- * Resolves when every replica reports the components of a store as up and can read uncached data from MongoDB. The result is the duration in milliseconds.
+ * Resolves when every replica reports the components of a store as up and can read uncached data from MongoDB. The
+ * result is the duration in milliseconds.
  * @param metrics metrics ports of the replicas
  * @param unread returns a new uncached path on each call
  */

@@ -7,7 +7,7 @@ const testsOf = (runnable: Hook | Test): readonly Test[] => {
   return tests;
 };
 
-/** Skips the current test, or all tests of the current `before` hook. The reports contain the reason in the titles. */
+/** Skips the current test, or all tests of the current `before` hook. Adds the reason to their titles. */
 export const skip = (context: Context, reason: string): never => {
   for (const test of testsOf(context.runnable() as Hook | Test)) test.title += ` (skipped: ${reason})`;
   return context.skip();

@@ -2,8 +2,8 @@
  * Opens many slow connections, and prints as JSON how long each one stayed open, in milliseconds. This script runs as a
  * separate process, so that it does not slow down the server.
  *
- * Arguments: port, key, and then a kind and a number of connections, as often as needed. `trickle` connections send a request head one byte at a time.
- * `silent` connections send nothing. `unread` connections send many requests and read no responses.
+ * Arguments: port, key, and pairs of a kind and a number of connections. `trickle` connections send a request head one
+ * byte at a time. `silent` connections send nothing. `unread` connections send many requests and read no responses.
  */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';

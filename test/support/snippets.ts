@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { packageRoot } from '../../core/util/package.js';
 
 export interface Snippet {
-  /** First word after the fence, such as `sh`, `json` or `ts`. Empty by default. */
+  /** First word after the fence, such as `sh`, `json` or `ts`. Empty if there is none. */
   readonly language: string;
   /** Rest of the line with the opening fence. */
   readonly info: string;

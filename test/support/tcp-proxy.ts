@@ -12,7 +12,7 @@ export interface TcpFault {
   readonly bytesPerSecond?: number;
   /** A connection is reset after this number of bytes in both directions together. */
   readonly resetAfterBytes?: number;
-  /** Number of bytes of the server that a connection delivers. The rest is dropped, but requests still arrive. */
+  /** A connection delivers only this many bytes from the server. The rest is dropped, but requests still arrive. */
   readonly replyBytes?: number;
   /** Whether connections go dead without a notification to either end. */
   readonly halfOpen?: boolean;

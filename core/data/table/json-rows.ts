@@ -37,12 +37,11 @@ class ObjectSplitter {
         else if (sign === '"') isString = false;
       } else if (depth === 0) {
         this.#assertBetween(text.slice(after, index), sign, line);
-        if (sign !== '{') this.#openArrays += sign === '[' ? 1 : -1;
         if (sign === '{') {
           depth = 1;
           start = index;
           startLine = line;
-        }
+        } else this.#openArrays += sign === '[' ? 1 : -1;
         after = index + 1;
       } else if (sign === '"') isString = true;
       else if (sign === '{' || sign === '[') depth++;

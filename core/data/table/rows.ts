@@ -61,7 +61,7 @@ export const openTable = async (path: string, options: FormatOptions): Promise<O
         : format === 'json'
           ? await jsonTable(source, encoding)
           : await csvTable(source, encoding, options);
-  const assumed = options.isEncodingAssumed ? ['whose encoding is a guess; if letters are wrong, use --encoding'] : [];
+  const assumed = options.isEncodingAssumed ? ['with a guessed encoding; if letters are wrong, use --encoding'] : [];
   return { ...opened, found: [...opened.found, ...packed, ...assumed] };
 };
 

@@ -239,7 +239,7 @@ describe('readTable(path, options)', () => {
     it('reports an encoding that is only a guess', async () => {
       const found = async (options?: Partial<TableOptions>) =>
         (await read(Buffer.from('id,name\n1,\xc3\xcf\n', 'latin1'), options)).found.join();
-      expect(await found()).to.match(/WINDOWS-1252.*is a guess; if letters are wrong, use --encoding/);
+      expect(await found()).to.match(/WINDOWS-1252.*with a guessed encoding; if letters are wrong, use --encoding/);
       expect(await found({ encoding: 'windows-1251' })).not.to.include('guess');
     });
 
