@@ -76,7 +76,7 @@ export const readBackup = async (directory: string): Promise<Backup> => {
   const text = await readRegular(join(directory, BACKUP_FILE), MAX_BYTES).catch((cause: NodeJS.ErrnoException) => {
     const problems: Readonly<Record<string, string>> = {
       ENOENT: `${directory} is not a complete backup: it has no ${BACKUP_FILE}. The export may have been interrupted.`,
-      ENOTDIR: `${directory} is not a backup, which is a directory or a file that ends with .tar, .tar.gz or .tgz.`,
+      ENOTDIR: `${directory} is not a backup. A backup is a directory, or a file that ends with .tar, .tar.gz or .tgz.`,
     };
     const other = `${join(directory, BACKUP_FILE)} cannot be read: ${fileErrorReason(cause)}.`;
     throw new OperatorError(problems[cause.code ?? ''] ?? other, [], { cause });

@@ -68,7 +68,9 @@ const read = async (path: string, source: string, collection: string, options: O
     if (cause instanceof OperatorError && cause.errors.length > 0) throw cause;
     const reason = cause instanceof OperatorError ? cause.message : reasonOf(cause);
     if (reason === undefined) throw cause;
-    throw new OperatorError(`${source} cannot be read: ${reason}.`, [], { cause });
+    throw new OperatorError(`${source === STDIN ? fileName(source) : source} cannot be read: ${reason}.`, [], {
+      cause,
+    });
   }
 };
 

@@ -227,7 +227,7 @@ describe('export and import-backup', function () {
     it('refuses a file that is not an archive', async () => {
       const refusal = await target.refused(registerImport, 'import-backup', join(copy, 'backup.json'));
       expect(refusal).to.contain(
-        'is not a backup, which is a directory or a file that ends with .tar, .tar.gz or .tgz',
+        'is not a backup. A backup is a directory, or a file that ends with .tar, .tar.gz or .tgz.',
       );
       await isUntouched();
     });

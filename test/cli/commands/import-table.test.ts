@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { parquetWriteBuffer } from 'hyparquet-writer';
@@ -318,6 +319,9 @@ describe('metro-forecast import-table', () => {
     child.stdin!.end('id,name\n1,a\n');
     expect((await once(child, 'exit'))[0]).to.equal(0);
     expect(await rowsOf('stdin')).to.deep.equal([{ id: 1, name: 'a' }]);
+    const broken = startProcess(['import-table', '-', '--to', at('data')], {}, 'pipe');
+    broken.stdin!.end('{"id":');
+    expect(await text(broken.stderr!)).to.match(/^stdin cannot be read: line 1: /);
   });
 
   it('rejects a pipe instead of a declaration file', async () => {
