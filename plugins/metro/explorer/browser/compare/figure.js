@@ -11,8 +11,7 @@ import { PRICES } from '../index-data.js';
  * @typedef {import('./members.js').Choices} Choices
  * @typedef {import('../catalog.js').Series} Series
  * @typedef {import('../../../../pages/data-views/drawing.js').ChartOptions} ChartOptions
- * @typedef {{ members: readonly Member[], options: ChartOptions, nationSource: string | undefined,
- *   isReal: boolean }} Comparison
+ * @typedef {{ members: readonly Member[], options: ChartOptions, nationSource: string | undefined }} Comparison
  */
 
 /** @param {readonly Member[]} members @param {(member: Member) => void} onremove */

@@ -11,12 +11,16 @@ const endsOf = ({ lines, dates, from = '' }) =>
       value === null || `${dates[at]}` < from ? [] : [{ value, date: `${dates[at]}` }],
     );
     const [first, last] = [known[0], known.at(-1)];
-    return first && last ? [{ short, first, last }] : [];
+    return first && last ? [{ label, short, first, last }] : [];
   });
 
-/** @param {ChartOptions} options @param {import('./members.js').Show} show @param {boolean} isReal */
-export const findingOf = (options, show, isReal) => {
-  const text = (/** @type {number} */ value) => (show === 'nation' ? points : percent)(value, 1);
+/**
+ * @param {ChartOptions} options @param {import('./members.js').Show} show
+ * @param {ReadonlySet<string>} realLabels labels of the lines in real terms
+ */
+export const findingOf = (options, show, realLabels) => {
+  const text = (/** @type {{ value: number, label: string }} */ { value, label }) =>
+    `${(show === 'nation' ? points : percent)(value, 1)}${realLabels.has(label) ? ' in real terms' : ''}`;
   const ends = endsOf(options)
     .map((end) => ({
       ...end,
@@ -26,7 +30,7 @@ export const findingOf = (options, show, isReal) => {
   const [best, worst] = [ends[0], ends.at(-1)];
   if (!best || !worst) return 'Compare markets and series';
   const when = show === 'rebased' ? `Since ${quarter(best.first.date)}` : `In the year to ${quarter(best.last.date)}`;
-  const than = show === 'nation' ? ' relative to the nation' : isReal ? ' in real terms' : '';
-  if (best === worst) return `${when}, ${best.short} changed by ${text(best.value)}${than}`;
-  return `${when}, ${best.short} rose most (${text(best.value)}) and ${worst.short} least (${text(worst.value)})${than}`;
+  const than = show === 'nation' ? ' relative to the nation' : '';
+  if (best === worst) return `${when}, ${best.short} changed by ${text(best)}${than}`;
+  return `${when}, ${best.short} rose most (${text(best)}) and ${worst.short} least (${text(worst)})${than}`;
 };

@@ -52,8 +52,9 @@ const VALUE_TEXTS = {
 
 /**
  * @param {readonly Member[]} members @param {Choices} chosen @param {AbortSignal} signal
- * @returns {Promise<{ options: ChartOptions, nationSource: string | undefined, isReal: boolean }>} `nationSource`: series
- *   of the nation, undefined if the nation is not shown; `isReal`: whether any line is in real terms
+ * @returns {Promise<{ options: ChartOptions, nationSource: string | undefined, realLabels: ReadonlySet<string> }>}
+ *   `nationSource`: series of the nation, undefined if the nation is not shown; `realLabels`: labels of the lines in real
+ *   terms
  */
 export const optionsOf = async (members, chosen, signal) => {
   const { show, from } = chosen;
@@ -85,5 +86,6 @@ export const optionsOf = async (members, chosen, signal) => {
     dateText: quarter,
     valueText: VALUE_TEXTS[show],
   };
-  return { options, nationSource: nation?.source, isReal: lines.some(({ base }) => base) };
+  const realLabels = new Set(lines.filter(({ base }) => base).map(({ label }) => label));
+  return { options, nationSource: nation?.source, realLabels };
 };

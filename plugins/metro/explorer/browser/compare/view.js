@@ -81,7 +81,7 @@ export const compareView = async (_parameters, signal, query) => {
       };
       chips.replaceChildren(...chipsOf(comparison.members, remove));
       controls.update();
-      title = findingOf(comparison.options, chosen.show, comparison.isReal);
+      title = findingOf(comparison.options, chosen.show, comparison.realLabels);
       if (isShown) retitle(title, QUESTION);
       figure.replaceChildren(comparisonFigure(comparison, chosen, { index, macros: offer.macros }, shown));
     });
