@@ -25,7 +25,7 @@ export const allMarkets = () => listOf('/markets');
 /** @returns {Promise<import('../../client/api-types.js').Area[]>} */
 export const allAreas = () => listOf('/areas');
 
-/** Loads all markets. For each division, also returns the code and name of its parent metro. */
+/** Loads all markets and areas. `parents` contains the code and name of the parent metro of each division. */
 export const places = async () => {
   // Parallel requests with an invalid key would cause two errors.
   const markets = await allMarkets();
@@ -33,11 +33,11 @@ export const places = async () => {
   const names = new Map(areas.map(({ cbsa, name }) => [cbsa, name]));
   const parents = new Map(
     areas.flatMap(({ cbsa, parent }) =>
-      // With the code of the parent, a search for a metro also finds its divisions.
+      // With the code of the parent, a search for the code of a metro also finds its divisions.
       parent === null ? [] : [/** @type {const} */ ([cbsa, `${parent} ${names.get(parent) ?? ''}`])],
     ),
   );
-  return { markets, parents };
+  return { markets, areas, parents };
 };
 
 /**

@@ -6,7 +6,7 @@
 import { isNarrowing, searchField } from '../../../pages/data-views/search-field.js';
 import { mayCall } from '../../../pages/shared/api.js';
 import { find, h } from '../../../pages/shared/dom.js';
-import { allAreas, catalog, places } from './catalog.js';
+import { catalog, places } from './catalog.js';
 import { optionsFor } from './search-options.js';
 import { loadZips } from './zip-codes.js';
 
@@ -59,9 +59,9 @@ const optionList = (field, onpick) => {
 
 /** @param {string} query */
 const lookUp = async (query) => {
-  const { markets, parents } = await places();
-  const [areas, series] = await Promise.all([allAreas(), catalog(), loadZips(query)]);
-  return optionsFor(query, { markets, parents, areas, series });
+  const lists = await places();
+  const [series] = await Promise.all([catalog(), loadZips(query)]);
+  return optionsFor(query, { ...lists, series });
 };
 
 /**

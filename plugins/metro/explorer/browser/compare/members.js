@@ -1,6 +1,6 @@
 import { listIn } from '../../../../pages/data-views/address.js';
 import { onceEach } from '../../../../pages/shared/once.js';
-import { allAreas, catalog, HPI, places, seriesOf } from '../catalog.js';
+import { catalog, HPI, places, seriesOf } from '../catalog.js';
 import { hasRealTerms, indexOf, indexTarget, isAreaIndex, NATION, observationsOf, realOf } from '../index-data.js';
 import { quarterMeans } from '../market-figures.js';
 import { plainName, searcher, tellingName } from '../search.js';
@@ -32,7 +32,8 @@ export const SHOWS = [
 
 /**
  * Returns an object with a loader of real values. The object is empty if the series does not support them.
- * @param {Series | undefined} series @param {string} cbsa market code, which is empty for a macro series @param {AbortSignal} signal
+ * @param {Series | undefined} series @param {string} cbsa market code, empty for a macro series
+ * @param {AbortSignal} signal
  * @returns {Pick<Member, 'real'>}
  */
 const realTerms = (series, cbsa, signal) => {
@@ -65,7 +66,7 @@ const macro = async (series, signal) => {
 
 /** @param {AbortSignal} signal */
 export const offerOf = async (signal) => {
-  const [{ markets, parents }, areas, all] = await Promise.all([places(), allAreas(), catalog()]);
+  const [{ markets, areas, parents }, all] = await Promise.all([places(), catalog()]);
   const macros = all.filter(({ kind }) => kind === 'macro');
   const marketBy = new Map(markets.map((market) => [market.cbsa, market]));
   const macroBy = new Map(macros.map((one) => [one.series_id, one]));
@@ -106,11 +107,10 @@ export const choicesOf = (query, { markets, areas, isMarket, isMacro }) => {
     real: query.get('real') === '1',
     from: query.get('from') ?? '2008',
   };
-  const divided = areas.filter(
-    ({ cbsa, divisions }) => m.includes(cbsa) && !isMarket(cbsa) && divisions.some(isMarket),
-  );
+  const unknown = m.filter((id) => !isMarket(id));
+  const divided = areas.filter(({ cbsa, divisions }) => unknown.includes(cbsa) && divisions.some(isMarket));
   const missing = [
-    ...m.filter((id) => !isMarket(id) && !divided.some(({ cbsa }) => cbsa === id)).map((id) => `market ${id}`),
+    ...unknown.filter((id) => !divided.some(({ cbsa }) => cbsa === id)).map((id) => `market ${id}`),
     ...s.filter((id) => !isMacro(id)).map((id) => `series ${id}`),
   ];
   const problem = [
