@@ -153,7 +153,7 @@ const shapesOf = (
   });
   return [
     { path: land, fill: 'raised', stroke: 'control', width: 3 },
-    // Consecutive shapes of the same colour are grouped, which keeps the page small.
+    // Sorted by colour, because the page groups consecutive shapes of the same colour.
     ...drawn.sort(([a], [b]) => a - b).map(([, shape]) => shape),
     { path: states, stroke: 'muted', width: 3 },
   ];

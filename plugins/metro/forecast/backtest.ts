@@ -127,7 +127,7 @@ export interface BacktestInput {
   readonly vintage: string;
 }
 
-/** RFC 3339 timestamps in UTC have the same order as text. */
+/** The order of RFC 3339 timestamps in UTC is the alphabetical order. */
 const spanTwelveMonths = (moments: readonly string[]): boolean => {
   const [first] = moments.toSorted();
   if (first === undefined) return false;

@@ -16,7 +16,8 @@ export interface ForecastReport extends Pick<ForecastDataset, 'made' | 'replaced
 }
 
 /**
- * Adds runs to the dataset, updates its markets and writes a new version. Readers see the old version until the new version is complete. After an error, the old version remains.
+ * Adds runs to the dataset, updates its markets and writes a new version. Readers see the old version until the new one
+ * is complete. After an error, the old version remains.
  * @throws OperatorError if the directory cannot be read or written, the index has invalid rows, or no market can be
  *   forecast
  */

@@ -71,8 +71,8 @@ export interface ServedOrigin extends Origin {
 }
 
 /**
- * Adds the signals. Each signal depends on the signal of the previous quarter. Before the newest quarter, this is the
- * published signal of the previous run, if there is one. All other previous signals are recomputed.
+ * Adds the signals. Each signal depends on the signal of the previous quarter. For the newest quarter, this is the
+ * published signal of the previous run, if there is one. For all other quarters, it is recomputed.
  */
 const withSignals = (origins: readonly Origin[], { panel, rules, kept, newest }: RowsInput): ServedOrigin[] => {
   let before: readonly (Signal | null | undefined)[] = [];

@@ -29,7 +29,8 @@ export const toMarket = (index: MetroIndex): Market => ({
 });
 
 /**
- * Returns the market whose index is this series. Only the house price indexes of the nation and the states have one.
+ * Returns the market whose index is this series. The list is empty for a series that is not the index of the nation or
+ * of a state.
  */
 export const toWideMarkets = ({ id, cadence, days, values }: MacroSeries): Market[] => {
   const area = cadence === 'quarterly' ? areaOfSeries(id) : undefined;
@@ -57,7 +58,7 @@ const span = (areas: readonly MetroIndex[]): { first: string; last: string } | u
   return first > last ? undefined : { first: quarterStart(first), last: quarterStart(last) };
 };
 
-/** A series of the catalogue with its source of the manifest. Both have the same id. */
+/** A series in the catalogue and its source in the manifest. Both have the same id. */
 export interface Entry {
   readonly series: Series;
   readonly source: Source;

@@ -10,7 +10,7 @@ export interface MetroIndex {
   readonly name: string;
   readonly quarters: readonly number[];
   readonly values: readonly number[];
-  /** Standard errors, which are null for values without one. Undefined if the publisher provides no errors. */
+  /** Standard errors, which are null for values without one. Undefined if the publisher provides none. */
   readonly errors?: readonly (number | null)[];
 }
 

@@ -34,7 +34,7 @@ async function* counted(bytes: AsyncIterable<Uint8Array>, onRead: (done: number)
 }
 
 /**
- * Reads every input. An unknown format is an error, but files found in a directory are skipped instead.
+ * Reads every input. A file with an unknown format is skipped if it was found in a directory. Otherwise, it is an error.
  * @param errors receives every bad row, every unknown file, and every file that repeats data from another file
  * @throws OperatorError if an input cannot be read
  */

@@ -176,7 +176,8 @@ const damage = async (path: string, random: Random): Promise<string[]> => {
 };
 
 /**
- * Damages a directory. If it is still valid, it must be served exactly as written. Otherwise, each error must name the damaged file.
+ * Damages a directory. If it is still valid, it must be served exactly as written. Otherwise, each error must name the
+ * damaged file.
  * @returns whether the directory is valid
  */
 const check = async (path: string, seed: string): Promise<boolean> => {

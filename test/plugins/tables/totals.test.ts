@@ -136,7 +136,8 @@ describe('questions to tables', function () {
     }
     expect(pages).to.deep.equal(all);
   });
-  it('sends only the measures in fields, with the columns of by and the count', async () => {
+
+  it('sends only the measures in `fields`, the columns of `by` and the count', async () => {
     const all = await rowsOf('/totals/readings?by=town&of=level');
     const fewer = await rowsOf('/totals/readings?fields=sum&by=town&of=level');
     expect(fewer).to.deep.equal(all.map(({ town, count, sum }) => ({ town, count, sum })));

@@ -9,7 +9,8 @@ import { period } from '../../../pages/shared/format.js';
 const MONTHS = /** @type {const} */ ({ month: 'long', year: 'numeric', timeZone: 'UTC' });
 
 /**
- * @param {readonly Source[]} sources sources in the response of `/status` @param {string} generatedAt @param {readonly string[]} ids ids of the series in the view
+ * @param {readonly Source[]} sources from `/status` @param {string} generatedAt
+ * @param {readonly string[]} ids ids of the series in the view
  * @returns {string} empty if no series is late
  */
 export const overdue = (sources, generatedAt, ids) =>

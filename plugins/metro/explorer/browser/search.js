@@ -147,7 +147,8 @@ const cityOf = (query) => {
 };
 
 /**
- * Returns the row that a query identifies. This is the only row found, or the only row whose first city starts with the query.
+ * Returns the row that a query identifies. This is the only row found, or the only row whose first city starts with the
+ * query.
  * @template {{ cbsa: string, name: string }} Row
  * @param {string} query @param {readonly Row[]} found the results of the query
  * @returns {Row | undefined} undefined if the query is ambiguous

@@ -48,7 +48,8 @@ export interface ChosenModel {
 }
 
 /**
- * Returns the requested model. Without a request, returns the default model, or the fallback if the dataset lacks inputs of the default model.
+ * Returns the requested model. If none is requested, returns the default model, or the fallback if the dataset lacks
+ * inputs of the default model.
  * @throws OperatorError if the dataset lacks inputs of the requested model
  */
 export const chooseModel = (panel: Panel, asked?: ForecastModel): ChosenModel => {

@@ -26,7 +26,8 @@ const excessOf = (grades) =>
   );
 
 /**
- * Returns a warning if errors of the two periods cancel out, because probabilities were too low before 2014 and too high since then. The default is an empty string.
+ * Returns a warning if the probabilities were too low before 2014 and too high since then, because these errors cancel
+ * out in the total. Otherwise returns an empty string.
  * @param {readonly Group[]} before grades of targets to 2013 @param {readonly Group[]} since grades of targets from 2014
  */
 export const periodsText = (before, since) =>

@@ -25,7 +25,7 @@ const TOOLS = [{ label: 'backtest', target: '/forecast-backtest' }];
 /** @type {import('../../../../pages/data-views/table.js').Column<Group>} */
 const FORECASTS = numbers('Forecasts', ({ n }) => n, exact);
 
-/** Query parameters of two periods, which the end of the crash of 2007 separates. */
+/** Query parameters for outcomes up to the end of the crash of 2007, and for later outcomes. */
 const [BEFORE, SINCE] = ['&until=2013-12-31', '&since=2014-01-01'];
 
 /** @param {number | null | undefined} one */

@@ -81,7 +81,8 @@ export const marketList = (options) => {
   return {
     ...table,
     /**
-     * Sets the quarters that the sparklines cover. Rows draw their sparklines, so this must be called before rows are shown.
+     * Sets the quarters that the sparklines cover. Call this before the rows are shown, because rows draw their
+     * sparklines.
      * @param {string} until last quarter @param {AbortSignal} signal aborted when the user leaves the view
      * @param {AbortSignal} shown aborted when other rows are shown
      */

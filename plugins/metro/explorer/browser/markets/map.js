@@ -170,7 +170,8 @@ export const drawingOf = ({ size, land, states, areas }, codes, shapes) => {
  * @param {Outlines} options.outlines
  * @param {string} options.label what the map shows
  * @param {readonly string[]} options.codes CBSA codes of the markets
- * @param {(cbsa: string) => readonly import('../../../../pages/shared/dom.js').Child[]} options.describe returns the lines of the box next to a market
+ * @param {(cbsa: string) => readonly import('../../../../pages/shared/dom.js').Child[]} options.describe returns the
+ *   lines of the box next to a market
  * @param {(cbsa: string) => void} options.onpick
  */
 export const metroMap = ({ outlines, label, codes, describe, onpick }) => {

@@ -1,4 +1,4 @@
-/** Shows the map of one run or small maps of each year. */
+/** Shows the map of one run, or a small map for each year. */
 import { checkBox } from '../../../../pages/data-views/controls.js';
 import { pictureButtons } from '../../../../pages/data-views/figure.js';
 import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';

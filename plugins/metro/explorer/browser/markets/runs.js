@@ -50,7 +50,7 @@ export const forecastsBy = (signal) => {
 };
 
 /**
- * Returns a function that computes the change of a market in the four quarters before a date, in percent.
+ * Returns a function that computes the change of a market over the four quarters up to `until`, in percent.
  * @param {Awaited<ReturnType<typeof allIndexes>>} indexes @param {string} until
  * @returns {(cbsa: string) => number | null}
  */

@@ -28,7 +28,7 @@ const solved = (matrix: number[][], right: readonly number[]): number[] => {
 const byDefinition = (panel: Panel) => {
   const all = [...panel.markets.keys()];
   const L = panel.quarters.map((quarter) => [...quarter].map((level) => 100 * Math.log(level)));
-  /** Fills gaps without data after quarter `t`. */
+  /** Returns the log of an index at quarter `t`. A missing value between two quarters is interpolated. */
   const F = (i: number, t: number): number => {
     const known = (s: number) => there(L[s]?.[i]);
     if (t < 0 || known(t)) return L[t]?.[i] ?? Number.NaN;
