@@ -31,8 +31,8 @@ export class OpenLoop {
   readonly #waiting: number[] = [];
 
   /**
-   * @param path path of every request, or a function that returns the next path
-   * @param key key of every request, or a function that returns the next key
+   * @param path path of every request, or a function that returns the path of the next request
+   * @param key key of every request, or a function that returns the key of the next request
    */
   constructor(port: number, path: string | (() => string), key: string | (() => string), localAddress = '127.0.0.1') {
     this.#port = port;
