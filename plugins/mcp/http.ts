@@ -30,8 +30,7 @@ export const respond = async (ctx: Context, tools: Tools, mount: MountContext): 
   const response = await handler.fetch(new Request(`http://localhost${ctx.path}`, { method: ctx.method, headers }), {
     parsedBody: message,
   });
-  // Event streams end with the response, because subscriptions are disabled. Reading the whole text therefore
-  // terminates.
+  // Without subscriptions, even an event stream ends after the response, so `text()` does not wait forever.
   const body = withShortErrors(await response.text());
   ctx.status = response.status;
   if (body !== '') ctx.body = body;
@@ -46,7 +45,7 @@ const MAX_DEPTH = 32;
  * SDK takes about a thousand times as long as parsing.
  */
 const MAX_VALUES = 250;
-/** Every response repeats the message's id, so long ids are rejected. */
+/** Maximum length of a message's id, in characters. The limit exists because every response repeats the id. */
 const MAX_ID_LENGTH = 128;
 
 const BATCH =

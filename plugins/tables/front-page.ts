@@ -43,6 +43,7 @@ const dateText = (day: string): string =>
   new Date(day).toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
 
 const titleOf = ([name, schema]: Column): string => schema.title ?? words(name);
+
 /** Lower-cases the first letter, for use within a sentence. Acronyms such as `GDP` stay as they are. */
 const inSentence = (label: string): string => label.replace(/^\p{Lu}(?!\p{Lu})/u, (first) => first.toLowerCase());
 
@@ -67,8 +68,8 @@ const tablesOf = async ({ get, list }: FrontPageContext): Promise<Table[]> => {
 };
 
 /**
- * Returns the latest date in the first date column. Returns undefined if a table with more rows than were read cannot be
- * sorted by that column.
+ * Returns the latest date in the first date column. Returns undefined if there is no date, or if the table has too many
+ * rows to be read completely and to be sorted by the column.
  */
 const newestDate = async (
   { path, columns, rows, total }: Pick<Table, 'path' | 'columns' | 'rows' | 'total'>,

@@ -47,7 +47,7 @@ const groupColumn = (schema: JsonSchema, isRequired: boolean): JsonSchema => {
   return { ...schema, type: [...types, 'null'], ...(Array.isArray(values) && { enum: [...values, null] }) };
 };
 
-/** Rounds to 15 significant digits. Rounding errors in the last digits would depend on the order of summation. */
+/** Rounds to 15 significant digits. Further digits would depend on the order of summation. */
 const rounded = (value: number): number => (Number.isSafeInteger(value) ? value : Number(value.toPrecision(15)));
 
 const measuresOf = ({ count, numbers }: Group): Readonly<Record<Measure, number | null>> => {

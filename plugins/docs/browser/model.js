@@ -10,9 +10,9 @@
  * @typedef {{ status: string, code: string }} ErrorName
  * @typedef {{ name: string, place: string, required: boolean, schema: Any, example: unknown, type: string,
  *   limits: string, description: string, operators: string[] }} Parameter
- * @typedef {{ id: string, path: string, group: string, summary: string, description: string, takesKey: boolean, needsKey: boolean,
- *   parameters: Parameter[], answer: string, contents: { type: string, example: unknown }[], type: string, fields: Field[],
- *   headers: string[], errors: ErrorName[], next: string[] }} Operation
+ * @typedef {{ id: string, path: string, group: string, summary: string, description: string, takesKey: boolean,
+ *   needsKey: boolean, parameters: Parameter[], answer: string, contents: { type: string, example: unknown }[],
+ *   type: string, fields: Field[], headers: string[], errors: ErrorName[], next: string[] }} Operation
  * @typedef {ErrorName & { when: string, example: unknown, headers: string[], operations: Operation[] }} ErrorKind
  * @typedef {{ name: string, description: string, example: unknown }} Header
  * @typedef {{ version: string, summary: string, operations: string[] }} Change
@@ -128,7 +128,10 @@ const parameterOf = (document, given) => {
 const examplesOf = (document, response) =>
   Object.entries(resolve(document, response)['content']?.['application/json']?.['examples'] ?? {});
 
-/** An empty alternative means that the operation can be called without a key. @param {readonly object[]} alternatives */
+/**
+ * An empty alternative means that the operation can be called without a key.
+ * @param {readonly object[]} alternatives
+ */
 const keyUse = (alternatives) => {
   const takesKey = alternatives.some((one) => Object.keys(one).length > 0);
   return { takesKey, needsKey: takesKey && alternatives.every((one) => Object.keys(one).length > 0) };

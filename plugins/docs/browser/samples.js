@@ -1,7 +1,7 @@
 import { keyVariable } from '../../pages/shared/api.js';
 
 /**
- * @typedef {{ url: string, query: readonly (readonly [name: string, value: string])[], needsKey: boolean,
+ * @typedef {{ url: string, query: readonly (readonly [name: string, value: string])[], sendsKey: boolean,
  *   text: boolean }} Call `url` excludes the query; `text`: whether the response is not JSON
  */
 
@@ -11,26 +11,26 @@ const quoted = (value) => JSON.stringify(value);
 const word = (value) => (/^[\w.,:/=@%+-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`);
 
 /** @param {Call} call */
-const curl = ({ url, query, needsKey }) =>
+const curl = ({ url, query, sendsKey }) =>
   [
     `curl ${query.length > 0 ? '--get ' : ''}${word(url)}`,
     ...query.map(([name, value]) => `--data-urlencode ${word(`${name}=${value}`)}`),
-    ...(needsKey ? [`--header "Authorization: Bearer $${keyVariable}"`] : []),
+    ...(sendsKey ? [`--header "Authorization: Bearer $${keyVariable}"`] : []),
   ].join(' \\\n  ');
 
 /** @param {Call} call */
-const python = ({ url, query, needsKey, text }) =>
+const python = ({ url, query, sendsKey, text }) =>
   [
-    ...(needsKey ? ['import os', ''] : []),
+    ...(sendsKey ? ['import os', ''] : []),
     'import requests',
     '',
-    ...(needsKey ? [`key = os.environ[${quoted(keyVariable)}]`] : []),
+    ...(sendsKey ? [`key = os.environ[${quoted(keyVariable)}]`] : []),
     'response = requests.get(',
     `    ${quoted(url)},`,
     ...(query.length > 0
       ? [`    params={${query.map(([name, value]) => `${quoted(name)}: ${quoted(value)}`).join(', ')}},`]
       : []),
-    ...(needsKey ? ['    headers={"Authorization": f"Bearer {key}"},'] : []),
+    ...(sendsKey ? ['    headers={"Authorization": f"Bearer {key}"},'] : []),
     '    timeout=30,',
     ')',
     'response.raise_for_status()',
@@ -41,7 +41,7 @@ const python = ({ url, query, needsKey, text }) =>
 const argument = (name) => (/^[A-Za-z.][\w.]*$/.test(name) ? name : `\`${name}\``);
 
 /** @param {Call} call */
-const r = ({ url, query, needsKey, text }) =>
+const r = ({ url, query, sendsKey, text }) =>
   [
     'library(httr2)',
     '',
@@ -50,20 +50,20 @@ const r = ({ url, query, needsKey, text }) =>
       ...(query.length > 0
         ? [`req_url_query(${query.map(([name, value]) => `${argument(name)} = ${quoted(value)}`).join(', ')})`]
         : []),
-      ...(needsKey ? [`req_auth_bearer_token(Sys.getenv(${quoted(keyVariable)}))`] : []),
+      ...(sendsKey ? [`req_auth_bearer_token(Sys.getenv(${quoted(keyVariable)}))`] : []),
       'req_perform()',
       ...(text ? ['resp_body_string()', 'cat()'] : ['resp_body_json()', 'str()']),
     ].join(' |>\n  '),
   ].join('\n');
 
 /** @param {Call} call */
-const typescript = ({ url, query, needsKey, text }) =>
+const typescript = ({ url, query, sendsKey, text }) =>
   [
-    ...(needsKey ? [`const key = process.env.${keyVariable};`] : []),
+    ...(sendsKey ? [`const key = process.env.${keyVariable};`] : []),
     `const url = new URL(${quoted(url)});`,
     ...query.map(([name, value]) => `url.searchParams.set(${quoted(name)}, ${quoted(value)});`),
     '',
-    ...(needsKey
+    ...(sendsKey
       ? [`const response = await fetch(url, {\n  headers: { Authorization: \`Bearer \${key}\` },\n});`]
       : ['const response = await fetch(url);']),
     'if (!response.ok) throw new Error(await response.text());',

@@ -62,7 +62,7 @@ const callOf = ({ path, takesKey, needsKey }, filled) => {
   const text = query.some(([name, value]) => name === 'format' && value !== 'json');
   // A sample with an empty key would fail, even if the operation needs no key.
   const sendsKey = needsKey || (takesKey && getKey() !== '');
-  return { url: `${location.origin}${basePath}${target}`, target, query, needsKey: sendsKey, text };
+  return { url: `${location.origin}${basePath}${target}`, target, query, sendsKey, text };
 };
 
 /**

@@ -38,7 +38,8 @@ const rangeOf = ({ columns, bounds, hasZero }) => {
 };
 
 /**
- * Returns the width of a bar's slot in pixels. Slots are as wide as the smallest distance between two dates. The first and the last bar extend half a slot beyond their dates.
+ * Returns the width of a bar's slot in pixels. Slots are as wide as the smallest distance between two dates. The first
+ * and the last bar extend half a slot beyond their dates.
  * @param {readonly number[]} times ascending @param {number} width
  */
 const slotOf = (times, width) => {

@@ -1,7 +1,8 @@
 import { problemView } from '../shared/problems.js';
 
 /**
- * Returns a function that aborts its previous signal and returns a new signal. A slow request can then no longer replace the result of a later request.
+ * Returns a function that aborts its previous signal and returns a new signal. A slow request can then no longer replace
+ * the result of a later request.
  * @param {AbortSignal} signal aborted when the user leaves the view; also aborts the latest signal
  * @returns {() => AbortSignal}
  */
@@ -17,7 +18,8 @@ export const latestOf = (signal) => {
 };
 
 /**
- * Shows the result of `make`, or its error with a retry button. If a newer call has started, the result is dropped. `place` is busy in the meantime.
+ * Shows the result of `make`, or its error with a retry button. If a newer call has started, the result is dropped.
+ * `place` has `aria-busy` until then.
  * @template Made
  * @param {() => AbortSignal} next from `latestOf` @param {HTMLElement} place shows the error
  * @param {(shown: AbortSignal) => Promise<Made>} make @param {(made: Made, shown: AbortSignal) => void} show

@@ -6,7 +6,8 @@ import { exact } from '../shared/format.js';
  * @typedef {object} Column
  * @property {string} label
  * @property {(row: Row) => import('../shared/dom.js').Children} cell
- * @property {((row: Row) => string | number | null) | undefined} [value] returns the value for sorting. Default: the column cannot be sorted
+ * @property {((row: Row) => string | number | null) | undefined} [value] returns the value for sorting. Default: the
+ *   column cannot be sorted
  * @property {boolean} [numeric]
  * @property {string} [hint] explains the label
  * @property {string} [name] CSS class
@@ -107,7 +108,8 @@ const rowOf = (columns, row) =>
   );
 
 /**
- * Creates a table that users can sort. The first cell of each row is the row's heading. A click anywhere in the row follows the link in the heading.
+ * Creates a table that users can sort. The first cell of each row is the row's heading. A click anywhere in the row
+ * follows the link in the heading.
  * @template Row
  * @param {object} options
  * @param {string} options.caption

@@ -7,7 +7,8 @@ const main = find('#main');
 const here = location.pathname.replace(/\/$/, '');
 
 /**
- * Converts the target of a link between documents to the address of a page. Returns null if the service has no page for the document.
+ * Converts the target of a link between documents to the address of a page. Returns null if the service has no page for
+ * the document.
  * @param {string} target as in the Markdown: an absolute URL, a fragment, or a path relative to the document
  */
 const addressOf = (target) => {

@@ -20,7 +20,8 @@ export const getKey = () => {
 /**
  * Stores the key in this browser.
  * @param {string} key an empty string deletes the key
- * @param {{ remember?: boolean }} [options] `remember`: whether to store the key permanently and for all tabs. Default: for this tab, until the tab is closed
+ * @param {{ remember?: boolean }} [options] `remember`: whether to store the key permanently and for all tabs. Default:
+ *   for this tab, until the tab is closed
  */
 export const setKey = (key, { remember = false } = {}) => {
   unstored = key;
@@ -71,7 +72,8 @@ export class Problem extends Error {
 /**
  * Calls the API. The key is sent only in a header, never in an address.
  * @param {string} target path and query, relative to the base path
- * @param {{ accept?: string, signal?: AbortSignal | undefined, key?: boolean }} [options] `key: false` omits the key, for endpoints that do not need one
+ * @param {{ accept?: string, signal?: AbortSignal | undefined, key?: boolean }} [options] `key: false` omits the key, for
+ *   endpoints that do not need one
  * @returns {Promise<Response>} a response with any status
  */
 export const send = (target, { accept = 'application/json', signal, key = true } = {}) => {

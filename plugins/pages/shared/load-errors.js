@@ -12,18 +12,21 @@ export const loadAdvice = () => {
     : 'Check your connection and whether the service is running, then try again.';
 };
 
+/** @param {string} tag @param {string} text */
+const elementWith = (tag, text) => {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  return element;
+};
+
 /** Replaces the content of the page with a message and a button that reloads the page. */
 export const showLoadError = () => {
-  const [heading, advice, button] = ['h1', 'p', 'button'].map((tag) => document.createElement(tag));
-  const notice = document.createElement('section');
-  if (!heading || !advice || !button) return;
-  heading.textContent = 'This page cannot be loaded';
-  advice.textContent = loadAdvice();
-  button.textContent = 'Try again';
+  const button = elementWith('button', 'Try again');
   button.addEventListener('click', () => location.reload());
+  const notice = document.createElement('section');
   notice.className = 'notice';
   notice.setAttribute('role', 'alert');
-  notice.append(heading, advice, button);
+  notice.append(elementWith('h1', 'This page cannot be loaded'), elementWith('p', loadAdvice()), button);
   document.querySelector('main')?.replaceChildren(notice);
 };
 

@@ -35,7 +35,8 @@ const itemOf = ({ name, label }, { isShown, isFirst, isLast, ontoggle, onmove })
 /**
  * Creates the dialog for choosing and ordering columns, and the button that opens this dialog.
  * @param {Table} table @param {URLSearchParams} query
- * @param {(columns: string) => void} onchange called with the names, separated by commas; an empty string means all columns in the default order
+ * @param {(columns: string) => void} onchange called with the names, separated by commas; an empty string means all
+ *   columns in the default order
  */
 export const columnChoice = (table, query, onchange) => {
   const button = h('button', { type: 'button', class: 'quiet', popovertarget: 'columns' });

@@ -2,7 +2,8 @@ import { exact } from '../../pages/shared/format.js';
 
 /**
  * Returns the text above the rows, such as `1–100 of 5,999 rows`.
- * @param {{ count?: number | null, page?: import('./row-list.js').Page | undefined }} state `count`: number of matching rows, which is undefined while loading, and null if the API cannot count them; `page`: the rows shown, if any
+ * @param {{ count?: number | null, page?: import('./row-list.js').Page | undefined }} state `count`: number of matching
+ *   rows, or undefined while they are counted, or null if the API cannot count them; `page`: the rows shown, if any
  * @param {boolean} isFiltered
  */
 export const countText = ({ count: counted, page }, isFiltered) => {

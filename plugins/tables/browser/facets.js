@@ -117,7 +117,8 @@ const reasonOf = ({ status, message }) => {
 };
 
 /**
- * Creates the list of the most frequent values of a column. `load` requests the values again if the filters have changed.
+ * Creates the list of the most frequent values of a column. `load` requests the values again if the filters have
+ * changed.
  * @param {Table} table @param {Column} column @param {URLSearchParams} query
  * @param {{ signal: AbortSignal, choose: Keep, isVisible: () => boolean, showFields: (isNeeded: boolean) => void }} options
  *   `showFields` is called with true if the list does not contain all values

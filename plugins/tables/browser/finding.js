@@ -1,6 +1,6 @@
 import { exact, list } from '../../pages/shared/format.js';
 import { inSentence, words } from './cells.js';
-import { countOf, newestOf } from './rows.js';
+import { newestOf } from './rows.js';
 
 /** @typedef {import('./tables.js').Table} Table */
 
@@ -20,11 +20,11 @@ const contentOf = ({ columns, key }) => {
  * Returns the title of a table: its name, number of rows and newest date. If the API cannot count the rows, the title
  * omits their number.
  * @param {Table} table @param {import('./tables.js').Column | undefined} time a column with dates or years
- * @param {AbortSignal} signal
+ * @param {Promise<number>} total number of all rows @param {AbortSignal} signal
  */
-export const findingOf = async (table, time, signal) => {
+export const findingOf = async (table, time, total, signal) => {
   const [count, newest] = await Promise.all([
-    countOf(table, new URLSearchParams(), signal).catch(() => undefined),
+    total.catch(() => undefined),
     time && newestOf(table, time, signal).catch(() => undefined),
   ]);
   const rows = count === undefined ? '' : `: ${exact(count)} ${count === 1 ? 'row' : 'rows'}`;

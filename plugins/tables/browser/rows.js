@@ -47,8 +47,8 @@ addEventListener('keychange', () => {
 });
 
 /**
- * Reads the first rows as a sample of the table, only once. Leaving the view does not abort the request, because other
- * views wait for the same sample.
+ * Reads the first rows as a sample of the table, only once. Leaving the view does not abort the request, because the
+ * next view of the table uses the same sample.
  * @param {Table} table
  */
 export const sampleOf = ({ name }) => once(name, async () => (await readPage(`/${name}`, null)).rows);

@@ -5,6 +5,7 @@ import { latestOf } from '../../pages/data-views/latest.js';
 import { loadModule } from '../../pages/data-views/router.js';
 import { narrowBy, searchField } from '../../pages/data-views/search-field.js';
 import { h } from '../../pages/shared/dom.js';
+import { onceEach } from '../../pages/shared/once.js';
 import { problemView } from '../../pages/shared/problems.js';
 import { words } from './cells.js';
 import { chipsOf } from './chips.js';
@@ -34,19 +35,24 @@ const counter = (table, query, signal) => {
   const next = latestOf(signal);
   /** @type {Parameters<typeof countText>[0]} */
   let state = {};
+  const once = onceEach();
+  const total = () => once('total', () => countOf(table, new URLSearchParams(), signal));
+  const isFiltered = () => matchingOf(table, query).size > 0;
   const change = (/** @type {typeof state} */ changed) => {
     state = { ...state, ...changed };
-    element.textContent = countText(state, matchingOf(table, query).size > 0);
+    element.textContent = countText(state, isFiltered());
   };
   return {
     element,
+    /** Returns the number of rows without filters. */
+    total,
     /** @param {import('./row-list.js').Page} [page] undefined if no rows are shown */
     showPage: (page) => change({ page }),
     show: async () => {
       const loading = next();
       // The previous count and page belong to other filters.
       state = {};
-      const count = await countOf(table, query, loading).catch(() => null);
+      const count = await (isFiltered() ? countOf(table, query, loading) : total()).catch(() => null);
       if (!loading.aborted) change({ count });
     },
   };
@@ -115,7 +121,8 @@ const TABS = [
 export const tableView = (table) => async (_parameters, signal, query) => {
   const sample = await sampleOf(table);
   const [time] = timesOf(table.columns, sample);
-  const found = findingOf(table, time, signal);
+  const count = counter(table, query, signal);
+  const found = findingOf(table, time, count.total(), signal);
   const tabs = TABS.filter(([tab]) => tab !== 'time' || time !== undefined);
   const tab = () => tabs.find(([each]) => each === query.get('tab'))?.[0] ?? 'rows';
   /** @type {Change} */
@@ -131,7 +138,6 @@ export const tableView = (table) => async (_parameters, signal, query) => {
     showAll();
   };
   const [bar, chips, place] = [h('div', { class: 'list-bar' }), h('div', { class: 'chips' }), h('div')];
-  const count = counter(table, query, signal);
   const panel = facetPanel(table, query, { signal, sample, choose });
   /** @type {Readonly<Record<string, () => Part | Promise<Part>>>} */
   const parts = {
@@ -141,21 +147,17 @@ export const tableView = (table) => async (_parameters, signal, query) => {
     time: async () =>
       (await loadModule(() => import('./time-chart.js'))).timeChart(table, query, { signal, sample, keep }),
   };
+  const once = onceEach();
   /** @param {string} name @returns {Promise<Part | undefined>} */
-  const partOf = async (name) => {
-    try {
-      return await parts[name]?.();
-    } catch (error) {
-      return { element: problemView(error, () => void showTab()), show: () => void made.delete(name) };
-    }
-  };
-  /** @type {Map<string, Part>} */
-  const made = new Map();
+  const partOf = (name) =>
+    once(name, async () => parts[name]?.()).catch((error) => ({
+      element: problemView(error, () => void showTab()),
+      show: () => undefined,
+    }));
   const showTab = async () => {
     const name = tab();
-    const part = made.get(name) ?? (await partOf(name));
+    const part = await partOf(name);
     if (!part || name !== tab()) return;
-    made.set(name, part);
     place.replaceChildren(part.element);
     bar.replaceChildren(switcher, count.element, part.button ?? '');
     if (name !== 'rows') count.showPage();

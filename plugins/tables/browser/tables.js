@@ -50,7 +50,8 @@ const isText = ({ type, anyOf = [] }) =>
   type === 'string' || anyOf.some((/** @type {Json} */ one) => one['type'] === 'string');
 
 /**
- * Maps measures to their names in API responses. The API appends underscores to names that are also columns, such as `count_`.
+ * Maps measures to their names in API responses. The API appends underscores to names that are also columns, such as
+ * `count_`.
  * @param {Json | undefined} totals the OpenAPI operation
  * @returns {Record<string, string>} empty if the table has no totals
  */

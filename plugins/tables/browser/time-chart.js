@@ -137,7 +137,7 @@ const parametersOf = ({ measures }, matching, { time, value, by }) => {
   if (value !== null) {
     matching.set('of', value);
     matching.set('fields', `${measures['count']},${measures['sum']}`);
-    // Without rows that have no value, the count is the number of values.
+    // Excludes rows without a value, so that the count is the number of values.
     matching.set(`${value}[null]`, 'false');
   }
   return matching;

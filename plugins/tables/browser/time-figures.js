@@ -104,7 +104,8 @@ export const MAX_LINES = 8;
  *   count rows; `by`: a column whose values become separate lines, or null for a single line
  * @param {Readonly<Record<string, string>>} measures the names of measures in the totals
  * @returns {{ dates: string[], period: Period, lines: { label: string, values: (number | null)[] }[], left: number,
- *   means: boolean, rows: number }} `left`: number of lines that the chart omits; `means`: whether any value is the mean of several rows; `rows`: number of rows that the totals cover
+ *   means: boolean, rows: number }} `left`: number of lines that the chart omits; `means`: whether any value is the mean
+ *   of several rows; `rows`: number of rows that the totals cover
  */
 export const figuresOf = (totals, { time, value, by, form }, measures) => {
   const timed = totals.flatMap((row) => {
@@ -144,7 +145,9 @@ export const figuresOf = (totals, { time, value, by, form }, measures) => {
 };
 
 /**
- * Returns the columns that the chart offers and its initial choices. The initial value is the first numeric column outside the key. If the key contains a time column, the chart shows lines over that column. Otherwise it shows bars over the first time column.
+ * Returns the columns that the chart offers and its initial choices. The initial value is the first numeric column
+ * outside the key. If the key contains a time column, the chart shows lines over that column. Otherwise it shows bars
+ * over the first time column.
  * @param {import('./tables.js').Table} table @param {readonly Row[]} rows a sample
  */
 export const chartChoices = ({ columns, key }, rows) => {

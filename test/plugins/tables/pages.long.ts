@@ -57,6 +57,15 @@ describe('the pages of tables in Chromium', () => {
     expect(await page.locator('h1').innerText()).to.equal('Books: 4 rows, up to 1859');
   });
 
+  it('counts the rows once, for the title and for the text above the rows', async () => {
+    const { page } = browser;
+    const counts: string[] = [];
+    page.on('request', (call) => call.url().endsWith('/totals/weather?') && counts.push(call.url()));
+    await view('weather');
+    await countIs('1–100 of 5,999 rows');
+    expect(counts).to.have.length(1);
+  });
+
   it('explains why a tab cannot be loaded, and reads the sample of a table only once', async () => {
     const { page } = browser;
     await view('weather');
