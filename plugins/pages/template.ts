@@ -82,7 +82,8 @@ const REFERENCE = /\b(src|href)="(\.[^"]+)"/g;
 
 /**
  * An HTML file with the placeholders `{{head}}`, `{{service}}`, `{{owner}}`, `{{title}}`, `{{base}}` (the base path of
- * the API), `{{mount}}` (the address of the page), `{{preloads}}`, and `{{links}}` and `{{guides}}` (list items).
+ * the API), `{{publicPath}}` (the path prefix of all pages), `{{mount}}` (the address of the page), `{{preloads}}`, and
+ * `{{links}}` and `{{guides}}` (list items).
  * Relative references become the addresses under which the files are served.
  */
 export class Template {

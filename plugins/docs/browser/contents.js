@@ -49,7 +49,7 @@ const reveal = (nav, link) => {
 };
 
 /**
- * Marks the part that the user is reading in the contents. The address also names this part, so that a reload returns
+ * Highlights the link to the part that the user is reading. The address also names this part, so that a reload returns
  * to it.
  */
 export const followReading = () => {

@@ -37,7 +37,7 @@ const python = ({ url, query, sendsKey, text }) =>
     `print(response.${text ? 'text' : 'json()'})`,
   ].join('\n');
 
-/** R needs backticks around names that contain other characters. @param {string} name */
+/** R needs backticks around names such as `price[gte]`. @param {string} name */
 const argument = (name) => (/^[A-Za-z.][\w.]*$/.test(name) ? name : `\`${name}\``);
 
 /** @param {Call} call */

@@ -60,7 +60,7 @@ const callOf = ({ path, takesKey, needsKey }, filled) => {
     .filter(({ parameter, value }) => parameter.place === 'query' && value !== '')
     .map(({ name, value }) => /** @type {const} */ ([name, value]));
   const text = query.some(([name, value]) => name === 'format' && value !== 'json');
-  // A sample with an empty key would fail, even if the operation needs no key.
+  // The service rejects an empty key, even if the operation needs no key.
   const sendsKey = needsKey || (takesKey && getKey() !== '');
   return { url: `${location.origin}${basePath}${target}`, target, query, sendsKey, text };
 };

@@ -144,7 +144,7 @@ const embedCode = (title, figure) => {
   const code = h('code');
   return h(
     'details',
-    // The address in the code must contain the user's latest choices.
+    // Creates the code on each opening, because the address in it depends on the user's choices.
     { ontoggle: () => code.replaceChildren(text()) },
     h('summary', {}, 'Embed'),
     h(

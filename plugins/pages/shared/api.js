@@ -128,7 +128,7 @@ export const getJson = async (target, options) => (await request(target, options
 /** Name of the environment variable for the key in samples and in the documentation. */
 export const keyVariable = 'API_KEY';
 
-/** Whether samples send a key. A request with an empty key would fail, even if the service needs none. */
+/** Whether samples send a key. The service rejects an empty key, even if calls without a key are allowed. */
 export const samplesSendKey = () => getKey() !== '' || anonymousLimits === '';
 
 /**

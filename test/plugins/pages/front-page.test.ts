@@ -140,7 +140,7 @@ describe('the front page and the tier of callers without a key', () => {
 });
 
 describe('the map on the front page', () => {
-  it('has one class with both of its limits if all forecasts are in it', async () => {
+  it('has a legend with both limits of the only class if all forecasts are the same', async () => {
     const markets = (fixture.documents['markets'] ?? []).map((market) => ({ ...market, forecast_12m: 1.2 }));
     const collections = { ...fixture.documents, markets };
     const service = await startTestApp({ collections, config: { plugins: PLUGINS, ...open() } });
