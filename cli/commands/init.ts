@@ -114,7 +114,7 @@ const databaseIn = (data: string, dataset: string): string | undefined => {
 const writeStarter = async (file: string, { dataset, public: isPublic = false }: InitOptions): Promise<void> => {
   const path = resolve(file);
   const data = resolve(dirname(path), dataset);
-  if (!isDatabase(dataset) && statSync(data, { throwIfNoEntry: false })?.isFile())
+  if (!isDatabase(dataset) && existsSync(data) && statSync(data).isFile())
     throw new OperatorError(
       `${data} is a file. Name a dataset directory or a database such as data.db with --dataset.`,
     );

@@ -89,6 +89,8 @@ describe('metro-forecast init', () => {
     await writeFile(join(folder, 'table.csv'), 'id\n1\n');
     const { error } = await runCommand(registerInit, ['init', path, '--dataset', 'table.csv']);
     expect(error?.message).to.contain('table.csv is a file. Name a dataset directory or a database such as data.db');
+    const within = await runCommand(registerInit, ['init', path, '--dataset', 'table.csv/data']);
+    expect(within.error?.message ?? '').not.to.contain('ENOTDIR');
   });
 
   it('writes a configuration that loads, with a key file and a schema for editors', async () => {
