@@ -62,7 +62,7 @@ export const describeAudit = (target: AdapterUnderTest): void => {
       await isWhole(instance);
     });
 
-    test('list() returns all entries, however many there are', async (instance) => {
+    test('list() returns an entry for each of 25 publications', async (instance) => {
       const before = (await entriesOf(instance)).length;
       const names = Array.from({ length: 25 }, (_, i) => `v-${i}`);
       for (const [i, name] of names.entries()) {

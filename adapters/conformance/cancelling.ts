@@ -6,7 +6,6 @@ import { find, restOf } from './find-rows.js';
 import { crowd, items, rows, rowsWithCrowd } from './fixture.js';
 import { type Instance, withSnapshot } from './instance.js';
 import { answerOf } from './reference.js';
-import { CROWD_BLOCKS, CROWD_SEATS } from './rows.js';
 
 /** Time limit for a call to settle after its signal was aborted, in milliseconds. */
 const PROMPT_MS = 150;
@@ -22,19 +21,6 @@ export const describeCancelling = (instance: () => Instance): void => {
     it('that is aborted makes find() reject with aborted before the first batch', async () => {
       await withSnapshot(instance(), async (snapshot) => {
         await failsWith('aborted', () => find(snapshot, items, {}, AbortSignal.abort()));
-      });
-    });
-
-    it('aborted between two batches makes find() reject with aborted instead of the second', async () => {
-      await withSnapshot(instance(), async (snapshot) => {
-        const controller = new AbortController();
-        const batches = snapshot.find('crowd', { order: crowd.key }, controller.signal)[Symbol.asyncIterator]();
-        const first = await batches.next();
-        controller.abort();
-        // If the first batch contained all rows, there is no second batch that could be rejected.
-        if (!first.done && first.value.length < CROWD_BLOCKS * CROWD_SEATS) {
-          await failsWith('aborted', () => batches.next());
-        }
       });
     });
 
@@ -58,15 +44,16 @@ export const describeCancelling = (instance: () => Instance): void => {
       });
     });
 
-    it('aborted after any number of batches makes find() reject with aborted instead of the next one', async () => {
+    it('aborted after 1 to 20 batches makes find() reject with aborted instead of the next one', async () => {
       const all = rowsWithCrowd()['crowd']!.length;
       await withSnapshot(instance(), async (snapshot) => {
-        for (const count of [2, 3, 5, 10, 20]) {
+        for (const count of [1, 2, 3, 5, 10, 20]) {
           const controller = new AbortController();
           const batches = snapshot.find('crowd', { order: crowd.key }, controller.signal)[Symbol.asyncIterator]();
           let read = 0;
           for (let i = 0; i < count; i++) read += ((await batches.next()).value ?? []).length;
           controller.abort();
+          // After the last row, there is no batch that could be rejected.
           if (read < all) await failsWith('aborted', () => batches.next());
         }
       });

@@ -26,7 +26,7 @@ import {
   versionAsOf,
   withSnapshot,
 } from './instance.js';
-import { type Obstacle, standsAlone, without } from './obstacles.js';
+import { type Obstacle, skip, standsAlone, without } from './obstacles.js';
 
 const { chain, dataAuditEntry, endOf, undoing } = audit;
 
@@ -46,11 +46,8 @@ export const describeHistory = (target: AdapterUnderTest): void => {
   ): void =>
     testsOver(target, obstacle)(title, async (instance, running) => {
       const { history } = instance.adapter;
-      if (!history) {
-        running.runnable().title += ' (skipped: the adapter has no `history`)';
-        running.skip();
-      }
-      await body(instance, history!);
+      if (!history) skip(running, 'the adapter has no `history`');
+      await body(instance, history);
     });
 
   const movedTo = (instance: Pick<Instance, 'adapter'>): Promise<Move> =>
@@ -67,11 +64,6 @@ export const describeHistory = (target: AdapterUnderTest): void => {
     moves.push(await movedTo(instance));
     sameList(await adapter.versions!.prune(1), [SECOND], 'prune(1) to keep the newest version and the current one');
     return moves;
-  };
-  /** Publishes the first and the third version, as a restore does. */
-  const publishAgain = async ({ adapter }: Instance): Promise<void> => {
-    await adapter.publish!(datasetOf(FIRST, FIRST_CREATED));
-    await adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
   };
   const versionsOf = async (instance: Pick<Instance, 'adapter'>) =>
     (await listOf(instance)).map(({ version, publishedAt }) => ({ version, publishedAt })).reverse();
@@ -167,10 +159,11 @@ export const describeHistory = (target: AdapterUnderTest): void => {
       versions || standsAlone(target),
       'write() restores what read() returned: versions, times and the audit',
       async (instance, history) => {
+        const { adapter } = instance;
         const moves = await makeMoves(instance);
         const [stored, published] = [await history.read(), await versionsOf(instance)];
         await history.clear();
-        await publishAgain(instance);
+        for (const dataset of [datasetOf(), anotherDataset(THIRD, THIRD_CREATED)]) await adapter.publish!(dataset);
         await history.write({ ...stored, versions: published });
         const opened = await hasMoves(instance, moves);
         sameList(await versionsOf(opened), published, 'list() to return the times of publication');

@@ -24,7 +24,7 @@ import {
   THIRD,
   THIRD_CREATED,
 } from './fixture.js';
-import { itUnless, type Obstacle, withoutEmpty } from './obstacles.js';
+import { itUnless, type Obstacle, skip, withoutEmpty } from './obstacles.js';
 
 type Collections = ReadonlyMap<string, Collection>;
 
@@ -199,13 +199,12 @@ export const testsOfEmpty =
  */
 export const testsOverStore =
   (target: AdapterUnderTest) =>
-  (obstacle: Obstacle, title: string, test: (instance: Instance) => Promise<void>): void =>
+  (obstacle: Obstacle, title: string, test: Test): void =>
     testsOver(target, obstacle)(title, async (instance, running) => {
       if (target.capabilities.durable === undefined && (await readdir(instance.folder)).length === 0) {
-        running.runnable().title += ' (skipped: the adapter does not declare "durable", and its folder is empty)';
-        running.skip();
+        skip(running, 'the adapter does not declare "durable", and its folder is empty');
       }
-      await test(instance);
+      await test(instance, running);
     });
 
 export const withSnapshot = async <T>(
@@ -263,6 +262,27 @@ export const isCurrent = (
 export const publishTwo = async ({ adapter }: Pick<Instance, 'adapter'>): Promise<void> => {
   await adapter.publish!(anotherDataset(SECOND, SECOND_CREATED));
   await adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+};
+
+/** Starts a publication that waits after the rows of its first collection until `resume` is called. */
+export const beginToPublish = async (adapter: StorageAdapter, dataset = anotherDataset()) => {
+  let resume = (): void => {};
+  const resumed = new Promise<void>((resolve) => {
+    resume = resolve;
+  });
+  let publication: Promise<void> | undefined;
+  await new Promise<void>((begun, failed) => {
+    publication = adapter.publish!({
+      ...dataset,
+      async *read(collection) {
+        yield* dataset.read(collection);
+        begun();
+        await resumed;
+      },
+    });
+    publication.catch(failed);
+  });
+  return { publication: publication!, resume };
 };
 
 export const makeCurrent = async (

@@ -5,7 +5,7 @@ import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameItems, sameList, sameSequence, sameValue } from './expect.js';
 import { find, restOf } from './find-rows.js';
 import { anotherDataset, crowd, crowdedDataset, FIRST, items, itemsIn, rows, rowsWithCrowd } from './fixture.js';
-import { hasVersion, readsItems, testsOfEmpty, testsOver } from './instance.js';
+import { beginToPublish, hasVersion, readsItems, testsOfEmpty, testsOver } from './instance.js';
 import { without, withoutBreak } from './obstacles.js';
 
 /** In some tests, a publication continues after `close()` has waited this many milliseconds for it. */
@@ -151,25 +151,8 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
     testsOver(target, without(target, 'publish'))(
       'makes a publication in progress reject, unless close() waits for it',
       async ({ adapter, changes }) => {
-        const dataset = anotherDataset();
-        let resume = (): void => {};
-        const paused = new Promise<void>((go) => {
-          resume = go;
-        });
-        let begin = (): void => {};
-        const begun = new Promise<void>((go) => {
-          begin = go;
-        });
-        const publishing = adapter.publish!({
-          ...dataset,
-          async *read(collection) {
-            yield* dataset.read(collection);
-            begin();
-            await paused;
-          },
-        });
-        const settling = Promise.allSettled([publishing]);
-        await begun;
+        const { publication, resume } = await beginToPublish(adapter);
+        const settling = Promise.allSettled([publication]);
         const before = changes.length;
         const closing = adapter.close();
         const isClosed = await Promise.race([closing.then(() => true), delay(CLOSE_MS, false)]);

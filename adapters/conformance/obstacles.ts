@@ -9,6 +9,12 @@ export const itUnless = (obstacle: Obstacle, title: string, test: Mocha.AsyncFun
   else it(title, test);
 };
 
+/** Skips the running test, and adds the reason to its title. */
+export function skip(running: Mocha.Context, reason: string): never {
+  running.runnable().title += ` (skipped: ${reason})`;
+  return running.skip();
+}
+
 export const without = (
   { capabilities }: AdapterUnderTest,
   capability: 'publish' | 'versions' | 'audit' | 'json' | 'totals' | 'search',

@@ -4,12 +4,12 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { type Snapshot, StorageError } from 'metro-forecast-api/adapter';
+import { type Snapshot, type StorageAdapter, StorageError } from 'metro-forecast-api/adapter';
 import { type AdapterUnderTest, targets } from './adapter-under-test.js';
 import type { Commands, Request, Response } from './commands.js';
 import { find } from './find-rows.js';
 import { anotherDataset, collections, items } from './fixture.js';
-import { about, makeIn, type Opened } from './instance.js';
+import { about, beginToPublish, makeIn, type Opened } from './instance.js';
 
 const [file = '', name = ''] = process.argv.slice(2);
 
@@ -64,37 +64,31 @@ const described = async (snapshot: Snapshot) => {
   }
 };
 
+/** Closes the previous adapter, if any, and creates an adapter on the store in `folder`. */
+const replaceAdapter = async (folder: string): Promise<StorageAdapter> => {
+  await opened?.adapter.close();
+  const { createEmpty } = await target;
+  before = process.getActiveResourcesInfo();
+  opened = await makeIn(folder, collections, createEmpty!);
+  return opened.adapter;
+};
+
 const commands: Commands = {
   async open(folder) {
-    await opened?.adapter.close();
-    const { createEmpty } = await target;
-    before = process.getActiveResourcesInfo();
-    opened = await makeIn(folder, collections, createEmpty!);
-    await Promise.all([opened.adapter.open(), opened.adapter.open()]);
+    const adapter = await replaceAdapter(folder);
+    await Promise.all([adapter.open(), adapter.open()]);
   },
   async openBriefly(folder) {
-    await opened?.adapter.close();
-    const { createEmpty } = await target;
-    before = process.getActiveResourcesInfo();
-    opened = await makeIn(folder, collections, createEmpty!);
-    const opening = Promise.allSettled([opened.adapter.open()]);
-    await opened.adapter.close();
+    const adapter = await replaceAdapter(folder);
+    const opening = Promise.allSettled([adapter.open()]);
+    await adapter.close();
     await opening;
     return left();
   },
   publish: (version, created) => opened!.adapter.publish!(anotherDataset(version, created)),
-  beginToPublish: (version, created) =>
-    new Promise((resolve, reject) => {
-      const dataset = anotherDataset(version, created);
-      const read = async function* (collection: string) {
-        yield* dataset.read(collection);
-        resolve();
-        await new Promise<void>((go) => {
-          resume = go;
-        });
-      };
-      opened!.adapter.publish!({ manifest: dataset.manifest, read }).catch(reject);
-    }),
+  async beginToPublish(version, created) {
+    ({ resume } = await beginToPublish(opened!.adapter, anotherDataset(version, created)));
+  },
   activate: (version) => opened!.adapter.versions!.activate(version),
   prune: (keep) => opened!.adapter.versions!.prune(keep),
   list: () => opened!.adapter.versions!.list(),

@@ -7,11 +7,13 @@ import {
   FIRST,
   FIRST_CREATED,
   items,
+  itemsIn,
   itemsOf,
   rows,
   SECOND,
   SECOND_CREATED,
   THIRD,
+  THIRD_CREATED,
 } from './fixture.js';
 import { hasItems, hasVersion, namesOf, readsItems, withSnapshot } from './instance.js';
 import { versionTests } from './versions.js';
@@ -143,6 +145,33 @@ export const describePruning = (target: AdapterUnderTest): void => {
       await readsItems(held, rows['items']!);
       held.release();
       sameList(await adapter.versions!.prune(0), [FIRST], 'prune(0) to delete a version after its release');
+    });
+
+    test('activate() keeps the locks of all versions', async (instance) => {
+      const { adapter } = instance;
+      const held = [adapter.snapshot()];
+      for (const [version, created] of [
+        [SECOND, SECOND_CREATED],
+        [THIRD, THIRD_CREATED],
+        ['fourth-4', '2024-04-01T00:00:00Z'],
+      ] as const) {
+        await adapter.publish!(anotherDataset(version, created));
+        held.push(adapter.snapshot());
+      }
+      for (const version of [SECOND, 'fourth-4', FIRST, 'fourth-4']) {
+        await adapter.versions!.activate(version);
+        isEmpty(await adapter.versions!.prune(0), 'prune(0) to delete no version that is held');
+      }
+      for (const snapshot of held) {
+        await readsItems(snapshot, itemsIn(snapshot.version));
+        snapshot.release();
+      }
+      sameList(
+        [...(await adapter.versions!.prune(0))].sort(),
+        [FIRST, SECOND, THIRD].sort(),
+        'prune(0) to delete all other versions after their release',
+      );
+      hasVersion(instance, 'fourth-4');
     });
 
     test('a find() that was left early holds nothing after its snapshot is released', async (instance) => {

@@ -20,6 +20,7 @@ import {
   THIRD_CREATED,
 } from './fixture.js';
 import {
+  beginToPublish,
   hasItems,
   hasVersion,
   type Instance,
@@ -155,23 +156,13 @@ const describeRaces = (target: AdapterUnderTest): void => {
   }
 };
 
-/** Publishes `THIRD`, and calls `act` during the first collection. Resolves with the settled publication. */
+/** Calls `act` while `THIRD` is being published. Resolves with the settled publication. */
 const whilePublishing = async ({ adapter }: Instance, act: () => Promise<unknown>) => {
-  const whole = anotherDataset(THIRD, THIRD_CREATED);
-  let error: unknown;
-  const publication = adapter.publish!({
-    ...whole,
-    async *read(collection): AsyncGenerator<readonly Document[]> {
-      yield* whole.read(collection);
-      if (collection === 'items') {
-        await act().catch((caught) => {
-          error = caught;
-        });
-      }
-    },
-  });
+  const { publication, resume } = await beginToPublish(adapter, anotherDataset(THIRD, THIRD_CREATED));
+  const [acted] = await Promise.allSettled([act()]);
+  resume();
   const [settled] = await Promise.allSettled([publication]);
-  if (error) throw error;
+  if (acted!.status === 'rejected') throw acted!.reason;
   return settled!;
 };
 

@@ -4,6 +4,7 @@ import { sameValue } from './expect.js';
 import { find } from './find-rows.js';
 import { allRows, numbers, records, shapes, words } from './fixture.js';
 import { type Instance, withSnapshot } from './instance.js';
+import { skip } from './obstacles.js';
 import { shapes as cases, zeros } from './tricky-values.js';
 
 export const describeValues = (instance: () => Instance): void => {
@@ -20,8 +21,7 @@ export const describeValues = (instance: () => Instance): void => {
     for (const { rule, document } of cases) {
       it(rule, async function () {
         if (!allRows()['shapes']!.includes(document)) {
-          this.runnable().title += ' (skipped: the document exceeds the limits that the adapter declares)';
-          this.skip();
+          skip(this, 'the document exceeds the limits that the adapter declares');
         }
         await isKept(shapes, document);
         // If an adapter assigned `__proto__` instead of defining it, all objects could be affected.

@@ -11,7 +11,7 @@ import { versionOf, withSnapshot } from '../../adapters/conformance/instance.js'
 import { CROWD_BLOCKS, CROWD_SEATS } from '../../adapters/conformance/rows.js';
 import { rowsToPublish, SqliteStore } from './sqlite-store.js';
 
-/** Moments at which to kill a publisher, as fractions of the duration of a publication. */
+/** The test kills a publisher after each of these fractions of the time that one publication takes. */
 const MOMENTS = [0.05, 0.3, 0.5, 0.7, 0.9, 0.95, 1, 1.1];
 
 const start = (name: string, ...values: readonly string[]) => {

@@ -34,10 +34,11 @@ export interface Breakage {
   readonly capabilities?: Capabilities;
   readonly fault?: Fault;
   readonly context?: (context: AdapterContext) => AdapterContext;
-  /** Parts that replace parts of the SQLite adapter. Default: the memory adapter. */
+  /** Parts to replace in the SQLite adapter of the tests, which is used instead of the memory adapter. */
   readonly sqlite?: Partial<Dialect>;
   /** Subclass of the folder adapter to use instead of the memory adapter. */
   readonly folder?: typeof FolderAdapter;
+  /** Uses the published SQLite adapter instead of the memory adapter. */
   readonly database?: boolean;
 }
 
@@ -56,7 +57,6 @@ const capabilitiesOf = ({ capabilities, sqlite, folder, database: isDatabase }: 
     ? FOLDER
     : { ...memory.capabilities, ...(sqlite && { durable: true, audit: true, json: false, totals: false }) });
 
-/** Breaks every snapshot, except snapshots from `asOf()`. The bug can keep state per adapter. */
 export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTest => {
   const { fault, context = (given) => given } = breakage;
   const createEmpty = (given: AdapterContext): StorageAdapter => {
@@ -85,7 +85,7 @@ export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTes
 
 type Change = (snapshot: Snapshot) => Partial<Snapshot>;
 
-/** Breaks every snapshot except those returned by `asOf()`. The bug can keep state per adapter. */
+/** Breaks the snapshots from `snapshot()`, but not from `asOf()`. The bug can keep state per adapter. */
 export const inSnapshots =
   (start: (adapter: StorageAdapter) => Change): Fault =>
   (adapter) => {

@@ -28,7 +28,7 @@ export const cancellingFaults: readonly BrokenAdapter[] = [
         }
       },
     })),
-    fails: [`${SIGNAL} aborted between two batches makes find() reject with aborted instead of the second`],
+    fails: [`${SIGNAL} aborted after 1 to 20 batches makes find() reject with aborted instead of the next one`],
   },
   {
     that: 'rejects with the reason of the signal',

@@ -1,9 +1,12 @@
 import type { Document } from '../../../../core/contracts/dataset.js';
-import type { Snapshot } from '../../../../core/contracts/storage.js';
+import type { Dataset, PublishOptions, Snapshot } from '../../../../core/contracts/storage.js';
 import { inSnapshot, inSnapshots } from '../breakable.js';
+import { FolderAdapter } from '../folder-adapter.js';
 import { type BrokenAdapter, finding, getting, publishing, versioning } from './breaking.js';
 
 const RELEASE = 'versions release() releases one lock: further calls do nothing, and other locks stay';
+const LEFT = 'versions release(), a publication that fails and open() leave the locks of other snapshots';
+const LOCKS = 'versions activate() keeps the locks of all versions';
 
 const find = async (snapshot: Snapshot, ...given: Parameters<Snapshot['find']>): Promise<Document[]> => {
   const found: Document[] = [];
@@ -53,6 +56,49 @@ export const holderFaults: readonly BrokenAdapter[] = [
       };
     }),
     fails: ['snapshot() stays readable through several changes until it is released'],
+  },
+  {
+    that: 'releases the locks of the current version when a publication fails',
+    fails: [LEFT],
+    folder: class extends FolderAdapter {
+      override async publish(dataset: Dataset, options: PublishOptions = {}) {
+        await super.publish(dataset, options).catch((error) => {
+          this.holds.set(this.catalog.moves.at(-1)?.id ?? '', 0);
+          throw error;
+        });
+      }
+    },
+  },
+  {
+    that: 'releases all locks when it is opened again',
+    fails: [LEFT],
+    folder: class extends FolderAdapter {
+      override async open() {
+        await super.open();
+        this.holds.clear();
+      }
+    },
+  },
+  {
+    that: 'releases the locks of the version that an activation replaces',
+    fails: [LOCKS],
+    folder: class extends FolderAdapter {
+      override async activate(version: string) {
+        const replaced = this.catalog.moves.at(-1)!.id;
+        await super.activate(version);
+        this.holds.set(replaced, 0);
+      }
+    },
+  },
+  {
+    that: 'releases the locks of the version that becomes current',
+    fails: [LOCKS],
+    folder: class extends FolderAdapter {
+      override onMove() {
+        this.holds.set(this.catalog.moves.at(-1)!.id, 0);
+        super.onMove();
+      }
+    },
   },
 ];
 

@@ -11,8 +11,6 @@ const REJECTED = locked('a publication of another adapter is rejected or waits')
 const SECOND = locked('a second publication of its adapter is rejected or waits');
 const TAKEN = locked('a publication under an existing name is rejected');
 const WAITED = locked('half a second passes');
-const LEFT = 'versions release(), a publication that fails and open() leave the locks of other snapshots';
-const NAMES = 'versions may reuse the name of a deleted version for different rows';
 const LISTED = locked('versions are listed, activated and deleted');
 const ABORTED = locked('an aborted publication is rejected');
 
@@ -23,7 +21,6 @@ const CHANGES = several('notice changes after they have made changes of their ow
 const IDLE = several('notice a change after a while without changes');
 const ON_TOP = several('make changes on top of the changes of others that they have not noticed yet');
 const HELD = several('do not keep a version that was held only by an adapter that is closed');
-const LOCKS = 'activate() keeps the locks of all versions';
 
 /** Does not read the catalog before a change. */
 class Stale extends FolderAdapter {
@@ -103,40 +100,6 @@ export const turnBugs: readonly BrokenAdapter[] = [
       override async lock(options: PublishOptions) {
         await super.lock(options);
         setTimeout(() => this.unlock(), 100).unref();
-      }
-    },
-  },
-  {
-    that: 'releases the locks of the current version when a publication fails',
-    fails: [LEFT],
-    folder: class extends FolderAdapter {
-      override async publish(dataset: Dataset, options: PublishOptions = {}) {
-        await super.publish(dataset, options).catch((error) => {
-          this.holds.set(this.catalog.moves.at(-1)?.id ?? '', 0);
-          throw error;
-        });
-      }
-    },
-  },
-  {
-    that: 'releases all locks when it is opened again',
-    fails: [LEFT],
-    folder: class extends FolderAdapter {
-      override async open() {
-        await super.open();
-        this.holds.clear();
-      }
-    },
-  },
-  {
-    that: 'cannot activate a version whose name was deleted before',
-    fails: [NAMES],
-    folder: class extends FolderAdapter {
-      override activate(version: string) {
-        const { versions, moves } = this.catalog;
-        const first = moves.find((move) => move.version === version);
-        if (first && !versions.some(({ id }) => id === first.id)) return super.activate('');
-        return super.activate(version);
       }
     },
   },
@@ -282,27 +245,6 @@ export const turnBugs: readonly BrokenAdapter[] = [
       }
       override isHeld(id: string) {
         return this.#count(id) > 0;
-      }
-    },
-  },
-  {
-    that: 'releases the locks of the version that an activation replaces',
-    fails: [LOCKS],
-    folder: class extends FolderAdapter {
-      override async activate(version: string) {
-        const replaced = this.catalog.moves.at(-1)!.id;
-        await super.activate(version);
-        this.holds.set(replaced, 0);
-      }
-    },
-  },
-  {
-    that: 'releases the locks of the version that becomes current',
-    fails: [LOCKS],
-    folder: class extends FolderAdapter {
-      override onMove() {
-        this.holds.set(this.catalog.moves.at(-1)!.id, 0);
-        super.onMove();
       }
     },
   },

@@ -285,6 +285,23 @@ export const nameBugs: readonly BrokenAdapter[] = [
     folder: named((name) => String(Number(name) || name)),
   },
   {
+    that: 'ignores dots at the end of version names',
+    fails: ['versions with similar names are different versions'],
+    folder: named((name) => name.replace(/\.+$/, '')),
+  },
+  {
+    that: 'cannot activate a version whose name was deleted before',
+    fails: ['versions may reuse the name of a deleted version for different rows'],
+    folder: class extends FolderAdapter {
+      override activate(version: string) {
+        const { versions, moves } = this.catalog;
+        const first = moves.find((move) => move.version === version);
+        if (first && !versions.some(({ id }) => id === first.id)) return super.activate('');
+        return super.activate(version);
+      }
+    },
+  },
+  {
     that: 'truncates version names to 30 characters',
     fails: [
       'snapshot() keeps the manifest as it was published: every field, null or absent, and the same text in created',

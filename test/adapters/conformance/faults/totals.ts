@@ -41,10 +41,10 @@ const totalsOf = async (snapshot: Snapshot, name: string, query: TotalsQuery, si
   return collector.groups().slice(0, query.limit);
 };
 
-/** A memory adapter with totals and searches. Bugs change its queries or the groups that it returns. */
+/** Adds totals and searches to the memory adapter. Bugs change the queries, or the groups that answer them. */
 const totalling = (
   changed: (query: TotalsQuery) => TotalsQuery,
-  change: (groups: readonly Group[]) => readonly Group[] = (groups) => groups,
+  change: (groups: readonly Group[], query: TotalsQuery) => readonly Group[] = (groups) => groups,
   searching: (query: Query) => Query = (query) => query,
 ): Pick<BrokenAdapter, 'fault' | 'capabilities'> => ({
   capabilities: { ...memory.capabilities, json: false, search: true },
@@ -52,23 +52,11 @@ const totalling = (
     findJson: undefined as never,
     searches: true,
     find: (name, query, signal): AsyncGenerator<readonly Document[]> => found(snapshot, name, searching(query), signal),
-    totals: async (name, query, signal) => change(await totalsOf(snapshot, name, changed(query), signal)),
+    totals: async (name, query, signal) => change(await totalsOf(snapshot, name, changed(query), signal), query),
   })),
 });
 
 const COMMON = ['the', 'of', 'a', 'to', 'not', 'or'];
-
-let lastQuery: TotalsQuery;
-
-/** Changes the groups that answer a query. */
-const regrouping = (change: (groups: readonly Group[], query: TotalsQuery) => readonly Group[]) =>
-  totalling(
-    (query) => {
-      lastQuery = query;
-      return query;
-    },
-    (groups) => change(groups, lastQuery),
-  );
 
 const summing = (change: (sum: number) => number) =>
   totalling(
@@ -161,10 +149,12 @@ export const totalsFaults: readonly BrokenAdapter[] = [
   },
   {
     that: 'counts a document once for each time that a list contains its value',
-    ...regrouping((groups, { where }) =>
-      where.some(({ value }) => Array.isArray(value) && new Set(value).size < value.length)
-        ? groups.map((group) => ({ ...group, count: 2 * group.count }))
-        : groups,
+    ...totalling(
+      (query) => query,
+      (groups, { where }) =>
+        where.some(({ value }) => Array.isArray(value) && new Set(value).size < value.length)
+          ? groups.map((group) => ({ ...group, count: 2 * group.count }))
+          : groups,
     ),
     fails: [COUNTS, NUMBERS],
   },
@@ -178,15 +168,17 @@ export const totalsFaults: readonly BrokenAdapter[] = [
   },
   {
     that: 'groups -0 and 0 separately',
-    ...regrouping((groups) =>
-      groups.flatMap((group) =>
-        group.values[0] === 0 && group.count > 1
-          ? [
-              { ...group, count: group.count - 1 },
-              { ...group, count: 1 },
-            ]
-          : [group],
-      ),
+    ...totalling(
+      (query) => query,
+      (groups) =>
+        groups.flatMap((group) =>
+          group.values[0] === 0 && group.count > 1
+            ? [
+                { ...group, count: group.count - 1 },
+                { ...group, count: 1 },
+              ]
+            : [group],
+        ),
     ),
     fails: [COUNTS, NUMBERS],
   },
