@@ -12,7 +12,6 @@ import {
   itemsOf,
   rows,
   SECOND,
-  SECOND_CREATED,
   THIRD,
   THIRD_CREATED,
 } from './fixture.js';
@@ -56,7 +55,7 @@ export const describeHistory = (target: AdapterUnderTest): void => {
   const makeMoves = async (instance: Instance): Promise<Move[]> => {
     const { adapter } = instance;
     const moves = [await movedTo(instance)];
-    await adapter.publish!(anotherDataset(SECOND, SECOND_CREATED));
+    await adapter.publish!(anotherDataset());
     moves.push({ ...(await movedTo(instance)), version: null });
     await adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
     moves.push(await movedTo(instance));

@@ -8,7 +8,7 @@ import { anotherDataset, crowd, crowdedDataset, FIRST, items, itemsIn, rows, row
 import { beginToPublish, hasVersion, readsItems, testsOfEmpty, testsOver } from './instance.js';
 import { without, withoutBreak } from './obstacles.js';
 
-/** In some tests, a publication continues after `close()` has waited this many milliseconds for it. */
+/** Time that `close()` has to resolve before a publication in progress continues, in milliseconds. */
 const CLOSE_MS = 300;
 
 const callsOf = (adapter: StorageAdapter): readonly (() => unknown)[] => [

@@ -43,7 +43,8 @@ export const isUnnoticed = (target: AdapterUnderTest): Obstacle =>
   (target.capabilities.follows === false && 'the adapter declares that it does not follow other adapters');
 
 /**
- * For tests that create the adapter in a second process. @param file the path of the test file, if known
+ * For tests that create the adapter in a second process.
+ * @param file the path of the test file, if known
  */
 export const withoutProcess = (target: AdapterUnderTest, file: string | undefined): Obstacle =>
   withoutEmpty(target) ||

@@ -36,7 +36,7 @@ const FOURTH_CREATED = '2024-04-01T00:00:00Z';
 /** Milliseconds that the tests wait for a call that might have to wait for a publication. */
 const WAIT_MS = 300;
 
-/** In this time, in milliseconds, an adapter could increase its poll interval beyond a short `withinMs`. */
+/** Milliseconds without changes. An adapter that polls less often when idle could then exceed `withinMs`. */
 const IDLE_MS = 1500;
 
 const settled = (promise: Promise<unknown>) =>

@@ -60,7 +60,7 @@ describe('the json adapter loads a version', () => {
     setImmediate(count);
     await writeByHand(instance.path, files, { version: 'v2', created: '2026-01-02T00:00:00Z' });
     await eventually('version v2 is served', () => instance.changes.length === 2);
-    // Each 16 KiB take at least one turn of the event loop.
+    // Reading takes at least one turn of the event loop for each 16 KiB.
     expect(turns).to.be.greaterThan(files['readings.ndjson'].length / 2 ** 14);
     expect(await instance.adapter.snapshot().get('readings', ['north', '1950-01-02'])).to.have.property('high', 1);
   });

@@ -51,7 +51,7 @@ describe('the key store in MongoDB', () => {
       await client.close();
     }
   };
-  /** Changes the document of a key without the store. */
+  /** Changes the document of a key directly in the database. */
   const edit = (id: string, update: object) =>
     raw((db) => db.collection<{ _id: string }>('api_keys').updateOne({ _id: id }, update));
 

@@ -1,6 +1,6 @@
 /**
  * Runs the conformance suite on all correct adapters and on the broken adapters that `npm test` does not cover. The
- * whole suite also runs on one broken adapter of each class, where only the expected rules can fail.
+ * whole suite also runs on one broken adapter of each class. All expected rules must fail, and other rules may fail.
  */
 import { expect } from 'chai';
 import { targetOf } from './breakable.js';
@@ -26,7 +26,7 @@ describe('the conformance suite', () => {
 describe('the whole conformance suite', () => {
   for (const [first] of Object.values(classes)) {
     const { that, fails, ...breakage } = first as BrokenAdapter;
-    it(`fails an adapter that ${that} only for the expected rules`, async () => {
+    it(`fails an adapter that ${that}, at least for the expected rules`, async () => {
       const { failed, passed } = await runSuite(targetOf(that, breakage));
       expect([...failed.keys()]).to.include.members([...fails]);
       expect(passed).to.be.greaterThan(0);

@@ -58,7 +58,7 @@ export interface Dialect {
   /** Interval between polls of the catalog in milliseconds. Undefined disables polling. */
   pollMs: number | undefined;
   release(held: { holds: number }, released: boolean): void;
-  /** Chooses the versions to delete. Current and held versions are not offered. */
+  /** Chooses the versions to delete. `versions` contains neither the current version nor held versions. */
   prune(versions: readonly Version[], keep: number): readonly Version[];
   since(moves: Catalog['moves'], time: Date): Catalog['moves'][number] | undefined;
 }
