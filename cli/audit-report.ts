@@ -9,7 +9,6 @@ export interface AuditOptions {
   readonly expect?: string;
 }
 
-/** @param what `keys` or `data` */
 export const addAuditOptions = (command: Command, what: string): Command =>
   command
     .option('--verify', `check that no entry is missing or changed, and that the entries match the ${what}`)
@@ -19,10 +18,6 @@ export const addAuditOptions = (command: Command, what: string): Command =>
 /** `--expect` also verifies, even without `--verify`. */
 export const isVerification = ({ verify, expect }: AuditOptions): boolean => verify === true || expect !== undefined;
 
-/**
- * @param what `keys` or `data`
- * @throws OperatorError that lists all errors
- */
 export const reportVerification = (verified: AuditVerification, what: string, json: boolean | undefined): void => {
   const { chained, head, notes, faults } = verified;
   if (json) {

@@ -1,4 +1,3 @@
-/** Parses the expiry of a key, which can be a date, a time, or a duration from now. */
 import { UsageError } from './options.js';
 
 const MINUTES: Readonly<Record<string, number>> = { m: 1, h: 60, d: 24 * 60, w: 7 * 24 * 60 };
@@ -11,11 +10,7 @@ const moment = (text: string): number => {
 };
 
 /**
- * @param text a duration such as `15m`, `12h`, `30d` or `2w`, a date such as `2027-01-31` (midnight UTC), or a time
- * such as `2027-01-31T12:00:00Z`
- * @param now the current time, in milliseconds since 1970
- * @param option the name of the option for error messages
- * @returns the time in UTC (RFC 3339)
+ * @param text a duration such as `15m`, `12h`, `30d` or `2w`, a date (midnight UTC), or a time
  * @throws UsageError if the text cannot be parsed or the time is in the past
  */
 export const parseExpiry = (text: string, now: number, option = '--expires'): string => {

@@ -1,4 +1,3 @@
-/** Parses the options of `metro-forecast forecast`, and reports all errors together. */
 import { OperatorError } from '../core/errors.js';
 import { defaultRules } from '../plugins/metro/forecast/default-rules.js';
 import type { ForecastInput } from '../plugins/metro/forecast/forecast-dataset.js';
@@ -9,7 +8,6 @@ import { defaultSpan, type Span } from '../plugins/metro/forecast/runs.js';
 import { parseQuarter, quarterName } from '../plugins/metro/periods.js';
 import { UsageError } from './options.js';
 
-/** The options as text from the command line. */
 export interface ForecastArguments {
   readonly model?: string;
   readonly runs?: string;

@@ -1,4 +1,3 @@
-/** Formats the report of `metro-forecast forecast` as text or JSON. */
 import { counted } from '../core/util/counted.js';
 import { type Backtest, SIGNALS } from '../plugins/metro/collections.js';
 import type { ForecastReport } from '../plugins/metro/forecast/forecast-directory.js';
@@ -33,13 +32,9 @@ export const forecastReport = ({ version, made, replacedRuns }: ForecastReport) 
   };
 };
 
-/** Returns text such as `3 runs, numbers 20231 to 20233`. */
 const range = (ids: readonly number[]): string =>
   ids.length === 1 ? `1 run, number ${ids[0]}` : `${count.format(ids.length)} runs, numbers ${ids[0]} to ${ids.at(-1)}`;
 
-/**
- * Returns text that names the best benchmark with its error and the skill, such as `(shrunk_mean 3.67, skill 0.11)`.
- */
 const comparison = ({ benchmark, skill_mae, benchmarks }: Backtest): string => {
   const best = benchmarks?.[0] ?? { ...benchmark, skill_mae };
   return `(${best.name} ${best.mae_pp.toFixed(2)}, skill ${best.skill_mae.toFixed(2)})`;

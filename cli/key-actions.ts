@@ -49,7 +49,6 @@ const checkName = (name: string): string => {
   return name;
 };
 
-/** @param what the name of the argument in messages */
 const checkTier = (tier: string, tiers: readonly string[], what = '--tier'): string => {
   if (tiers.includes(tier)) return tier;
   const near = nearest(tier, tiers);
@@ -100,7 +99,6 @@ const readBack = async (store: KeyStore, id: string, written: KeyChange): Promis
   );
 };
 
-/** Returns an error that suggests the id that the user probably meant. */
 const unknownKey = async (store: KeyStore, id: string): Promise<OperatorError> => {
   const records = await store.list();
   const named = records.filter(({ name }) => name === id).map((record) => record.id);
@@ -133,7 +131,6 @@ export const revokeKey = async (store: KeyStore, id: string, now: number): Promi
   return record?.revoked_at ? shown(record) : change(store, id, { revoked_at: new Date(now).toISOString() });
 };
 
-/** Returns true if a key was created by rotating `before` or one of its successors. */
 export const succeeds = (key: ShownKey, before: ShownKey): boolean =>
   key.id !== before.id && key.shares_limit_of === familyOf(before) && key.created_at >= before.created_at;
 
@@ -195,11 +192,9 @@ const changeSharing = async (
   return change(store, id, changes);
 };
 
-/** @param limit requests per minute, or `default` for the configured limit */
 export const limitKey = (store: KeyStore, id: string, limit: string, now: number): Promise<ShownKey> =>
   changeSharing(store, id, { limit_per_minute: limit === 'default' ? null : parseLimit(limit) }, now);
 
-/** @param tiers the configured tiers */
 export const moveKey = (
   store: KeyStore,
   id: string,
@@ -247,7 +242,6 @@ export const usageOf = async (
 
 const NO_AUDIT = 'The key store of this configuration (auth.keys) has no audit log.';
 
-/** @param expected the hash of an entry that the log must contain */
 export const verifyAudit = (store: KeyStore, expected: string | undefined): Promise<AuditVerification> => {
   if (!store.verifyAudit) throw new OperatorError(NO_AUDIT);
   return store.verifyAudit(expected);

@@ -1,4 +1,3 @@
-/** Explains why a service could not listen, and which setting to change. */
 import type { Config } from '../core/config/schema.js';
 import { OperatorError } from '../core/errors.js';
 
@@ -6,7 +5,6 @@ export interface ListenError extends NodeJS.ErrnoException {
   readonly port?: number;
 }
 
-/** Returns an OperatorError if changing a setting can solve the problem. Returns other errors unchanged. */
 export const listenError = (error: ListenError, { server, metrics }: Pick<Config, 'server' | 'metrics'>): Error => {
   const isMetricsPort = metrics !== null && metrics.port !== server.port && error.port === metrics.port;
   const { host, port } = isMetricsPort ? metrics : server;

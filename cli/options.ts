@@ -13,10 +13,6 @@ const parseTime = (text: string): Date => {
   return time;
 };
 
-/**
- * Returns the option `--created`, which sets the creation time in the manifest of a dataset.
- * @param what the action in the help text, such as `the import`
- */
 export const createdOption = (what: string): Option =>
   new Option(
     '--created <time>',
@@ -30,11 +26,7 @@ export interface CommonOptions {
 
 const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
-/**
- * Returns a command that uses the same configuration, for the operator to copy.
- * @param config the value of `--config`
- * @param words the arguments; words in capitals, such as FILE, are placeholders
- */
+/** Returns a command that uses the same configuration, for the operator to copy. */
 export const commandLine = (config: string | undefined, ...words: readonly string[]): string =>
   ['metro-forecast', ...(config === undefined ? [] : ['--config', config]), ...words].map(quoted).join(' ');
 

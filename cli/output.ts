@@ -20,10 +20,6 @@ export const printJson = (value: unknown): void => print(toJson(value));
 
 export const note = (text: string): void => writeError(`${text}\n`);
 
-/**
- * Returns a logger that writes warnings as text to standard error. Entries with an error are left out, because the
- * command fails with this error and reports it.
- */
 export const commandLogger = (): Logger =>
   pino(
     { level: 'warn', base: null, timestamp: false },

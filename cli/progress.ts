@@ -1,4 +1,3 @@
-/** Shows the progress of long tasks: as a bar on a terminal, otherwise as lines of text. */
 import type { WriteStream } from 'node:tty';
 import type { SingleBar } from 'cli-progress';
 import { counted } from '../core/util/counted.js';

@@ -1,4 +1,3 @@
-/** Opens the storage for commands that work with publications, and checks that it supports them. */
 import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { type OpenedStorage, openStorage } from '../core/app/open-stores.js';
@@ -11,15 +10,10 @@ import { commandLogger } from './output.js';
 type Able = Pick<StorageAdapter, 'publish' | 'versions' | 'audit'>;
 const WHAT = { publish: 'cannot publish', versions: 'stores no old versions', audit: 'has no audit log' } as const;
 
-/** Suggests the "json" adapter, which can publish and has an audit. */
 const SERVES_A_FOLDER =
   '"metro-forecast init api.json --dataset data" writes a configuration that serves the folder "data"';
 
-/**
- * Runs a task with the configured storage, and then closes the storage.
- * @param capability the method or property of the adapter that the task needs
- * @throws OperatorError if the adapter does not have the capability, or does not store data durably
- */
+/** @throws OperatorError if the adapter does not have the capability, or does not store data durably */
 export const withPublishedStorage = async <C extends keyof Able, T>(
   config: string | undefined,
   capability: C,
@@ -46,7 +40,6 @@ export const withPublishedStorage = async <C extends keyof Able, T>(
   }
 };
 
-/** Returns a sentence that explains when running services start to serve a new current version. */
 export const whatServicesDo = ({ module }: OpenedStorage): string =>
   module.capabilities.follows === false
     ? 'Restart running services to serve it.'

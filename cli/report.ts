@@ -1,4 +1,3 @@
-/** Converts the errors of failed commands to messages and exit codes. Nothing is printed to standard output. */
 import { CommanderError } from 'commander';
 import { KeyStoreError, LimiterUnavailable, OperatorError, StorageError } from '../core/errors.js';
 import { FileLockError } from '../core/util/lock.js';
@@ -18,7 +17,6 @@ interface ReportOptions {
 }
 
 interface Report {
-  /** Text for standard error. Empty if the message was already printed. */
   readonly text: string;
   readonly exitCode: number;
 }

@@ -1,4 +1,3 @@
-/** Runs a service in this process, either as the only process or as one of several workers. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Overrides } from '../core/app/container.js';
 import { type App, partOf, startApp } from '../core/app/create-app.js';
@@ -26,11 +25,7 @@ export const openApp = async ({ loaded, demo }: Assignment, modules: Modules, ov
 const FIRST_READ_MS = 5000;
 const FIRST_READ_EVERY_MS = 20;
 
-/**
- * Waits until the stores can be read. In the meantime, other replicas receive the requests.
- * @param needs the parts that must be available before the service listens
- * @throws OperatorError if one of these parts is unavailable
- */
+/** @param needs the parts that must be available before the service listens */
 const firstRead = async (app: App, needs: NonNullable<Assignment['needs']>): Promise<void> => {
   const state = partOf(app, 'state');
   const deadline = performance.now() + FIRST_READ_MS;

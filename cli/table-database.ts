@@ -56,14 +56,12 @@ const readOthers = async (database: string, others: readonly Collection[]) => {
   }
 };
 
-/** Returns a version that also depends on the other tables. */
 const versionWith = (version: string, others: Snapshot | undefined): string => {
   if (!others) return version;
   const digest = createHash('sha256').update(`${version} ${others.version}`).digest('hex');
   return `${version.slice(0, 10)}-${digest.slice(0, 12)}`;
 };
 
-/** Publishes the table from a dataset directory, and writes its declaration next to the database. */
 const publishTable = async (
   database: string,
   directory: string,
@@ -108,11 +106,9 @@ const publishTable = async (
 interface ImportTarget {
   readonly directory: string;
   readonly folder: string;
-  /** Resolves with the version that the import has created. */
   publish(collection: Collection, version: string, onWrite: (rows: number) => void): Promise<string>;
 }
 
-/** @param to the path of a dataset directory or a database file */
 export const withTarget = async <T>(to: string, task: (target: ImportTarget) => Promise<T>): Promise<T> => {
   if (!isDatabase(to)) return task({ directory: to, folder: to, publish: async (_, version) => version });
   const database = resolve(to);

@@ -26,7 +26,6 @@ export const FILES = {
 
 export interface Backup {
   readonly format: 1;
-  /** In UTC (RFC 3339). */
   readonly created: string;
   readonly program: string;
   /** Versions in the backup, oldest first. Version n is in `snapshots/n`, counting from 1. */

@@ -1,4 +1,3 @@
-/** Verifies a backup, and restores it into the configured stores. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OpenedStorage } from '../../core/app/open-stores.js';
@@ -29,11 +28,7 @@ const assertDigest = async (path: string, expected: string | undefined): Promise
   if (found !== expected) throw damaged(path, 'was changed or cut off');
 };
 
-/**
- * Compares every file with its digest.
- * @param onFile called after each file, with the number of files that were checked
- * @throws OperatorError if the backup is incomplete or damaged
- */
+/** @throws OperatorError if the backup is incomplete or damaged */
 export const verifiedBackup = async (directory: string, onFile: (checked: number) => void): Promise<Backup> => {
   const backup = await readBackup(directory);
   let checked = 0;
@@ -71,7 +66,6 @@ const isUse = (value: unknown): value is { readonly id: string; readonly last_us
 
 export interface Targets {
   readonly storage: OpenedStorage;
-  /** Null if the keys are stored only in memory. */
   readonly keyStore: KeyStore | null;
 }
 
@@ -226,7 +220,6 @@ export interface Restored {
   readonly keys: readonly KeyRecord[];
 }
 
-/** Restores a verified backup. Services that use the stores must not run in the meantime. */
 export const restoreBackup = async (
   directory: string,
   backup: Backup,

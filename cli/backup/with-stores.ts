@@ -10,10 +10,7 @@ type Opened = Targets & {
   readonly modules: Modules;
 };
 
-/**
- * Opens the configured storage and key store, runs a task, and closes them. If the keys are only in memory, the task
- * receives null as the key store.
- */
+/** If the keys are only in memory, the task receives null as the key store. */
 export const withStores = async <T>(path: string | undefined, task: (opened: Opened) => Promise<T>): Promise<T> => {
   const loaded = await loadConfig({ path });
   const modules = await loadModules(loaded);

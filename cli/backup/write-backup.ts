@@ -15,7 +15,6 @@ import { BACKUP_FILE, type Backup, digestOf, FILES, snapshotFolder } from './for
 
 export interface Sources {
   readonly storage: OpenedStorage;
-  /** Null if the keys are stored only in memory. */
   readonly keyStore: KeyStore | null;
   readonly config: object;
   readonly declarations: readonly Collection[];
@@ -23,9 +22,7 @@ export interface Sources {
 
 export interface ExportOptions {
   readonly signal: AbortSignal;
-  /** Called with the number of rows of a version that have been written so far. */
   onRows(version: string, rows: number): void;
-  /** Called with a sentence about a version that cannot be backed up. */
   onOmission(sentence: string): void;
 }
 
@@ -119,7 +116,6 @@ const readKeys = async (keyStore: KeyStore): Promise<StoredKeys> =>
     ({ records, audit }) => [records.length, audit.at(-1)],
   );
 
-/** @returns the description of the backup and the number of keys */
 export const writeBackup = async (
   directory: string,
   { storage, keyStore, config, declarations }: Sources,

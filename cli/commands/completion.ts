@@ -3,19 +3,16 @@ import { write } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 
 interface Candidate {
-  /** The word to complete, such as `create` or `--name`. */
   readonly word: string;
   readonly description: string;
 }
 
 interface ValuedOption {
-  /** The name of the option, such as `-c` or `--config`. */
   readonly word: string;
   readonly choices: readonly string[];
 }
 
 interface CommandNode {
-  /** The words of the command, each after a space: ` keys create`. Empty for the program. */
   readonly path: string;
   readonly commands: readonly Candidate[];
   readonly options: readonly Candidate[];
@@ -46,7 +43,6 @@ export const commandNodes = (program: Command): CommandNode[] => {
   return walk(program, '');
 };
 
-/** Returns the options that take a value, of all commands. Completion must not mistake their values for commands. */
 const valuedOptions = (nodes: readonly CommandNode[]): ValuedOption[] => {
   const byWord = new Map<string, ValuedOption>();
   for (const { word, choices } of nodes.flatMap(({ valued }) => valued)) {
@@ -55,7 +51,6 @@ const valuedOptions = (nodes: readonly CommandNode[]): ValuedOption[] => {
   return [...byWord.values()];
 };
 
-/** Returns what both scripts need: the options that take a value, and the words to suggest for them. */
 const partsOf = (nodes: readonly CommandNode[]) => {
   const valued = valuedOptions(nodes);
   return {
@@ -112,7 +107,6 @@ const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 /** zsh expects a colon between a word and its description. */
 const described = ({ word, description }: Candidate): string => quote(`${word}:${description.replaceAll(':', '\\:')}`);
 
-/** Returns the script for zsh, which also shows descriptions. If no further words can follow, it suggests files. */
 const zshCompletion = (name: string, nodes: readonly CommandNode[]): string => {
   const fn = `_${name}`;
   const { paths, valued, limited } = partsOf(nodes);

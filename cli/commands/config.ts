@@ -30,7 +30,6 @@ const showConfig = async (_: unknown, command: Command): Promise<void> => {
   printJson(shown);
 };
 
-/** Describes all environment variables, with one line for each setting that a variable changes. */
 const variables = (): string => {
   const settings = new Map<string, string[]>();
   const add = (variable: string, text: string) => settings.set(variable, [...(settings.get(variable) ?? []), text]);

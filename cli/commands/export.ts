@@ -14,7 +14,6 @@ import { withProgress } from '../progress.js';
 import { interruption } from '../published-storage.js';
 import { EXIT_CODES } from '../report.js';
 
-/** Creates the directory of a backup, and removes it if the backup fails. */
 const inNewDirectory = async <T>(path: string, fill: (directory: string) => Promise<T>): Promise<T> => {
   const found = await readdir(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;

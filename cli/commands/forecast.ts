@@ -19,7 +19,6 @@ interface Options extends ForecastArguments {
 
 const modelList = models.map(({ name, summary }) => `  ${name.padEnd(18)}${summary}`).join('\n');
 
-/** The choices are only for shell completion. `parseForecastArguments` checks the value. */
 const modelOption = new Option(
   '--model <name>',
   `the forecast model (default: ${defaultModel.name}, or ${fallbackModel.name} without its inputs)`,

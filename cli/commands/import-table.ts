@@ -23,12 +23,10 @@ import { withProgress } from '../progress.js';
 import { isDatabase, withTarget } from '../table-database.js';
 import { type TableCommandOptions as Options, withTableOptions } from '../table-options.js';
 
-/** The argument that means standard input. */
 const STDIN = '-';
 
 const isUrl = (source: string): boolean => /^https?:\/\//i.test(source);
 
-/** Returns the file name in a path or URL, such as `permits.csv.gz`. */
 const fileName = (source: string): string => {
   if (source === STDIN) return 'stdin';
   if (!isUrl(source)) return basename(source);
@@ -77,7 +75,7 @@ const read = async (path: string, source: string, collection: string, options: O
 /** In addition to "tables", `init` and the tutorial configure these plugins. */
 const SERVED_WITH = ['table-pages', 'status', 'docs'];
 
-/** Loads a service with all tables in the directory. @throws OperatorError if the service would not start */
+/** @throws OperatorError if the service would not start */
 const assertServable = async (collection: Collection, directory: string): Promise<void> => {
   const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-'));
   try {
@@ -119,7 +117,6 @@ const declaredIn = (folder: string): readonly Collection[] => {
 const withoutExample = (declared: Collection | undefined): string =>
   JSON.stringify(declared && { ...declared, schema: { ...declared.schema, examples: [] } });
 
-/** Tables with many columns have few filters. */
 const filterNotes = (columns: ReadTable['columns'], collection: Collection): readonly string[] => {
   const filters = Object.keys(filterColumns(collection));
   if (columns.every(({ name }) => filters.includes(name))) return [];
@@ -157,10 +154,7 @@ const report = ({ columns, rowCount, found, notes }: Imported, written: WrittenT
   ].join('\n');
 };
 
-/**
- * Derives the name of the collection from the file. `status.csv` becomes `status_table`, because `/status` is an
- * endpoint.
- */
+/** `status.csv` becomes `status_table`, because `/status` is an endpoint. */
 const collectionName = (source: string): string => {
   const name = nameOf(
     fileName(source).replace(/(\.(csv|tsv|txt|tab|psv|dat|data|json|jsonl|ndjson|parquet|xlsx|gz|zip))+$/i, ''),

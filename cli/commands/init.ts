@@ -102,7 +102,6 @@ interface InitOptions {
 
 const inDatabase = (path: string) => ({ use: 'sqlite', options: { path } });
 
-/** Returns the database that `import-table` has written, if the dataset is this file or its folder. */
 const databaseIn = (data: string, dataset: string): string | undefined => {
   if (isDatabase(dataset)) return dataset;
   if (!hasDeclarations(data) || existsSync(join(data, MANIFEST_FILE))) return undefined;

@@ -30,13 +30,8 @@ import { EXIT_CODES } from '../report.js';
 
 /** The poll interval of stores without the option `pollMs`, in milliseconds. */
 const POLL_MS = 1000;
-/** Milliseconds that a service needs to read the keys. */
 const READ_MS = 100;
 
-/**
- * Returns the maximum time until running services accept a new key, in milliseconds.
- * @param keys with defaults filled in
- */
 const visibleAfter = ({ options }: Config['auth']['keys']): number => Number(options['pollMs'] ?? POLL_MS) + READ_MS;
 
 /** The keys in memory would be lost when the command exits. */
@@ -86,7 +81,6 @@ const report = (key: ShownKey, { json }: CommonOptions, sentence: string): void 
   else note(`${key.id} ("${key.name}") ${sentence}`);
 };
 
-/** Returns a note if the key has its own limit, which overrides the limit of its tier. */
 const ownLimit = ({ id, limit_per_minute }: ShownKey): string =>
   limit_per_minute === null
     ? ''

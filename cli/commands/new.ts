@@ -14,7 +14,6 @@ export type TemplateKind = 'plugin' | 'adapter' | 'key-store' | 'format';
 
 interface WrittenPackage {
   readonly folder: string;
-  /** Paths of the files, relative to `folder`. */
   readonly files: readonly string[];
 }
 
@@ -47,16 +46,11 @@ const valuesOf = (name: string): Readonly<Record<string, string>> => ({
   name,
   /** Package names can contain hyphens, but collection names cannot. */
   collection: name.replaceAll('-', '_'),
-  /** In Pascal case, for `operationId`. */
   pascal: name.replace(/(^|-)([a-z0-9])/g, (_, _hyphen, letter: string) => letter.toUpperCase()),
   version: packageVersion,
 });
 
-/**
- * Creates a package from a template. The new folder has the name of the package.
- * @param to the parent of the new folder
- * @throws OperatorError if the name is invalid or the folder exists
- */
+/** @throws OperatorError if the name is invalid or the folder exists */
 export const writeTemplate = async (kind: TemplateKind, name: string, to: string): Promise<WrittenPackage> => {
   checkName(name);
   checkShadow(kind, name);

@@ -15,7 +15,6 @@ import { interruption, refuseSample, whatServicesDo, withPublishedStorage } from
 
 const MAX_ERRORS = 20;
 
-/** Formats a command that uses the same configuration, for the operator to run. */
 type FormatCommand = (...words: readonly string[]) => string;
 
 const openSource = async (directory: string, command: FormatCommand): Promise<OpenedDirectory> => {

@@ -104,7 +104,6 @@ const serve = async (serving: Serving): Promise<string | undefined> => {
 
 const serveAlone = async ({ path, modules, logger, assignment }: Serving): Promise<string> => {
   const { server } = assignment.loaded.config;
-  // There are no requests to finish until the service is open.
   onStop({ logger, stop: () => void exitAfter(Promise.resolve(), logger) });
   const app = await openApp(assignment, modules, { logger });
   onStop({

@@ -11,7 +11,6 @@ interface Options extends CommonOptions {
   readonly maxFaults: number;
 }
 
-/** Checks the collections of the configured plugins. Resolves with true if they are valid. */
 const validate = async (directory: string, options: Options): Promise<boolean> => {
   const { registry } = await loadModules(await loadConfig({ path: options.config }));
   const { dataset, manifest } = await openDirectory(directory);

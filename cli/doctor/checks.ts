@@ -1,4 +1,3 @@
-/** Runs the checks of `doctor`. A check that depends on another one runs after it. */
 import { pino } from 'pino';
 import { createContainer } from '../../core/app/container.js';
 import { permissionWarnings } from '../../core/app/file-permissions.js';
@@ -12,7 +11,6 @@ import { checkPorts } from './port.js';
 import { checkRedis } from './redis.js';
 import { checkDatasetRows, checkIntegrity, checkStorage } from './storage.js';
 
-/** @param version the value of `process.versions.node` */
 export const checkNode = (version: string): Finding => {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const [leastMajor = 0, leastMinor = 0] = engines.node.replace(/^>=/, '').split('.').map(Number);
@@ -35,7 +33,6 @@ interface DoctorOptions {
   readonly integrity: boolean;
 }
 
-/** @param path the path of the configuration, relative to the working directory */
 export async function* findings(
   path: string | undefined,
   env: Environment,

@@ -10,7 +10,6 @@ export interface Finding {
   readonly check: string;
   readonly state: State;
   readonly message: string;
-  /** Advice for the operator, one sentence per item. */
   readonly advice?: readonly string[];
 }
 

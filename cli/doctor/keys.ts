@@ -1,4 +1,3 @@
-/** Checks that the key store responds and contains a usable key. */
 import { resolve } from '../../core/app/container.js';
 import { tierNames } from '../../core/config/tiers.js';
 import { isActive, missingPeppers, Peppers } from '../../core/keys/key.js';
@@ -7,7 +6,6 @@ import { type CheckContext, type Finding, failure, ok, warning } from './finding
 
 const SOON_MS = 14 * 86_400_000;
 
-/** Describes how callers without an API key are identified. Returns an empty string if they are not. */
 const otherCallers = ({ loaded, modules }: CheckContext): string => {
   const { anonymous } = loaded.config.auth;
   if (anonymous !== null) return `callers without a key have the tier "${anonymous}"`;

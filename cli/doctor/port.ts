@@ -1,4 +1,3 @@
-/** Checks that the ports are free, or that this service is listening on them. */
 import { createServer } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import { listen, originOf } from '../../core/edge/connections.js';

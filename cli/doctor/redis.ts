@@ -1,4 +1,3 @@
-/** Checks that Redis can count requests and store responses, and that its settings are suitable. */
 import { resolve } from '../../core/app/container.js';
 import type { Config } from '../../core/config/schema.js';
 import { Tiers, volatileQuotas } from '../../core/config/tiers.js';

@@ -1,4 +1,3 @@
-/** Checks that the storage responds, and that every row of the current version is valid. */
 import { accessSync, constants } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -34,10 +33,6 @@ const accessError = (path: string): string | undefined => {
   }
 };
 
-/**
- * Explains why the storage cannot be opened: there is no dataset at the configured path, the store fails, or the
- * dataset is invalid.
- */
 const openingFailure = (error: unknown, service: CheckContext): Finding => {
   const { options } = service.loaded.config.adapter;
   const directory = directoryOf(service);
@@ -93,10 +88,6 @@ export const checkStorage = async (service: CheckContext): Promise<StorageFindin
   }
 };
 
-/**
- * Checks the files of the adapter, if the adapter supports this.
- * @param full whether to compare indexes with rows
- */
 export async function* checkIntegrity(
   { container }: CheckContext,
   readable: boolean,

@@ -1,6 +1,5 @@
 /**
- * Provides dependency injection for the parts in parts.ts. A part is created when it is first resolved, and opened
- * after its dependencies. Parts are closed in reverse order of creation.
+ * A part is created when it is first resolved, and opened after its dependencies. Parts are closed in reverse order.
  */
 import 'reflect-metadata';
 import { container, type DependencyContainer, instanceCachingFactory } from 'tsyringe';
@@ -95,10 +94,8 @@ const overrideErrors = (name: string, value: unknown): readonly string[] => {
   return memberErrors(value as Readonly<Record<string, unknown>>, MEMBERS[name as keyof Overrides]);
 };
 
-/** Opens all parts created so far. If this rejects, the caller must call `close`. */
 export const open = (from: DependencyContainer): Promise<void> => from.resolve<Lifecycle>(LIFECYCLE).open();
 
-/** Closes all parts created so far, even if one of them fails. Then rejects with the first error. */
 export const close = (from: DependencyContainer): Promise<void> => from.resolve<Lifecycle>(LIFECYCLE).close();
 
 interface Made {

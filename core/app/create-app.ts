@@ -1,7 +1,3 @@
-/**
- * Starts an application: loads the configuration and the modules, then creates and opens the parts (parts.ts). The
- * ports are opened later, by `listen`.
- */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type Koa from 'koa';
 import type { Response as InjectedResponse, InjectOptions } from 'light-my-request';

@@ -4,7 +4,6 @@ import type { Mount } from '../contracts/plugin.js';
 import type { Handle } from '../edge/accept.js';
 import { setPrefix } from '../edge/public-url.js';
 
-/** Middleware that works in Koa, and in frameworks with Connect's signature, such as Express. */
 export interface EmbeddedMiddleware {
   (ctx: Context, next: Next): Promise<unknown>;
   (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void): void;
@@ -24,7 +23,6 @@ interface EmbedOptions {
 
 const isBelow = (path: string, parent: string): boolean => path === parent || path.startsWith(`${parent}/`);
 
-/** Removes the prefix from the URL. Returns undefined if the URL does not start with the prefix. */
 const without = (prefix: string, url: string): string | undefined => {
   if (!url.startsWith(prefix)) return undefined;
   const rest = url.slice(prefix.length);
@@ -36,10 +34,7 @@ export const embedded = ({ handle, basePath, mounts }: EmbedOptions, prefix = ''
   if (!/^(\/[A-Za-z0-9._~-]+)*$/.test(prefix)) throw new TypeError(`The prefix "${prefix}" must look like /data.`);
   const owned = [basePath, ...mounts.map(({ path }) => path).filter((path) => path !== '/')];
 
-  /**
-   * Handles the request if its path belongs to the service. Otherwise returns undefined.
-   * @param removed mount path that the framework has already removed from the URL
-   */
+  /** @param removed mount path that the framework has already removed from the URL */
   const take = (request: ForeignRequest, response: ServerResponse, removed: string): Promise<void> | undefined => {
     const url = without(prefix, request.url ?? '/');
     if (url === undefined) return undefined;

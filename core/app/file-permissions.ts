@@ -1,7 +1,3 @@
-/**
- * Checks the permissions of the files that contain settings or secrets: the configuration file, mounted secrets and the
- * key file.
- */
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { LoadedConfig } from '../config/load.js';
@@ -25,7 +21,6 @@ const hasSecret = (loaded: LoadedConfig, modules: Modules): boolean =>
     .map((place) => formatPath(place))
     .some((path) => !loaded.overrides.some((override) => path.startsWith(override.path)));
 
-/** @returns a warning for each file that other users can read or change, with a command that fixes its permissions */
 export const permissionWarnings = async (
   loaded: LoadedConfig,
   modules: Modules,
@@ -55,10 +50,6 @@ const octal = (mode: number): string => `mode ${(mode & 0o7777).toString(8).padS
 
 const quoted = (path: string): string => `'${path.replaceAll("'", "'\\''")}'`;
 
-/**
- * @param isSecret if true, other users must not be able to read the file
- * @returns warnings with commands that fix the permissions, or an empty list if the file is missing or on Windows
- */
 const loosePermissions = async (path: string, isSecret: boolean): Promise<readonly string[]> => {
   if (process.platform === 'win32') return [];
   const file = await linkTarget(path).catch(() => path);

@@ -1,4 +1,3 @@
-/** Loads the adapter, the key store and the plugins named in the configuration. All errors are reported together. */
 import { resolve } from 'node:path';
 import type { LoadedConfig } from '../config/load.js';
 import type { Draft } from '../config/overrides.js';
@@ -75,7 +74,6 @@ export const moduleErrors = async (
   return (await examine(builtins, { draft: { ...draft, service }, ...where }, unnamed)).errors;
 };
 
-/** @param document creates the OpenAPI document; called only after all plugins are registered */
 const frameworkPlugins = (
   { always }: BuiltinModules,
   { auth, http }: Readonly<Record<string, unknown>>,

@@ -1,4 +1,3 @@
-/** Opens the storage or the key store for commands that do not start the service. */
 import { countsUsage } from '../config/tiers.js';
 import type { Collection } from '../contracts/dataset.js';
 import type { KeyStore } from '../contracts/keys.js';

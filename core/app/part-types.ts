@@ -43,7 +43,6 @@ export interface Parts {
   readonly keyStore: KeyStore;
   readonly redis: RedisConnection | null;
   readonly limiter: Limiter;
-  /** Shared by all replicas, for responses such as `/status`. */
   readonly cache: SharedCache;
   readonly snapshots: CurrentSnapshot;
   /** Earlier snapshots, for requests with the parameter `as_of`. */
@@ -76,7 +75,6 @@ export interface Definition<Value> {
   close?(value: NonNullable<Value>): unknown;
 }
 
-/** @param needs names of the parts that are passed to `make` */
 export const part = <const Needs extends readonly PartName[], Value>(
   needs: Needs,
   make: (dependencies: Pick<Parts, Needs[number]>) => Value,

@@ -1,4 +1,3 @@
-/** Defines how each part of an application is created, opened and closed, and which other parts it needs. */
 import type Koa from 'koa';
 import { MemoryCache } from '../cache/memory-cache.js';
 import { RedisCache } from '../cache/redis-cache.js';

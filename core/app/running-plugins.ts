@@ -1,4 +1,3 @@
-/** Opens the plugins in the order of the configuration, passes errors to them, and closes them in reverse order. */
 import type Koa from 'koa';
 import type { Context } from 'koa';
 import type { OpenContext } from '../contracts/plugin.js';

@@ -47,7 +47,6 @@ export class RunningState {
     };
   };
 
-  /** Concurrent requests share one ping, whose result stays valid for another PING_EVERY_MS. */
   #pingAdapter(adapter: StorageAdapter): Promise<void> {
     const ping = adapter.ping();
     const forget = (): void => {

@@ -1,4 +1,3 @@
-/** Defines the messages between the primary process and its workers, and implements the worker's end of the channel. */
 import { EventEmitter, once } from 'node:events';
 import type { LoadedConfig } from '../config/load.js';
 import type { KeyRecord } from '../contracts/keys.js';
@@ -35,7 +34,6 @@ export type ToWorker =
   | { readonly kind: 'start'; readonly assignment: Assignment }
   | { readonly kind: 'granted'; readonly grants: readonly WorkerGrant[] }
   | { readonly kind: 'used'; readonly call: number; readonly days: readonly DayUsage[] }
-  /** The worker replies with a `metrics` message. */
   | { readonly kind: 'measure'; readonly scrape: number }
   | ({ readonly kind: 'stop' } & Stop);
 
@@ -61,7 +59,6 @@ export type ToPrimary =
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'metrics'; readonly scrape: number; readonly page: string }
   | { readonly kind: 'ask'; readonly asks: readonly WorkerAsk[] }
-  /** The primary process replies with a `used` message. */
   | { readonly kind: 'usage'; readonly call: number; readonly caller: string };
 
 interface PrimaryLink {
@@ -72,7 +69,6 @@ interface PrimaryLink {
    */
   onStop(listener: (stop: Stop) => void): void;
   onMeasure(read: () => string): void;
-  /** The primary process makes limit decisions for all workers. */
   readonly limiter: WorkerLimiter;
   listening(at: Listening): void;
   failed(reason: string): void;

@@ -1,7 +1,3 @@
-/**
- * Runs in the primary process when several workers share a port. Starts, replaces and stops the workers, and makes
- * limit decisions for them.
- */
 import cluster, { type Worker } from 'node:cluster';
 import { EventEmitter } from 'node:events';
 import { realpathSync } from 'node:fs';
@@ -43,7 +39,6 @@ interface Ending {
 interface Generation {
   readonly count: number;
   assignment: Assignment;
-  /** Worker numbers, starting at 1. A replacement gets the lowest free number. */
   readonly workers: Map<Worker, number>;
 }
 
@@ -89,12 +84,6 @@ export class Workers {
     process.once('exit', () => this.#kill());
   }
 
-  /**
-   * Starts the first worker and waits until it is listening, then starts the others. An error at startup is therefore
-   * logged only once.
-   * @returns undefined if the first worker failed and has logged the reason
-   * @throws OperatorError if the first worker was killed by a signal
-   */
   async start(): Promise<Listening | undefined> {
     const first = await this.#fork();
     if (!('url' in first)) {
@@ -111,9 +100,7 @@ export class Workers {
   }
 
   /**
-   * Replaces all workers. Old and new workers share the port until all new workers are listening, and then the old ones
-   * exit. If a new worker cannot listen, the old workers stay.
-   * @param count the new number of workers
+   * If a new worker cannot listen, the old workers stay.
    * @throws OperatorError with the reason why the old workers stay
    */
   async reload(loaded: LoadedConfig, count: number): Promise<void> {
@@ -126,7 +113,6 @@ export class Workers {
     const needs = isDeepStrictEqual(redis, before.redis) ? STORES : ([...STORES, 'limiter'] as const);
     const changed: Assignment = { ...assignment, loaded: asShare(loaded, count), needs };
     const next: Generation = { count, assignment: changed, workers: new Map() };
-    // If the configured port is 0, the new workers reuse the port that the first worker chose.
     if (server.port === this.#configuredPort) next.assignment = onPort(next.assignment, before.server.port);
     try {
       const listening = await this.#listening(next);
@@ -169,11 +155,6 @@ export class Workers {
     for (const worker of this.#alive) worker.process.kill('SIGKILL');
   }
 
-  /**
-   * Stops all workers. After `delayMs`, `server.drainMs` and another two seconds, kills the workers that are still
-   * running.
-   * @throws Error if a worker did not exit cleanly
-   */
   async stop(delayMs: number): Promise<void> {
     this.#stopping = true;
     const ends = [...this.#alive].map((worker) => new Promise((resolve) => worker.once('exit', resolve)));

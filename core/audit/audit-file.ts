@@ -10,9 +10,7 @@ import { openRegular, readRegular, streamRegular, unlessMissing } from '../util/
 import { type NewFile, ownNewFile, writeFileAtomic } from '../util/write-atomic.js';
 import { chain, endOf, type Placed, verifyChain } from './chain.js';
 
-/** The maximum size of a log in bytes, which is enough for about a million entries. */
 const MAX_BYTES = 384 * 2 ** 20;
-/** The newest entry is usually within this many bytes of the end of a log. */
 const TAIL_BYTES = 16 * 1024;
 const NEWLINE = 0x0a;
 const APPEND = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
@@ -50,11 +48,7 @@ export class AuditFile<E extends AuditEntry> {
     this.#isEntry = isEntry;
   }
 
-  /**
-   * Chains the entries and appends them. Resolves when they are on disk. The caller must hold a lock.
-   * @param added at least one entry
-   * @param options owner and permissions for a new file
-   */
+  /** The caller must hold a lock. */
   async append(added: readonly E[], options: NewFile): Promise<readonly E[]> {
     const entries = await this.#newest();
     const head = await this.#head();
@@ -72,7 +66,6 @@ export class AuditFile<E extends AuditEntry> {
     return linked;
   }
 
-  /** Replaces the log with entries that are already chained. The caller must hold a lock. */
   async replace(entries: readonly E[], options: NewFile): Promise<void> {
     const hash = endOf(entries);
     if (hash === null) {

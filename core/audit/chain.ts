@@ -43,7 +43,6 @@ const canonical = (value: unknown): string =>
 
 const hashOf = ({ hash: _, ...rest }: AuditEntry): string => createHash('sha256').update(canonical(rest)).digest('hex');
 
-/** @param previous the hash of the previous entry, or null for the first entry */
 export const chain = <E extends AuditEntry>(entry: E, previous: string | null): E & { readonly hash: string } => {
   const linked = { ...entry, previous };
   return { ...linked, hash: hashOf(linked) };
@@ -60,10 +59,9 @@ const findError = <E extends AuditEntry>({ entry, place }: Placed<E>, previous: 
 };
 
 /**
- * Verifies each entry and the order of the chain.
  * @param placed all entries, oldest first
  * @param head the hash of the newest entry, which is stored separately; undefined if it is missing
- * @param expected a hash that must occur in the log, usually one that an earlier verification printed
+ * @param expected a hash that must occur in the log
  */
 export const verifyChain = <E extends AuditEntry>(
   placed: readonly Placed<E>[],

@@ -34,10 +34,6 @@ export const contentOf = (sums: Iterable<readonly [string, string]>): string => 
   return createHash('sha256').update(lines.join('')).digest('hex');
 };
 
-/**
- * Creates an entry for a change by the user who runs this process.
- * @param now milliseconds since 1970
- */
 export const dataAuditEntry = (
   change: Pick<DataAuditEntry, 'action' | 'version' | 'replaces' | 'content'>,
   now: number,

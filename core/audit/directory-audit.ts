@@ -58,7 +58,6 @@ export const recordPublication = (
     });
   });
 
-/** Resolves with null if there is no manifest. */
 const manifestIn = async (directory: string): Promise<DirectoryManifest | null | { readonly damage: string }> => {
   try {
     return await readManifest(directory);
@@ -72,10 +71,6 @@ const manifestIn = async (directory: string): Promise<DirectoryManifest | null |
 /** The commands put the first 12 hexadecimal digits of a file's SHA-256 into its name. */
 const SUM_IN_NAME = /\.([0-9a-f]{12})\.ndjson$/;
 
-/**
- * Returns a message for each file that was changed after publication.
- * @param content the digest of all published rows; undefined if unknown
- */
 const editsIn = async (
   directory: string,
   manifest: DirectoryManifest,

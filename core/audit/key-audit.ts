@@ -25,7 +25,6 @@ export const isKeyAuditEntry = compileSchema<KeyAuditEntry>({
 const fingerprintOf = ({ hash }: KeyRecord): string =>
   createHash('sha256').update(`fingerprint:${hash}`).digest('hex').slice(0, 32);
 
-/** For a new record, all previous values are null. */
 const changesOf = (before: object | undefined, after: object): KeyAuditEntry['changes'] => {
   const old = new Map<string, unknown>(Object.entries(before ?? {}));
   return Object.fromEntries(
@@ -48,11 +47,7 @@ const actionOf = (
   return fields === 'expires_at' ? 'expire' : 'change';
 };
 
-/**
- * @param before undefined for a new key
- * @param now milliseconds since 1970
- * @returns undefined if no field changes
- */
+/** @returns undefined if no field changes */
 export const auditEntry = (before: KeyRecord | undefined, after: KeyRecord, now: number): KeyAuditEntry | undefined => {
   const changes = changesOf(before, after);
   if (Object.keys(changes).length === 0) return undefined;

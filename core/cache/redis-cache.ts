@@ -11,9 +11,7 @@ import { type Loaded, MemoryCache } from './memory-cache.js';
 const claimScript = new RedisScript(readScript('core/cache/claim.lua'));
 const storeScript = new RedisScript(readScript('core/cache/store.lua'));
 
-/** A lock expires after this many milliseconds unless its holder renews it. */
 const LOCK_MS = 2000;
-/** Redis deletes an entry that has not been built or locked for this long. */
 const EXPIRE_MS = 24 * 3600 * 1000;
 
 interface Claim {
@@ -32,10 +30,6 @@ export class BuildLock {
     readonly ttlMs: number,
   ) {}
 
-  /**
-   * Reads the entry. If its value is missing or stale, also acquires the lock, or renews a lock that this process
-   * holds.
-   */
   async claim(): Promise<Claim> {
     const args = [this.#token, this.ttlMs, LOCK_MS, EXPIRE_MS];
     const reply = claimScript.run<[number, Buffer | null, number]>(this.redis.client, [this.key], args);
@@ -45,7 +39,6 @@ export class BuildLock {
     return { mine: mine === 1, found: value === null ? undefined : { value: value.toString(), ageMs } };
   }
 
-  /** Stores the value and releases the lock. Has no effect if this process has lost the lock. */
   store(value: string): Promise<unknown> {
     return this.#end([this.#token, EXPIRE_MS, value]);
   }
@@ -90,7 +83,6 @@ export class RedisCache implements SharedCache {
     return this.#copies.getOrLoad(name, ttlSeconds, () => this.#load(name, ttlSeconds, build));
   }
 
-  /** Checks that Redis works by locking an entry with a random name. */
   async check(): Promise<void> {
     const lock = new BuildLock(this.#redis, this.#keyOf(`check-${randomBytes(8).toString('hex')}`), 1);
     await lock.claim();
@@ -103,7 +95,6 @@ export class RedisCache implements SharedCache {
       : { ok: true, message: null };
   }
 
-  /** The connection stays open, because its owner closes it. */
   async close(): Promise<void> {
     this.#breaker.dispose();
   }

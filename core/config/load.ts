@@ -1,5 +1,3 @@
-/** Loads the configuration from a file or an object, applies environment variables, and reports all errors together. */
-
 import { dirname, resolve } from 'node:path';
 import { OperatorError } from '../errors.js';
 import { fileErrorReason } from '../util/error-reason.js';
@@ -43,9 +41,7 @@ export interface LoadedConfig {
 }
 
 export interface LoadOptions {
-  /** Path of the configuration file, relative to the working directory. */
   readonly path?: string | undefined;
-  /** A configuration object, which is used instead of a file. */
   readonly given?: GivenConfig | undefined;
   readonly env?: Environment;
   /** Loads the modules to find their errors, so that they are reported together with configuration errors. */
@@ -124,11 +120,7 @@ const contradictions = (draft: Draft, overrides: readonly Override[], isValid: b
 
 export const configLoader =
   ({ prefix, embedded, variables }: ConfigNames) =>
-  /**
-   * Reads the file at `path`, the file that `PREFIX_CONFIG` names, or the default configuration, and applies
-   * environment variables.
-   * @throws OperatorError with all errors, each with its path, the allowed values and a suggestion
-   */
+  /** @throws OperatorError with all errors, each with its path, the allowed values and a suggestion */
   async ({ path: option, given, env = process.env, moduleErrors }: LoadOptions): Promise<LoadedConfig> => {
     const variable = `${prefix}_CONFIG`;
     const path = given ? IN_CODE : resolve(option ?? (env[variable] || embedded));

@@ -64,11 +64,7 @@ const property = (segment: string, { path, schema }: Setting, current: unknown, 
   return `there is no setting "${formatPath([...path, segment])}"; ${help}`;
 };
 
-/**
- * Finds the setting that a variable refers to.
- * @param root the configuration, which is needed to resolve list items and the names inside `options`
- * @returns the setting, or an error message about the variable's name
- */
+/** @param root the configuration, which is needed to resolve list items and the names inside `options` */
 const findSetting = (variable: string, prefix: string, root: unknown): Setting | string => {
   let setting: Setting = { path: [], schema: configSchema };
   for (const segment of variable.slice(prefix.length + 2).split('__')) {
@@ -134,7 +130,6 @@ export const expandModules = (root: Draft): void => {
   if (isObject(auth) && typeof auth['keys'] === 'string') auth['keys'] = expand(auth['keys']);
 };
 
-/** Maps the name of a variable to the content of its file, or to the reason why the file could not be read. */
 type ValueFiles = ReadonlyMap<string, { readonly content?: string; readonly error?: string }>;
 
 /**

@@ -27,9 +27,7 @@ type Given<T> = T extends ModuleConfig
 export type GivenConfig = Given<Config>;
 
 export interface AuthConfig {
-  /** Default: the title of the service. */
   readonly realm?: string;
-  /** A list of tier names, or an object with the limits of each tier. */
   readonly tiers: readonly string[] | Readonly<Record<string, TierConfig>>;
   readonly anonymous: string | null;
   readonly peppers: Readonly<Record<string, string>>;

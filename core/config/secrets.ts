@@ -13,10 +13,7 @@ const maskModule = (part: ModuleConfig, schema: JsonSchema | undefined): ModuleC
   options: maskBySchema(part.options, schema) as ModuleConfig['options'],
 });
 
-/**
- * Returns a copy in which secrets are masked. Without a schema, secret options are recognised by their names.
- * @param schemas the schemas of module options, which mark secrets
- */
+/** Without a schema, secret options are recognised by their names. */
 export const maskSecrets = (config: Config, schemas: OptionSchemas = {}): Config => {
   const masked = maskBySchema(config, configSchema) as Config;
   return {

@@ -26,10 +26,6 @@ const checkValue = (collection: Collection, field: string, value: unknown): Scal
   throw invalid(collection, `the value of "${field}" must be of type ${type}, not ${got}`);
 };
 
-/**
- * Checks that a key has one value of the right type for each key field. @throws StorageError with the code
- * `invalid_query`
- */
 export const checkKey = (collection: Collection, key: readonly Scalar[]): void => {
   if (key.length !== collection.key.length) {
     throw invalid(collection, `a key has ${counted(collection.key.length, 'value')}, for ${list(collection.key)}`);

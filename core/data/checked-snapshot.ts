@@ -172,10 +172,9 @@ const readerOf = (reads: Reads): CheckedReader => {
 export type TimedRead = <Result>(work: (reader: CheckedReader) => Promise<Result>) => Promise<Result>;
 
 /**
- * Returns a reader whose reads must all complete within `ms` milliseconds. Adapters apply a timeout to each operation,
- * but a response can need many operations, whose durations add up if the store is slow. Later reads reject with
- * `unavailable`.
- * @param pauses awaited after each batch, so that other requests can run
+ * Adapters apply a timeout to each operation, but a response can need many operations. All reads of this reader
+ * together
+ * must complete within `ms` milliseconds. Later reads reject with `unavailable`.
  */
 export const timedReader = (
   snapshot: Snapshot,

@@ -63,7 +63,6 @@ export const operatorSchemas = (value: JsonSchema): Partial<Readonly<Record<Oper
 
 const BRACKETS = /^([^[\]]+)\[([a-z]+)\]$/;
 
-/** Splits a name such as `price[gte]` into column and operator. Returns undefined if there are no brackets. */
 export const splitFilter = (name: string): { readonly field: string; readonly operator: string } | undefined => {
   const [, field, operator] = BRACKETS.exec(name) ?? [];
   return field !== undefined && operator !== undefined ? { field, operator } : undefined;
@@ -77,7 +76,6 @@ export const conditionsOf = <Field extends string = string>(
     return filter ? [{ ...filter, value } as Condition<Field>] : [];
   });
 
-/** Returns a function that tests a value. Missing values must be passed as null. */
 const testOf = ({ operator, value }: Condition): ((found: unknown) => boolean) => {
   const compared = (isFit: (order: number) => boolean) => (found: unknown) =>
     found !== null && isFit(compareScalars(found as Scalar, value as Scalar));
@@ -109,7 +107,6 @@ export interface ReadPlan {
 
 const LIMITS: readonly Operator[] = ['gt', 'gte', 'lt', 'lte'];
 
-/** Returns the narrowest range that contains all matching values. Its bounds are inclusive, even for `gt` and `lt`. */
 const rangeOf = (field: string, limits: readonly Condition[]): NonNullable<Query['range']> => {
   const valuesOf = (...operators: readonly Operator[]) =>
     limits

@@ -14,14 +14,12 @@ export interface DataError {
   readonly rule: string;
 }
 
-/** Returns text such as `hpi.ndjson:12: value: must be a number`. */
 export const formatDataError = ({ file, row, field, rule }: DataError): string =>
   [row === null ? file : `${file}:${row}`, ...(field === null ? [] : [field]), rule].join(': ');
 
 /** Checks stop after this many errors. A file with more of them is probably the wrong kind of file. */
 const MAX_COUNTED = 1000;
 
-/** Keeps the first `most` errors, and counts up to MAX_COUNTED. */
 export class ErrorList {
   readonly kept: DataError[] = [];
   total = 0;
@@ -40,7 +38,6 @@ export class ErrorList {
     if (this.kept.length < this.most) this.kept.push(error);
   }
 
-  /** Returns one line per kept error. If there are more errors, the last line says how many. */
   lines(): string[] {
     const more = this.total - this.kept.length;
     return [

@@ -1,4 +1,3 @@
-/** Reads a dataset directory, which contains a manifest and the NDJSON files that it lists. */
 import { join } from 'node:path';
 import type { Collection, Document, Manifest } from '../contracts/dataset.js';
 import type { Dataset } from '../contracts/storage.js';
@@ -56,7 +55,6 @@ export class DirectoryDataset implements Dataset {
     });
   }
 
-  /** @throws StorageError with the code `invalid_dataset` on the first error */
   async *read(collection: string): AsyncGenerator<readonly Document[]> {
     const refuse = (error: DataError): never => {
       throw new StorageError('invalid_dataset', formatDataError(error));

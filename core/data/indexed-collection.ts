@@ -15,7 +15,6 @@ interface Span {
 /** Reading this many documents takes 0.1 to 0.2 ms. */
 const BATCH = 100;
 
-/** Splits a span into batches. With `descending`, the last batch comes first. */
 function* inBatches({ start, end }: Span, descending = false): Generator<Span> {
   for (let done = 0; done < end - start; done += BATCH) {
     if (descending) yield { start: Math.max(start, end - done - BATCH), end: end - done };
@@ -59,7 +58,6 @@ export class IndexedCollection {
     this.#columns = new Map(names.map((name) => [name, new ValueColumn()]));
   }
 
-  /** @param documents valid documents in key order */
   static async of(collection: Collection, documents: readonly Document[]): Promise<IndexedCollection> {
     const indexed = new IndexedCollection(collection);
     indexed.add(jsonRows(documents));
@@ -108,7 +106,6 @@ export class IndexedCollection {
     return isFound ? this.#documents.read([at])[0] : undefined;
   }
 
-  /** @param query as returned by `checkQuery` */
   find(query: Query): readonly Document[] {
     return [...this.batches(query)].flat();
   }

@@ -52,7 +52,6 @@ const isEqual = (json: Buffer, at: number, name: Buffer): boolean => {
 };
 
 interface Member {
-  /** The name of the member as JSON, including the quotes. */
   readonly name: Buffer;
   /** The index of the field with this name, or -1 if the field is not searched for. */
   readonly field: number;

@@ -93,7 +93,6 @@ export const collectRows = async <T extends object>(batches: AsyncIterable<reado
 
 const startOf = ({ ends }: JsonRows, row: number): number => (row === 0 ? 0 : ends[row - 1]! + 1);
 
-/** Returns the first rows without parsing them. @param count between 1 and the number of rows */
 export const firstRows = <T extends object>(rows: readonly T[], count: number): readonly T[] => {
   const text = textOf(rows);
   if (!text) return rows.slice(0, count);
@@ -107,7 +106,6 @@ export const firstRows = <T extends object>(rows: readonly T[], count: number): 
   return lazyRows(...kept) as readonly T[];
 };
 
-/** Parses only the last row. The list must not be empty. */
 export const lastRow = <T extends object>(rows: readonly T[]): T => {
   const last = textOf(rows)?.findLast(({ ends }) => ends.length > 0);
   if (!last) return rows.at(-1)!;

@@ -1,5 +1,3 @@
-/** Reads the manifest of a dataset directory, which describes the dataset and lists the file of each collection. */
-
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
@@ -180,7 +178,6 @@ export const contentVersion = async (
   return `${vintage}-${hash.digest('hex').slice(0, 12)}`;
 };
 
-/** Returns a manifest without extra properties such as `collections`. */
 export const descriptionOf = ({ format, version, created, vintage, synthetic, sources }: Manifest): Manifest => ({
   format,
   version,

@@ -1,4 +1,3 @@
-/** Reads NDJSON files, in which each line is a JSON document. */
 import { isAscii, isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';

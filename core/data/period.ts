@@ -8,7 +8,6 @@ const MONTHS: Readonly<Partial<Record<Cadence, number>>> = {
   'five-year': 60,
 };
 
-/** Returns the number of months per period, or undefined if a period does not consist of whole months. */
 export const monthsIn = (cadence: Cadence): number | undefined => MONTHS[cadence];
 
 export const cadenceOfMonths = (months: number): Cadence | undefined =>
@@ -16,10 +15,7 @@ export const cadenceOfMonths = (months: number): Cadence | undefined =>
 
 const DAYS: Readonly<Partial<Record<Cadence, number>>> = { weekly: 7, biweekly: 14 };
 
-/**
- * Returns the first day of the next period. For daily and irregular sources, a period is one day.
- * @param start the first day of a period
- */
+/** For daily and irregular sources, a period is one day. */
 export const nextPeriod = (start: string, cadence: Cadence): string => {
   const next = new Date(`${start}T00:00:00Z`);
   const months = MONTHS[cadence];
@@ -28,7 +24,6 @@ export const nextPeriod = (start: string, cadence: Cadence): string => {
   return next.toISOString().slice(0, 10);
 };
 
-/** Returns the seconds since the end of the most recent period, or null if the source has no period yet. */
 export const ageOf = (
   { latest_period, cadence }: Pick<Source, 'latest_period' | 'cadence'>,
   now: Date,

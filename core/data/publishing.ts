@@ -45,19 +45,13 @@ export async function* inKeyOrder(
   }
 }
 
-/** @throws StorageError with the code `aborted` */
 export const assertNotAborted = (signal: AbortSignal | undefined): void => {
   if (signal?.aborted) throw new StorageError('aborted', 'The publication was aborted.', { cause: signal.reason });
 };
 
-/** Returns the current time, or one millisecond after `previous` if that is later. */
 export const momentAfter = (previous: Date, clock: Clock): Date =>
   new Date(Math.max(clock.now(), previous.getTime() + 1));
 
-/**
- * Returns the creation time from the manifest if that is after the previous publication. Otherwise, returns the current
- * time.
- */
 export const publicationTime = (manifest: Manifest, previous: Date | undefined, clock: Clock): Date => {
   const created = Date.parse(manifest.created);
   if (previous === undefined || created > previous.getTime()) return new Date(created);
@@ -91,7 +85,6 @@ export const missingIn = (stored: Indexed, declared: ReadonlyMap<string, Collect
     ];
   });
 
-/** @throws StorageError with the code `invalid_dataset` if a declared collection or index is missing in the version */
 export const assertComplete = (version: string, stored: Indexed, declared: ReadonlyMap<string, Collection>): void => {
   const missing = missingIn(stored, declared);
   if (missing.length === 0) return;
@@ -107,7 +100,6 @@ export const versionTaken = (version: string, publishedAt: Date): StorageError =
     `Version ${version} was already published on ${publishedAt.toISOString()}: different content needs a new version.`,
   );
 
-/** @param stored the names of all versions in the store, newest first */
 export const unknownVersion = (version: string, stored: readonly string[]): StorageError =>
   new StorageError(
     'unknown_version',

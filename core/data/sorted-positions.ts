@@ -1,4 +1,3 @@
-/** Sorts the positions of documents by an order, without moving the documents. */
 import { hasMore, KEY_BYTES, type ValueColumn } from './value-column.js';
 
 /** A step with this many positions takes less than a millisecond. */
@@ -115,7 +114,6 @@ export class PositionSorter {
     }
   }
 
-  /** @param differing collects the bits in which any key differs from the first key */
   #readKeys({ start, column, depth }: Range, { from, to }: Step, differing: Uint32Array): void {
     const { keys, positions, words } = this.#from;
     const values = this.#columns[column]!;

@@ -1,4 +1,3 @@
-/** Checks the rows of a dataset: schemas, keys, order, references, and additional rules of the collections. */
 import type { Collection, Manifest } from '../contracts/dataset.js';
 import type { Dataset } from '../contracts/storage.js';
 import { nearest } from '../validation/nearest.js';
@@ -99,10 +98,6 @@ export class DatasetCheck {
   readonly #targets: ReadonlyMap<string, Target>;
   readonly #checks: ReadonlyMap<string, RowCheck>;
 
-  /**
-   * @param maxErrors the maximum number of errors to keep
-   * @param fileOf returns the file name of a collection for error messages
-   */
   constructor(
     collections: ReadonlyMap<string, Collection>,
     manifest: Pick<Manifest, 'created'>,
@@ -139,13 +134,11 @@ export class DatasetCheck {
     if (!isJson) void rows.documents;
   }
 
-  /** Must be called after the last row of a collection. */
   complete(collection: string): void {
     const target = this.#targets.get(collection);
     if (target) target.complete = true;
   }
 
-  /** Must be called after the last collection. */
   finish(): ErrorList {
     for (const check of this.#checks.values()) check.finish();
     return this.errors;

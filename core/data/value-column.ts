@@ -64,7 +64,6 @@ export class ValueColumn {
 
   /** Sets the sign bit of positive numbers and inverts negative ones, so that the bytes sort in numerical order. */
   #addNumber(value: number): void {
-    // -0 counts as 0.
     DOUBLE.setFloat64(0, value === 0 ? 0 : value);
     if (value < 0) for (let i = 0; i < 8; i++) DOUBLE_BYTES[i]! ^= 0xff;
     else DOUBLE_BYTES[0]! |= SIGN;
@@ -74,7 +73,6 @@ export class ValueColumn {
     this.#addBytes(DOUBLE_BYTES, 0, size);
   }
 
-  /** Reserves space for a value in the last chunk, and returns its offset. */
   #append(size: number): number {
     const index = this.#length++ & (CHUNK - 1);
     if (index === 0) this.#addChunk();

@@ -14,7 +14,6 @@ export const wordsOf = (text: string): readonly string[] => {
   return folded.split(ASCII.test(folded) ? BETWEEN_ASCII : BETWEEN).filter((word) => word !== '');
 };
 
-/** Returns the words of a search, sorted and without duplicates. A `*` after a word is kept. */
 export const searchWords = (search: string): readonly string[] => {
   const words = search.split(/\s+/).flatMap((term) => {
     const found = wordsOf(term);
@@ -23,7 +22,6 @@ export const searchWords = (search: string): readonly string[] => {
   return [...new Set(words)].sort();
 };
 
-/** Returns a predicate that is true for documents that contain each word in at least one of the fields. */
 export const wordMatcher = (fields: readonly string[], words: readonly string[]): ((document: Document) => boolean) => {
   const whole = words.filter((word) => !word.endsWith('*'));
   const starts = words.filter((word) => word.endsWith('*')).map((word) => word.slice(0, -1));

@@ -1,4 +1,3 @@
-/** Writes a dataset directory. Readers always find one complete version, even after a crash. */
 import { createHash, randomUUID } from 'node:crypto';
 import { access, type FileHandle, open, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -212,7 +211,6 @@ const removeUnused = async (path: string, manifests: readonly DirectoryManifest[
   }
 };
 
-/** Rows as NDJSON: JSON without spaces, with a line break after each row. */
 export interface NdjsonBatch {
   readonly text: string;
   readonly rows: number;
@@ -231,7 +229,6 @@ const refuseNumber = (collection: string, row: number, field: string): never => 
   throw new StorageError('invalid_dataset', message);
 };
 
-/** Yields text to write. `rows` is the total number of rows up to the end of that text. */
 async function* texts(collection: string, batches: Batches): AsyncGenerator<NdjsonBatch> {
   let rows = 0;
   for await (const batch of batches) {

@@ -56,7 +56,6 @@ const hasAmbiguousBody = ({ httpVersionMinor, headers }: IncomingMessage): boole
   return coding !== undefined && (httpVersionMinor === 0 || coding.toLowerCase() !== 'chunked');
 };
 
-/** Counts four extra bytes per field for the colon, the space and the line break. */
 const fieldBytes = ({ rawHeaders }: IncomingMessage): number => {
   let bytes = 2 * rawHeaders.length;
   for (const text of rawHeaders) bytes += text.length;

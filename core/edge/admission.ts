@@ -99,7 +99,6 @@ export class Admission {
     else if (now - this.#pace.since > PACE_MS) this.#setPace(now);
   }
 
-  /** By Little's law, the waiting time is the number of requests in flight divided by the completion rate. */
   #setPace(now: number): void {
     const { since, ended } = this.#pace;
     this.#shortQueue = Math.max(FEWEST_IN_FLIGHT, (SHORT_QUEUE_MS * (this.#ended - ended)) / (now - since));

@@ -8,7 +8,6 @@ export type CallerAddress = (request: IncomingMessage) => string;
 /** Either the number of trusted proxies in front of the service, or their networks. */
 export type TrustProxy = number | readonly string[];
 
-/** Only this many entries of `X-Forwarded-For` are read. */
 const MOST_PROXIES = 16;
 
 const countedAs = (address: string): string => {
@@ -18,9 +17,8 @@ const countedAs = (address: string): string => {
 };
 
 /**
- * Returns the address under which a client is counted, or undefined if the text is not an address. An IPv6 client
- * counts as its /64 network (`2001:db8:0:1::/64`), because it can use any address in that network. IPv4-mapped IPv6
- * addresses become IPv4.
+ * An IPv6 client counts as its /64 network (`2001:db8:0:1::/64`), because it can use any address in that network.
+ * IPv4-mapped IPv6 addresses become IPv4.
  */
 export const normaliseAddress = (text: string): string | undefined => {
   const address = plainAddress(text);
@@ -49,7 +47,6 @@ const forwardedFor = (request: IncomingMessage): string => {
   return Array.isArray(header) ? header.join(',') : (header ?? '');
 };
 
-/** A closed socket no longer has an address. */
 export const socketAddress = (socket: Socket): string => normaliseAddress(socket.remoteAddress ?? '') ?? 'unknown';
 
 const onceForSocket = <T>(compute: (socket: Socket) => T): ((socket: Socket) => T) => {
@@ -112,7 +109,6 @@ export const forwardedCaller = (trust: TrustProxy): ((request: IncomingMessage) 
 export const trustedProxies = (trust: TrustProxy) =>
   typeof trust === 'number' ? trust : { isProxy: trustedSocket(trust), forwarded: forwardedCaller(trust) };
 
-/** Returns a function that finds the address of a request. Requests without a key are limited by this address. */
 export const callerAddress = (trust: TrustProxy): CallerAddress => {
   const ofSocket = onceForSocket(socketAddress);
   if (trust === 0) return ({ socket }) => ofSocket(socket);

@@ -33,7 +33,6 @@ export const destroyAll = (sockets: Iterable<Socket>): void => {
   for (const socket of sockets) socket.destroy();
 };
 
-/** Gives the client time to read the last bytes and close the connection, then destroys the socket. */
 export const closeSoon = (socket: Socket): void => {
   // After an upgrade, the socket is paused. A paused socket does not notice that the client has disconnected.
   socket.resume();
@@ -42,10 +41,8 @@ export const closeSoon = (socket: Socket): void => {
 };
 
 /**
- * Closes excess connections without a response, as soon as they are accepted.
  * @param limit maximum number of connections per IPv4 address or IPv6 /64 network
  * @param options.isExempt returns true for trusted proxies, which carry the requests of many clients
- * @param options.refused called for each connection that is closed
  */
 export const limitConnections = (
   server: Server,
@@ -112,7 +109,6 @@ export const cutUnreadResponses = (
   });
 };
 
-/** @returns the actual port, which the system chooses if `port` is 0 */
 export const listen = async (server: NetServer, port: number, host: string): Promise<number> => {
   server.listen(port, host);
   await once(server, 'listening');

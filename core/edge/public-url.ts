@@ -1,6 +1,3 @@
-/**
- * Determines the public URL of the service, including any path prefix that a proxy or an embedding program has removed.
- */
 import type { IncomingMessage } from 'node:http';
 import { type TrustProxy, trustedSocket } from './caller-address.js';
 

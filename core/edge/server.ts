@@ -1,4 +1,3 @@
-/** Runs the HTTP server in front of Koa. Applies limits, responds to invalid HTTP, and shuts down gracefully. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import type { Config } from '../config/schema.js';
@@ -49,7 +48,6 @@ export class HttpServer {
   #opening: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  /** @param hasUpgrades if false, upgrade requests are handled like ordinary requests */
   constructor(
     options: ServerOptions,
     headers: CommonHeaders,
@@ -125,7 +123,6 @@ export class HttpServer {
     rejectSocket(socket, error.code === 'HPE_HEADER_OVERFLOW' ? rejections.headersTooLarge : rejections.malformed);
   }
 
-  /** @returns the actual address; if the configured port is 0, the system chooses one */
   async listen(): Promise<{ host: string; port: number }> {
     this.#assertOpen();
     const { host, port } = this.#options;
@@ -149,10 +146,7 @@ export class HttpServer {
     this.#idleMs = idleMs;
   }
 
-  /**
-   * Stops accepting connections, and resolves when all running requests have completed. Any remaining sockets are
-   * destroyed after `drainMs` plus the `idleMs` passed to `drain`.
-   */
+  /** Remaining sockets are destroyed after `drainMs` plus the `idleMs` passed to `drain`. */
   async close(): Promise<void> {
     const deadlineMs = this.#idleMs + this.#options.drainMs;
     this.#closed = true;
@@ -172,15 +166,10 @@ export class HttpServer {
     await closed;
     clearInterval(sweep);
     clearTimeout(deadline);
-    // This also stops the timer that checks for slow connections.
     this.#server.close();
   }
 }
 
-/**
- * Returns true if no response is pending on the socket.
- * @param isLate if true, incomplete requests and event streams are not waited for
- */
 const isOver = (socket: Socket, isLate: boolean): boolean => {
   const response = lastResponse(socket);
   if (!response || response.writableFinished) return true;

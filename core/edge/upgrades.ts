@@ -6,7 +6,6 @@ import { releaseResponse } from './last-response.js';
 
 interface Upgrade {
   readonly socket: Socket;
-  /** Bytes that the client has already sent after the request. */
   readonly head: Buffer;
 }
 
@@ -18,7 +17,6 @@ export const acceptUpgrades = (server: Server, accept: Listener): void => {
     const socket = stream as Socket;
     const response = new FastResponse(request);
     response.assignSocket(socket);
-    // Node no longer reads requests from this socket.
     response.once('finish', () => socket.destroySoon());
     upgrades.set(request, { head, response });
     accept(request, response);

@@ -1,4 +1,3 @@
-/** Identifies callers by the Authorization header, records when keys are used, and warns about unusable keys. */
 import type { AuthConfig } from '../config/schema.js';
 import { type Tier, type Tiers, tierNames } from '../config/tiers.js';
 import type { KeyRecord, KeyStore } from '../contracts/keys.js';
@@ -29,7 +28,6 @@ export interface CallerIdentity {
 }
 
 interface KeyIdentity extends CallerIdentity {
-  /** When the key expires, in milliseconds since 1970. */
   readonly endsAt: number;
   readonly use: Use;
 }
@@ -137,7 +135,6 @@ interface KeyUseOptions {
 interface KeyUse {
   /** Always returns the same object for a key. */
   of(id: string): Use;
-  /** Writes the remaining times. Gives up after LAST_WRITE_MS. */
   close(): Promise<void>;
 }
 

@@ -1,4 +1,3 @@
-/** Asks the plugins to identify a caller. Results are cached, and the number of pending results is limited. */
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { IdentifiedCaller, Identity, IdentityRequest, RunningContext } from '../contracts/identity.js';
@@ -56,10 +55,7 @@ export class IdentityChain {
     this.#usesAddress = identities.some(({ usesAddress }) => usesAddress);
   }
 
-  /**
-   * Returns cached results synchronously. Rejects with the error of a plugin, unless its status is 401.
-   * @param address returns the client's address; called only if needed
-   */
+  /** Returns cached results synchronously. Rejects with the error of a plugin, unless its status is 401. */
   identify({ headers }: IncomingMessage, address: () => string): SomeIdentity | Promise<SomeIdentity> {
     if (!this.#usesAddress && this.#headers.every((name) => headers[name] === undefined)) return NONE;
     const given = this.#headers.map((name) => headers[name] ?? null);

@@ -2,7 +2,6 @@ import type { KeyChange, KeyRecord } from '../contracts/keys.js';
 import { KeyStoreError } from '../errors.js';
 import type { LineChange } from './key-lines.js';
 
-/** @throws KeyStoreError with the code `conflict` if the id or hash already exists */
 export const withInserted = (records: readonly KeyRecord[], record: KeyRecord): KeyRecord[] => {
   if (records.some(({ id, hash }) => id === record.id || hash === record.hash)) {
     throw new KeyStoreError('conflict', `A key with the id ${record.id}, or with the same hash, already exists.`);
@@ -10,7 +9,6 @@ export const withInserted = (records: readonly KeyRecord[], record: KeyRecord): 
   return [...records, record];
 };
 
-/** @throws KeyStoreError with the code `unknown_key` if no key has this id */
 export const withChanged = (
   records: readonly KeyRecord[],
   id: string,

@@ -1,4 +1,3 @@
-/** Creates, hashes and masks API keys. A key consists of a prefix, 256 random bits and a checksum. */
 import { createHmac, createSecretKey, hash, type KeyObject, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { KeyRecord } from '../contracts/keys.js';
@@ -10,7 +9,6 @@ import { defaultService } from '../contracts/service.js';
  */
 const SECRETS = /[0-9A-Za-z]{33,}/g;
 
-/** Keeps the prefix of a key, and replaces the rest with `***`. */
 export const maskKeys = (text: string): string => text.replace(SECRETS, '***');
 
 export const holdsKey = (text: string): boolean => maskKeys(text) !== text;
@@ -82,10 +80,7 @@ export const isMistyped = (text: string): boolean =>
 export const familyOf = ({ id, shares_limit_of }: Pick<KeyRecord, 'id' | 'shares_limit_of'>): string =>
   shares_limit_of ?? id;
 
-/**
- * An invalid `expires_at` counts as expired.
- * @param now milliseconds since 1970
- */
+/** An invalid `expires_at` counts as expired. */
 export const isActive = (
   { revoked_at, expires_at }: Pick<KeyRecord, 'revoked_at' | 'expires_at'>,
   now: number,

@@ -27,21 +27,15 @@ export class CallerState {
   /** Undefined until the caller has quotas. */
   usage: UsageCounter | undefined = undefined;
   prefetched: PrefetchedPermits | undefined = undefined;
-  /** Unused permits, which the next call returns. */
   returned = NOTHING_RETURNED;
   /** Requests that wait for the next call. Undefined if the caller is not queued. */
   waiting: Settle[] | undefined = undefined;
-  /** Permits left in Redis according to its last reply. */
   remaining = 0;
   /** The time at which another permit becomes free, in monotonic milliseconds. */
   resetAt = 0;
   /** Requests before this time, in monotonic milliseconds, are rejected without a call. */
   rejectUntil = 0;
 
-  /**
-   * @param window requests that this replica has admitted
-   * @param epoch the last epoch in which Redis had the correct count for this caller (see `PartitionSync`)
-   */
   constructor(
     readonly name: string,
     readonly window: SlidingWindow,
@@ -49,7 +43,6 @@ export class CallerState {
   ) {}
 }
 
-/** A caller in a batch, with the limit and quotas that it had when the batch was sent. */
 export interface Entry {
   readonly caller: CallerState;
   readonly limit: number;

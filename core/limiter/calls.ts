@@ -1,4 +1,3 @@
-/** Calls `decide.lua`: encodes its argument, decodes its reply, and applies a timeout. */
 import type { Quotas } from '../contracts/limiter.js';
 import type { Clock } from '../contracts/runtime.js';
 import type { RedisClient, RedisConnection } from '../redis/connection.js';
@@ -57,11 +56,9 @@ export interface Grant {
 
 export interface AppliedReply {
   readonly applied: true;
-  /** In the same order as `asks`. */
   readonly grants: readonly Grant[];
   /** End of the current bucket, in microseconds of Redis's clock. */
   readonly bucketEnd: number;
-  /** Milliseconds until the current bucket ends. */
   readonly bucketMs: number;
 }
 
@@ -173,7 +170,6 @@ export const checkScript = async (target: Target): Promise<void> => {
 export interface Sent<Batch> {
   readonly batch: Batch;
   readonly call: Call;
-  /** When the call was sent, in monotonic milliseconds. */
   readonly sentAt: number;
 }
 
@@ -192,7 +188,6 @@ interface CallsOptions<Batch> {
  */
 export class CallsInFlight<Batch> {
   readonly #options: CallsOptions<Batch>;
-  /** Oldest first. */
   readonly #calls = new Set<Sent<Batch>>();
   #timer: NodeJS.Timeout | undefined;
 

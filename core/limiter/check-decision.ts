@@ -1,7 +1,3 @@
-/**
- * Checks the decisions of limiters that embedding programs provide, because an invalid decision would result in invalid
- * headers.
- */
 import type { Decision, Limiter, Quotas } from '../contracts/limiter.js';
 import { isObject } from '../validation/json.js';
 import { MemoryLimiter } from './memory-limiter.js';
@@ -52,10 +48,6 @@ const decisionErrors = (decision: unknown): string[] => {
 
 type Take = (caller: string, limit: number, quotas?: Quotas) => Decision | Promise<Decision>;
 
-/**
- * Wraps the `take` method of a limiter. If a decision is invalid, the wrapper throws or rejects with an Error that
- * names the limiter and the invalid members.
- */
 export const checkedTake = (limiter: Limiter): Take => {
   const take: Take = limiter.take.bind(limiter);
   if (OWN.includes(limiter.constructor)) return take;

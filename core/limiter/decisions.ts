@@ -1,7 +1,3 @@
-/**
- * Turns grants from Redis into decisions, and remembers what each reply means for later requests. Permits are
- * prefetched for active callers, so that most of their requests need no call.
- */
 import type { Decision } from '../contracts/limiter.js';
 import type { Clock } from '../contracts/runtime.js';
 import type { CallerState, Entry, PrefetchedPermits, Settle } from './caller.js';
@@ -9,10 +5,7 @@ import type { AppliedReply, Grant } from './calls.js';
 import { dayOf, dayOfBucket, quotaLeft, quotaStates } from './quotas.js';
 import type { PartitionSync } from './resync.js';
 
-/**
- * When a call was sent and its reply was received, in monotonic milliseconds. Redis read its clock between these two
- * times.
- */
+/** Redis read its clock between these two times, which are in monotonic milliseconds. */
 interface CallTimes {
   readonly sentAt: number;
   readonly receivedAt: number;
@@ -36,7 +29,6 @@ export class Decisions {
     return this.#clockOffset === undefined ? this.clock.now() : now + this.#clockOffset;
   }
 
-  /** @param time on Redis's clock, in milliseconds since 1970 */
   quotas({ usage, prefetched, quotas }: CallerState, time: number): Decision['quotas'] {
     if (!usage || !quotas) return undefined;
     const { day, month } = usage.used(dayOf(time));
@@ -178,7 +170,6 @@ export const returnPrefetched = (caller: CallerState): void => {
   caller.prefetched = undefined;
 };
 
-/** Adds the permits from a reply. Existing permits of another bucket are returned. */
 export const addPrefetched = (caller: CallerState, added: PrefetchedPermits): void => {
   const { prefetched } = caller;
   if (prefetched?.bucketEnd === added.bucketEnd) {

@@ -19,7 +19,6 @@ interface LocalLimitsOptions {
   readonly outagePolicy: OutagePolicy;
   readonly replicas: number;
   readonly windowMs: number;
-  /** The start of this replica, in monotonic milliseconds. */
   readonly startedAt: number;
 }
 

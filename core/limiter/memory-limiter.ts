@@ -1,4 +1,3 @@
-/** Limits callers within a single process. Decisions are immediate and use exact sliding windows in memory. */
 import { type DayUsage, type Decision, type Limiter, type Quotas, WINDOW_MS } from '../contracts/limiter.js';
 import { type Clock, type Health, systemClock } from '../contracts/runtime.js';
 import { CallerMap } from './caller-map.js';

@@ -32,10 +32,6 @@ const SPLIT_FROM = 20;
 
 const NONE: Settle[] = [];
 
-/**
- * Represents one partition in a replica. During each event loop turn, it collects the callers that need permits. It
- * then requests these permits from Redis in one call.
- */
 export class Partition {
   readonly #options: PartitionOptions;
   readonly #clock: Clock;
@@ -205,7 +201,6 @@ export class Partition {
     this.#timer ??= setTimeout(this.#reportUnreported, this.#bucketMs).unref();
   }
 
-  /** Reports rejections and returns expired permits of callers that no longer send requests. */
   readonly #reportUnreported = (): void => {
     const now = this.#clock.monotonic();
     for (const caller of this.#unreported) {

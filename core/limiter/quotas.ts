@@ -5,13 +5,9 @@ export const DAY_MS = 86_400_000;
 /** Number of days for which usage is kept, which covers this month and the previous one. */
 export const KEPT_DAYS = 62;
 
-/** Returns the number of UTC days since 1970-01-01. @param ms milliseconds since 1970 */
 export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
 
-/**
- * Returns the day of a bucket. A bucket that ends at midnight belongs to the day that ends then.
- * @param end microseconds since 1970
- */
+/** A bucket that ends at midnight belongs to the day that ends then. `end` is in microseconds. */
 export const dayOfBucket = (end: number): number => Math.floor((end - 1) / (DAY_MS * 1000));
 
 /** Returns the first day of the month that contains `day`. @param later number of months to add */
@@ -64,9 +60,6 @@ export class UsageByDay {
   }
 }
 
-/**
- * Returns the days with requests in this month and the previous one, oldest first. @param now milliseconds since 1970
- */
 export const usageReport = (days: readonly DayCount[], now: number): readonly DayUsage[] => {
   const first = monthStart(dayOf(now), -1);
   return days
@@ -79,7 +72,6 @@ export const usageReport = (days: readonly DayCount[], now: number): readonly Da
     }));
 };
 
-/** Adds up the usage of today and of this month. @param now milliseconds since 1970 */
 export const usedNow = (days: readonly DayUsage[], now: number, which: 'requests' | 'refused' = 'requests'): Used => {
   const today = new Date(now).toISOString().slice(0, 10);
   const on = (prefix: string) => days.reduce((sum, day) => sum + (day.date.startsWith(prefix) ? day[which] : 0), 0);
@@ -90,7 +82,6 @@ export const usedNow = (days: readonly DayUsage[], now: number, which: 'requests
 export const carryOver = (used: Used, readOn: number, day: number): Used =>
   day === readOn ? used : { day: 0, month: monthStart(day) === monthStart(readOn) ? used.month : 0 };
 
-/** Returns how many requests the quotas still allow, or Infinity if there are no quotas. */
 export const quotaLeft = ({ perDay, perMonth }: Quotas, used: Used): number =>
   Math.max(
     0,
@@ -114,10 +105,6 @@ const state = (
   lengthMs: (end - start) * DAY_MS,
 });
 
-/**
- * @param used usage on the day of `now`, and in its month
- * @param now milliseconds since 1970
- */
 export const quotaStates = ({ perDay, perMonth }: Quotas, used: Used, now: number): readonly QuotaState[] => {
   const day = dayOf(now);
   return [

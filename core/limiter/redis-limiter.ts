@@ -18,12 +18,9 @@ import { readUsage, UsageCounter } from './usage.js';
 
 interface RedisLimiterOptions {
   readonly redis: RedisConnection;
-  /** The number of replicas that share the limits. The outage policy `local` divides limits by this number. */
   readonly replicas: number;
   readonly outagePolicy?: OutagePolicy;
-  /** The length of the window, which only tests change. Default: `WINDOW_MS`. */
   readonly windowMs?: number;
-  /** True if callers can have quotas. Default: false. */
   readonly countsUsage?: boolean;
   readonly clock?: Clock;
   readonly logger: Logger;
@@ -43,7 +40,6 @@ const CHECK_MS = 5000;
 /** How often a replica checks whether Redis has lost counts that are still needed. */
 const POLL_MS = REJOIN_MS / 2;
 
-/** Timeout for reading usage and for the check at startup, in milliseconds. */
 const READ_MS = 1000;
 
 /** `close` waits at most this long for Redis: enough for a lost call, a probe and another call. */

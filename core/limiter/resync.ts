@@ -1,7 +1,3 @@
-/**
- * Numbers the calls of a replica to one partition, and determines which callers need a resync. Performs no I/O and
- * reads no clock.
- */
 import type { Quotas } from '../contracts/limiter.js';
 import { type CallerState, type Entry, NOTHING_RETURNED } from './caller.js';
 import type { Ask, Call, Reply } from './calls.js';
@@ -54,14 +50,12 @@ export class PartitionSync {
     return caller.returned.length > 0 || !this.isSynced(caller) || caller.usage?.hasRejections === true;
   }
 
-  /** Must be called if Redis and this replica might have different counts for the caller. */
   requireResync(caller: CallerState): void {
     caller.epoch = UNSYNCED;
     caller.prefetched = undefined;
     this.#needsResync = true;
   }
 
-  /** Must be called if Redis might have lost data. */
   requireResyncOfAll(): void {
     this.#epoch++;
     this.#needsResync = true;

@@ -5,7 +5,6 @@ import { DAY_MS, KEPT_DAYS } from './quotas.js';
 /** The number of buckets per window. A permit becomes free at most one bucket late. */
 export const BUCKETS = 60;
 
-/** Returns the length of a bucket in microseconds. */
 const bucketLength = (windowMs: number): number => Math.ceil((windowMs * 1000) / BUCKETS);
 
 export class DecideScript extends RedisScript {

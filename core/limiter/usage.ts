@@ -1,7 +1,3 @@
-/**
- * Counts the usage of a caller on this replica, and remembers the usage across all replicas from the last reply of
- * Redis.
- */
 import type { DayUsage, Quotas } from '../contracts/limiter.js';
 import type { RedisClient } from '../redis/connection.js';
 import { isAddress } from './caller-map.js';
@@ -73,7 +69,6 @@ export class UsageCounter {
     this.#local = { day, onDay: 0, total: 0 };
   }
 
-  /** Returns the usage on a day and in its month, as far as this replica knows. */
   used(day: number): Used {
     const known = carryOver(this.#used, this.#readOn, day);
     return { day: known.day + this.#localOn(day), month: known.month + this.#local.total };
@@ -110,10 +105,6 @@ export const unpackDays = (packed: Buffer): DayCount[] => {
   return days;
 };
 
-/**
- * @param key Redis key of the partition that contains the caller
- * @param now milliseconds since 1970
- */
 export const readUsage = async (
   redis: RedisClient,
   key: string,

@@ -1,4 +1,3 @@
-/** A sliding window in memory. It records when the requests of a caller were admitted. */
 import type { Decision } from '../contracts/limiter.js';
 
 export interface Admitted {
@@ -30,19 +29,12 @@ export class SlidingWindow {
   readonly #windowMs: number;
   readonly #spanMs: number;
 
-  /**
-   * @param spanMs length of a span in milliseconds. With 0, each request has its own entry if the limit is at most
-   * 1,000
-   */
+  /** @param spanMs with 0, each request has its own entry if the limit is at most 1,000 */
   constructor(windowMs: number, spanMs = 0) {
     this.#windowMs = windowMs;
     this.#spanMs = spanMs;
   }
 
-  /**
-   * Decides a request, and counts it if it is allowed.
-   * @param hasQuota if false, the request is rejected even if the window has room
-   */
   take(now: number, limit: number, hasQuota = true): Decision {
     this.#expire(now);
     const allowed = hasQuota && this.#total < limit;

@@ -1,7 +1,3 @@
-/**
- * Applies limits across several workers on one machine. One process makes the decisions, and the workers ask it in
- * batches.
- */
 import type { DayUsage, Decision, Limiter, Quotas } from '../contracts/limiter.js';
 import type { Health } from '../contracts/runtime.js';
 import { LimiterUnavailable } from '../errors.js';
@@ -15,7 +11,6 @@ export interface WorkerAsk {
   readonly count: number;
 }
 
-/** The number of allowed requests, and the state after the last one. */
 export interface WorkerGrant extends Pick<Decision, 'remaining' | 'resetMs' | 'quotas'> {
   readonly allowed: number;
 }
@@ -57,10 +52,6 @@ export class WorkerLimiter implements Limiter {
   #busy = false;
   #late = false;
 
-  /**
-   * @param ask sends a batch to the process that decides, and resolves with one grant per ask
-   * @param askUsage reads the usage of a caller from that process
-   */
   constructor(
     ask: (asks: readonly WorkerAsk[]) => Promise<readonly WorkerGrant[]>,
     askUsage: (caller: string) => Promise<readonly DayUsage[]>,

@@ -79,7 +79,6 @@ const isoTime = (): string => {
 };
 
 interface LogOutputOptions {
-  /** Maximum number of characters in the buffer. Further lines are dropped and counted. */
   readonly maxWaiting?: number;
   readonly chunk?: number;
 }
@@ -137,7 +136,6 @@ export class LogOutput {
     this.#gatherTimer ??= setTimeout(() => this.#endChunk(), WRITE_AFTER_MS).unref();
   }
 
-  /** Resolves when all lines have been written, or after `deadlineMs`. */
   async flush(deadlineMs: number): Promise<void> {
     this.#endChunk();
     if (this.#waiting === 0) return;

@@ -101,11 +101,7 @@ const numbered = (line: string, worker: number): string => {
   return rest.startsWith('{') ? `${name}{${label},${rest.slice(1)}` : `${name}{${label}}${rest}`;
 };
 
-/**
- * Merges the pages of several workers. Each series gets the number of its worker as a label. A replacement has the same
- * number as the worker that it replaces, so Prometheus sees a counter reset.
- * @param pages the page of each worker, by worker number
- */
+/** A replacement has the same number as the worker that it replaces, so Prometheus sees a counter reset. */
 export const mergePages = (pages: ReadonlyMap<number, string>): string => {
   const families = new Map<string, MergedFamily>();
   for (const [worker, page] of pages) {

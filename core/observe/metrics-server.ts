@@ -5,7 +5,6 @@ import { destroyAll, listen, openSockets, originOf } from '../edge/connections.j
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 export interface MetricsServer {
-  /** If port 0 is configured, contains the actual port. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -13,7 +12,6 @@ export interface MetricsServer {
 const TIMEOUT_MS = 10_000;
 const MAX_CONNECTIONS = 100;
 
-/** Rejects if the port is in use. @param read returns the whole page */
 export const serveMetrics = async (
   { host, port }: { readonly host: string; readonly port: number },
   read: () => string | Promise<string>,

@@ -1,4 +1,3 @@
-/** Collects the metrics of a service and serves them to Prometheus. Most values are read on each scrape. */
 import type { Config } from '../config/schema.js';
 import type { Manifest, Source } from '../contracts/dataset.js';
 import type { ServiceState } from '../contracts/plugin.js';
@@ -20,12 +19,10 @@ export interface Metrics {
   observeEdge(event: EdgeEvent): void;
   storeCalls(store: string): Distribution;
   read(): string;
-  /** Rejects if the metrics port is in use. @returns the URL */
   listen(): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Returns null if the configuration disables metrics. */
 export const createMetrics = (config: Config['metrics'], service: ServiceMetricsOptions): Metrics | null => {
   if (!config) return null;
   const requests = new RequestMetrics();

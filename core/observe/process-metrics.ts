@@ -1,4 +1,3 @@
-/** Process metrics: version, memory, CPU time, garbage collection, event loop and log. */
 import {
   constants,
   monitorEventLoopDelay,
@@ -23,7 +22,6 @@ const GC_KINDS: Readonly<Record<number, string>> = {
   [constants.NODE_PERFORMANCE_GC_INCREMENTAL]: 'incremental',
   [constants.NODE_PERFORMANCE_GC_WEAKCB]: 'weakcb',
 };
-/** Upper bounds of the histogram buckets, in seconds. */
 const GC_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1] as const;
 
 type CollectionEntry = PerformanceEntry & { readonly detail: { readonly kind: number } };

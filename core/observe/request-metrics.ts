@@ -14,7 +14,6 @@ export const LATENCY_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 
 export class Distribution {
   sum = 0;
   count = 0;
-  /** Number of observations in each bucket, not cumulative. The last bucket has no upper bound. */
   readonly counts: Float64Array;
   readonly #bounds: readonly number[];
 
@@ -36,7 +35,6 @@ export class Histogram extends Family<Distribution> implements Metric {
   readonly type = 'histogram';
   readonly #bounds: readonly number[];
 
-  /** @param bounds upper bounds of all buckets but the last, in ascending order */
   constructor(name: string, help: string, bounds: readonly number[]) {
     super(name, help, () => new Distribution(bounds));
     this.#bounds = bounds;

@@ -1,4 +1,3 @@
-/** Calls the observers of plugins after each request. If an observer fails, the request is not affected. */
 import type { FinishedRequest } from '../contracts/observer.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import type { ServiceInfo } from '../contracts/service.js';

@@ -1,4 +1,3 @@
-/** Describes responses in the OpenAPI document: their headers, and for each error status an example of each code. */
 import { type Tiers, USAGE_PATH } from '../config/tiers.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Route } from '../contracts/plugin.js';

@@ -136,7 +136,6 @@ const schemaTypes = (schemas: TypedDocument['components']['schemas']): string[] 
   });
 };
 
-/** Returns the source text of a module without imports. The same document always results in the same text. */
 export const typescriptOf = ({ info, paths, components }: TypedDocument): string => {
   const shared = sharedParameters(Object.values(paths).map(({ get }) => get));
   return [

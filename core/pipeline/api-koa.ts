@@ -1,6 +1,3 @@
-/**
- * Extends Koa: adds `ctx.requestState`, sends errors as JSON, accepts prepared bodies, and trusts proxies by network.
- */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import Koa, { type Middleware, type ParameterizedContext } from 'koa';
@@ -47,7 +44,6 @@ export class RequestState {
   durationMs = 0;
 
   /**
-   * @param id value of `X-Request-Id`
    * @param isInner true if a mount or this process made the request. Inner requests are neither counted nor observed
    */
   constructor(
@@ -67,7 +63,6 @@ export interface HasRequestState {
 }
 
 export interface Endpoint {
-  /** The full path template, for logs and metrics. */
   readonly pattern: string;
   /** A tier can include the endpoint by either of these names: the plugin's name, and the path as declared. */
   readonly names: readonly string[];
@@ -77,12 +72,7 @@ export interface Endpoint {
   readonly limited: boolean;
   /** True if shared caches may store the response. It must then not depend on the caller. */
   readonly shared: boolean;
-  /** Undefined for a route. */
   readonly mount?: Mount | undefined;
-  /**
-   * Returns the format for an `Accept` header, or undefined if the client accepts none. Without a preference, returns
-   * the first format. Not set for a mount.
-   */
   readonly chooseFormat?: ((accept: string | undefined) => Format | undefined) | undefined;
   readonly handle: ApiMiddleware;
 }
@@ -119,7 +109,6 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
   readonly #networks: Exclude<Proxies, number> | undefined;
   #run: ((ctx: ApiContext) => Promise<void>) | undefined;
 
-  /** @param order returns all middleware of the service, including `added`, which was passed to `use` */
   constructor(
     { logger, headers, proxies }: ApiKoaOptions,
     order: (added: readonly Middleware[]) => readonly ApiMiddleware[],

@@ -3,12 +3,7 @@ import type { ServiceInfo } from '../contracts/service.js';
 import { ApiError, errors } from '../errors.js';
 import type { ApiMiddleware } from './api-koa.js';
 
-/**
- * Protects endpoints that need a key. Callers without a valid key get a 401, unless the tier for anonymous callers
- * includes the endpoint. Callers whose tier does not include the endpoint get a 403. OPTIONS requests and unsupported
- * methods are not checked.
- * @param realm for the `WWW-Authenticate` header
- */
+/** OPTIONS requests and unsupported methods are not checked. */
 export const authorize = (realm: string): ApiMiddleware => {
   const missing = { headers: { 'WWW-Authenticate': `Bearer realm="${realm}"` } };
   const invalid = { headers: { 'WWW-Authenticate': `Bearer realm="${realm}", error="invalid_token"` } };
@@ -40,6 +35,5 @@ const forbidden = ({ name, endpoints }: Tier): ApiError => {
   );
 };
 
-/** @param names the path of the endpoint, and the name of its plugin */
 export const includes = ({ endpoints }: Tier, names: readonly string[]): boolean =>
   endpoints === null || names.some((name) => endpoints.has(name));

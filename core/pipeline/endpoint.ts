@@ -1,4 +1,3 @@
-/** The middleware that finds an endpoint by its URL, rejects invalid requests, and runs the endpoint. */
 import type { IncomingMessage } from 'node:http';
 import type { Format } from '../contracts/format.js';
 import { ApiError, errors } from '../errors.js';
@@ -44,7 +43,6 @@ export const handle: ApiMiddleware = (ctx, next) => ctx.requestState.match!.endp
 const BODY_REFUSED = 'This API does not accept request bodies: send the request without one.';
 const BODY_DETAILS = { details: [{ in: 'body', name: '', issue: 'must be absent' }] } as const;
 
-/** Returns the error of an invalid request. The error does not depend on the caller. */
 const requestError = (
   req: IncomingMessage,
   { endpoint, error }: Match,

@@ -1,4 +1,3 @@
-/** Identifies the caller by key, by plugin, or by client address. */
 import type { IncomingMessage } from 'node:http';
 import type { Tiers } from '../config/tiers.js';
 import type { CallerAccount, CallerKey, IdentifiedCaller, ServiceRequest } from '../contracts/plugin.js';
@@ -10,7 +9,6 @@ import type { ApiContext, ApiMiddleware, RequestState } from './api-koa.js';
 interface IdentifyOptions {
   readonly keys: Authenticator;
   readonly identities: IdentityChain | null;
-  /** Returns an IPv4 address or an IPv6 /64 network. */
   readonly addressOf: (request: IncomingMessage) => string;
   /** A reload replaces `tiers`. */
   readonly settings: { readonly tiers: Tiers };
@@ -73,7 +71,6 @@ export const callerWithoutKey = (tiers: Tiers): Caller => {
   return { id: 'local', limit, tier, key: undefined, loggedKey: 'null', tiers };
 };
 
-/** @throws TypeError if no tier has this name */
 export const localCaller = (
   tiers: Tiers,
   { id, tier: name, limit }: Pick<IdentifiedCaller, 'id' | 'tier' | 'limit'>,

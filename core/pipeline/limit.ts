@@ -14,7 +14,6 @@ interface LimitOptions {
   readonly logger: Logger;
 }
 
-/** Counts each request against the caller's limit and quotas. Responds with 429 if the limit or a quota is used up. */
 export const limit = ({ limiter, logger }: LimitOptions): ApiMiddleware => {
   const take = checkedTake(limiter);
   const rejection = errorResponse(new ApiError(errors.rate_limited), logger, '');
@@ -62,8 +61,9 @@ const asksForUsage = ({ caller, invalidKey, match }: RequestState, method: strin
 const windowSeconds = WINDOW_MS / 1000;
 
 /**
- * Returns the `RateLimit-Policy` and `RateLimit` headers of the IETF draft. `RateLimit-Policy` lists all policies.
- * `RateLimit` contains only the policy with the fewest remaining requests. Both are structured fields (RFC 9651).
+ * `RateLimit-Policy` lists all policies. `RateLimit` contains only the policy with the fewest remaining requests. Both
+ * are
+ * structured fields of the IETF draft (RFC 9651).
  */
 export const limitLines = ({ quotas, ...decision }: Decision): string =>
   quotas === undefined || quotas.length === 0 ? windowLines(decision) : quotaLines(decision, quotas);

@@ -1,4 +1,3 @@
-/** Reports each response to the request log, the metrics and the observers of plugins. */
 import type { IncomingMessage } from 'node:http';
 import type { Config } from '../config/schema.js';
 import type { Decision } from '../contracts/limiter.js';
@@ -9,7 +8,6 @@ import { memoize } from '../util/lru-map.js';
 import type { ApiContext, ApiMiddleware } from './api-koa.js';
 import { combinedLine } from './combined-log.js';
 
-/** Calls the observers when the complete response has been passed to Node. Inner requests are not observed. */
 export const observe =
   (observers: readonly ((ctx: ApiContext) => void)[]): ApiMiddleware =>
   (ctx, next) =>
@@ -55,11 +53,7 @@ export const withoutProbes =
     if (!isProbe(ctx)) report(ctx);
   };
 
-/**
- * Writes one log line per request, with the key id and the route pattern. `log.addresses` determines how much of the
- * client address is logged.
- * @param addressOf returns an IPv4 address, or the /64 network of an IPv6 address
- */
+/** `log.addresses` determines how much of the client address is logged. */
 export const requestLog = (
   logger: Logger,
   { addresses = 'none', requests = 'json' }: Partial<Pick<Config['log'], 'addresses' | 'requests'>> = {},
@@ -93,5 +87,4 @@ export const traceParent = (header: string | string[] | undefined): TraceParent 
   return { traceId, parentId, sampled: (Number.parseInt(flags!, 16) & SAMPLED) === SAMPLED };
 };
 
-/** Returns 32 hexadecimal digits, or undefined if the header is missing or invalid. */
 export const traceId = (header: string | string[] | undefined): string | undefined => traceParent(header)?.traceId;

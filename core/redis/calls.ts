@@ -12,7 +12,6 @@ import { withTimeout } from '../util/with-timeout.js';
 import type { RedisClient, RedisConnection } from './connection.js';
 import { redisProblem } from './problems.js';
 
-/** @param file path relative to the package root */
 export const readScript = (file: string): string => readFileSync(join(packageRoot, file), 'utf8');
 
 /** A Lua script that is called by its SHA-1. The source is sent only if Redis does not have the script yet. */
@@ -24,9 +23,8 @@ export class RedisScript {
   }
 
   /**
-   * Runs the script. NOSCRIPT means that Redis did not run the script, so the call can be repeated safely.
+   * NOSCRIPT means that Redis did not run the script, so the call can be repeated safely.
    * @param keys must all be in one hash slot
-   * @returns the reply, with strings as buffers
    */
   run<Reply>(redis: RedisClient, keys: readonly string[], args: readonly (string | number | Buffer)[]): Promise<Reply> {
     const rest = [keys.length, ...keys, ...args];

@@ -1,9 +1,6 @@
-/** Explains errors from Redis, and how an operator can fix them. */
-
 export interface RedisProblem {
   /** Starts with a capital letter and has no full stop. */
   readonly reason: string;
-  /** One sentence. */
   readonly advice: string;
 }
 

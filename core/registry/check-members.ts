@@ -12,7 +12,6 @@ const isOf = (kind: string, value: unknown): boolean => {
 
 const article = (kind: string): string => (kind === 'object' ? 'an object' : `a ${kind}`);
 
-/** Returns a message for each error. It starts with the name of the member. */
 export const memberErrors = (given: Readonly<Record<string, unknown>>, members: Members): string[] => [
   ...Object.entries(members).flatMap(([name, kind]) => {
     const isOptional = kind.endsWith('?');
@@ -28,10 +27,6 @@ export const memberErrors = (given: Readonly<Record<string, unknown>>, members: 
   }),
 ];
 
-/**
- * Checks that a function of a plugin has returned a list. Undefined counts as an empty list.
- * @throws Error that describes what was returned instead
- */
 export const listFrom = <T>(name: string, returned: readonly T[] | undefined): readonly T[] => {
   if (returned === undefined || Array.isArray(returned)) return returned ?? [];
   const isPromise = typeof (returned as Partial<Promise<unknown>>).then === 'function';

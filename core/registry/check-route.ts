@@ -158,10 +158,7 @@ const SCHEMA = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'c
 const SCHEMAS = ['prefixItems', 'anyOf', 'oneOf', 'allOf'];
 const NAMED_SCHEMAS = ['properties', 'patternProperties', '$defs', 'dependentSchemas'];
 
-/**
- * Explains why a value does not conform to a schema. Returns undefined if it does.
- * @param schema must compile
- */
+/** Returns undefined if the value conforms to the schema, which must compile. */
 const misfit = (schema: object, value: unknown): string | undefined => {
   const validate = compileSchema(schema);
   if (validate(value)) return undefined;

@@ -111,7 +111,6 @@ export const checkCollection = (collection: Collection): string[] => [
   ),
 ];
 
-/** @param byName all collections of the service */
 export const referenceErrors = (collection: Collection, byName: ReadonlyMap<string, Collection>): string[] =>
   (collection.references ?? []).flatMap(({ fields, to }) => {
     const target = byName.get(to);

@@ -1,7 +1,3 @@
-/**
- * Loads adapters, key stores and plugins by built-in name, package name or path, and checks that they have the required
- * members.
- */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
@@ -48,12 +44,7 @@ const MEMBERS: Readonly<Record<ModuleKind, Members>> = {
 /** Built-in modules by name. Each is imported on first use. */
 export type Builtins<T> = Readonly<Record<string, () => Promise<{ default: T }>>>;
 
-/**
- * Returns the default export of a module.
- * @param use a built-in name, a path that starts with `./` or `../`, an absolute path, or a package name
- * @param folder base folder for relative paths and packages
- * @throws Error that names the module and describes the problem
- */
+/** @param use a built-in name, a path that starts with `./` or `../`, an absolute path, or a package name */
 export const loadModule = async <T>(
   kind: ModuleKind,
   use: string,
@@ -71,7 +62,6 @@ export const loadModule = async <T>(
   return loaded.default as T;
 };
 
-/** @throws Error that names the module and describes the problem */
 export const checkModule = (kind: ModuleKind, use: string, module: unknown): void => {
   const errors = isObject(module)
     ? [
@@ -82,7 +72,6 @@ export const checkModule = (kind: ModuleKind, use: string, module: unknown): voi
   if (errors.length > 0) throw new Error(`${kind} "${use}" is not valid: ${errors.join('; ')}`);
 };
 
-/** Describes an error of `import()` and, if possible, how to fix it. */
 export const importErrorReason = (error: Error): string => {
   const { name, message } = error;
   if (name === 'SyntaxError' && /import statement outside a module|Unexpected token 'export'/.test(message)) {

@@ -1,4 +1,3 @@
-/** Collects and checks everything that plugins declare: collections, routes, mounts, formats and so on. */
 import { resolve } from 'node:path';
 import type { Context, Middleware } from 'koa';
 import { serviceSchema } from '../config/schema.js';

@@ -34,20 +34,12 @@ export class Registration {
     this.isComplete = false;
   }
 
-  /**
-   * Reports an error if another plugin has already claimed the same declaration.
-   * @param what identifies the declaration
-   */
   claim(plugin: Plugin, what: string, described = what): void {
     const other = this.#owners.get(what);
     if (other) this.errors.push(`${label(plugin)} and ${label(other)} both declare ${described}`);
     else this.#owners.set(what, plugin);
   }
 
-  /**
-   * Calls a function of a plugin that returns a list. If the function throws, its error is reported and an empty list
-   * is returned.
-   */
   listOf<T>({ plugin, at }: LoadedPlugin, name: string, declare: () => readonly T[] | undefined): readonly T[] {
     try {
       return listFrom(name, declare());

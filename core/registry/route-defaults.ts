@@ -58,10 +58,7 @@ const propertiesOf = (schema: unknown): Readonly<Record<string, JsonSchema>> | u
 export const declaredHeaders = (route: Route): Readonly<Record<string, ResponseHeader>> =>
   (route.kind === 'data' && route.response?.headers) || {};
 
-/**
- * Lists are available in all formats, and other responses only in JSON.
- * @param formats all formats, with JSON first
- */
+/** Lists are available in all formats, and other responses only in JSON. */
 export const formatsOf = (route: Route, formats: readonly Format[]): readonly Format[] =>
   listColumns(route) ? formats : formats.slice(0, 1);
 

@@ -56,7 +56,6 @@ const asHttpError = (error: unknown): HttpError | undefined => {
   return isError ? Object.assign(error, { status: given }) : undefined;
 };
 
-/** Leaves out headers that describe the body, because the body is replaced. */
 const headersOf = ({ headers = {} }: HttpError): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers)
@@ -87,7 +86,6 @@ const errorBody = (error: ApiError): Buffer => {
   return Buffer.from(maskKeys(text));
 };
 
-/** @throws TypeError if a header is invalid */
 const errorHead = (body: Buffer, more: Readonly<Record<string, string>>): string =>
   linesOf({ 'Content-Type': JSON_TYPE, 'Content-Length': String(body.length), 'Cache-Control': 'no-store', ...more });
 
@@ -160,7 +158,6 @@ const removeBodyHeaders = (response: ServerResponse): void => {
 };
 
 export interface Rejection {
-  /** Responds to a request that Node could parse. */
   toRequest(request: IncomingMessage, response: ServerResponse): void;
   /** Responds to bytes that are not a valid request, and ends the socket. */
   toSocket(socket: Socket): void;

@@ -1,4 +1,3 @@
-/** The text formats: JSON for all responses, NDJSON and CSV for lists. */
 import type { Format, Row } from '../contracts/format.js';
 import { textOf } from '../data/lazy-rows.js';
 import { nonFinitePath } from '../validation/json.js';
@@ -12,7 +11,6 @@ export class ResponseError extends Error {
 }
 
 /**
- * Serializes a value as JSON.
  * @param at JSON Pointer to the value within the response, for error messages
  * @throws ResponseError for undefined, NaN and infinite numbers, which JSON cannot represent
  */

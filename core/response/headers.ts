@@ -22,7 +22,7 @@ export const threeDecimals = (value: number): string => {
 };
 
 /**
- * Formats and validates header lines. They are not validated again, because many responses share them.
+ * Header lines are not validated again, because many responses share them.
  * @throws TypeError for an invalid name or value
  */
 export const linesOf = (fields: Readonly<Record<string, string>>): string => {
@@ -72,16 +72,11 @@ export interface CommonHeaders {
   always(id: string, origin: string | undefined): string;
   /** Returns `Date` and `Connection` for the fast writer. Node adds them to all other responses. */
   connectionLines(isKept: boolean): string;
-  /**
-   * Returns the headers of a response to OPTIONS.
-   * @param requestHeaders request headers that only this endpoint reads
-   */
   options(methods: readonly string[], requestHeaders?: readonly string[]): string;
 }
 
 interface CommonHeadersOptions {
   readonly declared?: readonly string[];
-  /** Null if pages from other origins must not read responses. */
   readonly cors: Config['http']['cors'];
   readonly keepAliveTimeoutMs: number;
 }
@@ -109,7 +104,6 @@ const always =
   (id, origin) =>
     `X-Request-Id: ${id}\r\n${linesFor(origin)}`;
 
-/** Returns a function that maps the origin of a request to CORS and security headers. */
 const readableBy = (
   cors: Config['http']['cors'],
   declared: readonly string[],

@@ -1,4 +1,3 @@
-/** Sends large bodies in pieces, so that other requests can be handled in between. */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { TurnQueue } from '../util/event-loop.js';
@@ -8,7 +7,6 @@ export const PIECE_BYTES = 256 * 1024;
 /** All applications in the process share this queue, because they share the event loop. */
 const largeBodies = new TurnQueue(0.5);
 
-/** Sends a body as fast as the client reads it. Callers take turns. */
 export const endInPieces = async (response: ServerResponse, body: Buffer, caller?: string): Promise<void> => {
   const pauses = largeBodies.join(caller);
   for (let at = 0; at < body.length; at += PIECE_BYTES) {
@@ -36,11 +34,7 @@ export const firstOnConnection = async (response: ServerResponse, connection: So
   });
 };
 
-/**
- * Writes a piece immediately. Without `cork`, Node would wait until the end of the event loop turn to combine several
- * writes.
- * @returns false if the buffer is full; a `drain` event follows
- */
+/** Without `cork`, Node would wait until the end of the event loop turn to combine several writes. */
 const writeAtOnce = (response: ServerResponse, piece: Buffer): boolean => {
   // A response has no socket while an earlier response on the same connection is pending.
   response.socket?.cork();

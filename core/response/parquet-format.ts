@@ -1,4 +1,3 @@
-/** Writes lists as Apache Parquet, a file format with typed columns. */
 import type { ByteWriter, SchemaElement } from 'hyparquet-writer';
 import type { Column, Format, Row } from '../contracts/format.js';
 import { ResponseError } from './formats.js';
@@ -13,7 +12,6 @@ const DAY_MS = 24 * 3600 * 1000;
 
 interface ColumnType {
   readonly element: Pick<SchemaElement, 'type' | 'converted_type' | 'logical_type'>;
-  /** Converts a value to the type that the library expects. Returns undefined if that is impossible. */
   readonly valueOf: (value: unknown) => string | number | bigint | boolean | undefined;
 }
 
@@ -62,7 +60,6 @@ const TYPES: Readonly<Record<Column['type'], ColumnType>> = {
 
 type Value = ReturnType<ColumnType['valueOf']>;
 
-/** @throws ResponseError if the value does not match the type of the column */
 const valueIn = ({ name, type, optional }: Column, row: Row): Value => {
   const given = Object.hasOwn(row, name) ? row[name] : undefined;
   if (optional && (given === undefined || given === null)) return undefined;
@@ -102,7 +99,6 @@ export const parquetFormat: Format = {
   description: 'Apache Parquet, compressed with Snappy. The columns are the properties of the rows.',
   isCompressed: true,
   async *write(rows, columns) {
-    // Loaded only if a client requests Parquet.
     const { ByteWriter, ParquetWriter } = await import('hyparquet-writer');
     const bytes = new ByteWriter();
     // Statistics are only useful for reading parts of a file, which this service does not support.

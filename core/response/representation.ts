@@ -1,4 +1,3 @@
-/** The body of a response in one format, with its ETag, date and compressed variants. */
 import { isAscii } from 'node:buffer';
 import { hash } from 'node:crypto';
 import type { Transform } from 'node:stream';
@@ -22,10 +21,7 @@ export const payloadOf = (body: Buffer): Payload =>
   body.length <= WRITTEN_AS_TEXT_BYTES && isAscii(body) ? body.toString('latin1') : body;
 
 export class Prepared {
-  /**
-   * @param head header lines that describe the body
-   * @param payload undefined if the status does not allow a body
-   */
+  /** @param payload undefined if the status does not allow a body */
   constructor(
     readonly status: number,
     readonly head: string,
@@ -57,10 +53,6 @@ export const chooseEncoding = (acceptEncoding: string | undefined): Encoding =>
     ? 'identity'
     : negotiateEncoding(acceptEncoding);
 
-/**
- * Returns a function that chooses the best offer for an `Accept` header. If the header excludes all offers, the
- * function returns undefined.
- */
 export const mediaTypeChooser = <Offer extends { readonly mediaTypes: readonly string[] }>(
   offers: readonly Offer[],
 ) => {
@@ -89,7 +81,6 @@ const LONGEST_TAGS = 1024;
 /** HTTP dates have 29 characters. A longer `If-Modified-Since` header is ignored. */
 const LONGEST_DATE = 64;
 
-/** The body in one encoding, ready to be sent with status 200. */
 export class Encoded extends Prepared {
   readonly notModified: Prepared;
 
@@ -109,9 +100,7 @@ export class Encoded extends Prepared {
 interface RepresentationOptions {
   readonly lastModified: Date;
   readonly head: string;
-  /** True if the format itself compresses, as Parquet does. The response is then not compressed again. */
   readonly isCompressed?: boolean;
-  /** SHA-256 of the body in base64url, if it is already known. */
   readonly sha256?: string | undefined;
 }
 
@@ -130,10 +119,8 @@ export class Validators {
   readonly lastModified: number;
   readonly #digest: string;
 
-  /** @param sha256 digest in base64url */
   constructor(sha256: string, lastModified: Date) {
     this.#digest = sha256.slice(0, DIGEST_LENGTH);
-    // HTTP dates have a resolution of one second.
     this.lastModified = Math.floor(lastModified.getTime() / 1000) * 1000;
   }
 
@@ -204,10 +191,6 @@ export class Representation extends Validators {
     return encoding === 'identity' || !this.#isCompressible || this.#encodings.get(encoding) instanceof Encoded;
   }
 
-  /**
-   * Small bodies are not compressed. Otherwise, the body is compressed on another thread when an encoding is first
-   * requested.
-   */
   encoding(encoding: Encoding): Encoded | Promise<Encoded> {
     if (encoding === 'identity' || !this.#isCompressible) return this.identity;
     const known = this.#encodings.get(encoding);

@@ -16,11 +16,9 @@ interface HasId {
 
 export const isPrepared = (response: Koa.Response): boolean => (response as Response).prepared !== undefined;
 
-/** Sends a prepared error response, for errors that occur outside the middleware. */
 export const sendNow = ({ res, response }: Context, { connectionLines }: CommonHeaders): void =>
   send(res, identityOf((response as Response).prepared!), connectionLines);
 
-/** Adds the headers that all responses have, runs later middleware, and writes the response. */
 export const respond = ({
   compression,
   headers: { always, connectionLines },
@@ -108,10 +106,6 @@ const respondByKoa = (ctx: Context): Promise<void> => {
 
 type Body = PropertyDescriptor & Required<Pick<PropertyDescriptor, 'get' | 'set'>>;
 
-/**
- * Makes `ctx.body` accept a `Prepared` or a `Representation`.
- * @param prototype prototype of the application's responses
- */
 export const acceptPrepared = (prototype: Koa.BaseResponse): void => {
   const inherited = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(prototype), 'body') as Body;
   Object.defineProperty(prototype, 'body', {

@@ -1,4 +1,3 @@
-/** Checks at startup whether the fast writer works with this version of Node. */
 import { createServer } from 'node:http';
 import { Duplex } from 'node:stream';
 import { Prepared } from './representation.js';
@@ -53,7 +52,6 @@ const tryOnce = (): Promise<boolean> =>
     connection.push('GET /first HTTP/1.1\r\nHost: a\r\n\r\nGET /second HTTP/1.1\r\nHost: a\r\n\r\n');
   });
 
-/** @returns the state of the response after the write */
 const writeFast = (response: FastResponse, body: string): unknown[] => {
   const connectionLines = (isKept: boolean): string => (isKept ? '' : 'Connection: close\r\n');
   allowFastWrites(true);

@@ -12,7 +12,6 @@ import { type Payload, type Prepared, WRITTEN_AS_TEXT_BYTES } from './representa
 /** @param isKept whether the connection stays open */
 type ConnectionLines = (isKept: boolean) => string;
 
-/** Adds header lines that do not describe the body. */
 export const addLines = (response: ServerResponse, lines: string): void => {
   if (response instanceof FastResponse) response.addLines(lines);
   else setLines(response, lines);
@@ -24,11 +23,7 @@ export const setHead = (response: ServerResponse, head: string): void => {
   else setLines(response, head);
 };
 
-/**
- * Sends a prepared body. If Node already has the headers, because middleware has read, changed or sent one, the body's
- * header lines are left out.
- * @param caller callers with large bodies take turns
- */
+/** If Node already has the headers, the header lines of the body are left out. Callers with large bodies take turns. */
 export const send = (
   response: ServerResponse,
   prepared: Prepared,
@@ -42,16 +37,12 @@ export const send = (
 type FastState = 'no' | 'sent' | 'finished';
 
 export class FastResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
-  /**
-   * `#common` contains the header lines that all responses have, and `#head` contains the lines for the prepared body.
-   */
   #common = '';
   #head = '';
   #isOrdinary = false;
   #isSending = false;
   #sent: FastState = 'no';
 
-  /** True after code has read or changed a header, which passes all headers to Node. */
   get isOrdinary(): boolean {
     return this.#isOrdinary;
   }
@@ -150,7 +141,6 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     return this;
   }
 
-  /** Must be called before Node's header methods are used. */
   giveLinesToNode(): void {
     if (this.#isOrdinary) return;
     this.#isOrdinary = true;
@@ -256,10 +246,7 @@ const pairsOf = (lines: string): string[] =>
       return [line.slice(0, colon), line.slice(colon + 2)];
     });
 
-/**
- * Sets header lines on any response. A line replaces an earlier line with the same name, but `Vary` values are
- * combined.
- */
+/** A line replaces an earlier line with the same name, but `Vary` values are combined. */
 const setLines = (response: ServerResponse, lines: string): void => {
   // Koa also ignores headers that are set after the headers have been sent.
   if (response.headersSent) return;

@@ -1,4 +1,3 @@
-/** Calls the handlers of mounts, and runs requests that mounts and this process make to the service. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from 'koa';
 import type { Tiers } from '../config/tiers.js';
@@ -49,7 +48,6 @@ const upgrade = async (ctx: Context, mount: Mount): Promise<void> => {
   }
 };
 
-/** @param outer the request that the mount handles; undefined for requests from this process */
 const mountContext = (
   koa: ApiKoa,
   { routes, mounts, info, basePath, publicUrlOf: urlOf, compression, settings, state }: MountDependencies,
@@ -104,16 +102,10 @@ const passedOn = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
 
 interface InnerRequest {
   readonly outer?: ApiContext | undefined;
-  /** Default: the caller of the outer request. */
   readonly caller?: Caller | undefined;
-  /** Default: the headers of the outer request. */
   readonly headers?: IncomingHttpHeaders | undefined;
 }
 
-/**
- * Runs the middleware for a request that does not come from a socket.
- * @param url path and query
- */
 const requestWithin = async (
   koa: ApiKoa,
   url: string,

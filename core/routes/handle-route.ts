@@ -1,7 +1,3 @@
-/**
- * Responds to routes. The response of a data route comes from a cache or is computed from the snapshot.
- * `service-response.ts` computes the responses of service routes.
- */
 import type { Logger } from '../contracts/runtime.js';
 import { StorageError } from '../errors.js';
 import type { ApiContext, ApiMiddleware } from '../pipeline/api-koa.js';

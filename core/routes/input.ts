@@ -1,5 +1,3 @@
-/** Parses a request target, and validates the parameters of a route. */
-
 import type { Format } from '../contracts/format.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Parameter, ParameterValue, Route } from '../contracts/plugin.js';
@@ -16,12 +14,10 @@ import { article, convert, describe, MOST_LISTED } from './parameter-values.js';
 const MOST_PARAMETERS = 100;
 
 interface Target {
-  /** The path as sent by the client, with percent-encoding. */
   readonly path: string;
   readonly query: readonly (readonly [name: string, value: string])[];
 }
 
-/** @throws ApiError `invalid_parameter` if the percent-encoding is malformed or not UTF-8 */
 export const decodePercent = (text: string, place: 'path' | 'query', name: string): string => {
   if (!text.includes('%')) return text;
   try {
@@ -90,7 +86,6 @@ class QueryParameters {
     return this.#plain.values();
   }
 
-  /** Returns `price[eq]` for `price`, and `price[gte]` for `price_from`. */
   fullName(name: string): string {
     if (this.#plain.has(name)) return name;
     if (Object.hasOwn(this.#filters, name)) return `${name}[eq]`;
@@ -99,7 +94,6 @@ class QueryParameters {
     return `${field}[${end === 'from' ? 'gte' : 'lte'}]`;
   }
 
-  /** @param name a full name, as returned by `fullName` */
   find(name: string): CompiledParameter | undefined {
     const known = this.#plain.get(name) ?? this.#compiled.get(name);
     if (known) return known;
@@ -159,10 +153,6 @@ interface ParsedInput {
   readonly asOf: string | undefined;
 }
 
-/**
- * Compiles the parameters of a route. The returned function throws an `ApiError` with status 400 if the input is
- * invalid.
- */
 export const compileInput = (route: Route, unknownParameters: 'reject' | 'ignore') => {
   const ofFramework = frameworkParameters(route);
   const inPath = compileAll('path', route.parameters?.path);

@@ -44,7 +44,6 @@ type Place = readonly (Scalar | null)[];
 const tokenOf = (order: string, place: Place): string =>
   Buffer.from(JSON.stringify([order, ...place])).toString('base64url');
 
-/** @throws ApiError with status 400 if the token is invalid or belongs to a different order */
 const placeIn = (token: string, order: string, isPlace: (place: Place) => boolean): Place => {
   let parts: unknown;
   try {
@@ -65,7 +64,6 @@ const placeIn = (token: string, order: string, isPlace: (place: Place) => boolea
 
 type PageContext = Pick<DataContext, 'reference' | 'setHeader'>;
 
-/** @param token the token of the last row on this page */
 export const linkNextPage = (context: PageContext, token: string): void =>
   context.setHeader('Link', `<${context.reference({ after: token })}>; rel="next"`);
 
@@ -152,7 +150,6 @@ export class PageSorter<T extends object> {
   /** Rows after this place can neither be on the page nor start the next one. */
   #last: Place | undefined;
 
-  /** @throws ApiError with status 400 if `after` is invalid or belongs to a different order */
   constructor(order: RowOrder<T>, { limit = Number.POSITIVE_INFINITY, after }: PageInput) {
     const isPlace = (place: Place) => place.length === order.fields && place.every(isScalarOrNull);
     this.#order = order;
@@ -171,7 +168,6 @@ export class PageSorter<T extends object> {
     }
   }
 
-  /** Sets the `Link` header if there is a next page. */
   page(context: PageContext): readonly T[] {
     this.#sort();
     const page = this.#kept.slice(0, this.#limit);

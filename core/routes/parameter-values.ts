@@ -1,4 +1,3 @@
-/** Converts parameter values, and describes invalid ones. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { ParameterValue } from '../contracts/plugin.js';
 import type { Scalar } from '../contracts/storage.js';
@@ -32,7 +31,6 @@ const splitList = (raw: string): string[] | undefined => {
   return [...values];
 };
 
-/** Returns the text of a value for a query. `convert` is the inverse. */
 export const valueText = (value: ParameterValue): string =>
   Array.isArray(value)
     ? value.map((each) => (/[",]|^\s|\s$/.test(String(each)) ? `"${String(each).replaceAll('"', '""')}"` : each)).join()

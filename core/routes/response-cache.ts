@@ -51,7 +51,6 @@ export class ResponseCache {
   readonly #budget: number;
   #bytes = 0;
 
-  /** @param budget maximum number of bytes, including compressed encodings */
   constructor(budget: number) {
     this.#budget = budget;
   }

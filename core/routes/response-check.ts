@@ -27,10 +27,6 @@ async function* eachBatch(batches: StreamedList['data'], checked: (response: unk
   for await (const batch of batches) yield (checked({ data: batch }) as { data: readonly object[] }).data;
 }
 
-/**
- * Returns a function that checks a response and returns the response to send. With `cut`, that is a copy without
- * undeclared properties.
- */
 const checker = (
   { operationId, response: { schema } }: Route,
   check: Exclude<Config['http']['responseCheck'], 'off'>,

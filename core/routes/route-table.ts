@@ -1,4 +1,3 @@
-/** Finds the route or mount for a request, and validates the input of routes. */
 import Router from '@koa/router';
 import type { Middleware } from 'koa';
 import compose from 'koa-compose';
@@ -79,7 +78,6 @@ export class RouteTable {
       .sort((a, b) => b.pattern.length - a.pattern.length);
   }
 
-  /** Sets `state.match`. If the URL is unknown or invalid, the match contains the error. */
   readonly find: ApiMiddleware = (ctx, next) => {
     const { requestState: state } = ctx;
     const url = ctx.req.url ?? '/';

@@ -1,4 +1,3 @@
-/** Selects documents by conditions. Reads one page at a time instead of the whole collection. */
 import type { Collection, Document } from '../contracts/dataset.js';
 import type { DataContext, QueryOf, ScalarField, StreamedList } from '../contracts/plugin.js';
 import type { ConditionField, NumberField } from '../contracts/snapshot-reader.js';
@@ -34,7 +33,6 @@ export const tooManyRows = defineError({
 // biome-ignore lint/suspicious/noExplicitAny: see above
 interface Matching<T = any> {
   readonly where: readonly Condition<ConditionField<T>>[];
-  /** Search words, as returned by `wordsIn`. */
   readonly words?: readonly string[] | undefined;
 }
 
@@ -54,7 +52,6 @@ interface Reading {
 
 type Batches<T> = AsyncGenerator<readonly Readonly<T>[]>;
 
-/** Yields the documents that a plan reads. Its remaining conditions are not applied yet. */
 async function* documentsOf<T extends object>(
   { snapshot }: DataContext,
   collection: Collection<T>,
@@ -97,7 +94,6 @@ interface Page<T> {
   readonly last?: Readonly<T>;
 }
 
-/** Takes the first documents. Parses only the last one. */
 const take = async <T extends object>(batches: Batches<T>, limit: number): Promise<Page<T>> => {
   const read: (readonly Readonly<T>[])[] = [];
   let count = 0;
@@ -112,7 +108,6 @@ const take = async <T extends object>(batches: Batches<T>, limit: number): Promi
   return { rows: page, last: lastRow(page) };
 };
 
-/** Takes the first matching documents. Stops after it has read `MOST_READ` documents. */
 const sieve = async <T extends object>(
   batches: Batches<T>,
   limit: number,
@@ -221,7 +216,7 @@ const coveredBy = ({ rest, range }: ReadPlan, where: readonly Condition[]): read
     return operator ? [{ ...condition, operator }] : [];
   });
 
-/** Reads documents one by one and yields the matching ones. @throws ApiError `too_many_rows` */
+/** @throws ApiError `too_many_rows` */
 async function* readMatching(context: DataContext, collection: Collection, given: Matching): Batches<Document> {
   const plan = planRead(collection, given.where);
   const { words, matches } = filtersOf(context, collection, plan, given);

@@ -1,4 +1,3 @@
-/** Serves requests from one snapshot, and caches the responses. */
 import type { Collection } from '../contracts/dataset.js';
 import type { SnapshotReader } from '../contracts/plugin.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
@@ -49,10 +48,6 @@ class ServedSnapshot {
     }
   }
 
-  /**
-   * Returns a function that computes responses in the background, before they are requested. It fails if its reads take
-   * longer than `withinMs`.
-   */
   warmer(pacing: BackgroundPacing, withinMs: number): (request: DataRequest) => Promise<unknown> {
     const read = timedReader(this.#snapshot, this.#collections, withinMs, pacing);
     const limits = {
@@ -99,7 +94,6 @@ interface CurrentSnapshotOptions {
   readonly adapter: StorageAdapter;
   readonly collections: ReadonlyMap<string, Collection>;
   readonly cacheBytes: number;
-  /** Time limit for all reads of one response together, in milliseconds. */
   readonly answerMs: number;
   readonly clock: Clock;
   readonly logger: Logger;

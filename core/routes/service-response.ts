@@ -42,10 +42,7 @@ export const serviceResponses = ({ publicUrlOf, cache, clock, state }: ServiceDe
       return representation;
     });
 
-  /**
-   * Returns a response that all replicas and shared caches can use for `sharedSeconds`.
-   * @param pattern the path template of the route, which is part of the cache key
-   */
+  /** All replicas and shared caches can use the response for `sharedSeconds`. */
   const sharedResponse = async (pattern: string, route: ServiceRoute, input: object): Promise<Representation> => {
     const { sharedSeconds = 0 } = route;
     const build = async () =>

@@ -13,12 +13,7 @@ import { buildRepresentation, normalizedIn } from './route-response.js';
 interface VintagesOptions {
   readonly adapter: StorageAdapter;
   readonly collections: ReadonlyMap<string, Collection>;
-  /**
-   * The budget of the cache for the current snapshot, in bytes. Earlier snapshots share an additional eighth of this
-   * size.
-   */
   readonly cacheBytes: number;
-  /** Time limit for all reads of one response together, in milliseconds. */
   readonly answerMs: number;
 }
 
@@ -26,10 +21,8 @@ const SHARE_OF_CACHE = 1 / 8;
 
 export interface Vintages {
   /**
-   * Asks the store for the snapshot each time, so that publishing and pruning take effect immediately. Bodies are
-   * cached.
+   * Asks the store for the snapshot each time, so that publishing and pruning take effect immediately.
    * @param date a UTC day; the snapshot is the one that was current at the end of this day
-   * @throws ApiError `snapshot_not_found` if there is no such snapshot, or if the store does not keep earlier ones
    */
   respond(date: string, request: DataRequest, pauses: Pauses): Promise<VintageResponse>;
 }

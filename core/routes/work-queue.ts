@@ -8,7 +8,6 @@ import { longWork, type Pauses } from '../util/event-loop.js';
 
 /** With two requests per caller, one can compute while the other waits for a store. */
 const RUNNING_PER_CALLER = 2;
-/** Maximum number of running requests, which limits the memory for unfinished responses. */
 const RUNNING = 16;
 /** A caller can fill at most this share of the queue. Its further requests are rejected with 503. */
 const SHARE_OF_CALLER = 0.5;
@@ -47,22 +46,15 @@ export class WorkQueue {
   #running = 0;
   #waiting = 0;
 
-  /**
-   * @param maxWaiting maximum number of waiting requests of all callers. Default: unlimited
-   * @param maxRunning maximum number of running requests of all callers. Default: 16
-   */
   constructor(maxWaiting = Number.POSITIVE_INFINITY, maxRunning = RUNNING) {
     this.#maxWaiting = maxWaiting;
     this.#maxRunning = maxRunning;
   }
 
   /**
-   * Runs `work` when it is the caller's turn.
    * @param work must await `pauses` from time to time, so that cached responses can be sent in between
    * @param connection if it closes before the caller's turn, `work` does not run
-   * @throws ApiError `service_unavailable` if too many requests are waiting
-   * @throws StorageError `unavailable` if another request of the same caller fails with this error before the caller's
-   * turn
+   * @throws StorageError `unavailable` if another request of the same caller fails with it before the caller's turn
    */
   async run<Result>(caller: string, work: (pauses: Pauses) => Promise<Result>, connection?: Socket): Promise<Result> {
     if (connection?.destroyed) throw new ApiError(CLIENT_CLOSED);
@@ -206,7 +198,6 @@ export class WorkQueues {
   /** Lists have a separate queue, because sending a list takes as long as its client needs to read it. */
   readonly lists: WorkQueue;
 
-  /** @param maxWaiting maximum number of waiting requests in each queue. Default: unlimited */
   constructor(maxWaiting?: number) {
     this.responses = new WorkQueue(maxWaiting);
     this.lists = new WorkQueue(maxWaiting, MOST_LISTS);

@@ -18,7 +18,6 @@ const reasons: Readonly<Record<string, string>> = {
 interface FileError extends NodeJS.ErrnoException {
   /** Present on `EFBIG` errors from `readRegular`. */
   readonly maxBytes?: number;
-  /** Present if the code alone does not explain the error. */
   readonly reason?: string;
 }
 

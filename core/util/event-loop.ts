@@ -43,9 +43,9 @@ export class TurnQueue {
   }
 
   /**
-   * Adds a task. The task awaits `pause` before it starts and after each piece. `pause` waits for the caller's next
-   * turn whenever the task has run for `turnMs`.
-   * @param caller default: this process
+   * The task awaits `pause` before it starts and after each piece. `pause` waits for the caller's next turn whenever
+   * the
+   * task has run for `turnMs`.
    */
   join(caller = 'local'): Pauses {
     return { pause: pauseAfter(this.#turnMs, () => this.#nextOf(caller)) };

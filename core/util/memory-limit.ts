@@ -21,7 +21,6 @@ const read = (path: string): string => {
 const withParents = (path: string): string[] =>
   path === '/' || path === '.' ? ['/'] : [path, ...withParents(dirname(path))];
 
-/** @param root the root of the file system; tests use a different one */
 const groupLimits = (root: string): number[] =>
   read(join(root, 'proc/self/cgroup'))
     .split('\n')

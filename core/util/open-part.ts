@@ -1,11 +1,5 @@
 import { OperatorError } from '../errors.js';
 
-/**
- * Calls a plugin's factory of identities or observers, and checks the object that it returns.
- * @param name the plugin's function, for error messages
- * @param member a method that the object must have
- * @throws OperatorError that names the plugin
- */
 export const openPart = <Part extends object>(
   plugin: string,
   name: string,

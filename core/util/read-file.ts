@@ -51,7 +51,6 @@ export const openRegular = async (path: string, flags = O_RDONLY, mode?: number)
   }
 };
 
-/** @throws like `openRegular`, or with the code `EFBIG` if the file exceeds `maxBytes` */
 export const readRegularBytes = async (path: string, maxBytes = DEFAULT_MAX_BYTES): Promise<Buffer> => {
   const file = await openRegular(path);
   try {
@@ -72,10 +71,6 @@ export const readRegularBytes = async (path: string, maxBytes = DEFAULT_MAX_BYTE
   }
 };
 
-/**
- * @param start byte offset at which to start
- * @throws like `readRegularBytes`, but `EFBIG` only after `maxBytes` bytes have been read
- */
 export async function* streamRegular(path: string, maxBytes: number, start = 0): AsyncGenerator<Buffer> {
   const file = await openRegular(path);
   try {
@@ -96,7 +91,6 @@ const textOf = (path: string, bytes: Buffer): string => {
   throw Object.assign(new Error(`EILSEQ: not in UTF-8, '${path}'`), { code: 'EILSEQ', syscall: 'read', path, reason });
 };
 
-/** @throws like `readRegularBytes`, or with the code `EILSEQ` if the file is not in UTF-8 */
 export const readRegular = async (path: string, maxBytes?: number): Promise<string> =>
   textOf(path, await readRegularBytes(path, maxBytes));
 

@@ -1,4 +1,3 @@
-/** Rejects with `failure()` if the promise has not settled within `ms`. A later result is ignored. */
 export const withTimeout = <T>(
   promise: Promise<T>,
   ms: number,

@@ -20,7 +20,6 @@ import { dirname, resolve } from 'node:path';
 import { assertRegular, unlessMissing } from './read-file.js';
 
 export interface NewFile {
-  /** The permissions of a new file. Default: the usual permissions of the process. */
   readonly mode?: number;
   /** If this file exists, its permissions are copied. When running as root, its owner and group are copied as well. */
   readonly like?: string;
@@ -32,7 +31,6 @@ interface Ownership {
   readonly mode?: number | undefined;
 }
 
-/** Resolves symbolic links. The target need not exist. */
 export const linkTarget = async (path: string): Promise<string> => {
   try {
     return await realpath(path);
@@ -113,9 +111,8 @@ const syncFolder = async (folder: string): Promise<void> => {
 };
 
 /**
- * Replaces a file, or creates it.
  * @param path if this is a symbolic link, its target is replaced
- * @param options.beforeCommit runs right before the file is replaced; if it rejects, the file stays unchanged
+ * @param options.beforeCommit if this rejects, the file stays unchanged
  */
 export const writeFileAtomic = async (
   path: string,

@@ -65,7 +65,6 @@ const compile = (schema: AnySchemaObject, options: Options): ValidateFunction =>
   return validate;
 };
 
-/** @throws Error if the schema does not conform to the meta-schema */
 export const assertSchema = (schema: AnySchemaObject): void => {
   compilerWith({}).validateSchema(schema, true);
 };

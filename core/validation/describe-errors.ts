@@ -4,7 +4,6 @@ import { nearest } from './nearest.js';
 import { formatPath, isWithin, type Path, pointerPath } from './path.js';
 import { holdsSecret, maskUrlPasswords } from './secrets.js';
 
-/** A configuration value that comes from an environment variable. */
 export interface Override {
   readonly path: string;
   readonly variable: string;
@@ -89,17 +88,12 @@ const sentence = (error: ErrorObject): { path: Path; text: string } => {
   return { path: [], text: `${shown} is not allowed; it must be ${allowed}${exampleOf(schema)}` };
 };
 
-/** The place of a value from the environment includes the name of the variable. */
 export const placeOf = (path: string, overrides: readonly Override[]): string => {
   const from = overrides.find((override) => isWithin(path, override.path));
   return `${path || 'the whole'}${from ? ` (from ${from.variable})` : ''}`;
 };
 
-/**
- * Returns one line per error, without duplicates, in the order of the keywords in the schema.
- * @param root the path of the checked value; empty for the whole document
- * @param overrides values that environment variables have set. An error in such a value names the variable.
- */
+/** @param overrides values that environment variables have set. An error in such a value names the variable. */
 export const describeErrors = (
   errors: readonly ErrorObject[],
   value: unknown,
@@ -115,10 +109,8 @@ export const describeErrors = (
 };
 
 /**
- * Checks the options of a module, and fills in the defaults of its schema in place.
- * @param path the path of the options, such as `adapter.options`
+ * Fills in the defaults of the schema in place.
  * @param isTested true if tests of this package check the schema, so that a start does not need to
- * @returns one line per error
  */
 export const checkOptions = (
   path: string,

@@ -85,7 +85,6 @@ const skipWhitespace = (bytes: Uint8Array, from: number, end: number): number =>
   return at;
 };
 
-/** Measures UTF-8 JSON without parsing it. The counts are exact only if the JSON is valid. */
 export const measureJson = (bytes: Uint8Array, start = 0, end = bytes.length): JsonSize => {
   const first = skipWhitespace(bytes, start, end);
   const size = { isObject: false, depth: 0, names: 0, commas: 0 };

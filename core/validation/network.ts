@@ -47,7 +47,6 @@ const firstOf = ({ address, family, prefix }: Network): string => {
   return last === 8 ? head.join(':') : `${head.join(':')}::`;
 };
 
-/** Parses an address or a network, such as `10.0.0.0/8`. IPv4-mapped networks become IPv4 networks. */
 const parseNetwork = (text: string): Network | undefined => {
   const [, written = '', length] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const address = plainAddress(written);
@@ -60,7 +59,6 @@ const parseNetwork = (text: string): Network | undefined => {
   return { address, family: isV4 ? 'ipv4' : 'ipv6', prefix };
 };
 
-/** Returns a clause that explains why the network is invalid, or undefined if it is valid. */
 export const networkError = (text: string): string | undefined => {
   const network = parseNetwork(text);
   if (!network) return 'it must be an address or a network, such as "10.0.0.0/8" or "fd00::/8"';
@@ -74,10 +72,6 @@ export const networkError = (text: string): string | undefined => {
 
 const same = (a: string, b: string): boolean => groupsOf(a).join() === groupsOf(b).join();
 
-/**
- * @param networks valid networks
- * @returns a function that takes an address as returned by `plainAddress`
- */
 export const inNetworks = (networks: readonly string[]): ((address: string) => boolean) => {
   const list = new BlockList();
   for (const text of networks) {

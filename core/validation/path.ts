@@ -2,7 +2,6 @@
 
 export type Path = readonly (string | number)[];
 
-/** @param root a path in text form, which is prepended */
 export const formatPath = (path: Path, root = ''): string =>
   path.reduce<string>((text, segment) => {
     if (typeof segment === 'number') return `${text}[${segment}]`;
