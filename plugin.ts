@@ -77,7 +77,7 @@ export type { Selection } from './core/routes/selection.js';
 export { packageVersion as version } from './core/util/package.js';
 export { nearest } from './core/validation/nearest.js';
 export * as schemas from './core/validation/schemas.js';
-export { guidePage, pageMount } from './plugins/pages/page-mount.js';
+export { embedOptions, guidePage, pageMount } from './plugins/pages/page-mount.js';
 
 /** Helpers for paginated lists: parameters and headers to declare, and functions that return one page. */
 export const paging = {

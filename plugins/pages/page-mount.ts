@@ -38,6 +38,20 @@ const REVALIDATED = 'no-cache';
 /** For files at an address that contains the digest of all files. The content at such an address never changes. */
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
+/** JSON Schema of `EmbedOptions`, for the options of plugins. */
+export const embedOptions = {
+  frameAncestors: {
+    description:
+      'Origins that may embed figures in a frame, such as https://example.com. Default: all origins if `auth.anonymous` is set, and otherwise none.',
+    type: 'array',
+    items: { type: 'string', pattern: "^(https?://[^\\s;,'*]+|'self')$" },
+  },
+} as const;
+
+export interface EmbedOptions {
+  readonly frameAncestors?: readonly string[];
+}
+
 export interface Page {
   readonly path: string;
   /** Text of links to the page, and the name of the page in the log. */
@@ -49,19 +63,19 @@ export interface Page {
    * `tables/browser` imports `../../pages/shared/dom.js`.
    */
   readonly at: string;
-  /**
-   * Folder of the HTML templates, with the same base as `at`. `index.html` is served at `path`, and `embed.html` at
-   * `path/embed`. Default: `at`.
-   */
+  /** Folder of the template `index.html`, with the same base as `at`. Default: `at`. */
   readonly templates?: string;
   /** Paths of additional files on disk, by their name relative to the address of the page. */
   readonly files?: Readonly<Record<string, string>>;
   /** Additional values for the templates, by placeholder. The key `script` replaces `{{script}}`. */
   readonly values?: Readonly<Record<string, string>>;
-  /** Origins that may show a page in a frame. The keys are page names relative to `path`, such as `embed`. */
-  readonly framedBy?: Readonly<Record<string, readonly string[]>>;
+  /** If present, the page is also served at `path/embed`, without its header, for frames in other sites. */
+  readonly embed?: EmbedOptions;
   readonly frontPage?: (context: FrontPageContext) => Promise<FrontPageContent>;
 }
+
+const framersOf = (embed: EmbedOptions | undefined, { anonymous }: MountContext): readonly string[] =>
+  embed?.frameAncestors ?? (embed && anonymous ? ['*'] : []);
 
 /** Maximum number of pages in the cache. There is a page for each public path, and proxies use only a few paths. */
 const MOST_FILLED = 20;
@@ -72,32 +86,22 @@ const digestOf = (files: PageFiles): string => {
   return digest.digest('base64url').slice(0, 12);
 };
 
-/** Returns the templates in a folder by page name. The name of the page `index.html` is empty. */
-const templatesIn = (files: PageFiles, folder: string, values: Page['values']): Map<string, Template> =>
-  new Map(
-    [...files.keys()]
-      .filter((name) => posix.dirname(name) === folder && name.endsWith('.html'))
-      .map((name) => [posix.basename(name, '.html').replace(/^index$/, ''), new Template(files, name, values)]),
-  );
-
 /**
  * Creates a mount that serves a page with its scripts and styles. The files are read immediately, so that a missing file
  * prevents the start of the service.
  * @throws Error if a file cannot be read or an imported file does not exist
  */
 export const pageMount = (page: Page): Mount => {
-  const { path, summary, folder, at, templates = at, values = {}, framedBy = {}, frontPage } = page;
+  const { path, summary, folder, at, templates = at, embed, frontPage } = page;
   const files = readPageFiles(folder, at, page.files);
-  const pages = templatesIn(files, templates, values);
+  const template = new Template(files, posix.join(templates, 'index.html'), page.values);
   const version = `v-${digestOf(files)}`;
   const served = new LruMap<string, Representation>(files.size + MOST_FILLED);
 
-  const representationOf = (name: string, source: Template | PageFile, context: MountContext): Representation => {
-    const key = source instanceof Template ? `${context.publicPath}:${context.anonymous?.limit}:${name}` : name;
+  const representationOf = (key: string, read: () => PageFile): Representation => {
     const known = served.get(key);
     if (known) return known;
-    const { bytes, type, modified } =
-      source instanceof Template ? source.fill({ path, title: summary, root: `${path}/${version}` }, context) : source;
+    const { bytes, type, modified } = read();
     const representation = new Representation(bytes, type, { lastModified: modified, head: '' });
     served.set(key, representation);
     return representation;
@@ -111,18 +115,24 @@ export const pageMount = (page: Page): Mount => {
       // During a rolling update, a page can request files of another release. The response must not be cached under
       // that address.
       const [, requested, name = ''] = /^(?:(v-[\w-]{12})\/)?(.*)$/s.exec(ctx.path.slice(path.length + 1)) ?? [];
-      const template = requested === undefined ? pages.get(name) : undefined;
-      const source = template ?? (name.endsWith('.html') ? undefined : files.get(name));
-      if (!source)
+      const isEmbedded = embed !== undefined && name === 'embed';
+      ctx.set('Cache-Control', requested === version ? IMMUTABLE : REVALIDATED);
+      if (requested === undefined && (name === '' || isEmbedded)) {
+        const framers = framersOf(embed, context);
+        if (isEmbedded) ctx.set('Content-Security-Policy', pagePolicy(framers));
+        ctx.body = representationOf(`${context.publicPath}:${context.anonymous?.limit}:${name}`, () =>
+          template.fill({ path, title: summary, root: `${path}/${version}`, framers, isEmbedded }, context),
+        );
+        return;
+      }
+      const file = name.endsWith('.html') ? undefined : files.get(name);
+      if (!file)
         throw new ApiError(
           errors.route_not_found,
           `There is no such file. The page is at ${context.publicPath}${path}.`,
         );
-      const framers = template && framedBy[name];
-      if (framers) ctx.set('Content-Security-Policy', pagePolicy(framers));
-      if (!template) ctx.set('Content-Security-Policy', FILE_POLICY);
-      ctx.set('Cache-Control', requested === version ? IMMUTABLE : REVALIDATED);
-      ctx.body = representationOf(name, source, context);
+      ctx.set('Content-Security-Policy', FILE_POLICY);
+      ctx.body = representationOf(name, () => file);
     },
   };
 };

@@ -55,8 +55,9 @@ export const limitsText = ({ limit, quotas }: NonNullable<MountContext['anonymou
     .flatMap(([most, period]) => (most == null ? [] : [`${most.toLocaleString('en-US')} requests per ${period}`]))
     .join(', ');
 
-const headOf = ({ service, base, publicPath, root, anonymous, getKey }: Readonly<Record<string, string>>): string =>
-  [
+const headOf = (values: Readonly<Record<string, string>>): string => {
+  const { service, base, publicPath, root, anonymous, getKey, embeds } = values;
+  return [
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     `<meta name="service" content="${service}">`,
@@ -64,12 +65,14 @@ const headOf = ({ service, base, publicPath, root, anonymous, getKey }: Readonly
     `<meta name="public-path" content="${publicPath}">`,
     `<meta name="anonymous" content="${anonymous}">`,
     `<meta name="get-key" content="${getKey}">`,
+    `<meta name="embeds" content="${embeds}">`,
     `<link rel="icon" href="${root}/pages/shared/icon.svg">`,
     `<link rel="stylesheet" href="${root}/pages/shared/tokens.css">`,
     `<link rel="stylesheet" href="${root}/pages/shared/base.css">`,
     `<link rel="stylesheet" href="${root}/pages/shared/page.css">`,
     `<script type="module" src="${root}/pages/shared/load-errors.js"></script>`,
   ].join('\n    ');
+};
 
 const escaped = (values: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, escapeHtml(value)]));
@@ -79,6 +82,16 @@ const replaceValues = (html: string, values: Readonly<Record<string, string>>): 
 
 /** Matches references relative to the HTML file. */
 const REFERENCE = /\b(src|href)="(\.[^"]+)"/g;
+
+interface FilledPage {
+  readonly path: string;
+  readonly title: string;
+  /** Path of the page's files. */
+  readonly root: string;
+  /** Origins that may embed the page in a frame. */
+  readonly framers: readonly string[];
+  readonly isEmbedded: boolean;
+}
 
 /**
  * An HTML file with the placeholders `{{head}}`, `{{service}}`, `{{owner}}`, `{{title}}`, `{{base}}` (the base path of
@@ -109,11 +122,7 @@ export class Template {
     this.#modules = [...new Set(scripts.flatMap((script) => importsOf(files, script)))];
   }
 
-  /** @param page `root`: path of the page's files */
-  fill(
-    page: { readonly path: string; readonly title: string; readonly root: string },
-    context: MountContext,
-  ): PageFile {
+  fill(page: FilledPage, context: MountContext): PageFile {
     const { pages, guides } = pagesOf(context);
     const { publicPath } = context;
     const { name, title } = context.info;
@@ -128,6 +137,7 @@ export class Template {
       root,
       anonymous: context.anonymous ? limitsText(context.anonymous) : '',
       getKey: context.info.getKeyUrl ?? '',
+      embeds: page.framers.join(', '),
     });
     const html = replaceValues(this.#html, {
       ...values,
@@ -143,6 +153,7 @@ export class Template {
       REFERENCE,
       (_, attribute: string, path: string) => `${attribute}="${values['root']}/${resolveName(this.#name, path)}"`,
     );
-    return { ...this.#file, bytes: Buffer.from(linked) };
+    const shown = page.isEmbedded ? linked.replace('<body>', '<body class="embedded">') : linked;
+    return { ...this.#file, bytes: Buffer.from(shown) };
   }
 }

@@ -1,5 +1,5 @@
 /** Serves the web pages at `/tables` for browsing the tables of the plugin `tables`. */
-import { definePlugin, pageMount, version } from 'metro-forecast-api/plugin';
+import { definePlugin, embedOptions, pageMount, version } from 'metro-forecast-api/plugin';
 import { tablesFrontPage } from './front-page.js';
 
 export default definePlugin({
@@ -7,13 +7,15 @@ export default definePlugin({
   version,
   description: 'Web pages for tables, with search, sorting, filters and charts.',
   needs: ['tables', 'status'],
+  options: { type: 'object', additionalProperties: false, properties: embedOptions },
   routes: () => [],
-  mounts: () => [
+  mounts: (embed) => [
     pageMount({
       path: '/tables',
       summary: 'Tables',
       folder: new URL('./browser/', import.meta.url),
       at: 'tables/browser',
+      embed,
       frontPage: tablesFrontPage,
     }),
   ],

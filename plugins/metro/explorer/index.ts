@@ -1,4 +1,4 @@
-import { definePlugin, pageMount, version } from 'metro-forecast-api/plugin';
+import { definePlugin, embedOptions, pageMount, version } from 'metro-forecast-api/plugin';
 import { metroFrontPage } from './front-page.js';
 
 export default definePlugin({
@@ -9,23 +9,16 @@ export default definePlugin({
   options: {
     type: 'object',
     additionalProperties: false,
-    properties: {
-      frameAncestors: {
-        description: 'Origins that may embed /explore/embed in a frame, such as https://example.com. Default: none.',
-        type: 'array',
-        items: { type: 'string', pattern: "^(https?://[^\\s;,'*]+|'self')$" },
-      },
-    },
+    properties: embedOptions,
   },
   routes: () => [],
-  mounts: ({ frameAncestors = [] }) => [
+  mounts: (embed) => [
     pageMount({
       path: '/explore',
       summary: 'Explorer',
       folder: new URL('./browser/', import.meta.url),
       at: 'metro/explorer/browser',
-      values: { embeds: frameAncestors.join(', ') },
-      framedBy: { embed: frameAncestors },
+      embed,
       frontPage: metroFrontPage,
     }),
   ],

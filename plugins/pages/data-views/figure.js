@@ -20,6 +20,8 @@ import { dataTable } from './table.js';
  * @property {string} [remark] explains differences between the API responses and the page
  * @property {HTMLElement} [more] an additional link
  * @property {Picture} [picture]
+ * @property {string} [title] title of an embedded figure. Default: the title of the picture. Without a title, the figure
+ *   cannot be embedded
  * @property {Shown} [shown]
  * @property {string} [figure] name of the figure in addresses. Not needed for the first figure of a view
  */
@@ -150,7 +152,7 @@ const embedCode = (title, figure) => {
     h(
       'p',
       { class: 'muted' },
-      `Only pages from ${origins} can embed this figure.${
+      `${origins === '*' ? 'Any site' : `Only pages from ${origins}`} can embed this figure.${
         anonymousLimits === ''
           ? ' Every visitor needs a key for this service. For visitors without a key, use the PNG or SVG.'
           : ''
@@ -174,7 +176,7 @@ export const pictureButtons = (picture) =>
   );
 
 /** @param {Tools} tools */
-export const dataTools = ({ sources, remark, more, picture, shown, figure }) =>
+export const dataTools = ({ sources, remark, more, picture, title = picture?.title, shown, figure }) =>
   h(
     'div',
     { class: 'tools' },
@@ -191,7 +193,7 @@ export const dataTools = ({ sources, remark, more, picture, shown, figure }) =>
           ),
     ),
     apiCalls(sources),
-    picture ? embedCode(picture.title, figure) : null,
+    title === undefined ? null : embedCode(title, figure),
     more,
     remark ? h('p', { class: 'muted' }, remark) : null,
   );

@@ -21,6 +21,15 @@ const showLimits = () => {
   find('#notes').before(note);
 };
 
+/** Adds a link that opens the embedded view on the full page. @param {string} owner */
+const linkFullPage = (owner) => {
+  const address = () => `${location.pathname.replace(/\/embed$/, '')}${location.hash}`;
+  // The address changes with the user's choices.
+  const onclick = () => link.setAttribute('href', address());
+  const link = h('a', { href: address(), target: '_blank', rel: 'noopener', onclick }, `Open in ${owner}`);
+  find('#notes').after(h('nav', { class: 'whole', 'aria-label': 'Full page' }, link));
+};
+
 /** Sets up the parts that all data pages share, such as the search box. */
 export const startPage = () => {
   showLimits();
@@ -29,6 +38,7 @@ export const startPage = () => {
   // Printed pages name the service and the address.
   const paper = document.querySelector('.on-paper');
   const owner = paper?.textContent ?? '';
+  if (document.body.matches('.embedded')) linkFullPage(owner);
   addEventListener('beforeprint', () => {
     if (paper) paper.textContent = `${owner} · ${location.href}`;
   });

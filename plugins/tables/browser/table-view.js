@@ -80,6 +80,7 @@ const rowsPart = (table, query, { signal, keep, onshow }) => {
       onshow(page);
       replaceTools(tools, {
         sources: [{ label: table.name, target: listTarget(table, query), file: table.name }],
+        title: words(table.name),
         remark: '',
       });
     },

@@ -6,7 +6,7 @@ import { dataTable } from '../../pages/data-views/table.js';
 import { Problem } from '../../pages/shared/api.js';
 import { h, keepingFocus } from '../../pages/shared/dom.js';
 import { exact } from '../../pages/shared/format.js';
-import { inSentence } from './cells.js';
+import { inSentence, words } from './cells.js';
 import { optionsFor } from './columns.js';
 import { matchingOf, toggled } from './conditions.js';
 import { rejectionOf, totalsOf } from './rows.js';
@@ -128,6 +128,7 @@ export const totalsView = (table, query, { signal, keep, choose }) => {
         onsort: (sort) => keep({ order: sort }),
       }).element,
       dataTools({
+        title: `${words(table.name)}: ${title}`,
         sources: [{ label: 'totals', target: `/totals/${table.name}?${parameters()}`, file: `${table.name}-totals` }],
       }),
     );

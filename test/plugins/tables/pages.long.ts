@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { accessibilityProblems, addressOf, holdFirst, openBrowser, type TestBrowser } from '../../support/browser.js';
 import { request } from '../../support/http-client.js';
@@ -430,4 +433,57 @@ describe('the pages of tables in Chromium', () => {
     expect(pressed).to.equal(0);
     expect(sheets).to.have.length(1);
   });
+});
+
+describe('embedded tables in Chromium', () => {
+  let service: Awaited<ReturnType<typeof startTableService>>;
+  let site: Server;
+  let browser: TestBrowser;
+  before(async function () {
+    this.timeout(60_000);
+    service = await startTableService({ anonymous: true });
+    browser = await openBrowser(this, { origin: service.origin });
+    await browser.page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: service.origin });
+    site = createServer((_, response) => response.end('<!doctype html><html lang="en"><title>A blog</title>'));
+    await once(site.listen(0, '127.0.0.1'), 'listening');
+  });
+  after(async () => {
+    site?.close();
+    await browser?.close();
+    await service?.close();
+  });
+
+  for (const [address, content, texts] of [
+    ['weather?station[in]=Oslo', '.rows tbody tr', ['Weather', 'Station is Oslo', '1–100 of 1,999 matching rows']],
+    ['weather?tab=totals&totals=station', '.totals tbody tr', ['Weather', 'Rows by station', 'Tromsø']],
+    ['weather?tab=time&form=bars', '.plot .bar', ['Weather', 'Mean of degrees', '2020']],
+  ] as const) {
+    it(`shows ${address} in another site, without a key and without controls`, async () => {
+      const { page, complaints } = browser;
+      complaints.length = 0;
+      await page.goto(`${service.origin}/tables?view=${address}#/${address}`);
+      await page.locator(content).first().waitFor();
+      await page.locator('summary').getByText('Embed').click();
+      await page.getByText('Any site can embed this figure.').waitFor();
+      await page.getByRole('button', { name: 'Copy embed' }).click();
+      await page.getByText('Copied').waitFor();
+      const code = await page.evaluate<string>('navigator.clipboard.readText()');
+      const { port } = site.address() as AddressInfo;
+      await page.goto(`http://127.0.0.1:${port}/`);
+      await page.evaluate(`document.body.innerHTML = ${JSON.stringify(code)}`);
+      const frame = page.frameLocator('iframe');
+      await frame.locator(content).first().waitFor();
+      const shown = await frame.locator('body').innerText();
+      for (const text of texts) expect(shown).to.contain(text);
+      expect(shown).not.to.match(/metro|house price|forecast/i);
+      expect(await frame.locator('header, .tools, details, select').filter({ visible: true }).count()).to.equal(0);
+      const link = String(await frame.locator('.whole a').getAttribute('href'));
+      expect(decodeURIComponent(link)).to.equal(`/tables#/${address}`);
+      expect(complaints.filter((complaint) => !complaint.includes(`127.0.0.1:${port}`))).to.deep.equal([]);
+      await page.goto(`${service.origin}/tables/embed#/${address}`);
+      await page.locator(content).first().waitFor();
+      expect(await accessibilityProblems(page)).to.deep.equal([]);
+      expect(await page.evaluate(LAYOUT_PROBLEMS)).to.deep.equal([]);
+    });
+  }
 });

@@ -30,6 +30,19 @@ describe('plugin table-pages', () => {
   });
   after(() => service?.close());
 
+  it('can be embedded by any site if callers need no key, and otherwise by no site', async () => {
+    const open = await startTableService({ anonymous: true });
+    const policyOf = async (address: string) =>
+      String((await request(address)).headers['content-security-policy']).split('; ');
+    try {
+      expect(await policyOf(`${open.origin}/tables/embed`)).to.include('frame-ancestors *');
+      expect(await policyOf(`${open.origin}/tables`)).to.include("frame-ancestors 'none'");
+      expect(await policyOf(`${service.origin}/tables/embed`)).to.include("frame-ancestors 'none'");
+    } finally {
+      await open.close();
+    }
+  });
+
   it('reads the tables of a service from its OpenAPI document', () => {
     expect(books).to.deep.include({
       name: 'books',

@@ -6,12 +6,6 @@ import { aboutSeries } from './about-series.js';
 import { methodologyLink } from './basis.js';
 import { openSearched, startSearch } from './search-box.js';
 
-// An embedded page links to the same view of the full explorer.
-const whole = document.querySelector('#whole');
-whole?.addEventListener('click', () =>
-  whole.setAttribute('href', `${whole.getAttribute('href')?.replace(/#.*/, '')}${location.hash}`),
-);
-
 const allMarkets = lazyView(async () => (await import('./markets/view.js')).marketsView);
 const oneMarket = lazyView(async () => (await import('./market/view.js')).marketView);
 

@@ -874,9 +874,9 @@ describe('the explorer in Chromium', () => {
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.goto(`${app.origin}/explore/embed?first${address}`);
     await page.locator('.plot svg').waitFor();
-    const link = page.getByRole('link', { name: 'Open in the explorer' });
+    const link = page.getByRole('link', { name: 'Open in Metro Forecast API' });
     await page.evaluate(
-      'document.querySelector("#whole").addEventListener("click", (event) => event.preventDefault())',
+      'document.querySelector(".whole a").addEventListener("click", (event) => event.preventDefault())',
     );
     await link.click();
     expect(await link.getAttribute('href')).to.equal(`/explore${address}`);
