@@ -80,7 +80,6 @@ const api: CheckedComponent = {
   },
 };
 
-/** Checks that the newest dataset is loaded and that its sources are on schedule. */
 const storage: CheckedComponent = {
   id: 'storage',
   check({ snapshot, health, now }) {

@@ -84,7 +84,6 @@ interface RpcError {
   readonly data?: unknown;
 }
 
-/** @returns the message, or the error for a message that the SDK must not see */
 const parsed = (body: string): { readonly message?: unknown; readonly error?: RpcError } => {
   let message: unknown;
   try {
@@ -111,7 +110,6 @@ const messageError = (message: unknown): string | undefined => {
   const { id } = message as { readonly id?: unknown };
   if (typeof id === 'string' && id.length > MAX_ID_LENGTH) return LONG_ID;
   let values = 0;
-  // Checks one level of nesting at a time, to stop at the first limit that is exceeded.
   let level: object[] = [message];
   for (let depth = 1; level.length > 0; depth++) {
     if (depth > MAX_DEPTH) return TOO_DEEP;
@@ -138,7 +136,6 @@ const withShortErrors = (body: string): string =>
     (_, before: string, json: string) => before + shortError(json),
   );
 
-/** Shortens an error's message and drops data that is too long. Successful results are returned unchanged. */
 const shortError = (json: string): string => {
   const { id, error } = JSON.parse(json) as { readonly id: unknown; readonly error?: RpcError };
   if (error === undefined) return json;
@@ -148,10 +145,8 @@ const shortError = (json: string): string => {
   return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message: excerpt(message, LONGEST_ERROR), ...more } });
 };
 
-export interface BrowserOptions {
-  /** Origins of web pages that may call the tools, exactly as browsers send them in `Origin`. */
+interface BrowserOptions {
   readonly allowedOrigins: readonly string[];
-  /** Allowed host names without ports, or null to allow any host name. */
   readonly allowedHosts: readonly string[] | null;
 }
 

@@ -4,7 +4,6 @@ import { MAX_ANSWER_BYTES, type Tools, toolsOf } from './tools.js';
 
 const INSTRUCTIONS = 'Read-only tools, one per API endpoint. Each result is the JSON that the endpoint returns.';
 
-/** Creates an MCP server. The server keeps no state between calls. */
 export const mcpServer = (tools: Tools, { info, request }: Pick<MountContext, 'info' | 'request'>): Server => {
   const server = new Server(
     { name: info.name, version },

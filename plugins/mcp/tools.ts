@@ -11,7 +11,7 @@ import {
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-export type Ask = MountContext['request'];
+type Ask = MountContext['request'];
 
 export interface Tools {
   readonly list: Tool[];
@@ -28,7 +28,6 @@ export const MAX_ANSWER_BYTES = 256 * 1024;
 /** The OpenAPI document is not a tool, because it is long and repeats the schemas of all tools. */
 const OPENAPI_OPERATION = 'getOpenApi';
 
-/** @param maxAnswerBytes if a result is larger, the tool returns an error that asks for a narrower call */
 export const toolsOf = (routes: readonly Route[], maxAnswerBytes: number): Tools => {
   const served = new Map(
     routes.flatMap((route) => (route.operationId === OPENAPI_OPERATION ? [] : [[route.operationId, route]])),
@@ -60,7 +59,6 @@ const errorResult = (sentence: string): CallToolResult => ({ content: text(sente
 class RouteTool {
   readonly #inPath: ReadonlyMap<string, Parameter>;
   readonly #inQuery: ReadonlyMap<string, Parameter>;
-  /** Maps argument names to parameter names. */
   readonly #parameters: ReadonlyMap<string, string>;
 
   constructor(

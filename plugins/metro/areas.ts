@@ -1,10 +1,6 @@
 /**
- * Defines the areas that can have an index: metropolitan areas and their divisions, the states and the nation. All data
- * is from the Census Bureau.
- *
- * The codes and titles in `areas.json` follow the July 2023 delineation by the Office of Management and Budget. The
- * centre of a metropolitan area is its internal point in the 2025 Gazetteer. The centre of a state is the centroid of
- * its outline in `us-atlas`.
+ * All data is from the Census Bureau: codes and titles from the delineation of July 2023, the centres of metropolitan
+ * areas from the 2025 Gazetteer, and the centres of states from their outlines in `us-atlas`.
  */
 import { compareScalars } from 'metro-forecast-api/adapter';
 import table from './areas.json' with { type: 'json' };
@@ -88,7 +84,6 @@ export const areaOf = (cbsa: string): Area | undefined => metroAreas.get(cbsa) ?
 /** Older datasets contain codes that are no longer in use. These count as metropolitan areas. */
 export const kindOf = (cbsa: string): AreaKind => areaOf(cbsa)?.kind ?? 'metropolitan';
 
-/** Returns the postal codes of the states of an area. For a metropolitan area, they are parsed from the name. */
 export const statesOf = ({ cbsa, name }: { readonly cbsa: string; readonly name: string }): readonly string[] =>
   nationAndStates.get(cbsa)?.states ?? postalCodesIn(name);
 

@@ -1,4 +1,3 @@
-/** Defines the collections of the Metro Forecast dataset, with their document types and JSON Schemas. */
 import { type Cadence, type Collection, collection, schemas } from 'metro-forecast-api/plugin';
 import {
   BASES,
@@ -41,7 +40,6 @@ const knownIn = (field: string, day: string, cadence: Cadence, created: string) 
 
 type RowOf<C> = C extends Collection<infer Row> ? Row : never;
 
-/** Areas with their latest figures. Changes are in percent. */
 export const markets = collection({
   name: 'markets',
   key: ['cbsa'],
@@ -132,7 +130,6 @@ export const forecastRuns = collection({
 });
 export type ForecastRun = RowOf<typeof forecastRuns>;
 
-/** Forecasts and realized values are in percent. */
 export const forecasts = collection({
   name: 'forecasts',
   key: ['run_id', 'cbsa'],
@@ -158,7 +155,6 @@ export const forecasts = collection({
       realized_as_of: nullable(date),
     },
     {
-      // `risk_score` is derived from this probability.
       decline_probability: nullable(rate),
       ...benchmarkPoints,
       // Contributions of the `inputs` of the run to `point`, in percentage points.
@@ -173,7 +169,6 @@ export const forecasts = collection({
 });
 export type Forecast = RowOf<typeof forecasts>;
 
-/** Backtests of models. They are recomputed when new outcomes are published. */
 export const backtests = collection({
   name: 'backtests',
   key: ['as_of', 'model_version', 'horizon_months'],

@@ -1,4 +1,3 @@
-/** Schemas of fields that collections and responses share. */
 import { type FromSchema, schemas } from 'metro-forecast-api/plugin';
 import { forecastMeaning, gradeMeaning, lowerMeaning, signalMeaning } from './forecast/default-rules.js';
 

@@ -8,10 +8,7 @@ const { monthsIn, nextPeriod } = periods;
 
 export const quarterName = (index: number): string => `${Math.floor(index / 4)}Q${(index % 4) + 1}`;
 
-/**
- * Parses a quarter such as `2005Q4` and returns its number as defined by `quarterIndex`. Returns undefined for any
- * other text.
- */
+/** Parses a quarter such as `2005Q4`. */
 export const parseQuarter = (text: string): number | undefined => {
   const [, year, quarter] = /^(\d{4})Q([1-4])$/i.exec(text) ?? [];
   return year && quarter ? quarterIndex(Number(year), Number(quarter)) : undefined;
@@ -31,10 +28,7 @@ export const dayNumber = (day: string): number => Date.parse(`${day}T00:00:00Z`)
 
 const toDay = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
-/**
- * Numbers quarters from year 0.
- * @param quarter 1 to 4
- */
+/** @param quarter 1 to 4 */
 export const quarterIndex = (year: number, quarter: number): number => year * 4 + quarter - 1;
 
 export const quarterStart = (index: number): string => {
@@ -45,7 +39,6 @@ export const quarterStart = (index: number): string => {
 export const quarterOf = (day: string): number =>
   quarterIndex(Number(day.slice(0, 4)), Math.floor((Number(day.slice(5, 7)) - 1) / 3) + 1);
 
-/** Numbers months from year 0. */
 export const monthOf = (day: string): number => 12 * Number(day.slice(0, 4)) + Number(day.slice(5, 7)) - 1;
 
 export const addDays = (day: string, days: number): string => toDay((dayNumber(day) + days) * DAY_MS);
@@ -58,10 +51,7 @@ export const periodEnd = (start: string, cadence: Cadence): string => addDays(ne
  */
 export const lastDay = (day: string, cadence: Cadence): string => (monthsIn(cadence) ? periodEnd(day, cadence) : day);
 
-/**
- * Returns an error message if the period ended after the dataset was created.
- * @param created RFC 3339, UTC
- */
+/** Returns an error message if the period ended after the dataset was created. */
 export const lookAhead = (day: string, cadence: Cadence, created: string): string | undefined => {
   // A period lasts at most five years, so a period that started more than five years before `created` has ended.
   if (Number(day.slice(0, 4)) < Number(created.slice(0, 4)) - 5) return undefined;

@@ -1,4 +1,3 @@
-/** Defines how long after the end of a period the data is released. */
 import type { Cadence } from 'metro-forecast-api/plugin';
 import type { Basis } from './collections.js';
 import { addDays, lastDay, periodEnd, quarterStart } from './periods.js';
@@ -23,10 +22,7 @@ const SCHEDULES: Readonly<Record<Cadence, { readonly period: number; readonly de
 
 const DAY_SECONDS = 86_400;
 
-/**
- * Returns the ages at which a source becomes late and stale. A source is late when one value is overdue, and stale when
- * two values are overdue.
- */
+/** A source is late when one value is overdue, and stale when two values are overdue. */
 export const freshness = (cadence: Cadence): { late_after_seconds: number; stale_after_seconds: number } => {
   const { period, delay } = SCHEDULES[cadence];
   return {
@@ -35,9 +31,7 @@ export const freshness = (cadence: Cadence): { late_after_seconds: number; stale
   };
 };
 
-/**
- * Returns the first day of the third month after a quarter. The index of the quarter counts as known from that day on.
- */
+/** The index of a quarter counts as known from the first day of the third month after the quarter. */
 export const indexKnownOn = (quarter: number): string =>
   `${periodEnd(quarterStart(quarter + 1), 'quarterly').slice(0, 7)}-01`;
 
@@ -50,10 +44,8 @@ export const indexReleaseOf = (quarter: number): string => {
   return addDays(last, -sinceTuesday);
 };
 
-/** Returns the day by which a macro value is usually released. */
 export const releaseOf = (day: string, cadence: Cadence): string =>
   addDays(lastDay(day, cadence), SCHEDULES[cadence].delay);
 
-/** Returns `published` if all `times` are before the index of the next quarter is released. */
 export const basisOf = (quarter: number, ...times: readonly Date[]): Basis =>
   times.every((time) => time.toISOString() < indexReleaseOf(quarter + 1)) ? 'published' : 'reconstructed';

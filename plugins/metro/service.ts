@@ -3,136 +3,93 @@ import { conventions, type InterfaceChange, type ServiceInfo } from 'metro-forec
 const { methods, limits, caching } = conventions;
 
 const lists = ['listMarkets', 'listForecasts', 'listSignals'];
+const allTracks = ['listForecastHistories', 'listForecastTracks'];
+const tracks = ['getForecastHistory', 'getForecastTrack', ...allTracks];
+
+const unreleased = (summary: string, ...operations: readonly string[]): InterfaceChange => ({
+  version: 'Unreleased',
+  summary,
+  ...(operations.length > 0 && { operations }),
+});
 
 /** Changes to the API, newest first, as shown in the API reference. */
 const changes: readonly InterfaceChange[] = [
-  {
-    version: 'Unreleased',
-    summary: 'Forecasts for 3, 6 and 24 months, with their backtests: `horizon_months`.',
-    operations: [
-      'listForecasts',
-      'getForecastHistory',
-      'getForecastTrack',
-      'listForecastHistories',
-      'listForecastTracks',
-      'listForecastRuns',
-      'getForecastBacktest',
-    ],
-  },
-  {
-    version: 'Unreleased',
-    summary: 'The nation and the states, with an index and a forecast: `kind=state,nation`.',
-    operations: [
-      ...lists,
-      'listMovers',
-      'listAreas',
-      'listForecastHistories',
-      'listForecastTracks',
-      'getForecastBacktestBreakdown',
-    ],
-  },
-  { version: 'Unreleased', summary: 'Quantiles of the newest forecast.', operations: ['getMarketQuantiles'] },
-  {
-    version: 'Unreleased',
-    summary: 'What each input of the model contributes to a forecast, and the main driver of each mover.',
-    operations: ['getMarketDrivers', 'listMovers'],
-  },
-  {
-    version: 'Unreleased',
-    summary:
-      'Forecasts of three benchmarks in tracks. Benchmark errors, Brier scores and groups by probability in the backtest.',
-    operations: ['getForecastTrack', 'listForecastTracks', 'getForecastBacktest', 'getForecastBacktestBreakdown'],
-  },
-  {
-    version: 'Unreleased',
-    summary:
-      'Paging of lists with `limit` and `after`, with the next page in the header `Link`. Field selection with `fields`.',
-    operations: [...lists, 'listMovers'],
-  },
-  {
-    version: 'Unreleased',
-    summary:
-      'Several `series_id` and `cbsa` in one request. `units` for changes, logarithms, year-over-year changes and real values.',
-    operations: ['listObservations'],
-  },
-  {
-    version: 'Unreleased',
-    summary: "FHFA's `standard_error` of the index, requested with `fields`.",
-    operations: ['getMarketHistory'],
-  },
-  {
-    version: 'Unreleased',
-    summary: 'Lists as NDJSON: `format=ndjson` or `Accept: application/x-ndjson`.',
-  },
-  {
-    version: 'Unreleased',
-    summary: 'Lists as Apache Parquet, with types: `format=parquet` or `Accept: application/vnd.apache.parquet`.',
-  },
-  {
-    version: 'Unreleased',
-    summary: 'The published versions, with their changes.',
-    operations: ['listVintages'],
-  },
-  {
-    version: 'Unreleased',
-    summary: 'Readiness check: the replica has a dataset and is not shutting down.',
-    operations: ['getReady'],
-  },
-  {
-    version: 'Unreleased',
-    summary: 'Lists of markets can be filtered by `state`, `signal` and `risk_score`, and sorted by `sort`.',
-    operations: [...lists, 'listMovers'],
-  },
-  {
-    version: 'Unreleased',
-    summary:
-      'Every metropolitan area and division, with or without an index. The 404 of a divided metro names its divisions.',
-    operations: ['listAreas', 'getArea'],
-  },
-  {
-    version: 'Unreleased',
-    summary: 'The interval, probability, target, run and basis of the newest forecast of each market.',
-    operations: ['listMarkets', 'getMarket', 'listForecasts'],
-  },
-  {
-    version: 'Unreleased',
-    summary: 'Forecast histories and tracks of all metros, or of the metros in `cbsa`, in one request.',
-    operations: ['listForecastHistories', 'listForecastTracks'],
-  },
-  {
-    version: 'Unreleased',
-    summary: '`basis` and `vintage` of runs, forecast histories and tracks; `computed_at` and `data_through` of runs.',
-    operations: [
-      'listForecastRuns',
-      'getForecastHistory',
-      'getForecastTrack',
-      'listForecastHistories',
-      'listForecastTracks',
-    ],
-  },
-  {
-    version: 'Unreleased',
-    summary: 'The backtest broken down by year, quarter, grade, signal, state, size, probability or basis.',
-    operations: ['getForecastBacktestBreakdown'],
-  },
-  {
-    version: 'Unreleased',
-    summary: 'The backtest has `base_rate_up`, `declines` and `declines_called`.',
-    operations: ['getForecastBacktest'],
-  },
-  {
-    version: 'Unreleased',
-    summary: '`since` and `until` on histories, tracks and observations.',
-    operations: [
-      'getMarketHistory',
-      'getForecastHistory',
-      'getForecastTrack',
-      'listForecastHistories',
-      'listForecastTracks',
-      'listObservations',
-    ],
-  },
-  { version: 'Unreleased', summary: '`as_of` on every data endpoint.' },
+  unreleased(
+    'Forecasts for 3, 6 and 24 months, with their backtests: `horizon_months`.',
+    'listForecasts',
+    ...tracks,
+    'listForecastRuns',
+    'getForecastBacktest',
+  ),
+  unreleased(
+    'The nation and the states, with an index and a forecast: `kind=state,nation`.',
+    ...lists,
+    'listMovers',
+    'listAreas',
+    ...allTracks,
+    'getForecastBacktestBreakdown',
+  ),
+  unreleased('Quantiles of the newest forecast.', 'getMarketQuantiles'),
+  unreleased(
+    'What each input of the model contributes to a forecast, and the main driver of each mover.',
+    'getMarketDrivers',
+    'listMovers',
+  ),
+  unreleased(
+    'Forecasts of three benchmarks in tracks. Benchmark errors, Brier scores and groups by probability in the backtest.',
+    'getForecastTrack',
+    'listForecastTracks',
+    'getForecastBacktest',
+    'getForecastBacktestBreakdown',
+  ),
+  unreleased(
+    'Paging of lists with `limit` and `after`, with the next page in the header `Link`. Field selection with `fields`.',
+    ...lists,
+    'listMovers',
+  ),
+  unreleased(
+    'Several `series_id` and `cbsa` in one request. `units` for changes, logarithms, year-over-year changes and real values.',
+    'listObservations',
+  ),
+  unreleased("FHFA's `standard_error` of the index, requested with `fields`.", 'getMarketHistory'),
+  unreleased('Lists as NDJSON: `format=ndjson` or `Accept: application/x-ndjson`.'),
+  unreleased('Lists as Apache Parquet, with types: `format=parquet` or `Accept: application/vnd.apache.parquet`.'),
+  unreleased('The published versions, with their changes.', 'listVintages'),
+  unreleased('Readiness check: the replica has a dataset and is not shutting down.', 'getReady'),
+  unreleased(
+    'Lists of markets can be filtered by `state`, `signal` and `risk_score`, and sorted by `sort`.',
+    ...lists,
+    'listMovers',
+  ),
+  unreleased(
+    'Every metropolitan area and division, with or without an index. The 404 of a divided metro names its divisions.',
+    'listAreas',
+    'getArea',
+  ),
+  unreleased(
+    'The interval, probability, target, run and basis of the newest forecast of each market.',
+    'listMarkets',
+    'getMarket',
+    'listForecasts',
+  ),
+  unreleased('Forecast histories and tracks of all metros, or of the metros in `cbsa`, in one request.', ...allTracks),
+  unreleased(
+    '`basis` and `vintage` of runs, forecast histories and tracks; `computed_at` and `data_through` of runs.',
+    'listForecastRuns',
+    ...tracks,
+  ),
+  unreleased(
+    'The backtest broken down by year, quarter, grade, signal, state, size, probability or basis.',
+    'getForecastBacktestBreakdown',
+  ),
+  unreleased('The backtest has `base_rate_up`, `declines` and `declines_called`.', 'getForecastBacktest'),
+  unreleased(
+    '`since` and `until` on histories, tracks and observations.',
+    'getMarketHistory',
+    ...tracks,
+    'listObservations',
+  ),
+  unreleased('`as_of` on every data endpoint.'),
   { version: '1.0.0', summary: 'The first version.' },
 ];
 

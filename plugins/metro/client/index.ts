@@ -131,7 +131,6 @@ const urlOf = (baseUrl: string, template: string, input: Readonly<Record<string,
   return `${baseUrl.replace(/\/$/, '')}${path}${search === '' ? '' : `?${search}`}`;
 };
 
-/** Returns the number of seconds to wait before a retry, or undefined if a retry makes no sense. */
 const waitOf = (error: unknown, attempt: number): number | undefined => {
   const backoff = 0.25 * 2 ** attempt;
   // `fetch` throws a TypeError for network errors, and another error for an abort.

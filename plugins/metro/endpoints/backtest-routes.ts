@@ -2,7 +2,7 @@ import { dataRoute, type Route } from 'metro-forecast-api/plugin';
 import { backtests, forecasts, markets, nullable, percent, rate, record, text } from '../collections.js';
 import { BREAKDOWN_KEYS, breakdownOf } from '../forecast/breakdown.js';
 import { isOfKind, kindParameter, normalizeKind } from './list-parameters.js';
-import { completedRuns, horizonParameter, listOf } from './shared.js';
+import { completedRuns, horizonParameter, listResponse } from './shared.js';
 import { checkSpan, spanParameters } from './spans.js';
 
 const groupProperties = {
@@ -137,38 +137,34 @@ export const backtestRoutes: readonly Route[] = [
     },
     check: checkSpan,
     normalize: normalizeKind,
-    response: {
-      description: 'One row per group, in order. Empty if there is no backtest.',
-      schema: listOf({ title: 'BacktestGroup', ...record(groupProperties) }),
-      example: {
-        data: [
-          {
-            group: '2023',
-            n: 1610,
-            mean_point: 3.4,
-            mean_realized: 2.8,
-            mae_pp: 3.7,
-            benchmark_mae_pp: 9.4,
-            ar1_nation_mae_pp: 6.1,
-            shrunk_mean_mae_pp: 5.9,
-            bias_pp: -0.6,
-            benchmark_bias_pp: -9.2,
-            coverage_80: 0.71,
-            interval_score_80: 20.2,
-            direction_hit_rate: 0.87,
-            benchmark_hit_rate: 0.91,
-            always_up_hit_rate: 0.91,
-            declines: 141,
-            declines_called: 12,
-            decline_calls: 31,
-            decline_share: 0.0876,
-            predicted_decline_share: 0.11,
-            brier_score: 0.084,
-            log_loss: 0.29,
-          },
-        ],
+    response: listResponse(
+      'One row per group, in order. Empty if there is no backtest.',
+      { title: 'BacktestGroup', ...record(groupProperties) },
+      {
+        group: '2023',
+        n: 1610,
+        mean_point: 3.4,
+        mean_realized: 2.8,
+        mae_pp: 3.7,
+        benchmark_mae_pp: 9.4,
+        ar1_nation_mae_pp: 6.1,
+        shrunk_mean_mae_pp: 5.9,
+        bias_pp: -0.6,
+        benchmark_bias_pp: -9.2,
+        coverage_80: 0.71,
+        interval_score_80: 20.2,
+        direction_hit_rate: 0.87,
+        benchmark_hit_rate: 0.91,
+        always_up_hit_rate: 0.91,
+        declines: 141,
+        declines_called: 12,
+        decline_calls: 31,
+        decline_share: 0.0876,
+        predicted_decline_share: 0.11,
+        brier_score: 0.084,
+        log_loss: 0.29,
       },
-    },
+    ),
     handler: async ({ by, kind, since = '', until = '9999' }, { snapshot }) => {
       const runs = await completedRuns(snapshot);
       const names = new Map((await snapshot.find(markets)).map(({ cbsa, name }) => [cbsa, name]));

@@ -1,9 +1,7 @@
-/** Serves the contribution of each model input to the forecast of a market. */
 import { dataRoute, type Route } from 'metro-forecast-api/plugin';
 import { type Forecast, type ForecastRun, forecasts, nullable, percent, record, text } from '../collections.js';
-import { cbsaParameter, completedRuns, difference, listOf, marketNotFound, requireMarket } from './shared.js';
+import { cbsaParameter, completedRuns, difference, listResponse, marketNotFound, requireMarket } from './shared.js';
 
-/** Maps inputs to their contributions. The map is empty if the run was published without contributions. */
 const contributionsOf = (run: ForecastRun | undefined, forecast: Forecast | undefined): ReadonlyMap<string, number> =>
   new Map(
     (run?.inputs ?? []).flatMap(({ name }, i) => {
@@ -23,10 +21,7 @@ const driversOf = (current: Made, prior: Made) => {
   });
 };
 
-/**
- * Returns the input whose contribution changed most between two forecasts, and its change. Both are null if a forecast
- * has no contributions.
- */
+/** Both are null if a forecast has no contributions. */
 export const mainDriverOf = (current: Made, prior: Made) => {
   const [main] = driversOf(current, prior).sort((a, b) => Math.abs(b.change_pp ?? 0) - Math.abs(a.change_pp ?? 0));
   return { driver: main?.change_pp == null ? null : main.input, driver_pp: main?.change_pp ?? null };
@@ -71,22 +66,14 @@ export const driverRoutes: readonly Route[] = [
       'model has no contributions.',
     parameters: { path: { cbsa: cbsaParameter } },
     errors: [marketNotFound],
-    response: {
-      description: 'One row per input.',
-      schema: listOf(driverRow),
-      example: {
-        data: [
-          {
-            run_id: 20254,
-            point: 3.05,
-            input: 'growth_4q',
-            contribution_pp: 1.06,
-            prior_contribution_pp: 1.31,
-            change_pp: -0.25,
-          },
-        ],
-      },
-    },
+    response: listResponse('One row per input.', driverRow, {
+      run_id: 20254,
+      point: 3.05,
+      input: 'growth_4q',
+      contribution_pp: 1.06,
+      prior_contribution_pp: 1.31,
+      change_pp: -0.25,
+    }),
     handler: async ({ cbsa }, { snapshot }) => {
       await requireMarket(snapshot, cbsa);
       const [run, priorRun] = await completedRuns(snapshot);

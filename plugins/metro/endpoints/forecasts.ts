@@ -1,4 +1,4 @@
-import { dataRoute, definePlugin, type SnapshotReader, version } from 'metro-forecast-api/plugin';
+import { dataRoute, definePlugin, guidePage, type SnapshotReader, version } from 'metro-forecast-api/plugin';
 import {
   backtests,
   coefficients,
@@ -17,7 +17,6 @@ import {
   signalChangeShare,
   text,
 } from '../collections.js';
-import { methodologyPage } from '../explorer/methodology.js';
 import { HORIZON_MONTHS, HORIZONS, type Horizon } from '../forecast/model.js';
 import { backtestRoutes } from './backtest-routes.js';
 import { driverRoutes } from './drivers.js';
@@ -25,7 +24,7 @@ import { components } from './forecast-status.js';
 import { listParameters } from './list-parameters.js';
 import { type MarketRow, marketExample, marketRow, marketSchema } from './markets.js';
 import { quantileRoutes } from './quantiles.js';
-import { completedRuns, horizonParameter, listOf, originOf, originProperties } from './shared.js';
+import { completedRuns, horizonParameter, listResponse, originOf, originProperties } from './shared.js';
 import { trackRoutes } from './tracks.js';
 
 const runProperties = {
@@ -87,7 +86,13 @@ export default definePlugin({
   needs: ['markets'],
   collections: [markets, forecastRuns, forecasts, backtests],
   // The methodology page is part of this plugin because it shows figures of the current snapshot.
-  mounts: () => [methodologyPage()],
+  mounts: () => [
+    guidePage('/docs/methodology', 'Methodology', 'explanation/methodology.md', {
+      folder: new URL('../explorer/browser/methodology/', import.meta.url),
+      at: 'metro/explorer/browser/methodology',
+      name: 'main.js',
+    }),
+  ],
   components,
   // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table of routes
   routes: () => [
@@ -103,9 +108,11 @@ export default definePlugin({
       columns: forecastList.columns,
       normalize: forecastList.normalize,
       response: {
-        description: 'Markets with a forecast.',
-        schema: listOf(forecastSchema),
-        example: { data: [{ ...marketExample, horizon_months: 12, point: 3.05 }] },
+        ...listResponse('Markets with a forecast.', forecastSchema, {
+          ...marketExample,
+          horizon_months: 12,
+          point: 3.05,
+        }),
         headers: forecastList.headers,
       },
       handler: async ({ horizon_months, ...input }, context) =>
@@ -119,37 +126,33 @@ export default definePlugin({
       summary: 'Every completed model run',
       description: 'Newest first.',
       parameters: { query: { horizon_months: horizonParameter } },
-      response: {
-        description: 'Completed runs.',
-        schema: listOf({ title: 'ForecastRun', ...record(runProperties) }),
-        example: {
-          data: [
-            {
-              id: 20243,
-              model_version: 'pooled-momentum-1.0',
-              run_at: '2024-12-01T00:00:00Z',
-              features: ['g4', 's1', 'n1'],
-              notes: null,
-              horizon_months: 12,
-              basis: 'published',
-              vintage: '2024-11-26',
-              data_through: '2024-07-01',
-              computed_at: '2024-11-26T14:00:00Z',
-              published_at: '2024-11-26T14:00:00Z',
-              rules: {
-                expand_point: 4,
-                expand_lower: 0,
-                contract_point: -1,
-                margin: 1,
-                grades: [0.1, 0.2, 0.35, 0.5],
-              },
-              coefficients: [{ name: 'growth_4q', value: 0.46 }],
-              signal_change_share: 0.12,
-              inputs: [{ name: 'growth_4q', mean_contribution_pp: 1.2 }],
-            },
-          ],
+      response: listResponse(
+        'Completed runs.',
+        { title: 'ForecastRun', ...record(runProperties) },
+        {
+          id: 20243,
+          model_version: 'pooled-momentum-1.0',
+          run_at: '2024-12-01T00:00:00Z',
+          features: ['g4', 's1', 'n1'],
+          notes: null,
+          horizon_months: 12,
+          basis: 'published',
+          vintage: '2024-11-26',
+          data_through: '2024-07-01',
+          computed_at: '2024-11-26T14:00:00Z',
+          published_at: '2024-11-26T14:00:00Z',
+          rules: {
+            expand_point: 4,
+            expand_lower: 0,
+            contract_point: -1,
+            margin: 1,
+            grades: [0.1, 0.2, 0.35, 0.5],
+          },
+          coefficients: [{ name: 'growth_4q', value: 0.46 }],
+          signal_change_share: 0.12,
+          inputs: [{ name: 'growth_4q', mean_contribution_pp: 1.2 }],
         },
-      },
+      ),
       handler: async ({ horizon_months }, { snapshot }) => ({
         data: (await completedRuns(snapshot, horizon_months)).map((run) => ({
           id: run.id,

@@ -1,4 +1,3 @@
-/** Implements filters, sorting, paging and field selection of all lists with one row per market. */
 import {
   chosenFields,
   type DataContext,
@@ -100,14 +99,10 @@ const chosenBy = (given: Selection): ((row: ListRow) => boolean) => {
 interface ListOptions<T> {
   /** Order of a request without `sort`, in the format of `rowOrder`. Default: by CBSA code. */
   readonly order?: readonly string[];
-  /** Returns the value by which a field is sorted. Default: the property with the name of the field. */
   readonly read?: (row: T, field: string) => Scalar | null;
 }
 
-/**
- * Defines the query parameters of a list and the functions with which its route applies them.
- * @param row schema of a row, whose properties are the values of `sort` and `fields`
- */
+/** @param row schema of a row, whose properties are the values of `sort` and `fields` */
 export const listParameters = <T extends ListRow = ListRow>(
   row: JsonSchema,
   { order = ['cbsa'], read }: ListOptions<T> = {},

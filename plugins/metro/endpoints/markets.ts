@@ -24,7 +24,7 @@ import {
 } from '../collections.js';
 import { metroService } from '../service.js';
 import { isOfKind, kindParameter, listParameters, normalizeKind } from './list-parameters.js';
-import { cbsaParameter, listOf, marketNotFound, requireMarket } from './shared.js';
+import { cbsaParameter, listResponse, marketNotFound, requireMarket } from './shared.js';
 import { checkSpan, indexOfMarket, normalizeSpan, periodsOfMarket, spanParameters } from './spans.js';
 
 /** Schema of a row in responses. Only the properties that callers cannot exclude with `fields` are required. */
@@ -59,7 +59,6 @@ export const marketExample: MarketRow = {
   kind: 'metropolitan',
 };
 
-/** Converts a market to a response row. Values that the dataset does not contain become null. */
 export const marketRow = ({
   lower_80 = null,
   upper_80 = null,
@@ -164,12 +163,7 @@ export default definePlugin({
       parameters: { query: marketList.parameters },
       columns: marketList.columns,
       normalize: marketList.normalize,
-      response: {
-        description: 'All markets.',
-        schema: listOf(marketSchema),
-        example: { data: [marketExample] },
-        headers: marketList.headers,
-      },
+      response: { ...listResponse('All markets.', marketSchema, marketExample), headers: marketList.headers },
       handler: async (input, context) =>
         marketList.respond((await context.snapshot.find(markets)).map(marketRow), input, context),
     }),
@@ -193,7 +187,7 @@ export default definePlugin({
         'the divisions only. `kind` can also select the nation and the states.',
       parameters: { query: { kind: kindParameter } },
       normalize: normalizeKind,
-      response: { description: 'All areas.', schema: listOf(areaSchema), example: { data: [areaExample] } },
+      response: listResponse('All areas.', areaSchema, areaExample),
       handler: async ({ kind = METRO_KINDS }, { snapshot }) => {
         const indexed = new Set((await snapshot.find(markets)).map((market) => market.cbsa));
         const areas = [...nationAndStates.values(), ...metroAreas.values()].filter(isOfKind(kind));
@@ -246,11 +240,10 @@ export default definePlugin({
       normalize: ({ fields, ...others }) =>
         fields?.includes('standard_error') ? { ...others, fields: historyFields.columns(fields)! } : others,
       normalizeIn: (input, snapshot) => normalizeSpan(input, [periodsOfMarket(snapshot, input.cbsa)]),
-      response: {
-        description: 'The index, one row per quarter.',
-        schema: listOf(hpiObservation),
-        example: { data: [{ period_start: '2025-10-01', value: 366.32 }] },
-      },
+      response: listResponse('The index, one row per quarter.', hpiObservation, {
+        period_start: '2025-10-01',
+        value: 366.32,
+      }),
       handler: async ({ cbsa, ...span }, { snapshot }) => {
         await requireMarket(snapshot, cbsa);
         return { data: await indexOfMarket(snapshot, cbsa, span) };

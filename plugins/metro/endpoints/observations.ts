@@ -12,7 +12,7 @@ import {
 import { seriesOfArea } from '../areas.js';
 import { cbsa, date, hpi, METRO_HPI, markets, observations, series, text } from '../collections.js';
 import { seriesRoute } from './series-route.js';
-import { cbsaList, listOf, marketNotFound, requireMarket, sortedCodes } from './shared.js';
+import { cbsaList, listResponse, marketNotFound, requireMarket, sortedCodes } from './shared.js';
 import {
   checkSpan,
   normalizeSpan,
@@ -57,10 +57,7 @@ const columnsFor = ({ series_id, units }: { readonly series_id: readonly string[
   ...(units === 'real' ? ['deflator', 'base_period'] : []),
 ];
 
-/**
- * Reads consumer prices. The base month is the newest month.
- * @throws ApiError with status 400 if the dataset has no consumer price index
- */
+/** @throws ApiError with status 400 if the dataset has no consumer price index */
 const pricesOf = async (snapshot: SnapshotReader): Promise<Prices> => {
   const rows = await snapshot.find(observations, { equal: { series_id: DEFLATOR } });
   const months = new Map(rows.map(({ period_start, value }) => [period_start, value]));
@@ -101,7 +98,6 @@ interface RowsOptions extends Span {
   readonly catalogued: readonly Described[];
   readonly codes: readonly string[] | undefined;
   readonly units: Units;
-  /** Consumer prices. Only the units `real` need them. */
   readonly prices: Prices | undefined;
 }
 
@@ -194,11 +190,11 @@ export default definePlugin({
         },
       },
       errors: [marketNotFound, seriesNotFound],
-      response: {
-        description: 'The observations.',
-        schema: listOf(macroObservation),
-        example: { data: [{ period_start: '2025-10-01', value: 366.32, cbsa: '26420' }] },
-      },
+      response: listResponse('The observations.', macroObservation, {
+        period_start: '2025-10-01',
+        value: 366.32,
+        cbsa: '26420',
+      }),
       columns: columnsFor,
       check({ series_id, cbsa, ...span }) {
         checkSpan(span);

@@ -1,7 +1,7 @@
 import { dataRoute, type Route } from 'metro-forecast-api/plugin';
 import { type Forecast, forecasts, percent, rate, record } from '../collections.js';
 import { rounded } from '../rounding.js';
-import { cbsaParameter, completedRuns, listOf, marketNotFound, requireMarket } from './shared.js';
+import { cbsaParameter, completedRuns, listResponse, marketNotFound, requireMarket } from './shared.js';
 
 /** Ratio of the 75% quantile to the 90% quantile of the normal distribution (0.6745 / 1.2816). */
 const QUARTILE = 0.5263;
@@ -12,7 +12,6 @@ const quartile = (point: number, bound: number): number => {
   return rounded(100 * Math.expm1(middle + QUARTILE * (end - middle)));
 };
 
-/** Returns pairs of probability and value. Without bounds, there are no quantiles. */
 export const quantilesOf = ({ point, lower_80, upper_80 }: Forecast) =>
   lower_80 === null || upper_80 === null
     ? []
@@ -44,11 +43,11 @@ export const quantileRoutes: readonly Route[] = [
       'assume a normal distribution of logarithms. The list is empty if the market has no forecast or the forecast has no bounds.',
     parameters: { path: { cbsa: cbsaParameter } },
     errors: [marketNotFound],
-    response: {
-      description: 'One row per quantile, lowest first.',
-      schema: listOf(quantileRow),
-      example: { data: [{ run_id: 20254, probability: 0.25, value: 0.79 }] },
-    },
+    response: listResponse('One row per quantile, lowest first.', quantileRow, {
+      run_id: 20254,
+      probability: 0.25,
+      value: 0.79,
+    }),
     handler: async ({ cbsa }, { snapshot }) => {
       await requireMarket(snapshot, cbsa);
       const [run] = await completedRuns(snapshot);

@@ -1,6 +1,6 @@
 import { dataRoute, type JsonSchema } from 'metro-forecast-api/plugin';
 import { METRO_HPI, observations, record, series } from '../collections.js';
-import { listOf } from './shared.js';
+import { listResponse } from './shared.js';
 import { DEFLATOR, UNITS, unsupported } from './units.js';
 
 const seriesRow = {
@@ -21,29 +21,21 @@ export const seriesRoute = dataRoute({
   vintages: true,
   summary: 'The catalogue of every published series',
   description: 'Ordered by `series_id`, with cadence, source and span.',
-  response: {
-    description: 'All series.',
-    schema: listOf(seriesRow),
-    example: {
-      data: [
-        {
-          series_id: METRO_HPI,
-          title: 'House Price Index, all transactions, by metro',
-          kind: 'metro',
-          geography: 'US metropolitan areas and divisions',
-          cadence: 'quarterly',
-          source: 'FHFA',
-          units: 'Index, 1995 Q1 = 100',
-          seasonal_adjustment: 'NSA',
-          observation_start: '1975-07-01',
-          observation_end: '2025-10-01',
-          last_updated: '2026-02-24T00:00:00Z',
-          notes: 'This product uses FHFA data but is neither endorsed nor certified by FHFA',
-          supported_units: [...UNITS],
-        },
-      ],
-    },
-  },
+  response: listResponse('All series.', seriesRow, {
+    series_id: METRO_HPI,
+    title: 'House Price Index, all transactions, by metro',
+    kind: 'metro',
+    geography: 'US metropolitan areas and divisions',
+    cadence: 'quarterly',
+    source: 'FHFA',
+    units: 'Index, 1995 Q1 = 100',
+    seasonal_adjustment: 'NSA',
+    observation_start: '1975-07-01',
+    observation_end: '2025-10-01',
+    last_updated: '2026-02-24T00:00:00Z',
+    notes: 'This product uses FHFA data but is neither endorsed nor certified by FHFA',
+    supported_units: [...UNITS],
+  }),
   handler: async (_input, { snapshot }) => {
     const hasPrices = (await snapshot.find(observations, { equal: { series_id: DEFLATOR }, limit: 1 })).length > 0;
     const offered = UNITS.filter((units) => units !== 'real' || hasPrices);

@@ -57,7 +57,6 @@ export const requireMarket = async (snapshot: SnapshotReader, cbsa: string): Pro
   throw new ApiError(marketNotFound, sentence);
 };
 
-/** Returns all runs, newest first. Failed runs are included. */
 export const newestRuns = (snapshot: SnapshotReader): Promise<readonly ForecastRun[]> =>
   snapshot.find(forecastRuns, { order: ['run_at', 'id'], descending: true });
 
@@ -85,7 +84,11 @@ export const originOf = ({ basis, vintage }: ForecastRun) => ({
   vintage: vintage ?? null,
 });
 
-export const listOf = <const S extends JsonSchema>(items: S) => record({ data: { type: 'array', items } });
+export const listResponse = <const S extends JsonSchema>(description: string, items: S, example: object) => ({
+  description,
+  schema: record({ data: { type: 'array', items } }),
+  example: { data: [example] },
+});
 
 /** Subtracts rounded numbers. The result is rounded again, to remove floating-point errors. */
 export const difference = (a: number, b: number): number => Number((a - b).toFixed(6));

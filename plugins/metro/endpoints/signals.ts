@@ -20,7 +20,7 @@ import {
 } from '../collections.js';
 import { mainDriverOf, mainDriverProperties } from './drivers.js';
 import { type ListRow, listParameters } from './list-parameters.js';
-import { completedRuns, difference, listOf, originOf } from './shared.js';
+import { completedRuns, difference, listResponse, originOf } from './shared.js';
 
 interface Scored {
   readonly name: string;
@@ -99,25 +99,19 @@ export default definePlugin({
       columns: signalList.columns,
       normalize: signalList.normalize,
       response: {
-        description: 'One row per market that the run scored.',
-        schema: listOf(signalRow),
-        example: {
-          data: [
-            {
-              cbsa: '26420',
-              name: 'Houston-Pasadena-The Woodlands, TX',
-              signal: 'hold',
-              risk_score: 'B',
-              forecast_12m: 3.05,
-              lower_80: -1.2,
-              upper_80: 7.3,
-              run_id: 20254,
-              run_at: '2026-02-24T00:00:00Z',
-              model_version: 'pooled-momentum-1.0',
-              basis: 'published',
-            },
-          ],
-        },
+        ...listResponse('One row per market that the run scored.', signalRow, {
+          cbsa: '26420',
+          name: 'Houston-Pasadena-The Woodlands, TX',
+          signal: 'hold',
+          risk_score: 'B',
+          forecast_12m: 3.05,
+          lower_80: -1.2,
+          upper_80: 7.3,
+          run_id: 20254,
+          run_at: '2026-02-24T00:00:00Z',
+          model_version: 'pooled-momentum-1.0',
+          basis: 'published',
+        }),
         headers: signalList.headers,
       },
       async handler(input, context) {
@@ -161,27 +155,21 @@ export default definePlugin({
       columns: moverList.columns,
       normalize: moverList.normalize,
       response: {
-        description: 'The largest changes.',
-        schema: listOf(moverRow),
-        example: {
-          data: [
-            {
-              cbsa: '26420',
-              name: 'Houston-Pasadena-The Woodlands, TX',
-              forecast_12m: 3.05,
-              prior_forecast_12m: 1.1,
-              delta_pp: 1.95,
-              signal: 'hold',
-              prior_signal: 'hold',
-              run_at: '2026-02-24T00:00:00Z',
-              prior_run_at: '2025-11-25T00:00:00Z',
-              basis: 'published',
-              prior_basis: 'published',
-              driver: 'new_home_sales',
-              driver_pp: 1.4,
-            },
-          ],
-        },
+        ...listResponse('The largest changes.', moverRow, {
+          cbsa: '26420',
+          name: 'Houston-Pasadena-The Woodlands, TX',
+          forecast_12m: 3.05,
+          prior_forecast_12m: 1.1,
+          delta_pp: 1.95,
+          signal: 'hold',
+          prior_signal: 'hold',
+          run_at: '2026-02-24T00:00:00Z',
+          prior_run_at: '2025-11-25T00:00:00Z',
+          basis: 'published',
+          prior_basis: 'published',
+          driver: 'new_home_sales',
+          driver_pp: 1.4,
+        }),
         headers: moverList.headers,
       },
       async handler(input, context) {

@@ -3,7 +3,6 @@ import { invalidParameter, type Parameter, type SnapshotReader } from 'metro-for
 import { seriesOfArea } from '../areas.js';
 import { date, hpi, observations } from '../collections.js';
 
-/** First and last day of the requested rows, both inclusive. */
 export interface Span {
   readonly since?: string;
   readonly until?: string;
@@ -54,7 +53,6 @@ const periodsOfMetro =
     return (await snapshot.find(hpi, query))[0]?.period_start;
   };
 
-/** Periods in which at least one market has an index value, in ascending order. */
 const indexPeriods = new WeakMap<SnapshotReader['manifest'], Promise<readonly string[]>>();
 
 const readIndexPeriods = async (snapshot: SnapshotReader): Promise<readonly string[]> => {

@@ -26,7 +26,7 @@ import {
   completedRuns,
   difference,
   horizonParameter,
-  listOf,
+  listResponse,
   marketNotFound,
   originOf,
   originProperties,
@@ -125,10 +125,7 @@ interface HorizonSpan extends Span {
 
 type AsRow<T> = (forecast: Forecast, run: ForecastRun) => T;
 
-/**
- * Returns a function that converts forecasts to rows. Forecasts of incomplete runs and targets outside the span are
- * skipped.
- */
+/** Skips forecasts of incomplete runs, and targets outside the span. */
 const rowsIn = async <T>(
   snapshot: SnapshotReader,
   { since = '', until = '9999', horizon_months }: HorizonSpan,
@@ -155,10 +152,7 @@ const forecastsOf = async (snapshot: SnapshotReader, cbsa: string): Promise<read
   return found;
 };
 
-/**
- * Returns the rows of one area, oldest first.
- * @throws ApiError `market_not_found`
- */
+/** @throws ApiError `market_not_found` */
 const rowsOfOne = async <T>(
   snapshot: SnapshotReader,
   cbsa: string,
@@ -174,10 +168,7 @@ interface Selection extends HorizonSpan {
   readonly kind?: readonly string[];
 }
 
-/**
- * Returns the rows of several areas, sorted by code and time. The areas are given by code or by kind.
- * @throws ApiError `market_not_found`
- */
+/** @throws ApiError `market_not_found` */
 const rowsOfMany = async <T extends object>(
   snapshot: SnapshotReader,
   { cbsa: codes, kind, ...span }: Selection,
@@ -225,11 +216,11 @@ export const trackRoutes: readonly Route[] = [
     parameters: { path: { cbsa: cbsaParameter }, query: trackParameters },
     errors: [marketNotFound],
     check: checkSpan,
-    response: {
-      description: 'One row per run.',
-      schema: listOf({ title: 'ForecastHistory', ...record({ ...historyProperties, ...originProperties }) }),
-      example: { data: [historyExample] },
-    },
+    response: listResponse(
+      'One row per run.',
+      { title: 'ForecastHistory', ...record({ ...historyProperties, ...originProperties }) },
+      historyExample,
+    ),
     handler: async ({ cbsa, ...span }, { snapshot }) => ({
       data: await rowsOfOne(snapshot, cbsa, span, asHistory),
     }),
@@ -243,13 +234,7 @@ export const trackRoutes: readonly Route[] = [
     parameters: { path: { cbsa: cbsaParameter }, query: trackParameters },
     errors: [marketNotFound],
     check: checkSpan,
-    response: {
-      description: 'One row per run.',
-      schema: listOf({ title: 'ForecastTrack', ...record(trackProperties) }),
-      example: {
-        data: [trackExample],
-      },
-    },
+    response: listResponse('One row per run.', { title: 'ForecastTrack', ...record(trackProperties) }, trackExample),
     handler: async ({ cbsa, ...span }, { snapshot }) => ({ data: await rowsOfOne(snapshot, cbsa, span, asTrack) }),
   }),
   dataRoute({
@@ -261,14 +246,14 @@ export const trackRoutes: readonly Route[] = [
       'The rows of `/forecasts/{cbsa}/history` for all areas, by CBSA code, then oldest first. Areas that were redrawn keep ' +
       'their published forecasts.',
     ...many,
-    response: {
-      description: 'One row per market and run.',
-      schema: listOf({
+    response: listResponse(
+      'One row per market and run.',
+      {
         title: 'AreaForecastHistory',
         ...record({ cbsa, ...historyProperties, ...originProperties }),
-      }),
-      example: { data: [{ cbsa: '26420', ...historyExample }] },
-    },
+      },
+      { cbsa: '26420', ...historyExample },
+    ),
     handler: async (span, { snapshot }) => ({ data: await rowsOfMany(snapshot, span, asHistory) }),
   }),
   dataRoute({
@@ -280,11 +265,11 @@ export const trackRoutes: readonly Route[] = [
       'The rows of `/markets/{cbsa}/forecast-track` for all areas, by CBSA code, then oldest first. Areas that were redrawn ' +
       'keep their published forecasts.',
     ...many,
-    response: {
-      description: 'One row per market and run.',
-      schema: listOf({ title: 'AreaForecastTrack', ...record({ cbsa, ...trackProperties }) }),
-      example: { data: [{ cbsa: '26420', ...trackExample }] },
-    },
+    response: listResponse(
+      'One row per market and run.',
+      { title: 'AreaForecastTrack', ...record({ cbsa, ...trackProperties }) },
+      { cbsa: '26420', ...trackExample },
+    ),
     handler: async (span, { snapshot }) => ({ data: await rowsOfMany(snapshot, span, asTrack) }),
   }),
 ];

@@ -1,4 +1,3 @@
-/** Converts observations to other units, such as percent changes. */
 import { type Cadence, periods } from 'metro-forecast-api/plugin';
 import type { Series } from '../collections.js';
 import { addDays, isNextPeriod } from '../periods.js';
@@ -29,7 +28,6 @@ const isNominal = ({ kind, title, units }: Described): boolean => {
   return (MONEY.test(units) && !NOT_MONEY.test(units)) || (/\bindex\b/i.test(units) && PRICE_INDEX.test(title));
 };
 
-/** Explains why the units do not apply to a series. Returns undefined if they apply. */
 export const unsupported = (units: Units, one: Described): string | undefined => {
   if (units === 'yoy' && one.cadence === 'five-year')
     return `does not apply to ${one.series_id}, which has one value every five years`;
@@ -68,14 +66,10 @@ const priceIn = ({ months }: Prices, start: string, cadence: Cadence): number | 
   return sum / count;
 };
 
-/** Returns the same day of the previous year. 29 February becomes 28 February. */
 const yearBefore = (day: string): string =>
   `${String(Number(day.slice(0, 4)) - 1).padStart(4, '0')}${day.slice(4).replace('02-29', '02-28')}`;
 
-/**
- * Returns the range of days in which to look for the value one year earlier. The last observation in this range is
- * used.
- */
+/** The last observation in this range is compared. */
 const yearEarlier = (period: string, cadence: Cadence): { since: string; until: string } => {
   // Holidays can shift a weekly observation by up to three days.
   if (cadence === 'weekly' || cadence === 'biweekly')
@@ -86,10 +80,7 @@ const yearEarlier = (period: string, cadence: Cadence): { since: string; until: 
   return { since: cadence === 'daily' ? addDays(until, -7) : until, until };
 };
 
-/**
- * Returns a function that finds the level one year before a period. The function must be called with periods in
- * ascending order.
- */
+/** The returned function must be called with periods in ascending order. */
 const levelsYearEarlier = (cadence: Cadence) => {
   const known: { readonly period: string; readonly level: number }[] = [];
   let at = -1;
@@ -103,8 +94,7 @@ const levelsYearEarlier = (cadence: Cadence) => {
 };
 
 /**
- * Returns a function that converts the levels of one series, oldest first. The function returns undefined for values
- * that cannot be computed.
+ * The returned function expects periods in ascending order. It returns undefined for values that cannot be computed.
  * @param prices required for `real`
  */
 export const unitsOf = (

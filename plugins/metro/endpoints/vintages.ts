@@ -10,7 +10,7 @@ import {
   version,
 } from 'metro-forecast-api/plugin';
 import { forecastRuns, hpi, METRO_HPI, markets, observations, series } from '../collections.js';
-import { completedRuns, listOf } from './shared.js';
+import { completedRuns, listResponse } from './shared.js';
 
 const { date, dateTime, record, text } = schemas;
 
@@ -156,28 +156,20 @@ export default definePlugin({
         description:
           'The stored publications, newest first. Stores that keep no earlier versions list only the current one. To read a ' +
           'version from any data endpoint, set `as_of` to a date on or after its `published_at`.',
-        response: {
-          description: 'One row per publication.',
-          schema: listOf(vintageRow),
-          example: {
-            data: [
-              {
-                version: '2025Q4',
-                vintage: '2026-02-24',
-                data_through: '2025-10-01',
-                published_at: '2026-02-24T14:00:00Z',
-                current: true,
-                changes: {
-                  markets: 42,
-                  values_added: 5120,
-                  values_revised: 60211,
-                  values_removed: 3406,
-                  runs_added: 1,
-                },
-              },
-            ],
+        response: listResponse('One row per publication.', vintageRow, {
+          version: '2025Q4',
+          vintage: '2026-02-24',
+          data_through: '2025-10-01',
+          published_at: '2026-02-24T14:00:00Z',
+          current: true,
+          changes: {
+            markets: 42,
+            values_added: 5120,
+            values_revised: 60211,
+            values_removed: 3406,
+            runs_added: 1,
           },
-        },
+        }),
         handler: async (_input, { state }) => vintages.list(await state.versions()),
       }),
     ];

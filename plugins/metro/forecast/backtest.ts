@@ -1,4 +1,3 @@
-/** Scores the forecasts of completed runs by their outcomes. */
 import type { Backtest, Forecast, ForecastRun } from '../collections.js';
 import { rounded } from '../rounding.js';
 
@@ -6,10 +5,7 @@ import { rounded } from '../rounding.js';
 const BENCHMARKS = { benchmark: 'persistence', ar1_nation: 'ar1_nation', shrunk_mean: 'shrunk_mean' } as const;
 export type Benchmark = keyof typeof BENCHMARKS;
 
-/**
- * A forecast with its outcome, and the forecasts of the benchmarks for the same target. Values are in percent, but the
- * probability is from 0 to 1.
- */
+/** Values are in percent, but the probability is from 0 to 1. */
 export interface ScoredForecast extends Readonly<Record<Benchmark, number>> {
   readonly point: number;
   readonly lower_80: number;
@@ -18,7 +14,7 @@ export interface ScoredForecast extends Readonly<Record<Benchmark, number>> {
   readonly decline_probability: number;
 }
 
-export interface BenchmarkScores {
+interface BenchmarkScores {
   readonly name: (typeof BENCHMARKS)[Benchmark];
   readonly mae_pp: number;
   readonly bias_pp: number;
@@ -39,11 +35,8 @@ export interface Scores {
   readonly bias_pp: number;
   readonly coverage_80: number;
   readonly interval_score_80: number;
-  /** Share of forecasts with the same sign as the realized change. */
   readonly direction_hit_rate: number;
-  /** Mean of (probability - outcome)^2, where the outcome is 1 for a decline and 0 otherwise. */
   readonly brier_score: number;
-  /** Mean of -log(probability of the outcome). Probabilities below 0.001 count as 0.001. */
   readonly log_loss: number;
   readonly benchmarks: Readonly<Record<Benchmark, BenchmarkScores>>;
 }
@@ -51,11 +44,7 @@ export interface Scores {
 /** Penalty per percentage point by which an outcome misses an 80% interval: 2 / (1 - 0.8). */
 const MISS_COST = 10;
 
-/**
- * Returns the interval score of an 80% interval: its width plus 10 times the amount by which the outcome missed the
- * interval. Lower is better.
- * Source: Gneiting and Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", JASA 102, 2007.
- */
+/** Lower is better. Source: Gneiting and Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", 2007. */
 export const intervalScore = (lower: number, upper: number, realized: number): number =>
   upper - lower + MISS_COST * Math.max(0, lower - realized, realized - upper);
 
@@ -103,10 +92,7 @@ export const scoresOf = (forecasts: readonly ScoredForecast[]): Scores | undefin
 
 export type Scorable = Forecast & ScoredForecast;
 
-/**
- * Selects the forecasts with an outcome in completed runs of the newest model. Forecasts without bounds or benchmarks
- * are skipped, so that all scores cover the same forecasts.
- */
+/** Forecasts without bounds or benchmarks are skipped, so that all scores cover the same forecasts. */
 export const scorable = (runs: readonly ForecastRun[], forecasts: readonly Forecast[]): Scorable[] => {
   const completed = runs.filter(({ status }) => status === 'completed');
   const newest = completed.toSorted((a, b) => (a.run_at < b.run_at ? -1 : 1)).at(-1);
@@ -120,10 +106,9 @@ export const scorable = (runs: readonly ForecastRun[], forecasts: readonly Forec
   );
 };
 
-export interface BacktestInput {
+interface BacktestInput {
   readonly runs: readonly ForecastRun[];
   readonly forecasts: readonly Forecast[];
-  /** Vintage of the realized values, `YYYY-MM-DD`. */
   readonly vintage: string;
 }
 
@@ -136,10 +121,7 @@ const spanTwelveMonths = (moments: readonly string[]): boolean => {
   return moments.some((moment) => Date.parse(moment) >= end.getTime());
 };
 
-/**
- * Backtests the newest model over its completed runs. Returns undefined if no outcome is published, or if completed
- * runs span less than 12 months. `as_of` is the time of the newest completed run.
- */
+/** Returns undefined if no outcome is published, or if completed runs span less than 12 months. */
 export const backtestOf = ({ runs, forecasts, vintage }: BacktestInput): Backtest | undefined => {
   const moments = runs.filter(({ status }) => status === 'completed').map((run) => run.run_at);
   if (!spanTwelveMonths(moments)) return undefined;

@@ -1,4 +1,3 @@
-/** Scores groups of past forecasts, such as years, grades or states. */
 import { statesOf } from '../areas.js';
 import { BASES, type Forecast, type ForecastRun, RISK_GRADES, SIGNALS } from '../collections.js';
 import { quarterOf } from '../periods.js';
@@ -7,7 +6,7 @@ import { type Scorable, type Scores, scorable, scoresOf } from './backtest.js';
 import { quartersOf } from './model.js';
 
 export const BREAKDOWN_KEYS = ['year', 'quarter', 'grade', 'signal', 'state', 'size', 'probability', 'basis'] as const;
-export type BreakdownKey = (typeof BREAKDOWN_KEYS)[number];
+type BreakdownKey = (typeof BREAKDOWN_KEYS)[number];
 
 /** Size classes of point forecasts, with their lower limits in percent. */
 const SIZES = [
@@ -40,10 +39,7 @@ interface Named {
   readonly run: ForecastRun | undefined;
 }
 
-/**
- * Returns the group of a forecast. A market in several states belongs to several groups. A forecast without the value,
- * such as a grade, belongs to no group.
- */
+/** A market in several states belongs to several groups. A forecast without the value belongs to no group. */
 const groupOf = ({ row, name, run }: Named, by: BreakdownKey): string | readonly string[] | undefined => {
   switch (by) {
     case 'year':
@@ -96,12 +92,9 @@ const figuresOf = (group: string, rows: readonly Scorable[]) => {
   };
 };
 
-export type BacktestGroup = ReturnType<typeof figuresOf>;
+type BacktestGroup = ReturnType<typeof figuresOf>;
 
-/**
- * Scores the forecasts of the newest model by group. A market in several states counts in each of them.
- * @param names market names by code
- */
+/** @param names market names by code */
 export const breakdownOf = (
   runs: readonly ForecastRun[],
   forecasts: readonly Forecast[],

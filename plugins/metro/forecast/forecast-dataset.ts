@@ -1,4 +1,3 @@
-/** Computes the forecasts of a dataset and returns the collections that change. */
 import type { Dataset } from 'metro-forecast-api/adapter';
 import {
   backtests,
@@ -49,11 +48,7 @@ const keptOf = async (dataset: Dataset, recompute: boolean) => {
   return { kept: { runs, forecasts: rows }, replacedRuns: old.map(({ id }) => id).filter((id) => !ids.has(id)) };
 };
 
-/**
- * Reads the markets and builds two panels: one for the metros, and one for the nation and the states.
- * @param onRead called with the number of index rows read so far
- * @throws OperatorError if the index has invalid rows
- */
+/** @throws OperatorError if the index has invalid rows */
 export const readPanels = async (dataset: Dataset, onRead?: (rows: number) => void) => {
   const known = await readAll<Market>(dataset.read(markets.name));
   const observed = await readAll<Observation>(dataset.read(observations.name));

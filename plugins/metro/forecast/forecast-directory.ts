@@ -1,9 +1,8 @@
-/** Computes forecasts for a dataset directory and writes the next version of the dataset. */
 import { openDirectory, StorageError, writeDirectory } from 'metro-forecast-api/adapter';
 import { type Document, OperatorError } from 'metro-forecast-api/plugin';
 import { type ForecastDataset, type ForecastInput, forecastDataset } from './forecast-dataset.js';
 
-export interface ForecastDirectoryOptions extends Omit<ForecastInput, 'created' | 'computed'> {
+interface ForecastDirectoryOptions extends Omit<ForecastInput, 'created' | 'computed'> {
   /** Time at which the forecasts are computed. Default: now. */
   readonly time?: Date | undefined;
   /** Creation time of the new version. Default: `time`. */
@@ -16,8 +15,7 @@ export interface ForecastReport extends Pick<ForecastDataset, 'made' | 'replaced
 }
 
 /**
- * Adds runs to the dataset, updates its markets and writes a new version. Readers see the old version until the new one
- * is complete. After an error, the old version remains.
+ * Readers see the old version until the new one is complete. After an error, the old version remains.
  * @throws OperatorError if the directory cannot be read or written, the index has invalid rows, or no market can be
  *   forecast
  */

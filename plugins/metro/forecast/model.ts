@@ -37,7 +37,6 @@ export interface QuarterForecasts {
 }
 
 export interface Known {
-  /** Quarter number, see `quarterIndex`. */
   readonly quarter: number;
   /** Values of the model's `series` for all periods that ended by the end of the quarter. */
   readonly macro: MacroSeriesValues;
@@ -65,13 +64,11 @@ export interface ForecastModel {
   readonly name: string;
   /** Version of the formula, which must change whenever the formula changes. */
   readonly version: string;
-  /** Description in one sentence, for help texts. */
   readonly summary: string;
   /** Names of the inputs, published with each run. */
   readonly features: readonly string[];
   readonly series: readonly string[];
   readonly needsCentres: boolean;
-  /** Creates a forecaster for a panel. The forecaster receives every quarter of the panel, oldest first. */
   start(markets: readonly PanelMarket[], options: ForecastOptions): Forecaster;
 }
 

@@ -4,19 +4,15 @@ import { areaOf, areaOfSeries, seriesOfArea, statesOf } from '../areas.js';
 import type { Hpi, Market, Observation, Series } from '../collections.js';
 import { lastDay, quarterOf, quarterStart } from '../periods.js';
 
-/** Properties of a market that models can use in addition to the index. */
 export interface PanelMarket {
   readonly cbsa: string;
   readonly name: string;
-  /**
-   * Postal code of the first state of the market. It is empty without a state, which models treat as a separate state.
-   */
+  /** Postal code of the first state. Empty without a state, which models treat as a separate state. */
   readonly state: string;
   /** Centre of the area in degrees. Undefined for the nation and for codes that the Census Bureau does not list. */
   readonly centre?: { readonly latitude: number; readonly longitude: number } | undefined;
 }
 
-/** A value of a macro series, with the first and last day of its period. */
 export interface SeriesValue {
   readonly start: string;
   readonly end: string;
@@ -94,7 +90,6 @@ export const createPanel = (
   };
 };
 
-/** Returns one panel for the metros, and one for the nation and the states, whose indexes are macro series. */
 export const panelsOf = (
   markets: readonly Pick<Market, 'cbsa' | 'name'>[],
   index: readonly Hpi[],

@@ -1,4 +1,3 @@
-/** Derives signals and risk grades from forecasts. The default rules are in `default-rules.ts`. */
 import { OperatorError } from 'metro-forecast-api/plugin';
 import { RISK_GRADES, type RiskGrade, type RunRules, type Signal } from '../collections.js';
 import { normalCdf } from './normal-distribution.js';
@@ -15,10 +14,7 @@ export interface Rules {
   readonly contractPoint: number;
   /** A forecast must cross a threshold by this margin before the signal changes, in percentage points. */
   readonly margin: number;
-  /**
-   * Exclusive upper limits of the decline probability for the grades A, B, C and D. Higher probabilities have the grade
-   * F.
-   */
+  /** Exclusive upper limits of the decline probability for the grades A to D. Higher probabilities are F. */
   readonly grades: readonly [a: number, b: number, c: number, d: number];
 }
 
@@ -29,9 +25,7 @@ export interface Outlook {
   readonly upper_80: number | null;
 }
 
-/**
- * Returns the signal that a forecast would have without a previous signal. A forecast without bounds is never `expand`.
- */
+/** A forecast without bounds is never `expand`. */
 const plainSignalOf = ({ point, lower_80 }: Outlook, rules: Rules): Signal => {
   if (point < rules.contractPoint) return 'contract';
   return point >= rules.expandPoint && lower_80 !== null && lower_80 > rules.expandLower ? 'expand' : 'hold';

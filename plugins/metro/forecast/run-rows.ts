@@ -1,7 +1,3 @@
-/**
- * Creates the forecast rows of runs. Rows contain the forecasts of the model and of the benchmarks for all areas in a
- * panel.
- */
 import { compareScalars } from 'metro-forecast-api/adapter';
 import type { Forecast, Signal } from '../collections.js';
 import { quarterIndex, quarterStart } from '../periods.js';
@@ -30,7 +26,6 @@ export const runId = (quarter: number, horizon: Horizon = HORIZON_MONTHS): numbe
   return horizon === HORIZON_MONTHS ? id : 100 * id + horizon;
 };
 
-/** Ids of runs with other horizons have more digits. */
 export const isMainRun = (id: number): boolean => id < 100_000;
 
 export const quarterOfRun = (id: number): number => {
@@ -44,29 +39,23 @@ export const toTimestamp = (time: Date): string => time.toISOString().replace('.
 export const runAt = (quarter: number, created: Date): string =>
   toTimestamp(new Date(Math.min(Date.parse(indexKnownOn(quarter)), created.getTime())));
 
-export interface RowsInput {
+interface RowsInput {
   readonly panel: Panel;
   readonly model: ForecastModel;
   readonly options: ForecastOptions & { readonly horizon: Horizon };
   readonly rules: Rules;
-  /** Vintage of the panel, `YYYY-MM-DD`. */
   readonly vintage: string;
   readonly created: Date;
   readonly newest: number;
   readonly kept: readonly Forecast[];
 }
 
-/** Rounds a number. `NaN` becomes null. */
 const orNull = (value: number | undefined): number | null =>
   value === undefined || Number.isNaN(value) ? null : rounded(value);
 
-/** An origin with the rounded forecasts and the signals that the API serves for each market. */
 export interface ServedOrigin extends Origin {
   readonly served: readonly ((Outlook & { readonly signal: Signal }) | undefined)[];
-  /**
-   * Share of markets whose signal changed since the previous run. Only markets with a signal in both runs count. `NaN`
-   * if there are no such markets.
-   */
+  /** Only markets with a signal in both runs count. `NaN` if there are no such markets. */
   readonly signalChanges: number;
 }
 
@@ -94,10 +83,9 @@ const withSignals = (origins: readonly Origin[], { panel, rules, kept, newest }:
   });
 };
 
-export interface PanelRows {
+interface PanelRows {
   /** Quarters with at least one forecast, oldest first. */
   readonly origins: readonly ServedOrigin[];
-  /** Returns the forecasts of one run, sorted by code. */
   rowsAt(quarter: number): Forecast[];
   withRealized(forecasts: readonly Forecast[]): Forecast[];
 }
@@ -115,10 +103,7 @@ const realizedIn = ({ panel, vintage, options: { horizon } }: RowsInput, quarter
   return { realized, realized_as_of: realized === null ? null : vintage };
 };
 
-/**
- * Runs the model and the benchmarks over a panel. The rules use rounded numbers, so that signals and grades agree with
- * the published numbers.
- */
+/** The rules use rounded numbers, so that signals and grades agree with the published numbers. */
 export const createPanelRows = (input: RowsInput): PanelRows => {
   const { panel, model, options, rules, created } = input;
   const { horizon } = options;

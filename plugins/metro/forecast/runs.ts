@@ -1,5 +1,3 @@
-/** Creates the runs of a model. Each run belongs to one quarter and uses no data of later quarters. */
-
 import { compareScalars } from 'metro-forecast-api/adapter';
 import { OperatorError } from 'metro-forecast-api/plugin';
 import { kindOf, METRO_KINDS } from '../areas.js';
@@ -42,7 +40,6 @@ export interface RunsInput {
   readonly options: ForecastOptions;
   readonly rules: Rules;
   readonly span: Span;
-  /** Vintage of the panel, `YYYY-MM-DD`. */
   readonly vintage: string;
   readonly created: Date;
   /** Time at which the runs are computed. Default: `created`. */
@@ -62,7 +59,6 @@ export interface Runs {
   readonly added: readonly number[];
   readonly runs: readonly ForecastRun[];
   readonly forecasts: readonly Forecast[];
-  /** At most one per horizon, ordered by horizon. */
   readonly backtests: readonly Backtest[];
 }
 
@@ -87,7 +83,6 @@ const emptyMessage = ({ panel, span, options }: RunsInput): string => {
 
 const newestQuarter = ({ firstQuarter, quarters }: Panel): number => firstQuarter + quarters.length - 1;
 
-/** Lists the last known month of each macro series that a run uses, as a note. */
 const macroNote = ({ panel, chosen }: Making, quarter: number): string =>
   [...macroKnownAt(panel, chosen.model.series, quarter)]
     .map(([id, values]) => ` ${id} up to ${values.at(-1)?.start.slice(0, 7) ?? 'nothing'}.`)
@@ -211,9 +206,6 @@ export const isOf =
 
 const isOfMetro = ({ cbsa }: Forecast): boolean => METRO_KINDS.includes(kindOf(cbsa));
 
-/**
- * Copies the figures of the newest completed 12-month run to the markets. Markets without a forecast have null values.
- */
 export const withNewestRun = (
   markets: readonly Market[],
   { runs, forecasts }: Pick<Runs, 'runs' | 'forecasts'>,

@@ -1,5 +1,3 @@
-/** Runs a model over a panel, one quarter after another. */
-
 import { periodEnd, quarterStart } from '../periods.js';
 import {
   type ForecastModel,
@@ -11,17 +9,14 @@ import {
 import { type MacroSeriesValues, type Panel, percentChange } from './panel.js';
 
 export interface Origin extends QuarterForecasts {
-  /** Quarter number, see `quarterIndex`. */
   readonly quarter: number;
 }
 
-/** Returns the values of the given series for all periods that ended by the end of the quarter. */
 export const macroKnownAt = (panel: Panel, ids: readonly string[], quarter: number): MacroSeriesValues => {
   const last = periodEnd(quarterStart(quarter), 'quarterly');
   return new Map(ids.map((id) => [id, (panel.macro.get(id) ?? []).filter(({ end }) => end <= last)]));
 };
 
-/** Yields the forecasts at each quarter of the panel, oldest first. */
 export function* walk(model: ForecastModel, panel: Panel, options: ForecastOptions): Generator<Origin> {
   const forecaster = model.start(panel.markets, options);
   for (const [index, levels] of panel.quarters.entries()) {
@@ -30,10 +25,7 @@ export function* walk(model: ForecastModel, panel: Panel, options: ForecastOptio
   }
 }
 
-/**
- * Returns the published change over the horizon that starts at a quarter, in percent. Not yet published changes are
- * `NaN`.
- */
+/** In percent. `NaN` if the change is not published yet. */
 export const realizedChange = (panel: Panel, quarter: number, market: number, horizon = HORIZON_MONTHS): number => {
   const index = quarter - panel.firstQuarter;
   return percentChange(panel.quarters[index]?.[market], panel.quarters[index + quartersOf(horizon)]?.[market]);

@@ -6,21 +6,16 @@ export type Row = CsvRecord;
 /** A row ends at every line break, even inside quotes, so that a missing quote affects only one line. */
 const DIALECT = { separator: ',', quote: '"', lineEnd: '\n', isOneLine: true } as const;
 
-/**
- * Maximum length of a line in characters, which is far longer than any real line. Without a limit, a file without line
- * breaks would exhaust the memory.
- */
+/** Maximum length of a line in characters. Without a limit, a file without line breaks would exhaust the memory. */
 const MAX_LINE = 64 * 1024;
 
 const isBlank = ({ cells }: Row): boolean => cells.length === 1 && cells[0]!.trim() === '';
 
-/** Trims all cells. Blank rows and rows with incorrect quotes are dropped. */
 const validRows = (rows: readonly Row[]): readonly Row[] =>
   rows
     .filter((row) => !row.isMisquoted && !isBlank(row))
     .map((row) => ({ ...row, cells: row.cells.map((cell) => cell.trim()) }));
 
-/** Parses CSV text. Blank rows and rows with incorrect quotes are dropped. */
 export const rowsOf = (text: string): readonly Row[] => {
   const splitter = new CsvSplitter(DIALECT);
   return validRows([...splitter.push(text), ...splitter.end()]);
@@ -46,10 +41,7 @@ async function* readText(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<strin
   yield decoder.decode();
 }
 
-/**
- * Yields rows in batches. A line break always ends a row, even inside quotes. Blank lines are skipped. Rows with
- * incorrect quotes are reported and dropped. The number of cells is not checked.
- */
+/** Rows with incorrect quotes are reported and dropped. The number of cells is not checked. */
 export async function* readRows(
   bytes: AsyncIterable<Uint8Array>,
   file: string,

@@ -1,4 +1,3 @@
-/** Converts imported data to documents of the collections and to sources of the manifest. */
 import type { Source } from 'metro-forecast-api/plugin';
 import { areaOfSeries } from '../areas.js';
 import { type Hpi, type Market, METRO_HPI, type Observation, type Series } from '../collections.js';
@@ -11,7 +10,6 @@ import { FHFA, fredEntryOf } from './fred-catalog.js';
 
 export const FHFA_ATTRIBUTION = 'This product uses FHFA data but is neither endorsed nor certified by FHFA';
 
-/** Returns the change over the last four quarters in percent, or null if a value is missing. */
 const yearOnYear = ({ quarters, values }: MetroIndex): number | null => {
   const last = quarters.at(-1);
   const before = last === undefined ? undefined : values[quarters.lastIndexOf(last - 4)];
@@ -28,10 +26,7 @@ export const toMarket = (index: MetroIndex): Market => ({
   forecast_12m: null,
 });
 
-/**
- * Returns the market whose index is this series. The list is empty for a series that is not the index of the nation or
- * of a state.
- */
+/** Returns an empty list unless the series is the index of the nation or of a state. */
 export const toWideMarkets = ({ id, cadence, days, values }: MacroSeries): Market[] => {
   const area = cadence === 'quarterly' ? areaOfSeries(id) : undefined;
   return area ? [toMarket({ cbsa: area.cbsa, name: area.name, quarters: days.map(quarterOf), values })] : [];

@@ -32,7 +32,6 @@ class Area {
     readonly line: number,
   ) {}
 
-  /** Returns false if the quarter already has a row. */
   add(quarter: number, value: number, error: number): boolean {
     // Published files are sorted, so a row nearly always belongs at the end.
     let at = this.#quarters.length;
@@ -70,9 +69,6 @@ const rulesBroken = ([name, code, year, quarter, value, error]: readonly string[
  * Reads rows with the columns name, 5-digit code, year, quarter, index or `-`, standard error or `-`. There is no
  * header, and rows can be in any order. Double spaces in names are collapsed, because older vintages contain two spaces
  * before `(MSAD)`. Invalid rows are reported to `errors` and left out. An area without any value is kept.
- *
- * Memory: about 24 bytes per row.
- *
  * @returns the areas, sorted by code
  */
 export const readFhfaMetro = async (

@@ -8,7 +8,6 @@ interface FredEntry {
   readonly cadence: Cadence;
   readonly units: string;
   readonly seasonal_adjustment: Series['seasonal_adjustment'];
-  /** Agency that compiles the series. */
   readonly publisher: string;
   /** Default: United States. */
   readonly geography?: string;

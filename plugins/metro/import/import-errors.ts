@@ -21,7 +21,6 @@ export class ImportErrors {
     this.#files.push(`${file}: ${rule}`);
   }
 
-  /** Returns the first bad rows as `file:line: rule`, and then the number of remaining rows. */
   listRows(): string[] {
     const left = this.#count - this.#rows.length;
     return left === 0 ? [...this.#rows] : [...this.#rows, `and ${left} more bad rows`];

@@ -12,7 +12,6 @@ import { type Merged, merge, type OldDataset } from './merge.js';
 import { type Imported, type OnRead, readInputs } from './read.js';
 
 export interface ImportOptions {
-  /** Files, directories and http(s) URLs. */
   readonly sources: readonly string[];
   /** Dataset directory, which is created if it does not exist. */
   readonly to: string;
@@ -31,23 +30,18 @@ export interface ImportReport {
   readonly directory: string;
   readonly version: string;
   readonly vintage: string;
-  /** The imported FHFA index, or null if the sources contain none. */
   readonly index: { readonly markets: number; readonly values: number } | null;
   readonly series: readonly { readonly series_id: string; readonly cadence: Cadence; readonly values: number }[];
   /** Number of bad rows that were dropped. `faults` lists the first 50. */
   readonly badRows: number;
   readonly faults: readonly string[];
-  /** Files in directories that were skipped, each with the reason. */
   readonly ignored: readonly string[];
   readonly dropped: {
-    /** Codes of markets that the new index does not contain. */
     readonly markets: readonly string[];
-    /** Number of dropped rows by collection. These rows were computed from the previous index. */
     readonly rows: Readonly<Record<string, number>>;
   };
 }
 
-/** Opens the dataset in a directory. Resolves with undefined if there is no dataset. */
 export const openOld = async (directory: string): Promise<OldDataset | undefined> => {
   if (!existsSync(join(directory, MANIFEST_FILE))) return undefined;
   try {
@@ -129,9 +123,8 @@ const sum = (lists: readonly { readonly values: readonly number[] }[]): number =
   lists.reduce((total, { values }) => total + values.length, 0);
 
 /**
- * Imports files into a dataset directory. `merge` documents which existing data is replaced. All files are read and
- * checked before anything is written. Readers see the old version until the new one is complete.
- *
+ * Imports files into a dataset directory. All files are read and checked before anything is written. Readers see the
+ * old version until the new one is complete.
  * @throws OperatorError if a source cannot be read, has an unknown format, or repeats data from another source; if
  *   there are bad rows and `skipBadRows` is not set; or if the directory contains synthetic or unreadable data
  */

@@ -3,14 +3,12 @@ import { join } from 'node:path';
 import { files } from 'metro-forecast-api/adapter';
 import { OperatorError } from 'metro-forecast-api/plugin';
 
-export interface Opened {
+interface Opened {
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** Size in bytes. Undefined if the size is not known in advance. */
   readonly size: number | undefined;
 }
 
 export interface Input {
-  /** Path or URL, as shown in messages. */
   readonly name: string;
   /** Whether the file was found in a directory. Such a file can be unrelated to the import. */
   readonly found: boolean;

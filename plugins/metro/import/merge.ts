@@ -27,7 +27,6 @@ export interface Merged {
   readonly sources: readonly Source[];
   /** Rows to write by collection, in key order. Other collections stay unchanged. */
   readonly collections: ReadonlyMap<string, Rows>;
-  /** Codes of markets that the new index does not contain. */
   readonly droppedMarkets: readonly string[];
   /** Number of dropped rows by collection. These rows were computed from the replaced index. */
   readonly droppedRows: Readonly<Record<string, number>>;
@@ -69,7 +68,6 @@ async function* hpiOf(index: readonly MetroIndex[]): AsyncGenerator<readonly obj
   for (const area of index) yield toHpi(area);
 }
 
-/** Adds new markets and updates `yoy_price` of existing markets. Existing forecasts are kept. */
 const withLevels = (old: readonly Market[], imported: readonly Market[]): Market[] => {
   const all = new Map(old.map((market) => [market.cbsa, market]));
   for (const market of imported)
@@ -77,7 +75,6 @@ const withLevels = (old: readonly Market[], imported: readonly Market[]): Market
   return [...all.values()].sort((a, b) => compareScalars(a.cbsa, b.cbsa));
 };
 
-/** Yields all observations in key order. Imported series replace old series with the same id. */
 async function* mergeObservations(old: Rows, imported: readonly MacroSeries[]): AsyncGenerator<readonly object[]> {
   const ids = new Set(imported.map(({ id }) => id));
   let next = 0;

@@ -12,7 +12,6 @@ export interface Imported {
   /** Areas in FHFA's file, sorted by code. Undefined if there is no such file. */
   readonly index: readonly MetroIndex[] | undefined;
   readonly macro: readonly MacroSeries[];
-  /** Files in directories that were skipped, each with the reason. */
   readonly ignored: readonly string[];
 }
 
@@ -48,7 +47,6 @@ export const readInputs = async (
   const ignored: string[] = [];
   const holders = new Map<string, string>();
 
-  /** Returns true for the first file with the data. Reports an error for every other file. */
   const claim = (what: string, name: string): boolean => {
     const holder = holders.get(what);
     if (holder === undefined) holders.set(what, name);

@@ -14,7 +14,6 @@ const isFredId = (name: string): boolean => /^[A-Z0-9][A-Z0-9_.-]*$/.test(name);
 const isFhfaRow = ({ cells }: Row): boolean =>
   cells.length === 6 && /^\d{4}$/.test(cells[2] as string) && /^\d$/.test(cells[3] as string);
 
-/** Returns the format of a file from the start of its text. Undefined if the format is unknown. */
 export const recognize = (head: string): FileKind | undefined => {
   const rows = rowsOf(head);
   const names = rows[0]?.cells ?? [];
@@ -27,8 +26,7 @@ export const recognize = (head: string): FileKind | undefined => {
   return rows.some(isFhfaRow) ? 'fhfa-metro' : undefined;
 };
 
-export interface Peeked {
-  /** The first 4096 bytes as text, without a byte order mark. */
+interface Peeked {
   readonly head: string;
   readonly bytes: AsyncIterable<Uint8Array>;
   /** Closes the file. Only required if `bytes` is not read to the end. */

@@ -1,4 +1,3 @@
-/** Assigns ZIP codes to metros by county. */
 import { countiesByArea } from './outlines.js';
 
 export interface ZipCode {

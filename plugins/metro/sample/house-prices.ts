@@ -1,5 +1,3 @@
-/** Generates fictitious house price indexes, with gaps and short series. */
-
 import { type Area, metroAreas, nationAndStates, seriesOfArea } from '../areas.js';
 import type { MetroIndex } from '../import/fhfa.js';
 import { quarterIndex, quarterStart } from '../periods.js';
@@ -89,7 +87,6 @@ export const sampleHousePrices = (): MetroIndex[] => {
   });
 };
 
-/** Generates indexes of the nation and of each state with several metros in the sample. */
 export const sampleWideIndexes = (): SampleSeries[] => {
   const nation = nationalMomentum();
   const isSampled = ({ kind, states: [state] }: Area) =>

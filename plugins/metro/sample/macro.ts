@@ -1,4 +1,3 @@
-/** Generates fictitious macro series with well-known ids and various cadences. */
 import { type Cadence, periods } from 'metro-forecast-api/plugin';
 import type { Series } from '../collections.js';
 import type { MacroSeries } from '../import/fred.js';
@@ -26,6 +25,7 @@ interface Definition {
 const TO = '2026-08-31';
 const DAILY = {
   cadence: 'daily',
+  units: 'Percent',
   seasonal_adjustment: 'NSA',
   from: '2024-10-01',
   to: TO,
@@ -35,25 +35,9 @@ const DAILY = {
 const MONTHLY = { cadence: 'monthly', from: '1996-07-01', to: '2026-07-01' } as const;
 
 const DEFINITIONS: readonly Definition[] = [
-  {
-    id: 'DGS10',
-    title: '10-Year Treasury Yield',
-    ...DAILY,
-    units: 'Percent',
-    start: 3.8,
-    around: 4.2,
-    shock: 0.05,
-  },
+  { ...DAILY, id: 'DGS10', title: '10-Year Treasury Yield', start: 3.8, around: 4.2, shock: 0.05 },
   // Values cross zero.
-  {
-    id: 'T10Y2Y',
-    title: '10-Year Less 2-Year Treasury Yield',
-    ...DAILY,
-    units: 'Percent',
-    start: -0.2,
-    around: 0.2,
-    shock: 0.04,
-  },
+  { ...DAILY, id: 'T10Y2Y', title: '10-Year Less 2-Year Treasury Yield', start: -0.2, around: 0.2, shock: 0.04 },
   {
     id: 'MORTGAGE30US',
     title: '30-Year Fixed Mortgage Rate',

@@ -3,9 +3,7 @@
 export interface Random {
   /** Returns a number in [0, 1), uniformly distributed in steps of 2^-32. */
   uniform(): number;
-  /**
-   * Returns an approximately normally distributed number, which is the sum of 12 uniform numbers minus 6 (Irwin-Hall).
-   */
+  /** Approximately normally distributed: the sum of 12 uniform numbers minus 6 (Irwin-Hall). */
   normal(): number;
 }
 

@@ -12,7 +12,6 @@ import { quarterStart } from '../periods.js';
 import { FIRST_QUARTER, LAST_QUARTER, sampleHousePrices, sampleWideIndexes } from './house-prices.js';
 import { type SampleSeries, sampleMacro } from './macro.js';
 
-/** Writes the sample as a dataset directory. The output is deterministic. */
 export const writeSample = async (directory: string): Promise<void> => {
   const { manifest, collections } = makeSample();
   const batches = Object.entries(collections).map(([name, rows]) => [name, [rows]] as const);
@@ -27,7 +26,7 @@ const LOADED = '2026-09-01T12:00:00Z';
 const RUNS = 20;
 const NOTES = 'Synthetic sample: made up by a seeded generator, not observed.';
 
-export interface Sample {
+interface Sample {
   readonly manifest: Manifest;
   readonly collections: Readonly<Record<string, readonly Document[]>>;
 }
@@ -74,7 +73,6 @@ const incompleteRuns = (newest: ForecastRun): ForecastRun[] => [
   { ...newest, id: 20263, status: 'running', run_at: '2026-10-15T00:00:00Z', notes: 'Waits for the index of 2026Q3.' },
 ];
 
-/** Rows of a failed run, which endpoints must not show. */
 const rowsOfFailedRun = (failed: ForecastRun, newest: readonly Forecast[]): Forecast[] =>
   newest.slice(-5).map((row) => ({ ...row, run_id: failed.id, run_at: failed.run_at, realized: null }));
 

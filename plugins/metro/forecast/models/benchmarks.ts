@@ -100,13 +100,8 @@ export const ar1Nation = benchmark(
   },
 );
 
-/**
- * Weights of three growth rates: the market's own growth, the national growth, and the mean over all markets and
- * quarters so far.
- */
 const [OWN, NATION, LONG_RUN] = [0.5, 0.3, 0.2];
 
-/** The growth of the market, shrunk toward national growth and the long-run mean with fixed weights. */
 export const shrunkMean = benchmark(
   {
     name: 'shrunk-mean',

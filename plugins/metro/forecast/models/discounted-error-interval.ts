@@ -1,4 +1,3 @@
-/** Computes 80% intervals from past errors, scaled to each market and forecast. Recent errors have more weight. */
 import { createLeastSquares } from './least-squares.js';
 import { weightedQuantile } from './weighted-quantile.js';
 
@@ -15,7 +14,6 @@ const WARM_UP_QUARTERS = 20;
 /** Number of regressors: the intercept, own errors, |g4| and |forecast - g4|. */
 const WIDTH = 4;
 
-/** Forecasts made at one origin, kept until their outcomes are known. */
 interface Pending {
   readonly logs: Float64Array;
   readonly forecast: Float64Array;

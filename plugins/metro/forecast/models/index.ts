@@ -24,7 +24,6 @@ export const findModel = (name: string): ForecastModel => {
   );
 };
 
-/** Describes the missing inputs of a model, for a message. */
 const lackingInputs = ({ series, needsCentres }: ForecastModel, { macro, markets, firstQuarter, quarters }: Panel) => {
   const newest = firstQuarter + quarters.length - 1;
   const lacking = series.flatMap((id) => {
@@ -47,11 +46,7 @@ export interface ChosenModel {
   readonly substitution?: string;
 }
 
-/**
- * Returns the requested model. If none is requested, returns the default model, or the fallback if the dataset lacks
- * inputs of the default model.
- * @throws OperatorError if the dataset lacks inputs of the requested model
- */
+/** @throws OperatorError if the dataset lacks inputs of the requested model */
 export const chooseModel = (panel: Panel, asked?: ForecastModel): ChosenModel => {
   const lacking = lackingInputs(asked ?? defaultModel, panel);
   if (lacking.length === 0) return { model: asked ?? defaultModel };

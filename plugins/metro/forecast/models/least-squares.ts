@@ -9,7 +9,7 @@
  */
 const COLLINEAR = 1e-10;
 
-export interface LeastSquares {
+interface LeastSquares {
   /** Adds one observation. The caller can reuse the array afterwards. */
   add(regressors: Float64Array, outcome: number, weight?: number): void;
   readonly weight: number;

@@ -14,14 +14,9 @@ export interface LogHistory {
    * Adds the levels of the next quarter. Missing levels are `NaN`. A value after a gap fills the gap linearly in logs.
    */
   push(levels: Float64Array): void;
-  /**
-   * Returns 100 times the log of each index at a quarter. `NaN` marks quarters before the first and after the last
-   * value.
-   */
+  /** 100 times the log of each index. `NaN` marks quarters before the first and after the last value. */
   at(quarter: number): Float64Array;
-  /**
-   * Returns the log growth of each market over the last `quarters` quarters, in percent. `NaN` marks unknown growth.
-   */
+  /** Log growth in percent. `NaN` marks unknown growth. */
   growth(quarters: number): Float64Array;
 }
 

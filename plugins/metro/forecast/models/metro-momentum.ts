@@ -1,7 +1,3 @@
-/**
- * The default model: a pooled regression on the momentum of each metro and its neighbours, and on national sales of new
- * houses.
- */
 import { monthOf } from '../../periods.js';
 import { type ForecastModel, HORIZON_MONTHS, type Known, quartersOf } from '../model.js';
 import type { MacroSeriesValues } from '../panel.js';
@@ -43,7 +39,6 @@ const INPUTS: readonly string[] = [
   ...Array.from({ length: WIDTH - FIRST_PENALISED }, () => 'new_home_sales'),
 ];
 
-/** Data of one quarter, kept until its outcomes are known. */
 interface Pending {
   readonly logs: Float64Array;
   readonly precision: Float64Array;
@@ -161,10 +156,7 @@ export const metroMomentum: ForecastModel = {
         ),
       );
 
-    /**
-     * Returns one row of regressors per market. A row contains `NaN` if a regressor is unknown or if the market has too
-     * few values.
-     */
+    /** `NaN` marks an unknown regressor or a market with too few values. */
     const regressorsAt = (year: Float64Array, neighbours: Float64Array, { macro }: Known): Float64Array => {
       const [half, full] = salesGrowth(macro);
       const long = history.growth(LONG_QUARTERS);

@@ -1,4 +1,3 @@
-/** The baseline model: a pooled regression on the momentum of the market, its state and the nation. */
 import { type ForecastModel, HORIZON_MONTHS, quartersOf } from '../model.js';
 import { type PanelMarket, percentChange } from '../panel.js';
 import { createLeastSquares } from './least-squares.js';
@@ -82,15 +81,11 @@ interface GroupGrowth {
   readonly nation: number;
 }
 
-/**
- * Computes mean growth by state and for the nation. The means are not cached, because filling a gap in the history
- * changes the means of earlier quarters.
- */
+/** The means are not cached, because filling a gap in the history changes the means of earlier quarters. */
 const createGroupMeans = (markets: readonly PanelMarket[]) => {
   const states = [...new Set(markets.map(({ state }) => state))];
   const group = Int32Array.from(markets, ({ state }) => states.indexOf(state));
   return {
-    /** Index of the state of each market in `GroupGrowth.states`. */
     group,
     at(history: LogHistory, quarter: number): GroupGrowth {
       const now = history.at(quarter);

@@ -1,7 +1,3 @@
-/**
- * Computes the quarterly growth around an area, adjusted for the national season and weighted by precision and
- * distance.
- */
 import type { PanelMarket } from '../panel.js';
 
 /** Number of quarters in the reference mean of the seasonal adjustment, and number of seasons per year. */
@@ -16,11 +12,8 @@ const NEIGHBOUR_KM = 100;
 const NATION_WEIGHT = 0.05;
 const EARTH_RADIUS_KM = 6371.0088;
 
-export interface RegionalGrowth {
-  /**
-   * Precision by market, which is 1 for an index without noise and lower for a noisier index. `NaN` if the growth is
-   * unknown.
-   */
+interface RegionalGrowth {
+  /** 1 for an index without noise, and lower for a noisier index. `NaN` if the growth is unknown. */
   readonly precision: Float64Array;
   /** Seasonally adjusted log growth around each market over the last quarter, in percent. */
   readonly neighbours: Float64Array;

@@ -1,4 +1,3 @@
-/** Computes 80% intervals from the past errors of a model, scaled to each market and to the current uncertainty. */
 import type { Forecaster, QuarterForecasts } from '../model.js';
 import { percentChange } from '../panel.js';
 
@@ -15,7 +14,6 @@ const RECENT_ORIGINS = 8;
  */
 const WARM_UP_QUARTERS = 60;
 
-/** Forecasts made at one origin, kept until their outcomes are known. */
 interface Pending {
   readonly levels: Float64Array;
   readonly point: Float64Array;
@@ -63,7 +61,6 @@ export const withScaledErrorInterval = (
   const origins: { sum: number; count: number }[] = [];
   let ratios: Float64Array = new Float64Array(0);
 
-  /** Records the errors of forecasts from one horizon ago, whose outcomes are now known. */
   const realize = ({ levels: then, point, sigma }: Pending, now: Float64Array): void => {
     const fresh: number[] = [];
     const origin = { sum: 0, count: 0 };
