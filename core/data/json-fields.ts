@@ -68,14 +68,16 @@ export class JsonFields {
   readonly #fields: readonly string[];
   readonly #members: Member[] = [];
 
-  /** @param fields every document must have these fields, with scalar values */
   constructor(fields: readonly string[]) {
     this.#fields = fields;
     this.starts = fields.map(() => 0);
     this.ends = fields.map(() => 0);
   }
 
-  /** Sets `starts` and `ends`. @param start the offset of a valid JSON document */
+  /**
+   * Sets `starts` and `ends`, but not for fields that the document does not have.
+   * @param start the offset of a valid JSON document
+   */
   find(json: Buffer, start: number): void {
     let left = this.#fields.length;
     let at = skipSpace(json, skipSpace(json, start) + 1);

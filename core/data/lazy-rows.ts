@@ -56,7 +56,7 @@ for (const trap of TRAPS) {
 const countOf = (text: readonly JsonRows[]): number => text.reduce((count, { ends }) => count + ends.length, 0);
 
 export const lazyRows = (...text: readonly JsonRows[]): readonly Document[] =>
-  new Proxy<Document[]>([], new ParsedWhenRead(text));
+  new Proxy<Document[]>([], new ParsedWhenRead(text.filter(({ ends }) => ends.length > 0)));
 
 /** Returns the text of a list that `lazyRows` has created, or undefined if the list has already been parsed. */
 export const textOf = (rows: readonly object[]): readonly JsonRows[] | undefined =>
@@ -107,7 +107,7 @@ export const firstRows = <T extends object>(rows: readonly T[], count: number): 
 };
 
 export const lastRow = <T extends object>(rows: readonly T[]): T => {
-  const last = textOf(rows)?.findLast(({ ends }) => ends.length > 0);
+  const last = textOf(rows)?.at(-1);
   if (!last) return rows.at(-1)!;
   return JSON.parse(last.json.toString('utf8', startOf(last, last.ends.length - 1), last.ends.at(-1))) as T;
 };

@@ -1,6 +1,7 @@
 import { definePlugin, type Plugin } from '../contracts/plugin.js';
 import { packageVersion } from '../util/package.js';
-import { csvFormat, jsonFormat, ndjsonFormat } from './formats.js';
+import { csvFormat } from './csv-format.js';
+import { jsonFormat, ndjsonFormat } from './formats.js';
 import { parquetFormat } from './parquet-format.js';
 
 /** @param csvFormulaGuard whether to escape CSV cells that a spreadsheet would run as a formula */

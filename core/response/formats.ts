@@ -1,4 +1,5 @@
-import type { Format, Row } from '../contracts/format.js';
+import type { Format } from '../contracts/format.js';
+import type { JsonRows } from '../contracts/storage.js';
 import { textOf } from '../data/lazy-rows.js';
 import { nonFinitePath } from '../validation/json.js';
 import { valueAt } from '../validation/path.js';
@@ -28,40 +29,32 @@ export const jsonOf = (response: unknown, at = ''): string => {
   return text;
 };
 
-const COMMA = 0x2c;
 const NEWLINE = 0x0a;
-
-/**
- * Returns the JSON text of rows that are stored as text, each followed by the separator. Returns undefined for other
- * rows.
- */
-const storedText = (rows: readonly object[], separator: number): Buffer | undefined => {
-  const text = textOf(rows)?.filter(({ ends }) => ends.length > 0);
-  if (!text) return undefined;
-  const joined = Buffer.allocUnsafe(text.reduce((size, { json }) => size + json.length + 1, 0));
-  let start = 0;
-  for (const { json, ends } of text) {
-    json.copy(joined, start);
-    for (const end of ends) joined[start + end] = separator;
-    start += json.length + 1;
-  }
-  return joined;
-};
 
 export const jsonFormat: Format = {
   name: 'json',
   mediaTypes: [JSON_TYPE],
   description: 'JSON.',
   async *write(rows) {
-    let between = '';
-    yield '{"data":[';
+    let start = '{"data":[';
     for await (const batch of rows) {
-      if (between) yield between;
-      between = ',';
-      yield storedText(batch, COMMA)?.subarray(0, -1) ?? jsonOf(batch).slice(1, -1);
+      const text = textOf(batch)?.map(({ json }) => json) ?? [jsonOf(batch).slice(1, -1)];
+      for (const part of text) {
+        yield start;
+        yield part;
+        start = ',';
+      }
     }
-    yield ']}';
+    yield start === ',' ? ']}' : `${start}]}`;
   },
+};
+
+/** Returns a copy with a newline after each row. */
+const linesIn = ({ json, ends }: JsonRows): Buffer => {
+  const lines = Buffer.allocUnsafe(json.length + 1);
+  json.copy(lines);
+  for (const end of ends) lines[end] = NEWLINE;
+  return lines;
 };
 
 export const ndjsonFormat: Format = {
@@ -70,49 +63,9 @@ export const ndjsonFormat: Format = {
   description: 'One JSON object per line.',
   async *write(rows) {
     for await (const batch of rows) {
-      yield storedText(batch, NEWLINE) ?? batch.reduce((text, row) => `${text}${jsonOf(row)}\n`, '');
+      const text = textOf(batch);
+      if (text) for (const part of text) yield linesIn(part);
+      else yield batch.reduce((text, row) => `${text}${jsonOf(row)}\n`, '');
     }
   },
 };
-
-/**
- * Matches text that a spreadsheet would run as a formula, because it starts with a character on OWASP's list or with
- * the full-width form of one. Apostrophes before that character also match, so that removing one apostrophe always
- * restores the original text.
- */
-const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/u;
-
-/**
- * CSV (RFC 4180): a header and one record per row, each ending with CRLF. Null and missing values become empty fields,
- * and the empty string becomes `""`. Numbers and booleans are written as in JSON. Objects and arrays are written as
- * JSON in a single cell.
- * @param formulaGuard whether to put an apostrophe in front of text that a spreadsheet would run as a formula. Numbers
- * are not changed
- */
-export const csvFormat = (formulaGuard: boolean): Format => {
-  const text = (value: string): string => quote(formulaGuard && FORMULA.test(value) ? `'${value}` : value);
-  const cell = (column: string, value: unknown): string => {
-    if (typeof value === 'string') return text(value);
-    const json = value === undefined ? undefined : jsonOf(value, `/${column}`);
-    if (json === undefined || json === 'null') return '';
-    // Dates are strings in JSON, so they are handled like text.
-    return json.startsWith('"') ? text(JSON.parse(json) as string) : quote(json);
-  };
-  // Many CSV readers skip empty lines, so a record that consists of one empty field is written as `""`.
-  const record = (cells: readonly string[]): string => `${cells.join(',') || '""'}\r\n`;
-  return {
-    name: 'csv',
-    mediaTypes: ['text/csv; charset=utf-8; header=present'],
-    description: 'RFC 4180, with a header line. The columns are the properties of the rows.',
-    async *write(rows, columns) {
-      const names = columns.map(({ name }) => name);
-      const recordOf = (row: Row): string =>
-        record(names.map((name) => cell(name, Object.hasOwn(row, name) ? row[name] : undefined)));
-      yield record(names.map(text));
-      for await (const batch of rows) yield batch.reduce((text, row) => text + recordOf(row), '');
-    },
-  };
-};
-
-const quote = (value: string): string =>
-  value === '' || /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;

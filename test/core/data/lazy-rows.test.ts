@@ -53,7 +53,7 @@ describe('lazyRows(...text)', () => {
   it('drops its text when a row is read, because the row may then be changed', () => {
     const list = rows();
     expect(list.length).to.equal(3);
-    expect(text(list)).to.equal('{"id":1,"name":"ü"},{"id":2}  {"id":3}');
+    expect(text(list)).to.equal('{"id":1,"name":"ü"},{"id":2} {"id":3}');
     list[0]!.name = 'changed';
     expect(text(list)).to.equal(undefined);
     expect(list[0]).to.deep.equal({ id: 1, name: 'changed' });
@@ -63,7 +63,7 @@ describe('lazyRows(...text)', () => {
 describe('joinRows(lists)', () => {
   it('keeps the text if no list was read', () => {
     const joined = joinRows([rows(), rows()]);
-    expect(text(joined)).to.equal('{"id":1,"name":"ü"},{"id":2}  {"id":3} {"id":1,"name":"ü"},{"id":2}  {"id":3}');
+    expect(text(joined)).to.equal('{"id":1,"name":"ü"},{"id":2} {"id":3} {"id":1,"name":"ü"},{"id":2} {"id":3}');
     expect(joined).to.deep.equal([...array(), ...array()]);
   });
 

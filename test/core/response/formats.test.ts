@@ -1,8 +1,10 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { dataRoute, type Route } from '../../../core/contracts/plugin.js';
+import { lazyRows } from '../../../core/data/lazy-rows.js';
 import { listColumns, typedColumns } from '../../../core/registry/route-defaults.js';
-import { csvFormat, jsonFormat, ndjsonFormat } from '../../../core/response/formats.js';
+import { csvFormat } from '../../../core/response/csv-format.js';
+import { jsonFormat, ndjsonFormat } from '../../../core/response/formats.js';
 import { parseCsv } from '../../support/csv-parser.js';
 import { writtenList } from '../../support/written-list.js';
 
@@ -154,6 +156,51 @@ describe('csvFormat', () => {
       columns,
       rows: rows.map((cells) => Object.fromEntries(columns.map((column, i) => [column, cells[i]]))),
     }));
+  });
+
+  it('writes the same bytes for rows that are stored as text, however their values are written', async () => {
+    const digits = fc.string({ unit: fc.constantFrom('0', '1', '9'), minLength: 1, maxLength: 18 });
+    const number = fc
+      .tuple(
+        fc.constantFrom('', '-'),
+        fc.bigInt({ min: 0n, max: 10n ** 17n }),
+        fc.option(digits),
+        fc.constantFrom('', 'e-7', 'E2'),
+      )
+      .map(
+        ([sign, whole, decimals, exponent]) => `${sign}${whole}${decimals === null ? '' : `.${decimals}`}${exponent}`,
+      );
+    const written = fc.oneof(
+      fc
+        .oneof(value, fc.string({ unit: fc.constantFrom('a', '1', '=', "'", ',', '"', '\\', '\n', '＝', 'é') }))
+        .map((each) => JSON.stringify(each)),
+      number,
+      fc.constantFrom('"\\u0041"', '"a\\u002cb"', '{"a": [1.0]}', '0.0000010', '0.00000099', '-0.0', '0', '-0'),
+    );
+    const row = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'x'), written).map(
+      (cells) =>
+        `{${Object.entries(cells)
+          .map(([name, text]) => `"${name}":${text}`)
+          .join()}}`,
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(row, { minLength: 1 }),
+        fc.subarray(['a', 'b', 'c'], { minLength: 1 }),
+        fc.boolean(),
+        async (rows, columns, guard) => {
+          let end = -1;
+          const ends = rows.map((text) => (end += 1 + Buffer.byteLength(text)));
+          const stored = lazyRows({ json: Buffer.from(rows.join()), ends });
+          const parsed = rows.map((text) => JSON.parse(text) as object);
+          const format = csvFormat(guard);
+          expect(String(await writtenList(format, columns, stored))).to.equal(
+            String(await writtenList(format, columns, parsed)),
+          );
+        },
+      ),
+      { numRuns: 500 },
+    );
   });
 
   it('is lossless: each parsed cell equals the JSON value', async () => {

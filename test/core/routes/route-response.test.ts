@@ -6,7 +6,8 @@ import { type DataRoute, dataRoute, type Format } from '../../../core/contracts/
 import type { CheckedReader } from '../../../core/data/checked-snapshot.js';
 import { lazyRows } from '../../../core/data/lazy-rows.js';
 import { jsonRows } from '../../../core/data/packed-documents.js';
-import { csvFormat, jsonFormat, ndjsonFormat } from '../../../core/response/formats.js';
+import { csvFormat } from '../../../core/response/csv-format.js';
+import { jsonFormat, ndjsonFormat } from '../../../core/response/formats.js';
 import { parquetFormat } from '../../../core/response/parquet-format.js';
 import type { Representation } from '../../../core/response/representation.js';
 import { buildOrStart, type StartedList } from '../../../core/routes/route-response.js';

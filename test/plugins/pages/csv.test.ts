@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { csvFormat } from '../../../core/response/formats.js';
+import { csvFormat } from '../../../core/response/csv-format.js';
 import { parseCsv } from '../../support/csv-parser.js';
 import { pageModules } from '../../support/page-modules.js';
 import { writtenList } from '../../support/written-list.js';
