@@ -74,7 +74,7 @@ export const isNextPeriod = (day: string, next: string, cadence: Cadence): boole
   return shift === undefined || Math.abs(dayNumber(nextPeriod(day, cadence)) - dayNumber(next)) <= shift;
 };
 
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 
 /** Returns whether all gaps are multiples of the step, with a tolerance of `shift` days. */
 const fits = (gaps: readonly number[], step: number, shift = 0): boolean =>
@@ -86,7 +86,7 @@ const fits = (gaps: readonly number[], step: number, shift = 0): boolean =>
  */
 export const inferCadence = (days: readonly string[]): Cadence => {
   if (days.length < 2) return 'irregular';
-  const gapsOf = (numbers: readonly number[]) => numbers.slice(1).map((number, i) => number - (numbers[i] as number));
+  const gapsOf = (numbers: readonly number[]) => numbers.slice(1).map((number, i) => number - numbers[i]!);
   if (days.every((day) => day.endsWith('-01'))) {
     const gaps = gapsOf(days.map(monthOf));
     const step = median(gaps);

@@ -138,7 +138,7 @@ export const backtestOf = ({ runs, forecasts, vintage }: BacktestInput): Backtes
     as_of: moments.toSorted().at(-1) as string,
     model_version: example.model_version,
     horizon_months: example.horizon_months,
-    window_start: targets[0] as string,
+    window_start: targets[0]!,
     window_end: targets.at(-1) as string,
     n: scores.n,
     n_metros: new Set(rows.map((row) => row.cbsa)).size,

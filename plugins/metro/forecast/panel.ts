@@ -80,7 +80,7 @@ export const createPanel = (
   const count = rows.length === 0 ? 0 : last - first + 1;
   const quarters = Array.from({ length: count }, () => new Float64Array(markets.length).fill(Number.NaN));
   for (const { cbsa, period_start, value } of rows) {
-    (quarters[quarterOf(period_start) - first] as Float64Array)[place.get(cbsa) as number] = value;
+    quarters[quarterOf(period_start) - first]![place.get(cbsa)!] = value;
   }
   return {
     markets: markets.map(toPanelMarket),

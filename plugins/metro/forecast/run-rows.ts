@@ -138,7 +138,7 @@ export const createPanelRows = (input: RowsInput): PanelRows => {
         ar1_nation: benchmarkPoint('ar1_nation'),
         shrunk_mean: benchmarkPoint('shrunk_mean'),
         ...(contributions && {
-          contributions: Object.values(contributions).map((values) => rounded(values[market] as number)),
+          contributions: Object.values(contributions).map((values) => rounded(values[market]!)),
         }),
       },
     ];

@@ -13,7 +13,7 @@ export const FHFA_ATTRIBUTION = 'This product uses FHFA data but is neither endo
 const yearOnYear = ({ quarters, values }: MetroIndex): number | null => {
   const last = quarters.at(-1);
   const before = last === undefined ? undefined : values[quarters.lastIndexOf(last - 4)];
-  return before === undefined ? null : rounded((100 * ((values.at(-1) as number) - before)) / before);
+  return before === undefined ? null : rounded((100 * (values.at(-1)! - before)) / before);
 };
 
 export const toMarket = (index: MetroIndex): Market => ({
@@ -36,12 +36,12 @@ export const toHpi = ({ cbsa, quarters, values, errors }: MetroIndex): Hpi[] =>
   quarters.map((quarter, i) => ({
     cbsa,
     period_start: quarterStart(quarter),
-    value: values[i] as number,
+    value: values[i]!,
     ...(typeof errors?.[i] === 'number' && { standard_error: errors[i] }),
   }));
 
 export const toObservations = ({ id, days, values }: MacroSeries): Observation[] =>
-  days.map((day, i) => ({ series_id: id, period_start: day, value: values[i] as number }));
+  days.map((day, i) => ({ series_id: id, period_start: day, value: values[i]! }));
 
 const span = (areas: readonly MetroIndex[]): { first: string; last: string } | undefined => {
   let first = Number.POSITIVE_INFINITY;

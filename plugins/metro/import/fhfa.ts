@@ -35,7 +35,7 @@ class Area {
   add(quarter: number, value: number, error: number): boolean {
     // Published files are sorted, so a row nearly always belongs at the end.
     let at = this.#quarters.length;
-    while (at > 0 && (this.#quarters[at - 1] as number) > quarter) at--;
+    while (at > 0 && this.#quarters[at - 1]! > quarter) at--;
     if (this.#quarters[at - 1] === quarter) return false;
     this.#quarters.splice(at, 0, quarter);
     this.#values.splice(at, 0, value);

@@ -102,7 +102,7 @@ export const readFred = async (
       id,
       cadence: cadenceOf(id, isOnly ? dates : days),
       days,
-      values: days.map((day) => column.get(day) as number),
+      values: days.map((day) => column.get(day)!),
     };
   });
 };

@@ -82,16 +82,16 @@ async function* mergeObservations(old: Rows, imported: readonly MacroSeries[]): 
     let kept: object[] = [];
     for (const row of batch as readonly { series_id: string }[]) {
       if (ids.has(row.series_id)) continue;
-      for (; next < imported.length && compareScalars((imported[next] as MacroSeries).id, row.series_id) < 0; next++) {
+      for (; next < imported.length && compareScalars(imported[next]!.id, row.series_id) < 0; next++) {
         yield kept;
         kept = [];
-        yield toObservations(imported[next] as MacroSeries);
+        yield toObservations(imported[next]!);
       }
       kept.push(row);
     }
     yield kept;
   }
-  for (; next < imported.length; next++) yield toObservations(imported[next] as MacroSeries);
+  for (; next < imported.length; next++) yield toObservations(imported[next]!);
 }
 
 /**

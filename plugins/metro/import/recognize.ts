@@ -12,7 +12,7 @@ const HEAD = 4096;
 const isFredId = (name: string): boolean => /^[A-Z0-9][A-Z0-9_.-]*$/.test(name);
 
 const isFhfaRow = ({ cells }: Row): boolean =>
-  cells.length === 6 && /^\d{4}$/.test(cells[2] as string) && /^\d$/.test(cells[3] as string);
+  cells.length === 6 && /^\d{4}$/.test(cells[2]!) && /^\d$/.test(cells[3]!);
 
 export const recognize = (head: string): FileKind | undefined => {
   const rows = rowsOf(head);

@@ -66,7 +66,7 @@ export const sampleHousePrices = (): MetroIndex[] => {
   const states = new Map<string, number[]>();
   return SAMPLE_METROS.map(({ cbsa, name, states: [state = ''] }) => {
     if (!states.has(state)) states.set(state, momentumOf(state));
-    const regional = states.get(state) as number[];
+    const regional = states.get(state)!;
     const own = momentum(`market ${cbsa}`, 0.85, 0.35);
     const random = randomFrom(`level ${cbsa}`);
     const trend = TREND + 0.4 * (random.uniform() - 0.5);
@@ -77,7 +77,7 @@ export const sampleHousePrices = (): MetroIndex[] => {
     const values: number[] = [];
     for (let i = 0; i < LENGTH; i++) {
       const quarter = FIRST_QUARTER + i;
-      if (i > 0) log += trend + (nation[i] as number) + (regional[i] as number) + (own[i] as number);
+      if (i > 0) log += trend + nation[i]! + regional[i]! + own[i]!;
       const level = 100 * Math.exp((log + 0.4 * random.normal()) / 100);
       if (i < LENGTH - last || quarter > end || gaps.includes(quarter)) continue;
       quarters.push(quarter);

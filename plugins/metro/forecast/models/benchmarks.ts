@@ -53,7 +53,7 @@ const benchmark = (
       const growth = history.growth(YEAR).map((value) => (value * ahead) / YEAR);
       const { sum, count } = meanOf(growth);
       return rule({ growth, nation: sum / count, outcomes }).map((forecast, market) =>
-        (history.counts[market] as number) < minValues ? Number.NaN : toPercent(forecast),
+        history.counts[market]! < minValues ? Number.NaN : toPercent(forecast),
       );
     });
   },
@@ -90,9 +90,8 @@ export const ar1Nation = benchmark(
     return ({ growth, nation, outcomes }) => {
       const [then, nationThen] = pending[pending.push([growth, nation]) - 1 - ahead] ?? [];
       for (const [market, value] of (then ?? []).entries()) {
-        const outcome = outcomes[market] as number;
-        if (!Number.isNaN(value) && !Number.isNaN(outcome))
-          fit.add(Float64Array.of(1, value, nationThen as number), outcome);
+        const outcome = outcomes[market]!;
+        if (!Number.isNaN(value) && !Number.isNaN(outcome)) fit.add(Float64Array.of(1, value, nationThen!), outcome);
       }
       const [b0 = Number.NaN, b1 = 0, b2 = 0] = fit.solve() ?? [];
       return growth.map((value) => b0 + b1 * value + b2 * nation);

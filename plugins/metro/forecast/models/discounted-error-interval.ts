@@ -33,7 +33,7 @@ const expectedErrors = (regressors: Float64Array, b: Float64Array): Float64Array
   let known = 0;
   for (let market = 0; market < expected.length; market++) {
     let value = 0;
-    for (let k = 0; k < WIDTH; k++) value += (b[k] as number) * (regressors[market * WIDTH + k] as number);
+    for (let k = 0; k < WIDTH; k++) value += b[k]! * regressors[market * WIDTH + k]!;
     expected[market] = value;
     if (Number.isNaN(value)) continue;
     total += value;
@@ -68,15 +68,13 @@ export const createDiscountedErrorInterval = (markets: number, horizon: number) 
   let first: number | undefined;
 
   const realize = ({ logs, forecast, regressors }: Pending, now: Float64Array): void => {
-    const errors = forecast.map((value, market) =>
-      Math.abs((now[market] as number) - (logs[market] as number) - value),
-    );
+    const errors = forecast.map((value, market) => Math.abs(now[market]! - logs[market]! - value));
     for (const [market, error] of errors.entries()) {
-      ownSum[market] = OWN_DISCOUNT * (ownSum[market] as number);
-      ownWeight[market] = OWN_DISCOUNT * (ownWeight[market] as number);
+      ownSum[market] = OWN_DISCOUNT * ownSum[market]!;
+      ownWeight[market] = OWN_DISCOUNT * ownWeight[market]!;
       if (Number.isNaN(error)) continue;
-      ownSum[market] = (ownSum[market] as number) + error;
-      ownWeight[market] = (ownWeight[market] as number) + 1;
+      ownSum[market]! += error;
+      ownWeight[market]! += 1;
       const row = regressors.subarray(market * WIDTH, (market + 1) * WIDTH);
       if (!row.some(Number.isNaN)) fit.add(row, error);
     }
@@ -88,9 +86,9 @@ export const createDiscountedErrorInterval = (markets: number, horizon: number) 
     const pooled = sum(ownSum) / sum(ownWeight);
     const regressors = new Float64Array(markets * WIDTH);
     for (let market = 0; market < markets; market++) {
-      const own = ((ownSum[market] as number) + PRIOR_ERRORS * pooled) / ((ownWeight[market] as number) + PRIOR_ERRORS);
-      const last = growth[market] as number;
-      regressors.set([1, own, Math.abs(last), Math.abs((forecast[market] as number) - last)], market * WIDTH);
+      const own = (ownSum[market]! + PRIOR_ERRORS * pooled) / (ownWeight[market]! + PRIOR_ERRORS);
+      const last = growth[market]!;
+      regressors.set([1, own, Math.abs(last), Math.abs(forecast[market]! - last)], market * WIDTH);
     }
     return regressors;
   };
@@ -103,7 +101,7 @@ export const createDiscountedErrorInterval = (markets: number, horizon: number) 
       const weight = QUANTILE_DISCOUNT ** (realized.length - 1 - index);
       const expected = expectedErrors(regressors, b);
       for (let market = 0; market < markets; market++) {
-        const ratio = (errors[market] as number) / (expected[market] as number);
+        const ratio = errors[market]! / expected[market]!;
         if (!Number.isFinite(ratio)) continue;
         ratios.push(ratio);
         weights.push(weight);

@@ -36,11 +36,11 @@ export const createLeastSquares = (width: number): LeastSquares => {
     add(regressors, outcome, weight = 1) {
       totalWeight += weight;
       for (let i = 0; i < width; i++) {
-        const x = weight * (regressors[i] as number);
+        const x = weight * regressors[i]!;
         for (let j = 0; j <= i; j++) {
-          products[i * width + j] = (products[i * width + j] as number) + x * (regressors[j] as number);
+          products[i * width + j]! += x * regressors[j]!;
         }
-        moments[i] = (moments[i] as number) + x * outcome;
+        moments[i]! += x * outcome;
       }
     },
 
@@ -49,8 +49,8 @@ export const createLeastSquares = (width: number): LeastSquares => {
     },
 
     variance(regressor) {
-      const mean = (products[regressor * width] as number) / totalWeight;
-      return (products[regressor * width + regressor] as number) / totalWeight - mean ** 2;
+      const mean = products[regressor * width]! / totalWeight;
+      return products[regressor * width + regressor]! / totalWeight - mean ** 2;
     },
 
     // Computes the Cholesky factorisation L L' = X'WX + P, and then solves L z = X'Wy and L' b = z.
@@ -60,24 +60,24 @@ export const createLeastSquares = (width: number): LeastSquares => {
       const solution = new Float64Array(width);
       for (let i = 0; i < width; i++) {
         for (let j = 0; j <= i; j++) {
-          const product = (products[i * width + j] as number) + (i === j ? (penalties[i] ?? 0) : 0);
+          const product = products[i * width + j]! + (i === j ? (penalties[i] ?? 0) : 0);
           let residual = product;
-          for (let k = 0; k < j; k++) residual -= (factor[i * width + k] as number) * (factor[j * width + k] as number);
-          const pivot = factor[j * width + j] as number;
+          for (let k = 0; k < j; k++) residual -= factor[i * width + k]! * factor[j * width + k]!;
+          const pivot = factor[j * width + j]!;
           if (j < i) factor[i * width + j] = pivot === 0 ? 0 : residual / pivot;
           else factor[i * width + i] = residual > COLLINEAR * product ? Math.sqrt(residual) : 0;
         }
       }
       for (let i = 0; i < width; i++) {
-        let residual = moments[i] as number;
-        for (let k = 0; k < i; k++) residual -= (factor[i * width + k] as number) * (solution[k] as number);
-        const pivot = factor[i * width + i] as number;
+        let residual = moments[i]!;
+        for (let k = 0; k < i; k++) residual -= factor[i * width + k]! * solution[k]!;
+        const pivot = factor[i * width + i]!;
         solution[i] = pivot === 0 ? 0 : residual / pivot;
       }
       for (let i = width - 1; i >= 0; i--) {
-        let residual = solution[i] as number;
-        for (let k = i + 1; k < width; k++) residual -= (factor[k * width + i] as number) * (solution[k] as number);
-        const pivot = factor[i * width + i] as number;
+        let residual = solution[i]!;
+        for (let k = i + 1; k < width; k++) residual -= factor[k * width + i]! * solution[k]!;
+        const pivot = factor[i * width + i]!;
         solution[i] = pivot === 0 ? 0 : residual / pivot;
       }
       return solution;

@@ -26,11 +26,11 @@ export const createLogHistory = (markets: number): LogHistory => {
   const newestQuarter = new Int32Array(markets).fill(-1);
 
   const closeGap = (market: number, from: number, to: number): void => {
-    const start = at(from)[market] as number;
-    const slope = ((at(to)[market] as number) - start) / (to - from);
+    const start = at(from)[market]!;
+    const slope = (at(to)[market]! - start) / (to - from);
     for (let quarter = from + 1; quarter < to; quarter++) at(quarter)[market] = start + slope * (quarter - from);
   };
-  const at = (quarter: number): Float64Array => logs[quarter] as Float64Array;
+  const at = (quarter: number): Float64Array => logs[quarter]!;
 
   return {
     counts,
@@ -43,16 +43,16 @@ export const createLogHistory = (markets: number): LogHistory => {
       const current = at(now);
       if (now < quarters) return current.map(() => Number.NaN);
       const before = at(now - quarters);
-      return current.map((log, market) => log - (before[market] as number));
+      return current.map((log, market) => log - before[market]!);
     },
     push(levels) {
       const now = logs.push(levels.map((level) => 100 * Math.log(level))) - 1;
       for (let market = 0; market < markets; market++) {
         if (Number.isNaN(levels[market])) continue;
-        const before = newestQuarter[market] as number;
+        const before = newestQuarter[market]!;
         if (before >= 0 && before < now - 1) closeGap(market, before, now);
         newestQuarter[market] = now;
-        counts[market] = (counts[market] as number) + 1;
+        counts[market]! += 1;
       }
     },
   };

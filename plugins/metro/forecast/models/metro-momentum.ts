@@ -80,7 +80,7 @@ const forecastsOf = (rows: Float64Array, b: Float64Array | undefined): Float64Ar
   const forecasts = new Float64Array(rows.length / WIDTH).fill(Number.NaN);
   if (!b) return forecasts;
   return forecasts.map((_, market) =>
-    b.reduce((sum, coefficient, k) => sum + coefficient * (rows[market * WIDTH + k] as number), 0),
+    b.reduce((sum, coefficient, k) => sum + coefficient * rows[market * WIDTH + k]!, 0),
   );
 };
 
@@ -93,9 +93,9 @@ const contributionsOf = (rows: Float64Array, b: Float64Array, forecast: Float64A
   for (const [market, y] of forecast.entries()) {
     const scale = y === 0 ? 1 : toPercent(y) / y;
     for (const [k, input] of INPUTS.entries()) {
-      const values = inputs[input] as Float64Array;
-      const term = (b[k] as number) * (rows[market * WIDTH + k] as number);
-      values[market] = (values[market] as number) + scale * term;
+      const values = inputs[input]!;
+      const term = b[k]! * rows[market * WIDTH + k]!;
+      values[market]! += scale * term;
     }
   }
   return inputs;
@@ -142,7 +142,7 @@ export const metroMomentum: ForecastModel = {
     const realize = ({ logs, precision, rows }: Pending, now: Float64Array): void => {
       const weightBefore = fit.weight;
       for (let market = 0; market < markets.length; market++) {
-        const outcome = (now[market] as number) - (logs[market] as number);
+        const outcome = now[market]! - logs[market]!;
         const row = rows.subarray(market * WIDTH, (market + 1) * WIDTH);
         if (!Number.isNaN(outcome) && !row.some(Number.isNaN)) fit.add(row, outcome, precision[market]);
       }
@@ -162,10 +162,10 @@ export const metroMomentum: ForecastModel = {
       const long = history.growth(LONG_QUARTERS);
       const rows = new Float64Array(markets.length * WIDTH).fill(Number.NaN);
       for (let market = 0; market < markets.length; market++) {
-        if ((history.counts[market] as number) < minValues) continue;
-        const run = Number.isNaN(long[market]) ? 0 : (long[market] as number);
+        if (history.counts[market]! < minValues) continue;
+        const run = Number.isNaN(long[market]) ? 0 : long[market]!;
         const share = run / LONG_QUARTERS;
-        const [g4, v] = [year[market] as number, neighbours[market] as number];
+        const [g4, v] = [year[market]!, neighbours[market]!];
         rows.set([1, g4, v, run, half, half * share, full, full * share], market * WIDTH);
       }
       return rows;
@@ -190,9 +190,9 @@ export const metroMomentum: ForecastModel = {
         const half = interval.next(logs.slice(), forecast, year);
         return {
           point: forecast.map(toPercent),
-          lower: forecast.map((value, market) => toPercent(value - (half[market] as number))),
-          upper: forecast.map((value, market) => toPercent(value + (half[market] as number))),
-          coefficients: b && Object.fromEntries(['intercept', ...FEATURES].map((name, k) => [name, b[k] as number])),
+          lower: forecast.map((value, market) => toPercent(value - half[market]!)),
+          upper: forecast.map((value, market) => toPercent(value + half[market]!)),
+          coefficients: b && Object.fromEntries(['intercept', ...FEATURES].map((name, k) => [name, b[k]!])),
           contributions: b && contributionsOf(rows, b, forecast),
         };
       },

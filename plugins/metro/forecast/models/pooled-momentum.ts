@@ -37,10 +37,10 @@ export const pooledMomentum: ForecastModel = {
 
     /** Fills `row` with the regressors of a market at a quarter. Returns false if a regressor is unknown. */
     const regressors = (market: number, quarter: number, growth: GroupGrowth): boolean => {
-      const log = history.at(quarter)[market] as number;
+      const log = history.at(quarter)[market]!;
       row[0] = 1;
-      row[1] = log - (history.at(quarter - 4)[market] as number);
-      row[2] = growth.states[means.group[market] as number] as number;
+      row[1] = log - history.at(quarter - 4)[market]!;
+      row[2] = growth.states[means.group[market]!]!;
       row[3] = growth.nation;
       return !Number.isNaN(row[1]) && !Number.isNaN(row[2]);
     };
@@ -56,10 +56,10 @@ export const pooledMomentum: ForecastModel = {
       const enough = history.counts.map((count) => (count >= minValues ? 1 : 0));
       const fit = createLeastSquares(row.length);
       for (let quarter = 4; quarter < outcomes.length; quarter++) {
-        const outcome = outcomes[quarter] as Float64Array;
+        const outcome = outcomes[quarter]!;
         const growth = means.at(history, quarter);
         for (let market = 0; market < markets.length; market++) {
-          const value = outcome[market] as number;
+          const value = outcome[market]!;
           if (enough[market] && !Number.isNaN(value) && regressors(market, quarter, growth)) fit.add(row, value);
         }
       }
@@ -68,7 +68,7 @@ export const pooledMomentum: ForecastModel = {
       const growth = means.at(history, now);
       for (let market = 0; market < markets.length; market++) {
         if (!enough[market] || !regressors(market, now, growth)) continue;
-        points[market] = row.reduce((sum, x, i) => sum + x * (b[i] as number), 0);
+        points[market] = row.reduce((sum, x, i) => sum + x * b[i]!, 0);
       }
       return points;
     });
@@ -95,15 +95,15 @@ const createGroupMeans = (markets: readonly PanelMarket[]) => {
       let total = 0;
       let all = 0;
       for (let market = 0; market < now.length; market++) {
-        const growth = (now[market] as number) - (before[market] as number);
+        const growth = now[market]! - before[market]!;
         if (Number.isNaN(growth)) continue;
-        const state = group[market] as number;
-        sums[state] = (sums[state] as number) + growth;
-        counts[state] = (counts[state] as number) + 1;
+        const state = group[market]!;
+        sums[state]! += growth;
+        counts[state]! += 1;
         total += growth;
         all++;
       }
-      return { states: sums.map((sum, state) => sum / (counts[state] as number)), nation: total / all };
+      return { states: sums.map((sum, state) => sum / counts[state]!), nation: total / all };
     },
   };
 };

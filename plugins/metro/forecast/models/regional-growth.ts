@@ -72,7 +72,7 @@ export const createRegionalGrowth = (markets: readonly PanelMarket[]) => {
   };
 
   const precisionOf = (adjusted: Float64Array): Float64Array => {
-    noise.push(adjusted.map((value, market) => Math.abs(value - (before[market] as number))));
+    noise.push(adjusted.map((value, market) => Math.abs(value - before[market]!)));
     if (noise.length > NOISE_QUARTERS) noise.shift();
     const sums = new Float64Array(markets.length);
     const counts = new Int32Array(markets.length);
@@ -81,15 +81,15 @@ export const createRegionalGrowth = (markets: readonly PanelMarket[]) => {
     for (const quarter of noise) {
       for (const [market, change] of quarter.entries()) {
         if (Number.isNaN(change)) continue;
-        sums[market] = (sums[market] as number) + change;
-        counts[market] = (counts[market] as number) + 1;
+        sums[market]! += change;
+        counts[market]! += 1;
         pooledSum += change;
         pooledCount++;
       }
     }
     const pooled = pooledCount === 0 ? 0 : pooledSum / pooledCount;
     return adjusted.map((value, market) => {
-      const noisiness = ((sums[market] as number) + NOISE_PRIOR * pooled) / ((counts[market] as number) + NOISE_PRIOR);
+      const noisiness = (sums[market]! + NOISE_PRIOR * pooled) / (counts[market]! + NOISE_PRIOR);
       return Number.isNaN(value) ? Number.NaN : 1 / (1 + noisiness);
     });
   };
@@ -99,16 +99,16 @@ export const createRegionalGrowth = (markets: readonly PanelMarket[]) => {
     let sum = 0;
     let weight = 0;
     for (const market of there) {
-      sum += (precision[market] as number) * (adjusted[market] as number);
-      weight += precision[market] as number;
+      sum += precision[market]! * adjusted[market]!;
+      weight += precision[market]!;
     }
     const nation = sum / weight;
     return adjusted.map((_, market) => {
       let growth = NATION_WEIGHT * nation;
       let total = NATION_WEIGHT;
       for (const other of there) {
-        const share = (near[market * markets.length + other] as number) * (precision[other] as number);
-        growth += share * (adjusted[other] as number);
+        const share = near[market * markets.length + other]! * precision[other]!;
+        growth += share * adjusted[other]!;
         total += share;
       }
       return growth / total;

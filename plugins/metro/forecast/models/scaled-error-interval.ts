@@ -31,8 +31,8 @@ export const quantile = (sorted: Float64Array, probability: number): number => {
 const merge = (a: Float64Array, b: Float64Array): Float64Array => {
   const merged = new Float64Array(a.length + b.length);
   for (let i = 0, j = 0; i + j < merged.length; ) {
-    const fromA = j === b.length || (i < a.length && (a[i] as number) <= (b[j] as number));
-    merged[i + j] = (fromA ? a[i++] : b[j++]) as number;
+    const fromA = j === b.length || (i < a.length && a[i]! <= b[j]!);
+    merged[i + j] = (fromA ? a[i++] : b[j++])!;
   }
   return merged;
 };
@@ -65,13 +65,13 @@ export const withScaledErrorInterval = (
     const fresh: number[] = [];
     const origin = { sum: 0, count: 0 };
     for (let market = 0; market < markets; market++) {
-      const error = Math.abs(percentChange(then[market], now[market]) - (point[market] as number));
+      const error = Math.abs(percentChange(then[market], now[market]) - point[market]!);
       if (Number.isNaN(error)) continue;
-      sumOfErrors[market] = (sumOfErrors[market] as number) + error;
-      errors[market] = (errors[market] as number) + 1;
+      sumOfErrors[market]! += error;
+      errors[market]! += 1;
       origin.sum += error;
       origin.count++;
-      const ratio = error / (sigma[market] as number);
+      const ratio = error / sigma[market]!;
       if (Number.isFinite(ratio)) fresh.push(ratio);
     }
     if (origin.count > 0) origins.push(origin);
@@ -83,7 +83,7 @@ export const withScaledErrorInterval = (
     const pooled = meanError(origins);
     const recent = Math.sqrt(meanError(origins.slice(-RECENT_ORIGINS)));
     return sumOfErrors.map((sum, market) => {
-      const shrunk = (sum + PRIOR_ERRORS * pooled) / ((errors[market] as number) + PRIOR_ERRORS);
+      const shrunk = (sum + PRIOR_ERRORS * pooled) / (errors[market]! + PRIOR_ERRORS);
       return shrunk * recent;
     });
   };
@@ -98,8 +98,8 @@ export const withScaledErrorInterval = (
       const q = quantile(ratios, COVERAGE);
       return {
         point,
-        lower: point.map((value, market) => value - q * (sigma[market] as number)),
-        upper: point.map((value, market) => value + q * (sigma[market] as number)),
+        lower: point.map((value, market) => value - q * sigma[market]!),
+        upper: point.map((value, market) => value + q * sigma[market]!),
       };
     },
   };

@@ -4,21 +4,21 @@
  */
 export const weightedQuantile = (values: Float64Array, weights: Float64Array, share: number): number => {
   const swap = (array: Float64Array, i: number, j: number): void => {
-    [array[i], array[j]] = [array[j] as number, array[i] as number];
+    [array[i], array[j]] = [array[j]!, array[i]!];
   };
   let wanted = share * weights.reduce((sum, weight) => sum + weight, 0);
   let from = 0;
   let to = values.length;
   while (to - from > 1) {
-    const pivot = values[(from + to) >> 1] as number;
+    const pivot = values[(from + to) >> 1]!;
     // Partitions into smaller, equal and larger values. The loop then terminates even if many values are equal.
     let below = from;
     let above = to;
     let weightBelow = 0;
     let weightEqual = 0;
     for (let i = from; i < above; ) {
-      const value = values[i] as number;
-      const weight = weights[i] as number;
+      const value = values[i]!;
+      const weight = weights[i]!;
       if (value > pivot) {
         above--;
         swap(values, i, above);
