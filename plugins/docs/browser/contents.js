@@ -1,7 +1,7 @@
 import { find, h } from '../../pages/shared/dom.js';
 import { linkTo, placeOf } from './parts.js';
 
-/** @typedef {import('./model.js').Model} Model */
+/** @import { Model } from './model.js' */
 
 /** Distance from the top of the window, in pixels. The contents mark the last part that starts above this line. */
 const READING_LINE = 140;

@@ -8,7 +8,7 @@ import { modelOf } from './model.js';
 import { operationSection } from './operation.js';
 import { authentication, changesPart, errorsPart, headersPart, introduction } from './overview.js';
 
-/** @typedef {import('./model.js').Model} Model */
+/** @import { Model } from './model.js' */
 
 /** @param {Model} model */
 const partsOf = (model) => {

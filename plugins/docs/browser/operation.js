@@ -3,9 +3,7 @@ import { inline, prose } from '../../pages/shared/markdown.js';
 import { linkTo, nameLink, placeOf, section } from './parts.js';
 import { tryIt } from './try-it.js';
 
-/** @typedef {import('./model.js').Field} Field */
-/** @typedef {import('./model.js').Operation} Operation */
-/** @typedef {import('./model.js').Parameter} Parameter */
+/** @import { Field, Operation, Parameter } from './model.js' */
 
 /**
  * @param {string} place

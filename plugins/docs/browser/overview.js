@@ -5,9 +5,7 @@ import { inline, prose } from '../../pages/shared/markdown.js';
 import { fieldList } from './operation.js';
 import { codePanel, exampleText, linkTo, nameLink, placeOf, section } from './parts.js';
 
-/** @typedef {import('./model.js').Model} Model */
-/** @typedef {import('./model.js').ErrorKind} ErrorKind */
-/** @typedef {import('./model.js').Operation} Operation */
+/** @import { Model, Operation } from './model.js' */
 
 /** @param {Model['about']} about */
 const facts = ({ contact = {}, license, termsOfService }) => {

@@ -1,6 +1,6 @@
 import { copyButton, h } from '../../pages/shared/dom.js';
 
-/** @typedef {import('../../pages/shared/dom.js').Children} Children */
+/** @import { Child, Children } from '../../pages/shared/dom.js' */
 
 /** Joins the parts of an element's id, such as `/listBooks/fields/isbn`. @param {...string} path */
 export const placeOf = (...path) => `/${path.join('/')}`;
@@ -55,7 +55,7 @@ const TOKEN =
 
 /** @param {string} code @returns {Children} */
 export const coloured = (code) => {
-  /** @type {import('../../pages/shared/dom.js').Child[]} */
+  /** @type {Child[]} */
   const parts = [];
   let end = 0;
   for (const { 0: token, 1: text, 2: word, index } of code.matchAll(TOKEN)) {

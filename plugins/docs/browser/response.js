@@ -2,7 +2,7 @@ import { getKey, send } from '../../pages/shared/api.js';
 import { h } from '../../pages/shared/dom.js';
 import { codeBlock, coloured, linkTo, panel, placeOf, problem, unreachable } from './parts.js';
 
-/** @typedef {import('./model.js').Operation} Operation */
+/** @import { Operation } from './model.js' */
 
 /** Longer responses are truncated, because browsers are slow at displaying megabytes of text. */
 const SHOWN_CHARACTERS = 20_000;

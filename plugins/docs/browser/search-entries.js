@@ -1,9 +1,9 @@
 import { headingId } from '../../pages/shared/markdown.js';
 import { linkTo, placeOf } from './parts.js';
 
+/** @import { Field, Model } from './model.js' */
+
 /**
- * @typedef {import('./model.js').Model} Model
- * @typedef {import('./model.js').Field} Field
  * @typedef {{ kind: string, name: string, where: string, text: string, href: string, rank: number }} Entry `rank` is
  *   added to the score
  */

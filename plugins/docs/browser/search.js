@@ -2,7 +2,7 @@ import { find, h } from '../../pages/shared/dom.js';
 import { plain } from '../../pages/shared/format.js';
 import { entriesOf, remoteEntries } from './search-entries.js';
 
-/** @typedef {import('./search-entries.js').Entry} Entry */
+/** @import { Entry } from './search-entries.js' */
 
 const MOST_RESULTS = 12;
 /** Maximum number of results with the same name. Fields such as `id` occur in many lists. */

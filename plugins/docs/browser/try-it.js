@@ -4,8 +4,8 @@ import { language, languageChoice, onLanguage } from './language.js';
 import { codeBlock, coloured, exampleText, panel, radios, unreachable } from './parts.js';
 import { LANGUAGES } from './samples.js';
 
-/** @typedef {import('./model.js').Operation} Operation */
-/** @typedef {import('./model.js').Parameter} Parameter */
+/** @import { Operation, Parameter } from './model.js' */
+
 /** @typedef {{ parameter: Parameter, name: string, value: string }} Filled `name` includes the operator */
 
 /** @param {Operation} operation @param {Parameter} parameter @param {() => void} onchange */

@@ -2,8 +2,7 @@ import { h } from '../shared/dom.js';
 import { draw, legendOf } from './drawing.js';
 import { readoutOf } from './readout.js';
 
-/** @typedef {import('./drawing.js').ChartOptions} ChartOptions */
-/** @typedef {import('./drawing.js').Drawing} Drawing */
+/** @import { ChartOptions, Drawing } from './drawing.js' */
 
 /** Maximum height on the screen, in pixels. */
 const MAX_HEIGHT = 340;

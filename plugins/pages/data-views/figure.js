@@ -6,12 +6,15 @@ import { choice } from './controls.js';
 import { save } from './save.js';
 import { dataTable } from './table.js';
 
+/** @import { Child } from '../shared/dom.js' */
+/** @import { ChartOptions } from './drawing.js' */
+
 /**
  * @typedef {{ label: string, target: string, file?: string }} Source an API call; `file` is a file name without `.csv`,
  *   present if the endpoint supports CSV
  * @typedef {{ legend: readonly { label: string, swatch: SVGSVGElement }[],
  *   draw: (size: { width: number, height: number }) => SVGSVGElement }} Content
- * @typedef {{ title: string, file: string, options?: () => import('./drawing.js').ChartOptions, drawn?: () => Content,
+ * @typedef {{ title: string, file: string, options?: () => ChartOptions, drawn?: () => Content,
  *   credits: () => readonly string[] }} Picture has either `options` for a chart, or `drawn`, which returns a different
  *   drawing
  * @typedef {{ file: string, text: () => string }} Shown a CSV file with the data that is shown
@@ -217,7 +220,7 @@ const DECIMALS = 6;
 
 /**
  * Converts the lines of a chart to a table. The latest date comes first.
- * @param {import('./drawing.js').ChartOptions} options
+ * @param {ChartOptions} options
  * @param {string} time the label of the date column
  */
 export const linesTable = ({ dates, lines, dateText }, time) => ({
@@ -259,7 +262,7 @@ const belowChart = ({ title, table, ...tools }) => {
 };
 
 /**
- * @param {{ title: string, note?: import('../shared/dom.js').Child, figure?: string | undefined }} head
+ * @param {{ title: string, note?: Child, figure?: string | undefined }} head
  * @param {readonly HTMLElement[]} content
  */
 const figureOf = ({ title, note, figure }, ...content) =>
@@ -272,13 +275,13 @@ const figureOf = ({ title, note, figure }, ...content) =>
 
 /**
  * @template Row
- * @param {Below<Row> & { note?: import('../shared/dom.js').Child, chart: HTMLElement }} options
+ * @param {Below<Row> & { note?: Child, chart: HTMLElement }} options
  */
 export const chartFigure = ({ note, chart, ...below }) => figureOf({ note, ...below }, chart, ...belowChart(below));
 
 /**
  * Creates a figure whose chart, tools and table can be replaced later.
- * @param {{ title: string, note: import('../shared/dom.js').Child, chart: HTMLElement }} options
+ * @param {{ title: string, note: Child, chart: HTMLElement }} options
  */
 export const changingFigure = ({ title, note, chart }) => {
   const place = h('div');

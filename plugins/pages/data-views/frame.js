@@ -2,7 +2,7 @@ import { number } from '../shared/format.js';
 import { roundTicks, timeOf } from './axes.js';
 import { FONT_SIZE, LINE_HEIGHT, textWidth, wrap } from './svg.js';
 
-/** @typedef {import('./drawing.js').ChartOptions} ChartOptions */
+/** @import { ChartOptions } from './drawing.js' */
 
 /** Maximum width of a bar, in pixels. */
 export const BAR_WIDTH = 60;

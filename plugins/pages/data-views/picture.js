@@ -2,6 +2,8 @@ import { h } from '../shared/dom.js';
 import { draw, legendOf } from './drawing.js';
 import { paint, svg, textWidth, wrap } from './svg.js';
 
+/** @import { Picture } from './figure.js' */
+
 const [WIDTH, HEIGHT, MARGIN] = [1200, 675, 36];
 /** PNG images have twice the resolution of the drawing. */
 const SCALE = 2;
@@ -28,7 +30,7 @@ const resolveColors = (picture) => {
 /** @param {import('./drawing.js').ChartOptions} options @returns {import('./figure.js').Content} */
 const chartContent = (options) => ({ legend: legendOf(options), draw: (size) => draw(options, size).svg });
 
-/** @param {import('./figure.js').Picture} picture */
+/** @param {Picture} picture */
 const pictureOf = ({ title, options, drawn, credits }) => {
   const content = drawn ? drawn() : options && chartContent(options());
   if (!content) throw new Error('The picture has neither a chart nor a drawing.');
@@ -89,7 +91,7 @@ const pngOf = async (markup) => {
 
 /**
  * Draws a chart or map as an image with its title, legend and credits. Images always have light colours.
- * @param {import('./figure.js').Picture} picture @param {'png' | 'svg'} format @returns {Promise<Blob>}
+ * @param {Picture} picture @param {'png' | 'svg'} format @returns {Promise<Blob>}
  */
 export const drawPicture = async (picture, format) => {
   const markup = pictureOf(picture);

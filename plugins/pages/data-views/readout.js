@@ -1,8 +1,7 @@
 import { h } from '../shared/dom.js';
 import { paint, svg } from './svg.js';
 
-/** @typedef {import('./drawing.js').ChartOptions} ChartOptions */
-/** @typedef {import('./drawing.js').Drawing} Drawing */
+/** @import { ChartOptions, Drawing } from './drawing.js' */
 
 /** Distance between the box and the marked date, in pixels. */
 const MARGIN = 14;

@@ -6,6 +6,8 @@ import { dataTools } from './figure.js';
 import { getStatus } from './page-start.js';
 import { column, dataTable, numbers } from './table.js';
 
+/** @import { Column } from './table.js' */
+
 /**
  * @typedef {{ id: string, status: string, message: string | null, updated_at: string | null }} Component
  * @typedef {{ id: string, cadence: string, state: string, latest_period: string | null, last_loaded_at: string | null,
@@ -13,7 +15,7 @@ import { column, dataTable, numbers } from './table.js';
  *   stale_after_seconds: number }} Source
  */
 
-/** @type {import('./table.js').Column<Component>[]} */
+/** @type {Column<Component>[]} */
 const COMPONENTS = [
   { label: 'Component', cell: ({ id }) => id },
   { label: 'State', cell: ({ status }) => badge(status) },
@@ -21,7 +23,7 @@ const COMPONENTS = [
   { label: 'Updated', cell: ({ updated_at }) => day(updated_at), name: 'date wide' },
 ];
 
-/** @param {ReadonlyMap<string, string>} titles @returns {import('./table.js').Column<Source>[]} */
+/** @param {ReadonlyMap<string, string>} titles @returns {Column<Source>[]} */
 const sourceColumns = (titles) => [
   {
     label: 'Source',

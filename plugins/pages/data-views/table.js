@@ -1,11 +1,13 @@
 import { h } from '../shared/dom.js';
 import { exact } from '../shared/format.js';
 
+/** @import { Children } from '../shared/dom.js' */
+
 /**
  * @template Row
  * @typedef {object} Column
  * @property {string} label
- * @property {(row: Row) => import('../shared/dom.js').Children} cell
+ * @property {(row: Row) => Children} cell
  * @property {((row: Row) => string | number | null) | undefined} [value] returns the value for sorting. Default: the
  *   column cannot be sorted
  * @property {boolean} [numeric]
@@ -19,7 +21,7 @@ import { exact } from '../shared/format.js';
  * @template Row
  * @template {string | number | null} Value
  * @param {string} label @param {(row: Row) => Value} value
- * @param {(value: Value) => import('../shared/dom.js').Children} [shown]
+ * @param {(value: Value) => Children} [shown]
  * @param {Partial<Column<Row>>} [more]
  * @returns {Column<Row>}
  */

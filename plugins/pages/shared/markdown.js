@@ -1,6 +1,7 @@
 import { copyButton, h } from './dom.js';
 
-/** @typedef {import('./dom.js').Child} Child */
+/** @import { Child } from './dom.js' */
+
 /** @typedef {{ kind: 'figures', name: string } | { kind: 'element', element: HTMLElement }} Block */
 /** @typedef {(target: string) => string | null} Addresses returns a link's address, or null to show only its text */
 

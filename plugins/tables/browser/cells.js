@@ -3,11 +3,8 @@ import { h } from '../../pages/shared/dom.js';
 import { number } from '../../pages/shared/format.js';
 import { timesOf } from './time-figures.js';
 
-/**
- * @typedef {import('./tables.js').Table} Table
- * @typedef {import('./tables.js').Column} Column
- * @typedef {import('./time-figures.js').Row} Row
- */
+/** @import { Column, Table } from './tables.js' */
+/** @import { Row } from './time-figures.js' */
 
 /** Converts `building-permits` to `Building permits`. @param {string} name @returns {string} */
 export const words = (name) => name.replaceAll(/[_-]/g, ' ').replace(/^./, (first) => first.toUpperCase());

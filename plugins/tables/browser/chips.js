@@ -1,10 +1,8 @@
 import { h } from '../../pages/shared/dom.js';
 import { conditionsOf, DAY_END, valuesIn } from './conditions.js';
 
-/**
- * @typedef {import('./tables.js').Table} Table
- * @typedef {import('./conditions.js').Condition} Condition
- */
+/** @import { Condition } from './conditions.js' */
+/** @import { Table } from './tables.js' */
 
 /** @type {Readonly<Record<string, string>>} */
 const OPERATORS = { eq: 'is', not: 'is not', gt: 'above', gte: 'from', lt: 'below', lte: 'to' };

@@ -1,10 +1,7 @@
 import { h, keepingFocus } from '../../pages/shared/dom.js';
 import { shownColumns } from './conditions.js';
 
-/**
- * @typedef {import('./tables.js').Table} Table
- * @typedef {import('./tables.js').Column} Column
- */
+/** @import { Column, Table } from './tables.js' */
 
 /** @param {readonly Column[]} columns @returns {(readonly [string, string])[]} */
 export const optionsFor = (columns) => columns.map(({ name, label }) => [name, label]);

@@ -1,11 +1,9 @@
 /** Reads the filters, search, order and columns from the page's address and converts them to API parameters. */
 import { listIn } from '../../pages/data-views/address.js';
 
-/**
- * @typedef {import('./tables.js').Table} Table
- * @typedef {import('./tables.js').Column} Column
- * @typedef {{ column: Column, operator: string, value: string }} Condition
- */
+/** @import { Column, Table } from './tables.js' */
+
+/** @typedef {{ column: Column, operator: string, value: string }} Condition */
 
 /**
  * Appended to the last day of a range of timestamps. The API compares timestamps as text, and `2026-01-31T24` sorts

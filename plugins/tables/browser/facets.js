@@ -6,12 +6,10 @@ import { exact } from '../../pages/shared/format.js';
 import { groupTexts } from './cells.js';
 import { chosenValues, conditionsOf, DAY_END, matchingOf, selecting, toggled } from './conditions.js';
 
-/**
- * @typedef {import('./tables.js').Table} Table
- * @typedef {import('./tables.js').Column} Column
- * @typedef {import('./time-figures.js').Row} Row
- * @typedef {(change: Record<string, string>) => void} Keep
- */
+/** @import { Column, Table } from './tables.js' */
+/** @import { Row } from './time-figures.js' */
+
+/** @typedef {(change: Record<string, string>) => void} Keep */
 
 /** Number of values shown initially and after each click on "More values". */
 const SIZES = [10, 50, 250, 1000];

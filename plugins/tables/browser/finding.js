@@ -2,7 +2,7 @@ import { exact, list } from '../../pages/shared/format.js';
 import { inSentence, words } from './cells.js';
 import { newestOf } from './rows.js';
 
-/** @typedef {import('./tables.js').Table} Table */
+/** @import { Column, Table } from './tables.js' */
 
 const MOST_COLUMNS = 5;
 
@@ -19,7 +19,7 @@ const contentOf = ({ columns, key }) => {
 /**
  * Returns the title of a table: its name, number of rows and newest date. If the API cannot count the rows, the title
  * omits their number.
- * @param {Table} table @param {import('./tables.js').Column | undefined} time a column with dates or years
+ * @param {Table} table @param {Column | undefined} time a column with dates or years
  * @param {Promise<number>} total number of all rows @param {AbortSignal} signal
  */
 export const findingOf = async (table, time, total, signal) => {

@@ -6,9 +6,10 @@ import { cellsOf, inSentence, rowAddress, words } from './cells.js';
 import { listTarget, shownColumns } from './conditions.js';
 import { readPage, rejectionOf } from './rows.js';
 
+/** @import { Table } from './tables.js' */
+/** @import { Row } from './time-figures.js' */
+
 /**
- * @typedef {import('./tables.js').Table} Table
- * @typedef {import('./time-figures.js').Row} Row
  * @typedef {{ after: string | null, from: number }} Start where a page starts: `after` is the API parameter, or null for
  *   the first page; `from` is the number of the first row, counted from 1
  * @typedef {Start & import('./rows.js').Page} Page

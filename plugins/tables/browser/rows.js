@@ -2,11 +2,10 @@ import { getJson, Problem, request } from '../../pages/shared/api.js';
 import { onceEach } from '../../pages/shared/once.js';
 import { matchingOf } from './conditions.js';
 
-/**
- * @typedef {import('./tables.js').Table} Table
- * @typedef {import('./time-figures.js').Row} Row
- * @typedef {{ rows: readonly Row[], next: string | null }} Page `next`: start of the next page, or null
- */
+/** @import { Column, Table } from './tables.js' */
+/** @import { Row } from './time-figures.js' */
+
+/** @typedef {{ rows: readonly Row[], next: string | null }} Page `next`: start of the next page, or null */
 
 const ROWS_PER_PAGE = 100;
 
@@ -67,7 +66,7 @@ export const countOf = async (table, query, signal) => {
 };
 
 /**
- * @param {Table} table @param {import('./tables.js').Column} column @param {AbortSignal} signal
+ * @param {Table} table @param {Column} column @param {AbortSignal} signal
  * @returns {Promise<string | undefined>} undefined if there is none
  * @throws {Problem} if the table has too many rows to be sorted by the column
  */

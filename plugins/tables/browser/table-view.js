@@ -18,9 +18,10 @@ import { FIRST_PAGE, rowList } from './row-list.js';
 import { countOf, sampleOf } from './rows.js';
 import { timesOf } from './time-figures.js';
 
+/** @import { Page } from './row-list.js' */
+/** @import { Table } from './tables.js' */
+
 /**
- * @typedef {import('./tables.js').Table} Table
- * @typedef {import('./time-figures.js').Row} Row
  * @typedef {(change: Record<string, string>) => void} Change
  * @typedef {{ element: HTMLElement, show: () => void | Promise<void>, button?: HTMLElement }} Part `button`: shown next to
  *   the number of rows
@@ -46,7 +47,7 @@ const counter = (table, query, signal) => {
     element,
     /** Returns the number of rows without filters. */
     total,
-    /** @param {import('./row-list.js').Page} [page] undefined if no rows are shown */
+    /** @param {Page} [page] undefined if no rows are shown */
     showPage: (page) => change({ page }),
     show: async () => {
       const loading = next();
@@ -60,7 +61,7 @@ const counter = (table, query, signal) => {
 
 /**
  * @param {Table} table @param {URLSearchParams} query
- * @param {{ signal: AbortSignal, keep: Change, onshow: (page: import('./row-list.js').Page) => void }} options
+ * @param {{ signal: AbortSignal, keep: Change, onshow: (page: Page) => void }} options
  * @returns {Part}
  */
 const rowsPart = (table, query, { signal, keep, onshow }) => {

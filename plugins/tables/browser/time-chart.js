@@ -12,10 +12,10 @@ import { matchingOf } from './conditions.js';
 import { rejectionOf, totalsOf } from './rows.js';
 import { chartChoices, figuresOf, MAX_LINES, periodText } from './time-figures.js';
 
+/** @import { Column, Table } from './tables.js' */
+/** @import { Row } from './time-figures.js' */
+
 /**
- * @typedef {import('./tables.js').Table} Table
- * @typedef {import('./tables.js').Column} Column
- * @typedef {import('./time-figures.js').Row} Row
  * @typedef {ReturnType<typeof chartChoices>} Offer the columns that the user can choose from
  * @typedef {ReturnType<typeof choicesOf>} Choices
  * @typedef {ReturnType<typeof figuresOf>} Figures

@@ -1,7 +1,6 @@
-/**
- * @typedef {import('./tables.js').Column} Column
- * @typedef {Readonly<Record<string, string | number | boolean | null>>} Row
- */
+/** @typedef {Readonly<Record<string, string | number | boolean | null>>} Row */
+
+/** @import { Column, Table } from './tables.js' */
 
 /** Integers from 1000 to 2999 count as years. */
 const isYear = (/** @type {unknown} */ value) =>
@@ -148,7 +147,7 @@ export const figuresOf = (totals, { time, value, by, form }, measures) => {
  * Returns the columns that the chart offers and its initial choices. The initial value is the first numeric column
  * outside the key. If the key contains a time column, the chart shows lines over that column. Otherwise it shows bars
  * over the first time column.
- * @param {import('./tables.js').Table} table @param {readonly Row[]} rows a sample
+ * @param {Table} table @param {readonly Row[]} rows a sample
  */
 export const chartChoices = ({ columns, key }, rows) => {
   const times = timesOf(columns, rows);

@@ -7,10 +7,10 @@ import { h } from '../../pages/shared/dom.js';
 import { number } from '../../pages/shared/format.js';
 import { decimalsOf, groupTexts, inSentence } from './cells.js';
 
+/** @import { Column, Table } from './tables.js' */
+/** @import { Row } from './time-figures.js' */
+
 /**
- * @typedef {import('./tables.js').Table} Table
- * @typedef {import('./tables.js').Column} Column
- * @typedef {import('./time-figures.js').Row} Row
  * @typedef {{ groups: readonly Column[], of: Column | undefined }} Choice `of`: undefined to count rows
  * @typedef {(column: Column, value: string | null) => void} Pick
  */

@@ -12,12 +12,9 @@ import { matchingOf, toggled } from './conditions.js';
 import { rejectionOf, totalsOf } from './rows.js';
 import { crossTable, isCrossable, listColumns } from './totals-tables.js';
 
-/**
- * @typedef {import('./tables.js').Table} Table
- * @typedef {import('./tables.js').Column} Column
- * @typedef {import('./time-figures.js').Row} Row
- * @typedef {import('./totals-tables.js').Choice} Choice
- */
+/** @import { Column, Table } from './tables.js' */
+/** @import { Row } from './time-figures.js' */
+/** @import { Choice } from './totals-tables.js' */
 
 /** @param {Table} table */
 const offerOf = ({ columns, filters, key }) => {

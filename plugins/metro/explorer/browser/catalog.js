@@ -3,10 +3,9 @@ import { getJson } from '../../../pages/shared/api.js';
 import { period } from '../../../pages/shared/format.js';
 import { onceEach } from '../../../pages/shared/once.js';
 
-/**
- * @typedef {import('../../client/api-types.js').Series} Series
- * @typedef {{ cbsa: string, name: string }} Named
- */
+/** @import { Area, Series } from '../../client/api-types.js' */
+
+/** @typedef {{ cbsa: string, name: string }} Named */
 
 let loaded = onceEach();
 addEventListener('keychange', () => {
@@ -22,7 +21,7 @@ export const catalog = () => listOf('/series');
 /** @returns {Promise<Named[]>} */
 export const allMarkets = () => listOf('/markets');
 
-/** @returns {Promise<import('../../client/api-types.js').Area[]>} */
+/** @returns {Promise<Area[]>} */
 export const allAreas = () => listOf('/areas');
 
 /** Loads all markets and areas. `parents` contains the code and name of the parent metro of each division. */

@@ -5,7 +5,7 @@ import { h } from '../../../pages/shared/dom.js';
 import { percent, points } from '../../../pages/shared/format.js';
 import { inputLabel } from './inputs.js';
 
-/** @typedef {import('../../client/api-types.js').Driver} Driver */
+/** @import { Driver } from '../../client/api-types.js' */
 
 /**
  * Returns null if the newest forecast of a market has no contributions.

@@ -6,13 +6,15 @@ import { aboutSeries } from './about-series.js';
 import { methodologyLink } from './basis.js';
 import { openSearched, startSearch } from './search-box.js';
 
+/** @import { Route } from '../../../pages/data-views/router.js' */
+
 const allMarkets = lazyView(async () => (await import('./markets/view.js')).marketsView);
 const oneMarket = lazyView(async () => (await import('./market/view.js')).marketView);
 
 /**
  * Adds a link to the methodology to the notes of a view.
- * @param {import('../../../pages/data-views/router.js').Route} route
- * @returns {import('../../../pages/data-views/router.js').Route}
+ * @param {Route} route
+ * @returns {Route}
  */
 const explained =
   (route) =>
@@ -21,7 +23,7 @@ const explained =
     return { ...view, about: [...(view.about ?? []), methodologyLink('Methodology')] };
   };
 
-/** @type {Record<string, import('../../../pages/data-views/router.js').Route>} */
+/** @type {Record<string, Route>} */
 const ROUTES = {
   markets: (parameters, ...rest) => (parameters[0] ? oneMarket : allMarkets)(parameters, ...rest),
   compare: lazyView(async () => (await import('./compare/view.js')).compareView),

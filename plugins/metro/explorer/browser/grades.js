@@ -3,7 +3,7 @@ import { number, share } from '../../../pages/shared/format.js';
 
 /**
  * @typedef {{ n: number, decline_share: number }} Outcomes
- * @typedef {Outcomes & { group: string, forecasts: string, recent?: Outcomes | undefined }} Record
+ * @typedef {Outcomes & { group: string, forecasts: string, recent?: Outcomes | undefined }} GroupRecord
  * `forecasts`: see `forecastsName`; `recent`: targets from 2014 on, after the crash
  * @typedef {{ grades: readonly number[] }} Limits upper probability limits of grades A to D, as fractions
  */
@@ -23,7 +23,7 @@ export const limitsOf = ({ grades: [a = 0, b = 0, c = 0, d = 0] }, grade) =>
 
 /**
  * Describes the outcomes of past forecasts with a grade or signal, over all years and since the crash.
- * @param {readonly Record[]} records @param {string | null} group
+ * @param {readonly GroupRecord[]} records @param {string | null} group
  * @returns {string} an empty string if no forecast has an outcome
  */
 export const recordOf = (records, group) => {

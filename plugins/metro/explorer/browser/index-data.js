@@ -3,7 +3,9 @@ import { forecastsName } from './basis.js';
 import { catalog, HPI, listOf, seriesOf } from './catalog.js';
 import { medianOf, quarterMeans, valuesOf, yearlyChange } from './market-figures.js';
 
-/** @typedef {import('./market-figures.js').Observation} Observation */
+/** @import { Series } from '../../client/api-types.js' */
+/** @import { GroupRecord } from './grades.js' */
+/** @import { Observation } from './market-figures.js' */
 
 export const PRICES = 'CPIAUCSL';
 export const NATION = 'USSTHPI';
@@ -20,7 +22,7 @@ export const indexSeriesOf = async ({ name, kind }) =>
     ? (await catalog()).find(({ series_id, geography }) => isAreaIndex(series_id) && geography === name)
     : seriesOf(HPI);
 
-/** @param {import('./catalog.js').Series} series @param {string} cbsa @param {'yoy' | 'real'} units */
+/** @param {Series} series @param {string} cbsa @param {'yoy' | 'real'} units */
 export const indexTarget = ({ series_id, kind }, cbsa, units) =>
   `/observations?series_id=${encodeURIComponent(series_id)}${kind === 'metro' ? `&cbsa=${cbsa}` : ''}&units=${units}`;
 
@@ -38,7 +40,7 @@ export const observationsOf = async (id, signal) => {
 export const indexOf = async (cbsa, signal) =>
   valuesOf((await getJson(`/markets/${encodeURIComponent(cbsa)}/history`, { signal })).data);
 
-/** @param {import('./catalog.js').Series | undefined} series */
+/** @param {Series | undefined} series */
 export const hasRealTerms = (series) => series?.supported_units.includes('real') === true;
 
 /**
@@ -97,10 +99,10 @@ export const stateOf = async (state, signal) => {
 
 /**
  * Loads the outcomes of past forecasts by grade or signal, over all years and since 2014.
- * @param {'grade' | 'signal'} by @returns {Promise<import('./grades.js').Record[]>}
+ * @param {'grade' | 'signal'} by @returns {Promise<GroupRecord[]>}
  */
 export const recordsBy = async (by) => {
-  /** @type {(query: string) => Promise<import('./grades.js').Record[]>} */
+  /** @type {(query: string) => Promise<GroupRecord[]>} */
   const breakdown = (query) => listOf(`/forecast-backtest/breakdown?${query}`);
   const [all, recent, bases] = await Promise.all([
     breakdown(`by=${by}`),

@@ -1,8 +1,9 @@
 /** Converts rows of the API to values of charts. */
 
+/** @import { ForecastTrack as Track } from '../../client/api-types.js' */
+
 /**
  * @typedef {{ period_start: string, value: number }} Observation
- * @typedef {import('../../client/api-types.js').ForecastTrack} Track
  * @typedef {ReadonlyMap<string, number>} Values keyed by the first day of their period
  */
 

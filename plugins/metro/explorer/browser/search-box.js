@@ -10,7 +10,7 @@ import { catalog, places } from './catalog.js';
 import { optionsFor } from './search-options.js';
 import { loadZips } from './zip-codes.js';
 
-/** @typedef {import('./search-options.js').Option} Option */
+/** @import { Option } from './search-options.js' */
 
 /** @param {HTMLInputElement} field @param {(option: Option) => void} onpick */
 const optionList = (field, onpick) => {

@@ -5,7 +5,7 @@ import { metroOfZip } from './zip-codes.js';
 /**
  * @typedef {{ label: string, detail: string, address: string }} Option
  * @typedef {{ markets: readonly import('./catalog.js').Named[], parents: ReadonlyMap<string, string>,
- *   areas: readonly import('../../client/api-types.js').Area[], series: readonly import('./catalog.js').Series[] }} Lists
+ *   areas: readonly import('../../client/api-types.js').Area[], series: readonly import('../../client/api-types.js').Series[] }} Lists
  */
 
 const MOST_MARKETS = 5;

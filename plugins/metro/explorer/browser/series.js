@@ -12,8 +12,8 @@ import { catalog, creditOf, HPI, seriesOf } from './catalog.js';
 import { addMonths, monthsBetween } from './market-figures.js';
 import { recessions } from './recessions.js';
 
-/** @typedef {import('./catalog.js').Series} Series */
-/** @typedef {import('./market-figures.js').Observation} Observation */
+/** @import { Series } from '../../client/api-types.js' */
+/** @import { Observation } from './market-figures.js' */
 
 /** @type {import('../../../pages/data-views/table.js').Column<Series>[]} */
 const COLUMNS = [

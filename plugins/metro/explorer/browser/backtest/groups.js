@@ -3,7 +3,7 @@ import { numbers } from '../../../../pages/data-views/table.js';
 import { number } from '../../../../pages/shared/format.js';
 import { bestError } from './scores.js';
 
-/** @typedef {import('../../../client/api-types.js').BacktestGroup} Group */
+/** @import { BacktestGroup as Group } from '../../../client/api-types.js' */
 
 /** @param {string} by */
 export const breakdownTarget = (by) => `/forecast-backtest/breakdown?by=${by}`;

@@ -1,6 +1,6 @@
 import { number } from '../../../../pages/shared/format.js';
 
-/** @typedef {import('../../../client/api-types.js').BacktestGroup} Group */
+/** @import { BacktestGroup as Group } from '../../../client/api-types.js' */
 
 /** @param {Group} group */
 export const bestError = ({ benchmark_mae_pp, ar1_nation_mae_pp, shrunk_mean_mae_pp }) =>

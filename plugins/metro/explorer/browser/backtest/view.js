@@ -15,14 +15,12 @@ import { breakdownTarget, errorColumns, size } from './groups.js';
 import { declinesCalled, periodsText } from './scores.js';
 import { yearFigures } from './years.js';
 
-/**
- * @typedef {import('./groups.js').Group} Group
- * @typedef {import('../../../client/api-types.js').Backtest} Backtest
- */
+/** @import { Column } from '../../../../pages/data-views/table.js' */
+/** @import { Backtest, BacktestGroup as Group, ForecastRun } from '../../../client/api-types.js' */
 
 const TOOLS = [{ label: 'backtest', target: '/forecast-backtest' }];
 
-/** @type {import('../../../../pages/data-views/table.js').Column<Group>} */
+/** @type {Column<Group>} */
 const FORECASTS = numbers('Forecasts', ({ n }) => n, exact);
 
 /** Query parameters for outcomes up to the end of the crash of 2007, and for later outcomes. */
@@ -34,7 +32,7 @@ const shareText = (one) => (typeof one === 'number' ? share(one) : '–');
 /**
  * Creates columns with the predicted and actual shares of declines by grade. A period without outcomes has no columns.
  * @param {string} period @param {readonly Group[]} grades @param {number} most largest share, for the scale of the bars
- * @returns {import('../../../../pages/data-views/table.js').Column<Group>[]}
+ * @returns {Column<Group>[]}
  */
 const periodColumns = (period, grades, most) => {
   if (grades.length === 0) return [];
@@ -201,7 +199,7 @@ export const backtestView = async (_parameters, signal) => {
   /** @type {(by: string, span?: string) => Promise<Group[]>} */
   const groupsBy = (by, span = '') => listOf(`${breakdownTarget(by)}${span}`);
   const [runs, years, grades, before, since, states] = await Promise.all([
-    /** @type {Promise<import('../../../client/api-types.js').ForecastRun[]>} */ (listOf('/forecast-runs')),
+    /** @type {Promise<ForecastRun[]>} */ (listOf('/forecast-runs')),
     groupsBy('year'),
     groupsBy('grade'),
     groupsBy('grade', BEFORE),

@@ -7,10 +7,8 @@ import { number, points, share } from '../../../../pages/shared/format.js';
 import { breakdownTarget, errorColumns, size } from './groups.js';
 import { bestError, declinesCalled } from './scores.js';
 
-/**
- * @typedef {import('./groups.js').Group} Group
- * @typedef {import('../../../../pages/data-views/drawing.js').ChartOptions} ChartOptions
- */
+/** @import { ChartOptions } from '../../../../pages/data-views/drawing.js' */
+/** @import { BacktestGroup as Group } from '../../../client/api-types.js' */
 
 /** @param {readonly Group[]} years */
 const datesOf = (years) => years.map(({ group }) => `${group}-01-01`);

@@ -5,17 +5,16 @@ import { onlyOne, plainName } from '../search.js';
 import { loadZips } from '../zip-codes.js';
 import { MOST_MEMBERS } from './members.js';
 
-/**
- * @typedef {import('./members.js').Offer} Offer
- * @typedef {{ m: readonly string[], s: readonly string[] }} Members
- */
+/** @import { Offer } from './members.js' */
+
+/** @typedef {{ m: readonly string[], s: readonly string[] }} Members */
 
 const MOST_OFFERED = 8;
 
 /** @param {string} text @param {Offer} offer */
 const meant = (text, { macros, find }) => {
   const id = text.replace(/ .*/, '').toLowerCase();
-  const isMeant = (/** @type {import('../catalog.js').Series} */ { series_id, geography }) =>
+  const isMeant = (/** @type {import('../../../client/api-types.js').Series} */ { series_id, geography }) =>
     series_id.toLowerCase() === id || (isAreaIndex(series_id) && geography.toLowerCase() === text.toLowerCase());
   const macro = macros.find(isMeant);
   const found = macro ? [] : find(text);

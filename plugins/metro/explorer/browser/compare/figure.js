@@ -6,13 +6,11 @@ import { creditOf } from '../catalog.js';
 import { compareCalls } from '../data-calls.js';
 import { PRICES } from '../index-data.js';
 
-/**
- * @typedef {import('./members.js').Member} Member
- * @typedef {import('./members.js').Choices} Choices
- * @typedef {import('../catalog.js').Series} Series
- * @typedef {import('../../../../pages/data-views/drawing.js').ChartOptions} ChartOptions
- * @typedef {{ members: readonly Member[], options: ChartOptions, nationSource: string | undefined }} Comparison
- */
+/** @import { ChartOptions } from '../../../../pages/data-views/drawing.js' */
+/** @import { Series } from '../../../client/api-types.js' */
+/** @import { Choices, Member } from './members.js' */
+
+/** @typedef {{ members: readonly Member[], options: ChartOptions, nationSource: string | undefined }} Comparison */
 
 /** @param {readonly Member[]} members @param {(member: Member) => void} onremove */
 export const chipsOf = (members, onremove) =>

@@ -1,6 +1,6 @@
 import { percent, points, quarter } from '../../../../pages/shared/format.js';
 
-/** @typedef {import('../../../../pages/data-views/drawing.js').ChartOptions} ChartOptions */
+/** @import { ChartOptions } from '../../../../pages/data-views/drawing.js' */
 
 export const QUESTION = 'How do markets and series compare over time?';
 

@@ -5,9 +5,10 @@ import { hasRealTerms, indexOf, indexTarget, isAreaIndex, NATION, observationsOf
 import { quarterMeans } from '../market-figures.js';
 import { plainName, searcher, tellingName } from '../search.js';
 
+/** @import { Series } from '../../../client/api-types.js' */
+/** @import { Named } from '../catalog.js' */
+
 /**
- * @typedef {import('../catalog.js').Named} Named
- * @typedef {import('../catalog.js').Series} Series
  * @typedef {{ values: Map<string, number>, base: string | undefined }} Real values by quarter, and base month
  *   of the prices
  * @typedef {{ id: string, kind: 'm' | 's', label: string, short: string, values: Map<string, number>,

@@ -3,11 +3,8 @@ import { nationOf } from '../index-data.js';
 import { quartersBetween, rebased, yearlyChange } from '../market-figures.js';
 import { recessions } from '../recessions.js';
 
-/**
- * @typedef {import('./members.js').Member} Member
- * @typedef {import('./members.js').Choices} Choices
- * @typedef {import('../../../../pages/data-views/drawing.js').ChartOptions} ChartOptions
- */
+/** @import { ChartOptions } from '../../../../pages/data-views/drawing.js' */
+/** @import { Choices, Member } from './members.js' */
 
 /** @param {ReadonlyMap<string, number>} changes @param {ReadonlyMap<string, number>} others */
 const differences = (changes, others) =>

@@ -12,9 +12,9 @@ import { findingOf, QUESTION } from './finding.js';
 import { choicesOf, offerOf, SHOWS } from './members.js';
 import { optionsOf } from './options.js';
 
-/** @typedef {import('./members.js').Choices} Choices */
+/** @import { Choices, Member } from './members.js' */
 
-/** @param {import('../catalog.js').Series | undefined} index */
+/** @param {import('../../../client/api-types.js').Series | undefined} index */
 const yearsOf = (index) => {
   const first = Number(index?.observation_start?.slice(0, 4) ?? 1975);
   const last = Number(index?.observation_end?.slice(0, 4) ?? 2025);
@@ -75,7 +75,7 @@ export const compareView = async (_parameters, signal, query) => {
   };
   const show = () =>
     showLatest(next, figure, load, (comparison, shown) => {
-      const remove = (/** @type {import('./members.js').Member} */ { kind, id }) => {
+      const remove = (/** @type {Member} */ { kind, id }) => {
         example = false;
         choose({ [kind]: chosen[kind].filter((one) => one !== id) });
       };

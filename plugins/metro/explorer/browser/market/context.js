@@ -1,10 +1,11 @@
 import { day } from '../../../../pages/shared/format.js';
 import { creditOf } from '../catalog.js';
 
+/** @import { ForecastTrack as Track, Series } from '../../../client/api-types.js' */
+
 /**
- * @typedef {import('../market-figures.js').Track} Track
  * @typedef {{ market: { cbsa: string, name: string }, history: import('../market-figures.js').Observation[], track: Track[],
- *   newest: Track | undefined, series: import('../catalog.js').Series | undefined,
+ *   newest: Track | undefined, series: Series | undefined,
  *   signal: AbortSignal, query: URLSearchParams }} Context
  */
 

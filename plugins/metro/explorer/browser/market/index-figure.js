@@ -12,10 +12,8 @@ import { plainName } from '../search.js';
 import { creditsOf } from './context.js';
 import { DEFAULT_YEARS, dataOf, optionsOf } from './index-options.js';
 
-/**
- * @typedef {import('./context.js').Context} Context
- * @typedef {import('./index-options.js').Choices} Choices
- */
+/** @import { Context } from './context.js' */
+/** @import { Choices, Fan } from './index-options.js' */
 
 /** @type {readonly (readonly [Choices['show'], string])[]} */
 const SHOWN = [
@@ -34,7 +32,7 @@ const choicesOf = (query) => ({
   withOthers: query.get('beside') === 'nation',
 });
 
-/** @param {import('./index-options.js').Fan} fan @param {Context['newest']} newest */
+/** @param {Fan} fan @param {Context['newest']} newest */
 const noteOf = (fan, newest) =>
   fan && newest
     ? `From ${quarter(fan.start)}, the run of ${day(newest.run_at)} expects ${percent(newest.point)} by ${quarter(newest.target_period)}. It forecasts only that quarter, so the line to it is straight.`

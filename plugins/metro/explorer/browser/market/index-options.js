@@ -5,9 +5,10 @@ import { fanOf, quartersBetween, valuesOf, yearlyChange } from '../market-figure
 import { recessions } from '../recessions.js';
 import { plainName, shortName, statesOf } from '../search.js';
 
+/** @import { ChartOptions } from '../../../../pages/data-views/drawing.js' */
+/** @import { Context } from './context.js' */
+
 /**
- * @typedef {import('./context.js').Context} Context
- * @typedef {import('../../../../pages/data-views/drawing.js').ChartOptions} ChartOptions
  * @typedef {{ show: 'level' | 'change' | 'real', years: number, withOthers: boolean }} Choices `years`: 0 for all; `withOthers`:
  *   show the nation and the state
  * @typedef {ReturnType<typeof fanOf>} Fan

@@ -1,6 +1,6 @@
 import { h } from '../../../../pages/shared/dom.js';
 
-/** @typedef {import('../../../client/api-types.js').Area} Area */
+/** @import { Area } from '../../../client/api-types.js' */
 
 const NEIGHBOURS = 5;
 

@@ -2,8 +2,9 @@
 import { number, percent, share } from '../../../../pages/shared/format.js';
 import { limitsOf, recordOf } from '../grades.js';
 
+/** @import { ForecastTrack as Track } from '../../../client/api-types.js' */
+
 /**
- * @typedef {import('../market-figures.js').Track} Track
  * @typedef {{ expand_point: number, expand_lower: number, contract_point: number, margin: number, grades: number[] }}
  * Rules
  */
@@ -49,7 +50,7 @@ const gradeReason = ({ risk_score, decline_probability }, rules) => {
 
 /**
  * @param {Track} forecast @param {Rules | null} rules
- * @param {readonly import('../grades.js').Record[]} records outcomes of past forecasts by grade and signal
+ * @param {readonly import('../grades.js').GroupRecord[]} records outcomes of past forecasts by grade and signal
  */
 export const reasonsOf = (forecast, rules, records) =>
   rules

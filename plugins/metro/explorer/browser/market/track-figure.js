@@ -9,7 +9,7 @@ import { quartersBetween, scoreOf } from '../market-figures.js';
 import { plainName } from '../search.js';
 import { creditsOf } from './context.js';
 
-/** @typedef {import('./context.js').Track} Track */
+/** @import { ForecastTrack as Track } from '../../../client/api-types.js' */
 
 const TITLE = 'Past forecasts and outcomes';
 

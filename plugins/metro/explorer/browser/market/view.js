@@ -15,8 +15,10 @@ import { neighboursOf } from './neighbours.js';
 import { reasonsOf } from './reasons.js';
 import { trackFigure } from './track-figure.js';
 
+/** @import { ForecastTrack as Track } from '../../../client/api-types.js' */
+/** @import { Context } from './context.js' */
+
 /**
- * @typedef {import('./context.js').Track} Track
  * @typedef {Required<import('../../../client/api-types.js').Market>} Market
  * @typedef {{ id: number, vintage: string | null, rules: import('./reasons.js').Rules | null }} Run
  */
@@ -71,7 +73,7 @@ const aboutMarket = ({ context: { newest, series }, run }) => [
 /** @param {number} value in percent */
 const moveOf = (value) => `${value < 0 ? 'fall' : 'rise'} ${number(Math.abs(value), 1)}%`;
 
-/** @param {import('./context.js').Context & { market: Market }} context */
+/** @param {Context & { market: Market }} context */
 const findingOf = ({ market: { name, yoy_price, forecast_12m }, newest, history }) => {
   const place = plainName(name);
   const last = history.at(-1);
@@ -82,7 +84,7 @@ const findingOf = ({ market: { name, yoy_price, forecast_12m }, newest, history 
   return place;
 };
 
-/** @param {import('./context.js').Context & { market: Market }} context */
+/** @param {Context & { market: Market }} context */
 const figuresOf = ({ market, history, newest }) => {
   const start = newest && addMonths(newest.target_period, -newest.horizon_months);
   const last = history.at(-1);

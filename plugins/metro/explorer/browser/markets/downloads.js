@@ -4,10 +4,7 @@ import { day } from '../../../../pages/shared/format.js';
 import { marketCalls } from '../data-calls.js';
 import { plainName } from '../search.js';
 
-/**
- * @typedef {import('./runs.js').Row} Row
- * @typedef {import('./runs.js').Run} Run
- */
+/** @import { Row, Run } from './runs.js' */
 
 const HEADINGS = [
   ...['cbsa', 'name', 'forecast_12m_percent', 'lower_80_percent', 'upper_80_percent', 'last_12_months_percent'],

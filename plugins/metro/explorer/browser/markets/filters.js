@@ -8,10 +8,10 @@ import { addMonths } from '../market-figures.js';
 import { STATES, statesOf } from '../search.js';
 import { lastQuarterOf } from './runs.js';
 
+/** @import { Row, Run } from './runs.js' */
+/** @import { Measure } from './scales.js' */
+
 /**
- * @typedef {import('./runs.js').Row} Row
- * @typedef {import('./runs.js').Run} Run
- * @typedef {import('./scales.js').Measure} Measure
  * @typedef {{ q: string, state: string, signal: string, grade: string, colour: Measure, sort: string, all: boolean,
  *   years: boolean, run: number }} Choices `all`: show all rows; `years`: show a map for each year; `run`: index of the run, or -1 if there are no runs
  */

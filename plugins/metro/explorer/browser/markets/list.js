@@ -9,7 +9,7 @@ import { allIndexes } from '../index-data.js';
 import { addMonths, quartersBetween } from '../market-figures.js';
 import { marketLink } from '../search.js';
 
-/** @typedef {import('./runs.js').Row} Row */
+/** @import { Row } from './runs.js' */
 
 const SPARK_MONTHS = 60;
 

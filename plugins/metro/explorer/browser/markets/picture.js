@@ -6,8 +6,8 @@ import { plainName } from '../search.js';
 import { metroMap } from './map.js';
 import { scaleOf, swatchOf } from './scales.js';
 
-/** @typedef {import('./runs.js').Row} Row */
-/** @typedef {import('./scales.js').Step} Step */
+/** @import { Row } from './runs.js' */
+/** @import { Measure, Step } from './scales.js' */
 
 /** @param {Row} row */
 const describe = ({ name, forecast, lower, upper, grade, signal, last }) => {
@@ -72,7 +72,7 @@ export const marketMap = (outlines, markets, { source, credits }) => {
     source: h('div', { class: 'tools source' }, h('span', { class: 'muted' }, source), ...pictureButtons(picture)),
     /**
      * @param {readonly Row[]} rows
-     * @param {{ codes: ReadonlySet<string>, measure: import('./scales.js').Measure, text: string }} shown `codes`: markets
+     * @param {{ codes: ReadonlySet<string>, measure: Measure, text: string }} shown `codes`: markets
      *   in the list; `text`: title
      */
     show: (rows, { codes, measure, text }) => {

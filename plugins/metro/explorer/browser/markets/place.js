@@ -9,7 +9,8 @@ import { measureChoice } from './filters.js';
 import { lastQuarterOf } from './runs.js';
 import { valuesByYear, yearMaps, yearsOf } from './years.js';
 
-/** @typedef {import('./filters.js').Choices} Choices */
+/** @import { Choices } from './filters.js' */
+/** @import { Run } from './runs.js' */
 
 const TITLES = {
   forecast: 'Expected change in house prices in each year',
@@ -18,7 +19,7 @@ const TITLES = {
   last: 'Change in house prices in each year',
 };
 
-/** @param {import('./scales.js').Measure} measure @param {import('./runs.js').Run} run */
+/** @param {import('./scales.js').Measure} measure @param {Run} run */
 const periodOf = (measure, run) => {
   const until = lastQuarterOf(run);
   return measure === 'last'
@@ -31,7 +32,7 @@ const periodOf = (measure, run) => {
  * @param {Choices} options.chosen
  * @param {(change: Partial<Choices>) => void} options.choose
  * @param {(index: number) => void} options.onrun called to show the map of one run
- * @param {{ map: import('./map.js').Outlines, runs: readonly import('./runs.js').Run[] }} options.loaded
+ * @param {{ map: import('./map.js').Outlines, runs: readonly Run[] }} options.loaded
  * @param {ReturnType<typeof import('./picture.js').marketMap>} options.picture
  * @param {{ source: string, credits: () => readonly string[] }} options.origin
  * @param {HTMLElement} options.slider

@@ -3,9 +3,10 @@ import { onceEach } from '../../../../pages/shared/once.js';
 import { allIndexes } from '../index-data.js';
 import { addMonths } from '../market-figures.js';
 
+/** @import { AreaForecastTrack as Forecast } from '../../../client/api-types.js' */
+
 /**
  * @typedef {Required<import('../../../client/api-types.js').Market>} Market
- * @typedef {import('../../../client/api-types.js').AreaForecastTrack} Forecast
  * @typedef {{ id: number, run_at: string, model_version: string, basis: string, vintage: string | null, target: string,
  *   rules: import('../grades.js').Limits | null }} Run `target`: first day of the target quarter
  * @typedef {{ cbsa: string, name: string, signal: string | null, grade: string | null, forecast: number | null,

@@ -3,13 +3,11 @@ import { limitsOf, recordOf } from '../grades.js';
 import { addMonths } from '../market-figures.js';
 import { plainName } from '../search.js';
 
-/**
- * @typedef {import('./runs.js').Run} Run
- * @typedef {import('./runs.js').Row} Row
- * @typedef {import('../grades.js').Record} Record
- */
+/** @import { GroupRecord } from '../grades.js' */
+/** @import { Row, Run } from './runs.js' */
+/** @import { Measure } from './scales.js' */
 
-/** @type {{ [measure in import('./scales.js').Measure]: string }} */
+/** @type {{ [measure in Measure]: string }} */
 export const QUESTIONS = {
   forecast: 'Where does the model expect house prices to rise or fall?',
   grade: 'Where is the risk of falling house prices high?',
@@ -17,7 +15,7 @@ export const QUESTIONS = {
   last: 'Where did house prices rise or fall over the last year?',
 };
 
-/** @param {import('./scales.js').Measure} measure @param {Run | undefined} run @param {string} until */
+/** @param {Measure} measure @param {Run | undefined} run @param {string} until */
 export const mapTitle = (measure, run, until) => {
   if (measure === 'last' || !run)
     return `Change in house prices, ${quarter(addMonths(until, -12))} to ${quarter(until)}`;
@@ -27,7 +25,7 @@ export const mapTitle = (measure, run, until) => {
   return `${name}, ${quarter(until)} to ${quarter(run.target)}`;
 };
 
-/** @param {Row} row @param {{ measure: import('./scales.js').Measure, isNewest: boolean, target: string, until: string }} shown */
+/** @param {Row} row @param {{ measure: Measure, isNewest: boolean, target: string, until: string }} shown */
 const oneFinding = ({ name, forecast, last, grade, signal }, { measure, isNewest, target, until }) => {
   const [was, has] = isNewest ? ['are', 'has'] : ['were', 'had'];
   const metro = plainName(name);
@@ -40,7 +38,7 @@ const oneFinding = ({ name, forecast, last, grade, signal }, { measure, isNewest
 };
 
 /**
- * @param {readonly Row[]} rows @param {{ measure: import('./scales.js').Measure, run: Run | undefined, isNewest: boolean,
+ * @param {readonly Row[]} rows @param {{ measure: Measure, run: Run | undefined, isNewest: boolean,
  *   until: string }} shown `until`: newest quarter of data
  */
 export const findingOf = (rows, { measure, run, isNewest, until }) => {
@@ -65,7 +63,7 @@ export const findingOf = (rows, { measure, run, isNewest, until }) => {
   return sentence.replace(/^[an]/, (letter) => letter.toUpperCase());
 };
 
-/** @param {Run['rules']} rules @param {readonly Record[]} records */
+/** @param {Run['rules']} rules @param {readonly GroupRecord[]} records */
 const allGrades = (rules, records) => {
   const each = [...'ABCDF'].flatMap((letter) => {
     const record = records.find(({ group }) => group === letter);
@@ -78,7 +76,7 @@ const allGrades = (rules, records) => {
   return `Probability of a decline by grade, according to the model${outcomes}: ${each.join(', ')}.`;
 };
 
-/** @param {Run['rules']} rules @param {readonly Record[]} records @param {string} grade */
+/** @param {Run['rules']} rules @param {readonly GroupRecord[]} records @param {string} grade */
 const oneGrade = (rules, records, grade) =>
   [
     rules && `${grade} means that the probability of a decline is ${limitsOf(rules, grade)}, according to the model.`,
@@ -88,7 +86,7 @@ const oneGrade = (rules, records, grade) =>
     .join(' ');
 
 /**
- * @param {{ grade: string, colour: string }} chosen @param {Run | undefined} run @param {readonly Record[]} records
+ * @param {{ grade: string, colour: string }} chosen @param {Run | undefined} run @param {readonly GroupRecord[]} records
  * @returns {string} empty if the view shows no grades
  */
 export const gradesText = ({ grade, colour }, run, records) => {
@@ -98,7 +96,7 @@ export const gradesText = ({ grade, colour }, run, records) => {
 };
 
 /**
- * @param {import('../catalog.js').Series | undefined} series
+ * @param {import('../../../client/api-types.js').Series | undefined} series
  * @param {Run | undefined} run
  * @param {string} until newest quarter of data
  */

@@ -19,14 +19,15 @@ import { mapSection } from './place.js';
 import { forecastsBy, lastQuarterOf, rowsByRun, runsOf } from './runs.js';
 import { factsText, findingOf, gradesText, mapTitle, QUESTIONS } from './texts.js';
 
-/** @typedef {import('./filters.js').Choices} Choices */
-/** @typedef {import('./runs.js').Row} Row */
+/** @import { Choices } from './filters.js' */
+/** @import { Market, Row } from './runs.js' */
+
 /** @typedef {Awaited<ReturnType<typeof load>>} Loaded */
 
 /** Time in milliseconds that the slider has to rest before the selected run is loaded. */
 const REST_MS = 120;
 
-/** @param {readonly import('./runs.js').Market[]} markets @param {AbortSignal} signal */
+/** @param {readonly Market[]} markets @param {AbortSignal} signal */
 const load = async (markets, signal) => {
   const outlined = outlines();
   const [{ parents }, map, runs, series, records] = await Promise.all([
@@ -155,7 +156,7 @@ const runLoader = (runs, chosen, rowsOf) => async (/** @type {AbortSignal} */ sh
 export const marketsView = async (_parameters, signal, query) => {
   // The map and the list are loaded in parallel. `load` reports errors.
   outlines().catch(() => undefined);
-  const markets = /** @type {import('./runs.js').Market[]} */ (await allMarkets());
+  const markets = /** @type {Market[]} */ (await allMarkets());
   return markets.length === 0 ? emptyView() : viewOf(await load(markets, signal), signal, query);
 };
 

@@ -7,9 +7,11 @@ import { legendItems, legendOf } from './picture.js';
 import { lastQuarterOf, lastYearTo } from './runs.js';
 import { scaleOf } from './scales.js';
 
+/** @import { Outlines } from './map.js' */
+/** @import { Run } from './runs.js' */
+/** @import { Measure } from './scales.js' */
+
 /**
- * @typedef {import('./runs.js').Run} Run
- * @typedef {import('./scales.js').Measure} Measure
  * @typedef {Map<string, string | number | null>} Values by CBSA code
  * @typedef {{ index: number, run: Run }} Year `index`: position in the list of all runs
  */
@@ -30,7 +32,7 @@ export const yearsOf = (runs) => {
 
 /**
  * @param {readonly Year[]} years @param {Measure} measure
- * @param {(run: Run) => Promise<Map<string, import('./runs.js').Forecast>>} forecastsOf @param {AbortSignal} signal
+ * @param {(run: Run) => Promise<Map<string, import('../../../client/api-types.js').AreaForecastTrack>>} forecastsOf @param {AbortSignal} signal
  * @returns {Promise<Values[]>}
  */
 export const valuesByYear = async (years, measure, forecastsOf, signal) => {
@@ -50,7 +52,7 @@ export const valuesByYear = async (years, measure, forecastsOf, signal) => {
 
 /**
  * Metros of the same colour share one path, which keeps the page small with many maps.
- * @param {import('./map.js').Outlines} outlines @param {Values} values @param {(value: any) => string} colorOf
+ * @param {Outlines} outlines @param {Values} values @param {(value: any) => string} colorOf
  */
 const panelOf = ({ size, land, areas }, values, colorOf) => {
   /** @type {Map<string, string>} */
@@ -87,7 +89,7 @@ const gridOf = (panels, { width, height }) => {
 };
 
 /**
- * @param {import('./map.js').Outlines} outlines @param {Measure} measure
+ * @param {Outlines} outlines @param {Measure} measure
  * @param {readonly { text: string, values: Values, pick: () => void }[]} years `text`: period of the map
  */
 export const yearMaps = (outlines, measure, years) => {

@@ -3,7 +3,7 @@ import { number, share } from '../../../../pages/shared/format.js';
 import { BENCHMARKS, breakdown, mean, NOTHING, sum, table } from './tables.js';
 import { widerFigures } from './wider-figures.js';
 
-/** @typedef {import('./tables.js').Get} Get */
+/** @import { Get } from './tables.js' */
 
 /** Target periods of the figures: all, until the end of the crash of 2007, and later. */
 const PERIODS = /** @type {const} */ ([
