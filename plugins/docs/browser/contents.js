@@ -14,10 +14,7 @@ const list = (title, links) =>
     h('p', { class: 'label' }, title),
     h(
       'ul',
-      {},
-      ...links.map(([place, text, code]) =>
-        h('li', {}, h('a', { href: linkTo(place) }, code ? h('code', {}, text) : text)),
-      ),
+      ...links.map(([place, text, code]) => h('li', h('a', { href: linkTo(place) }, code ? h('code', text) : text))),
     ),
   );
 

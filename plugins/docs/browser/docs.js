@@ -24,7 +24,7 @@ const partsOf = (model) => {
     introduction(model),
     authentication(),
     ...groups.flatMap(({ name, description, operations }) => [
-      h('div', { class: 'group-head' }, h('h2', {}, name), h('p', {}, ...inline(description))),
+      h('div', { class: 'group-head' }, h('h2', name), h('p', ...inline(description))),
       ...operations.map((operation) => operationSection(operation, context)),
     ]),
     errorsPart(model),

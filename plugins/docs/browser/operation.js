@@ -17,17 +17,17 @@ const entry = (place, { name, type, limits, description }, { mark, children = []
     h(
       'div',
       { class: 'title' },
-      nameLink(place, h('code', {}, name)),
+      nameLink(place, h('code', name)),
       h('span', { class: 'type' }, type, ...(limits ? [', ', ...inline(limits)] : [])),
       mark === '' ? null : h('span', { class: mark === 'required' ? 'needed' : 'type' }, mark),
     ),
-    description ? h('p', {}, ...inline(description)) : null,
+    description ? h('p', ...inline(description)) : null,
     children.length === 0
       ? null
       : h(
           'details',
           { open },
-          h('summary', {}, `${children.length} ${children.length === 1 ? 'field' : 'fields'} of `, h('code', {}, name)),
+          h('summary', `${children.length} ${children.length === 1 ? 'field' : 'fields'} of `, h('code', name)),
           fieldList(place, children),
         ),
   );
@@ -60,7 +60,7 @@ const parameterList = (id, title, parameters) =>
   parameters.length === 0
     ? []
     : [
-        h('h4', {}, title),
+        h('h4', title),
         h(
           'ul',
           { class: 'entries' },
@@ -78,20 +78,20 @@ const responseFields = ({ id, type, fields }, listed) => {
   if (type !== 'object') listed.add(type);
   const list = fieldList(placeOf(id, 'fields'), fields, listed);
   if (!again) return [list];
-  const title = [`${fields.length} fields of `, h('code', {}, type)];
-  return [h('details', {}, h('summary', {}, ...title), list)];
+  const title = [`${fields.length} fields of `, h('code', type)];
+  return [h('details', h('summary', ...title), list)];
 };
 
 /** @param {Operation} operation @param {ReadonlySet<string>} everywhere codes of errors that all endpoints can return */
 const errorLinks = ({ errors }, everywhere) => {
   const own = errors.filter(({ code }) => !everywhere.has(code));
   return [
-    h('h4', {}, 'Errors'),
+    h('h4', 'Errors'),
     h(
       'p',
       { class: 'chips' },
       ...own.map(({ status, code }) =>
-        h('a', { href: linkTo(placeOf('errors', code)) }, h('span', {}, status), ` ${code}`),
+        h('a', { href: linkTo(placeOf('errors', code)) }, h('span', status), ` ${code}`),
       ),
       h('a', { href: linkTo(placeOf('errors')) }, own.length === 0 ? 'common errors' : 'and common errors'),
     ),
@@ -112,7 +112,7 @@ export const operationSection = (operation, { everywhere, listed, pathOf }) => {
         { class: 'route' },
         h('span', { class: 'method' }, 'GET'),
         ' ',
-        h('code', {}, path),
+        h('code', path),
         needsKey ? null : h('span', { class: 'type' }, ' no key needed'),
       ),
       ...prose(description),
@@ -138,7 +138,7 @@ export const operationSection = (operation, { everywhere, listed, pathOf }) => {
         ? h(
             'details',
             { class: 'headers' },
-            h('summary', {}, `${headers.length} headers`),
+            h('summary', `${headers.length} headers`),
             h(
               'p',
               { class: 'chips' },
@@ -149,7 +149,7 @@ export const operationSection = (operation, { everywhere, listed, pathOf }) => {
       ...errorLinks(operation, everywhere),
       ...(next.length > 0
         ? [
-            h('h4', {}, 'Related endpoints'),
+            h('h4', 'Related endpoints'),
             h('p', { class: 'chips' }, ...next.map((one) => h('a', { href: linkTo(placeOf(one)) }, pathOf(one)))),
           ]
         : []),

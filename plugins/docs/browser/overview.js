@@ -17,11 +17,9 @@ const facts = ({ contact = {}, license, termsOfService }) => {
       : name;
   const licence = license && (license.url ? h('a', { href: license.url }, license.name) : license.name);
   return [
-    who ? h('div', {}, h('dt', {}, 'Contact'), h('dd', {}, who)) : null,
-    licence ? h('div', {}, h('dt', {}, 'Licence'), h('dd', {}, licence)) : null,
-    termsOfService
-      ? h('div', {}, h('dt', {}, 'Terms'), h('dd', {}, h('a', { href: termsOfService }, 'Terms of service')))
-      : null,
+    who ? h('div', h('dt', 'Contact'), h('dd', who)) : null,
+    licence ? h('div', h('dt', 'Licence'), h('dd', licence)) : null,
+    termsOfService ? h('div', h('dt', 'Terms'), h('dd', h('a', { href: termsOfService }, 'Terms of service'))) : null,
   ];
 };
 
@@ -46,11 +44,9 @@ export const introduction = ({ title, version, summary, description, about }) =>
         { class: 'facts' },
         h(
           'div',
-          {},
-          h('dt', {}, 'For programs'),
+          h('dt', 'For programs'),
           h(
             'dd',
-            {},
             h('a', { href: `${basePath}/openapi.json` }, 'OpenAPI document'),
             ', ',
             h('a', { href: `${basePath}/openapi.json`, download: 'openapi.json' }, 'download'),
@@ -90,22 +86,21 @@ const keyPlace = () => {
 const HEADER = 'Authorization: Bearer <API_KEY>';
 
 const withKey = () => [
-  h('p', {}, 'Send your API key with every request, in the header ', h('code', {}, 'Authorization'), ':'),
-  h('pre', { tabindex: '0' }, h('code', {}, HEADER)),
+  h('p', 'Send your API key with every request, in the header ', h('code', 'Authorization'), ':'),
+  h('pre', { tabindex: '0' }, h('code', HEADER)),
   h(
     'p',
-    {},
     'The samples read the key from an environment variable. Without a valid key, the response is a ',
-    h('code', {}, '401'),
+    h('code', '401'),
     '. Endpoints that need no key are marked as such.',
   ),
 ];
 
 const withoutKey = () => [
-  h('p', {}, `Endpoints marked “no key needed” accept up to ${anonymousLimits} without a key.`),
-  h('p', {}, 'A key has its own limits. Send the key in the header ', h('code', {}, 'Authorization'), ':'),
-  h('pre', { tabindex: '0' }, h('code', {}, HEADER)),
-  h('p', {}, 'With an invalid key, the response is a ', h('code', {}, '401'), '.'),
+  h('p', `Endpoints marked “no key needed” accept up to ${anonymousLimits} without a key.`),
+  h('p', 'A key has its own limits. Send the key in the header ', h('code', 'Authorization'), ':'),
+  h('pre', { tabindex: '0' }, h('code', HEADER)),
+  h('p', 'With an invalid key, the response is a ', h('code', '401'), '.'),
 ];
 
 export const authentication = () =>
@@ -119,7 +114,7 @@ export const authentication = () =>
 const operationLinks = (some, all) => {
   if (some.length === all) return h('p', { class: 'type' }, 'Every endpoint.');
   const links = h('p', { class: 'chips' }, ...some.map(({ id, path }) => h('a', { href: linkTo(placeOf(id)) }, path)));
-  return some.length <= 4 ? links : h('details', {}, h('summary', {}, `${some.length} of ${all} endpoints`), links);
+  return some.length <= 4 ? links : h('details', h('summary', `${some.length} of ${all} endpoints`), links);
 };
 
 /** @param {Model} model */
@@ -130,7 +125,6 @@ export const errorsPart = ({ errors, errorFields, operations }) => {
     [
       h(
         'p',
-        {},
         'Every error has a status, a stable code, and a message that explains what to do. Programs should check the code.',
       ),
       fieldList(placeOf('errors', 'fields'), errorFields),
@@ -138,14 +132,8 @@ export const errorsPart = ({ errors, errorFields, operations }) => {
         h(
           'div',
           { id: placeOf('errors', code), class: 'entry error' },
-          h(
-            'h3',
-            {},
-            h('span', { class: 'status bad' }, status),
-            ' ',
-            nameLink(placeOf('errors', code), h('code', {}, code)),
-          ),
-          h('p', {}, ...inline(when)),
+          h('h3', h('span', { class: 'status bad' }, status), ' ', nameLink(placeOf('errors', code), h('code', code))),
+          h('p', ...inline(when)),
           h('p', { class: 'says' }, `“${/** @type {{ error?: string }} */ (example).error ?? ''}”`),
           headers.includes('Retry-After')
             ? h(
@@ -175,9 +163,9 @@ export const headersPart = ({ headers }) =>
         h(
           'li',
           { id: placeOf('headers', name), class: 'entry' },
-          h('div', { class: 'title' }, nameLink(placeOf('headers', name), h('code', {}, name))),
-          h('p', {}, ...inline(description)),
-          example === undefined ? null : h('p', { class: 'limits' }, 'For example ', h('code', {}, String(example))),
+          h('div', { class: 'title' }, nameLink(placeOf('headers', name), h('code', name))),
+          h('p', ...inline(description)),
+          example === undefined ? null : h('p', { class: 'limits' }, 'For example ', h('code', String(example))),
         ),
       ),
     ),
@@ -193,25 +181,18 @@ export const changesPart = ({ changes, operations }) => {
       { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Changes to the API' },
       h(
         'table',
-        {},
-        h(
-          'thead',
-          {},
-          h('tr', {}, ...['Version', 'Change', 'Endpoints'].map((name) => h('th', { scope: 'col' }, name))),
-        ),
+        h('thead', h('tr', ...['Version', 'Change', 'Endpoints'].map((name) => h('th', { scope: 'col' }, name)))),
         h(
           'tbody',
-          {},
           ...changes.map(({ version, summary, operations: ids }, index) =>
             h(
               'tr',
-              {},
               h(
                 'th',
                 { scope: 'row' },
                 version === changes[index - 1]?.version ? h('span', { class: 'hidden-text' }, version) : version,
               ),
-              h('td', {}, ...inline(summary)),
+              h('td', ...inline(summary)),
               h(
                 'td',
                 { class: 'chips' },

@@ -39,7 +39,7 @@ export const radios = (legend, choices) =>
     'fieldset',
     { class: 'languages' },
     h('legend', { class: 'hidden-text' }, legend),
-    ...choices.map(({ input, text }) => h('label', {}, input, h('span', {}, text))),
+    ...choices.map(({ input, text }) => h('label', input, h('span', text))),
   );
 
 const KEYWORDS = new Set(
@@ -94,7 +94,7 @@ export const codePanel = (label, title, code) =>
 
 /** @param {string} label @param {Children} code */
 export const codeBlock = (label, code) =>
-  h('pre', { tabindex: '0', role: 'group', 'aria-label': label }, h('code', {}, ...[code].flat()));
+  h('pre', { tabindex: '0', role: 'group', 'aria-label': label }, h('code', ...[code].flat()));
 
 /** @param {string} title @param {Children} text */
 export const problem = (title, text) =>

@@ -55,9 +55,8 @@ const triedResponse = ({ headers }, response, text, ms, close) => {
       const known = headers.find((one) => one.toLowerCase() === name);
       return h(
         'div',
-        {},
-        h('dt', {}, known ? h('a', { href: linkTo(placeOf('headers', known)) }, known) : name),
-        h('dd', {}, value),
+        h('dt', known ? h('a', { href: linkTo(placeOf('headers', known)) }, known) : name),
+        h('dd', value),
       );
     });
   return panel(
@@ -78,9 +77,9 @@ const triedResponse = ({ headers }, response, text, ms, close) => {
             'p',
             { class: 'advice' },
             'About this error: ',
-            h('a', { href: linkTo(placeOf('errors', code)) }, h('code', {}, code)),
+            h('a', { href: linkTo(placeOf('errors', code)) }, h('code', code)),
           ),
-      h('details', { class: 'sent' }, h('summary', {}, `${rows.length} headers`), h('dl', {}, ...rows)),
+      h('details', { class: 'sent' }, h('summary', `${rows.length} headers`), h('dl', ...rows)),
       codeBlock('Response body', type.includes('json') ? coloured(body) : body),
       text.length > body.length && body.length === SHOWN_CHARACTERS
         ? h('p', { class: 'advice' }, `Only the first ${SHOWN_CHARACTERS.toLocaleString('en')} characters are shown.`)

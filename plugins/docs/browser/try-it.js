@@ -42,7 +42,6 @@ const field = (operation, parameter, onchange) => {
         );
   const element = h(
     'div',
-    {},
     h('label', { for: id }, name, required ? h('span', { class: 'needed' }, ' required') : ''),
     operator,
     control,
@@ -99,12 +98,7 @@ const exampleResponse = ({ id, contents }) => {
 const parameterFields = (fields) =>
   fields.length === 0
     ? null
-    : h(
-        'details',
-        {},
-        h('summary', {}, 'Parameters'),
-        h('div', { class: 'fields' }, ...fields.map(({ element }) => element)),
-      );
+    : h('details', h('summary', 'Parameters'), h('div', { class: 'fields' }, ...fields.map(({ element }) => element)));
 
 /** @param {Operation} operation @returns {HTMLElement} */
 export const tryIt = (operation) => {

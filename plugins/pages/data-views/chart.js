@@ -21,7 +21,7 @@ const heightInFrame = (host) => {
 
 /** @param {ChartOptions} options */
 const legend = (options) =>
-  h('ul', { class: 'legend' }, ...legendOf(options).map(({ label, swatch }) => h('li', {}, swatch, label)));
+  h('ul', { class: 'legend' }, ...legendOf(options).map(({ label, swatch }) => h('li', swatch, label)));
 
 /** @param {Drawing} drawn @param {number} clientX */
 const nearestDate = ({ svg, dates, first, x }, clientX) => {

@@ -22,13 +22,12 @@ export const choice = ({ legend, name, choices, value, onchange }) =>
   h(
     'fieldset',
     { class: 'choice' },
-    h('legend', {}, legend),
+    h('legend', legend),
     ...choices.map(([each, label]) =>
       h(
         'label',
-        {},
         h('input', { type: 'radio', name, value: each, checked: each === value, onchange: () => onchange(each) }),
-        h('span', {}, label),
+        h('span', label),
       ),
     ),
   );

@@ -119,8 +119,7 @@ const apiCalls = (sources) => {
   show();
   return h(
     'details',
-    {},
-    h('summary', {}, sources.length > 1 ? 'API calls' : 'API call'),
+    h('summary', sources.length > 1 ? 'API calls' : 'API call'),
     csv.length > 0 ? languages : null,
     h('pre', { tabindex: '0' }, code),
     copyButton(() => code.textContent ?? ''),
@@ -151,7 +150,7 @@ const embedCode = (title, figure) => {
     'details',
     // Creates the code on each opening, because the address in it depends on the user's choices.
     { ontoggle: () => code.replaceChildren(text()) },
-    h('summary', {}, 'Embed'),
+    h('summary', 'Embed'),
     h(
       'p',
       { class: 'muted' },
@@ -254,7 +253,7 @@ export const linesTable = ({ dates, lines, dateText }, time) => ({
 
 /** @template Row @param {Below<Row>} options */
 const belowChart = ({ title, table, ...tools }) => {
-  const details = h('details', {}, h('summary', {}, 'Data as a table'));
+  const details = h('details', h('summary', 'Data as a table'));
   // The table is created when the user opens it, because it can have hundreds of rows.
   const fill = () => details.append(dataTable({ caption: title, ...table }).element);
   details.addEventListener('toggle', fill, { once: true });
@@ -269,7 +268,7 @@ const figureOf = ({ title, note, figure }, ...content) =>
   h(
     'figure',
     { id: figure },
-    h('figcaption', {}, h('h2', {}, title), note ? h('p', { class: 'muted' }, note) : null),
+    h('figcaption', h('h2', title), note ? h('p', { class: 'muted' }, note) : null),
     ...content,
   );
 

@@ -45,9 +45,9 @@ const dot = (color) =>
 const rowsOf = ({ values, others, isEmpty }) => [
   ...values
     .toSorted((a, b) => b.value - a.value)
-    .map(({ label, text, color }) => h('div', {}, dot(color), h('span', {}, label), h('b', {}, text))),
-  ...others.map(({ label, text }) => h('div', {}, h('i'), h('span', {}, label), h('b', {}, text))),
-  ...(isEmpty ? [h('div', {}, 'No value was published.')] : []),
+    .map(({ label, text, color }) => h('div', dot(color), h('span', label), h('b', text))),
+  ...others.map(({ label, text }) => h('div', h('i'), h('span', label), h('b', text))),
+  ...(isEmpty ? [h('div', 'No value was published.')] : []),
 ];
 
 /**
@@ -79,7 +79,7 @@ export const readoutOf = (options) => {
       ].join(' · ');
       const x = drawn.x(date);
       mark.replaceChildren(...crosshair(drawn, x, found));
-      box.replaceChildren(h('strong', {}, options.dateText(date)), ...rowsOf(found));
+      box.replaceChildren(h('strong', options.dateText(date)), ...rowsOf(found));
       box.hidden = false;
       const place = (x * host.clientWidth) / drawn.svg.viewBox.baseVal.width;
       const fits = place + MARGIN + box.offsetWidth <= host.clientWidth;

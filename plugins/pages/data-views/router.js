@@ -108,7 +108,7 @@ const aboutFigures = (parts) =>
   h(
     'p',
     { class: 'facts muted' },
-    h('b', {}, 'About these figures'),
+    h('b', 'About these figures'),
     ...parts.flatMap((part, index) => [index === 0 ? ': ' : ' · ', part].flat()),
   );
 
@@ -127,7 +127,7 @@ const render = ({ title, name = title, question, layout, content, about }, site,
     h('div', { class: layout }, ...content),
     about ? aboutFigures(about) : '',
   );
-  find('#notes').replaceChildren(...notes.map((note) => h('p', {}, note)));
+  find('#notes').replaceChildren(...notes.map((note) => h('p', note)));
   main.removeAttribute('aria-busy');
   document.title = `${name} – ${site}`;
   announce(title);

@@ -81,7 +81,7 @@ export const statusView =
       ],
       content: [
         snapshot ? null : h('p', { class: 'notice' }, 'No dataset is loaded. Until one is, only this page works.'),
-        h('h2', {}, 'Components'),
+        h('h2', 'Components'),
         dataTable({
           caption: 'Components of the service.',
           columns: COMPONENTS,
@@ -89,7 +89,7 @@ export const statusView =
         }).element,
         ...(sources.length > 0
           ? [
-              h('h2', {}, 'Sources'),
+              h('h2', 'Sources'),
               dataTable({
                 caption: 'Time since the end of each source’s latest period, and whether the source is late.',
                 columns: sourceColumns(known),

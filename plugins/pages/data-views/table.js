@@ -157,10 +157,10 @@ export const dataTable = ({ caption, columns, rows, sort, onsort, scrolls = fals
     count.textContent = `${SHOWN} of ${exact(ordered.length)} rows.`;
     all.textContent = `Show all ${exact(ordered.length)}`;
   };
-  const heads = [h('caption', {}, caption), h('thead', {}, h('tr', {}, ...headings))];
+  const heads = [h('caption', caption), h('thead', h('tr', ...headings))];
   // `tabindex` makes wide tables scrollable with the keyboard.
   const scroll = { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption, 'data-scrolls': scrolls };
-  const element = h('div', { class: 'table' }, h('div', scroll, h('table', {}, ...heads, body)), more);
+  const element = h('div', { class: 'table' }, h('div', scroll, h('table', ...heads, body)), more);
   fill();
   return {
     element,

@@ -25,8 +25,8 @@ const listParts = (elements) => {
   const headings = elements.filter((element) => element.matches('h2'));
   if (headings.length < 2) return;
   find('.parts').replaceChildren(
-    h('p', {}, 'On this page'),
-    h('ul', {}, ...headings.map((heading) => h('li', {}, h('a', { href: `#${heading.id}` }, heading.textContent)))),
+    h('p', 'On this page'),
+    h('ul', ...headings.map((heading) => h('li', h('a', { href: `#${heading.id}` }, heading.textContent)))),
   );
 };
 

@@ -1,16 +1,21 @@
 /** @typedef {Node | string | number | null | undefined | false} Child */
 /** @typedef {Child | readonly Child[]} Children */
 
+/** @param {unknown} value @returns {value is Children} */
+const isChildren = (value) =>
+  typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof Node;
+
 /**
  * Creates an element. Strings become text nodes, so they are never parsed as HTML.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
- * @param {Record<string, unknown>} [properties] attributes, and event listeners such as `onclick`
- * @param {...Children} children
+ * @param {Children | Readonly<Record<string, unknown>>} [first] attributes and event listeners such as `onclick`, or a child
+ * @param {...Children} others
  * @returns {HTMLElementTagNameMap[Tag]}
  */
-export const h = (tag, properties = {}, ...children) => {
+export const h = (tag, first, ...others) => {
   const element = document.createElement(tag);
+  const [properties, children] = isChildren(first) ? [{}, [first, ...others]] : [first, others];
   for (const [name, value] of Object.entries(properties)) {
     if (typeof value === 'function') element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
     else if (value !== undefined && value !== null && value !== false) {

@@ -32,7 +32,7 @@ export const keyForm = ({ heading, problem }) => {
   return h(
     'form',
     { class: 'key-form', onsubmit: submit, novalidate: true },
-    h('h2', {}, heading),
+    h('h2', heading),
     error,
     h('label', { for: 'key' }, 'API key'),
     h('div', { class: 'row' }, input, h('button', { type: 'submit' }, 'Use this key')),

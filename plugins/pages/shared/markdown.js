@@ -11,8 +11,8 @@ const webAddress = (target) => (/^https?:/.test(target) ? target : null);
 /** @type {(text: string, addressOf?: Addresses) => Child[]} */
 export const inline = (text, addressOf = webAddress) =>
   text.split(/(`[^`]+`|\*\*[^*]+\*\*|\[[^\]]+\]\([^)]+\)|<https?:[^>]+>)/).map((part) => {
-    if (/^`.+`$/s.test(part)) return h('code', {}, part.slice(1, -1));
-    if (/^\*\*.+\*\*$/s.test(part)) return h('strong', {}, ...inline(part.slice(2, -2), addressOf));
+    if (/^`.+`$/s.test(part)) return h('code', part.slice(1, -1));
+    if (/^\*\*.+\*\*$/s.test(part)) return h('strong', ...inline(part.slice(2, -2), addressOf));
     if (/^<http.+>$/.test(part)) return h('a', { href: part.slice(1, -1) }, part.slice(1, -1));
     const [, words, target] = /^\[([^\]]+)\]\(([^)]+)\)$/.exec(part) ?? [];
     if (words === undefined || target === undefined) return part.replace(/\s+/g, ' ');
@@ -25,7 +25,7 @@ export const prose = (text) =>
   (text ?? '')
     .split(/\n\s*\n/)
     .filter((paragraph) => paragraph.trim() !== '')
-    .map((paragraph) => h('p', {}, ...inline(paragraph)));
+    .map((paragraph) => h('p', ...inline(paragraph)));
 
 /**
  * @param {readonly string[]} head
@@ -36,20 +36,19 @@ export const table = (head, rows, addressOf) => {
   // Screen readers would announce an empty `th` as an empty heading.
   const headOf = (/** @type {string} */ cell) =>
     cell === '' ? h('td') : h('th', { scope: 'col' }, ...inline(cell, addressOf));
-  const heading = h('tr', {}, ...head.map(headOf));
+  const heading = h('tr', ...head.map(headOf));
   /** @param {readonly string[]} cells */
   const line = ([first = '', ...rest]) =>
     h(
       'tr',
-      {},
       h('th', { scope: 'row' }, ...inline(first, addressOf)),
-      ...rest.map((cell) => h('td', {}, ...inline(cell, addressOf))),
+      ...rest.map((cell) => h('td', ...inline(cell, addressOf))),
     );
-  const body = h('tbody', {}, ...rows.map(line));
+  const body = h('tbody', ...rows.map(line));
   return h(
     'div',
     { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': head.filter(Boolean).join(', ') || 'Table' },
-    h('table', {}, head.some(Boolean) ? h('thead', {}, heading) : null, body),
+    h('table', head.some(Boolean) ? h('thead', heading) : null, body),
   );
 };
 
@@ -77,7 +76,7 @@ const codeBlock = (code) =>
   h(
     'div',
     { class: 'code' },
-    h('pre', { tabindex: '0' }, h('code', {}, code)),
+    h('pre', { tabindex: '0' }, h('code', code)),
     copyButton(() => code),
   );
 
@@ -87,20 +86,19 @@ const elementOf = (text, addressOf) => {
   if (code !== undefined) return codeBlock(code);
   const [, marks, title] = /^(#+) (.+)$/s.exec(text) ?? [];
   if (marks && title) {
-    return h(marks.length === 1 ? 'h1' : marks.length === 2 ? 'h2' : 'h3', {}, ...inline(title, addressOf));
+    return h(marks.length === 1 ? 'h1' : marks.length === 2 ? 'h2' : 'h3', ...inline(title, addressOf));
   }
   if (text.startsWith('|')) return tableOf(text, addressOf);
   if (text.startsWith('- ')) {
     return h(
       'ul',
-      {},
       ...text
         .slice(2)
         .split(/\n- /)
-        .map((item) => h('li', {}, ...inline(item, addressOf))),
+        .map((item) => h('li', ...inline(item, addressOf))),
     );
   }
-  return h('p', {}, ...inline(text, addressOf));
+  return h('p', ...inline(text, addressOf));
 };
 
 /** Blocks are separated by blank lines. Fenced code can contain blank lines. */

@@ -60,8 +60,8 @@ export const problemView = (error, retry) => {
   return h(
     'section',
     { class: 'notice', role: 'alert' },
-    h('h2', {}, heading),
-    h('p', {}, advice),
+    h('h2', heading),
+    h('p', advice),
     // A retry after a 404 would get the same response.
     error instanceof Problem && error.status === 404
       ? h('a', { href: '#/' }, 'Back to the start')

@@ -37,7 +37,7 @@ export const chipsOf = (table, query, choose) => {
       h(
         'button',
         { type: 'button', class: 'chip', 'aria-label': `Remove: ${text}`, onclick: () => choose({ [parameter]: '' }) },
-        h('span', {}, text),
+        h('span', text),
         ' ×',
       ),
     ),

@@ -22,7 +22,6 @@ const itemOf = ({ name, label }, { isShown, isFirst, isLast, ontoggle, onmove })
     );
   return h(
     'li',
-    {},
     h('input', { type: 'checkbox', id, checked: isShown, onchange: ontoggle }),
     h('label', { for: id }, label),
     ...(isShown ? [move(-1, '↑', `Move ${label} up`, isFirst), move(1, '↓', `Move ${label} down`, isLast)] : []),
@@ -43,7 +42,7 @@ export const columnChoice = (table, query, onchange) => {
   const element = h(
     'div',
     { id: 'columns', popover: 'auto', role: 'dialog', 'aria-label': 'Columns' },
-    h('h2', {}, 'Columns'),
+    h('h2', 'Columns'),
     list,
     h('div', { class: 'row' }, close, reset),
   );

@@ -51,10 +51,10 @@ const valueList = ({ key, measures }, column, query, rows, choose) => {
         onclick: () => choose(toggled(query, column, text)),
       };
       const number = h('span', { class: 'number muted' }, exact(count(row)));
-      const button = h('button', properties, h('span', {}, shown(row)), number);
+      const button = h('button', properties, h('span', shown(row)), number);
       // The content security policy forbids `style` attributes, but scripts can set style properties.
       button.style.backgroundSize = `${(count(row) / most) * 100}% 100%`;
-      return h('li', {}, button);
+      return h('li', button);
     }),
   );
 };
@@ -92,7 +92,7 @@ const fieldsOf = (column, query, choose) => {
       input.value = column.kind === 'date' ? value.slice(0, 10) : value;
     };
     show();
-    return { show, element: h('div', {}, h('label', { for: id }, `${column.label} ${word}`), input) };
+    return { show, element: h('div', h('label', { for: id }, `${column.label} ${word}`), input) };
   });
   return {
     element: h('div', { class: 'facet-fields' }, ...fields.map(({ element }) => element)),
@@ -186,7 +186,7 @@ const facet = (table, column, query, { signal, open, choose, ontoggle, isVisible
   const details = h(
     'details',
     { class: 'facet', open, title: column.description || undefined },
-    h('summary', {}, column.label, ' ', active),
+    h('summary', column.label, ' ', active),
     fields.element,
     values.element,
   );
@@ -228,7 +228,7 @@ const WIDE = '(min-width: 64rem)';
 export const facetPanel = (table, query, { signal, sample, choose }) => {
   const first = firstOpen(table, sample);
   const open = query.has('facets') ? listIn(query.get('facets')) : first;
-  const panel = h('details', { class: 'facets', open: matchMedia(WIDE).matches }, h('summary', {}, 'Filters'));
+  const panel = h('details', { class: 'facets', open: matchMedia(WIDE).matches }, h('summary', 'Filters'));
   const keepOpen = () => {
     const names = facets.filter(({ details }) => details.open).map(({ name }) => name);
     const isFirst = names.join() === first.join();

@@ -42,7 +42,7 @@ const start = async () => {
   }
   const names = tables.map(({ name }) => name);
   const views = [...names, 'status'];
-  find('#views').replaceChildren(...views.map((name) => h('li', {}, h('a', { href: `#/${name}` }, words(name)))));
+  find('#views').replaceChildren(...views.map((name) => h('li', h('a', { href: `#/${name}` }, words(name)))));
   startFinder(names);
   startRouter(
     {

@@ -98,7 +98,7 @@ const rejection = (message, reset) =>
   h(
     'div',
     { class: 'notice', role: 'alert' },
-    h('p', {}, message),
+    h('p', message),
     reset && h('button', { type: 'button', onclick: reset }, 'Back to the first page'),
   );
 

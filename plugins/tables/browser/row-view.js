@@ -25,8 +25,8 @@ export const rowView = (table) => async (parameters, signal) => {
         'dl',
         { class: 'record' },
         ...table.columns.flatMap((column) => [
-          h('dt', {}, column.label, column.description ? h('small', {}, column.description) : null),
-          h('dd', {}, cell(row, column)),
+          h('dt', column.label, column.description ? h('small', column.description) : null),
+          h('dd', cell(row, column)),
         ]),
       ),
       dataTools({ sources: [{ label: table.name, target }] }),

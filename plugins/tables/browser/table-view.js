@@ -71,7 +71,7 @@ const rowsPart = (table, query, { signal, keep, onshow }) => {
     const [title, advice] = hasFilters
       ? ['No matching rows', 'Remove a filter above, or search for other words.']
       : ['No rows', 'This table is empty.'];
-    return h('div', { class: 'notice' }, h('h2', {}, title), h('p', {}, advice));
+    return h('div', { class: 'notice' }, h('h2', title), h('p', advice));
   };
   const list = rowList(table, query, {
     signal,
@@ -90,7 +90,7 @@ const rowsPart = (table, query, { signal, keep, onshow }) => {
     keep({ columns: names });
     void list.show();
   });
-  return { element: h('div', {}, tools, columns.element, list.element), show: list.show, button: columns.button };
+  return { element: h('div', tools, columns.element, list.element), show: list.show, button: columns.button };
 };
 
 const TYPING_PAUSE_MS = 200;
@@ -183,6 +183,6 @@ export const tableView = (table) => async (_parameters, signal, query) => {
   });
   searchWhileTyping(query, signal, choose);
   await showAll();
-  const main = h('div', { class: 'browse' }, panel.element, h('div', {}, bar, chips, place));
+  const main = h('div', { class: 'browse' }, panel.element, h('div', bar, chips, place));
   return { ...(await found), name: words(table.name), content: [main] };
 };

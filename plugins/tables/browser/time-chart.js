@@ -180,5 +180,5 @@ export const timeChart = (table, query, { signal, sample, keep }) => {
       },
     );
   showControls();
-  return { element: h('div', {}, controls, place), show };
+  return { element: h('div', controls, place), show };
 };

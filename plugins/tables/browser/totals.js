@@ -115,7 +115,7 @@ export const totalsView = (table, query, { signal, keep, choose }) => {
       render(rows);
     };
     place.replaceChildren(
-      h('h2', {}, title),
+      h('h2', title),
       h('p', { class: 'muted' }, noteOf(rows.length, isCross)),
       hasLayouts ? layoutSwitch(isCross, changeLayout) : '',
       dataTable({
@@ -137,5 +137,5 @@ export const totalsView = (table, query, { signal, keep, choose }) => {
         : render(made),
     );
   showControls();
-  return { element: h('div', {}, controls, place), show };
+  return { element: h('div', controls, place), show };
 };

@@ -84,7 +84,6 @@ export const dataView = async (_parameters, signal) => {
     content: [
       h(
         'p',
-        {},
         'Each download is a single API call. The file size appears when the download is complete. The calls for use in programs are listed below.',
       ),
       dataTable({
@@ -92,7 +91,7 @@ export const dataView = async (_parameters, signal) => {
         rows,
         columns: /** @type {import('../../../pages/data-views/table.js').Column<Collection>[]} */ ([
           { label: 'Collection', cell: ({ about }) => about },
-          { label: 'Call', cell: ({ target }) => h('code', {}, target.replace(/(.{42}).+/, '$1…')), name: 'wide' },
+          { label: 'Call', cell: ({ target }) => h('code', target.replace(/(.{42}).+/, '$1…')), name: 'wide' },
           {
             label: 'Download',
             name: 'downloads',

@@ -20,7 +20,7 @@ export const driversOf = async (cbsa, signal) => {
   return h(
     'section',
     { class: 'drivers' },
-    h('h2', {}, 'Why this forecast'),
+    h('h2', 'Why this forecast'),
     h(
       'p',
       { class: 'muted' },

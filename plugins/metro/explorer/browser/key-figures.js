@@ -11,6 +11,6 @@ export const keyFigures = (figures) =>
     'dl',
     { class: 'figures' },
     ...figures.map(([name, value, remark]) =>
-      h('div', {}, h('dt', {}, name), h('dd', {}, value, remark ? h('small', {}, remark) : null)),
+      h('div', h('dt', name), h('dd', value, remark ? h('small', remark) : null)),
     ),
   );

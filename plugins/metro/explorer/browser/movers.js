@@ -51,7 +51,7 @@ const emptyView = () => ({
       'p',
       { class: 'notice' },
       'Movers need two completed runs. The operator of the service creates runs with ',
-      h('code', {}, 'metro-forecast forecast'),
+      h('code', 'metro-forecast forecast'),
       '.',
     ),
   ],
@@ -83,7 +83,6 @@ export const moversView = async (_parameters, signal) => {
     content: [
       h(
         'p',
-        {},
         common,
         `These are the ${data.length} largest changes among the 12-month forecasts of ${forecast} markets, up or down.`,
       ),

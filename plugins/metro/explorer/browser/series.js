@@ -28,7 +28,7 @@ const COLUMNS = [
   column(
     'Identifier',
     ({ series_id }) => series_id,
-    (id) => h('code', {}, id),
+    (id) => h('code', id),
     { name: 'wide' },
   ),
   column('Cadence', ({ cadence }) => cadence),
@@ -138,7 +138,7 @@ const seriesFigure = (series, rows, { query, signal, source }) => {
   show();
   return chartFigure({
     title: 'All observations',
-    chart: h('div', {}, h('div', { class: 'switches' }, span), place),
+    chart: h('div', h('div', { class: 'switches' }, span), place),
     picture: {
       title: series.title,
       file: source.file,

@@ -4,5 +4,5 @@ import { titlesOf } from './catalog.js';
 
 export const explorerStatus = statusView({
   titles: titlesOf,
-  more: () => h('p', {}, h('a', { href: '#/data' }, 'Download all the data')),
+  more: () => h('p', h('a', { href: '#/data' }, 'Download all the data')),
 });

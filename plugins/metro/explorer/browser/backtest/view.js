@@ -57,7 +57,7 @@ const gradeTable = (grades, before, since, limits) => {
   const shares = [...before, ...since].flatMap((row) => [row.decline_share, row.predicted_decline_share ?? 0]);
   const most = Math.max(...shares, 0.01);
   return [
-    h('h2', {}, 'How reliable are the grades?'),
+    h('h2', 'How reliable are the grades?'),
     h(
       'p',
       { class: 'muted' },
@@ -89,7 +89,7 @@ const gradeTable = (grades, before, since, limits) => {
 
 /** @param {readonly Group[]} states */
 const stateTable = (states) => [
-  h('h2', {}, 'Best and worst states'),
+  h('h2', 'Best and worst states'),
   h(
     'p',
     { class: 'muted' },
@@ -142,7 +142,7 @@ const summary = (backtest, years) => {
   const best = bestOf(backtest);
   const name = BENCHMARKS[best.name] ?? best.name;
   return [
-    h('p', {}, ...basisNote(reconstructedIn(backtest), backtest.n)),
+    h('p', ...basisNote(reconstructedIn(backtest), backtest.n)),
     keyFigures([
       ['Mean absolute error', size(backtest.mae_pp), `${size(best.mae_pp)} for the best benchmark, ${name}`],
       ['Inside the 80% band', share(backtest.coverage_80), '80% expected'],
@@ -158,8 +158,7 @@ const furtherScores = (backtest) => {
   const { benchmark } = backtest;
   return h(
     'details',
-    {},
-    h('summary', {}, 'Further scores'),
+    h('summary', 'Further scores'),
     keyFigures([
       [`Error of ${benchmark.name}`, size(benchmark.mae_pp), 'repeats the last 12-month change'],
       ['Skill', share(bestOf(backtest).skill_mae), 'share of the best benchmark’s error avoided'],

@@ -111,7 +111,7 @@ export const yearFigures = (years, signal, basis) => {
       note: 'A correct 80% band contains four out of five outcomes.',
       ...common('Coverage and direction of the forecasts by year', rateOptions(years)),
     }),
-    h('h2', {}, 'Years, worst first'),
+    h('h2', 'Years, worst first'),
     h('p', { class: 'muted' }, 'The mark shows the error of the best benchmark in the year.'),
     yearTable(years),
   ];

@@ -90,7 +90,7 @@ export const addForm = (offer, { problem: first, offered: divisions, members, on
   return h(
     'form',
     { class: 'row', onsubmit: add },
-    h('div', {}, h('label', { for: 'add' }, 'Add a market or a series'), field),
+    h('div', h('label', { for: 'add' }, 'Add a market or a series'), field),
     suggestions(offer),
     h('button', { type: 'submit' }, 'Add'),
     problem,

@@ -17,7 +17,6 @@ export const chipsOf = (members, onremove) =>
   members.map((member) =>
     h(
       'li',
-      {},
       member.label,
       h(
         'button',

@@ -132,7 +132,7 @@ export const indexFigure = (context) => {
   const figure = changingFigure({
     title: 'Index and forecast',
     note: noteOf(data.fan, newest),
-    chart: h('div', {}, controls.element, place),
+    chart: h('div', controls.element, place),
   });
   show();
   return figure.element;

@@ -26,12 +26,8 @@ export const neighboursOf = (areas, cbsa) => {
   return h(
     'section',
     { class: 'neighbours' },
-    h('h2', {}, 'Neighbours'),
-    h(
-      'ul',
-      { class: 'legend' },
-      ...nearest.map((one) => h('li', {}, h('a', { href: `#/markets/${one.cbsa}` }, one.name))),
-    ),
+    h('h2', 'Neighbours'),
+    h('ul', { class: 'legend' }, ...nearest.map((one) => h('li', h('a', { href: `#/markets/${one.cbsa}` }, one.name)))),
     h('a', { href: `#/compare?m=${compared}` }, 'Compare with its neighbours'),
   );
 };

@@ -73,14 +73,14 @@ export const trackFigure = (context) => {
   const sources = [{ label: 'forecasts', target: `/markets/${market.cbsa}/forecast-track`, file }];
   if (track.length === 0) {
     const reason = 'No run has forecast this market: its index is too short, or there are no forecasts yet.';
-    return h('section', {}, h('h2', {}, TITLE), h('p', {}, reason), dataTools({ sources }));
+    return h('section', h('h2', TITLE), h('p', reason), dataTools({ sources }));
   }
   const basis = basisText(...countsOf(track));
   const options = optionsOf(track, name);
   return chartFigure({
     title: TITLE,
     figure: 'forecasts',
-    note: h('span', {}, `${scoreText(track)} `, ...basisNote(...countsOf(track))),
+    note: h('span', `${scoreText(track)} `, ...basisNote(...countsOf(track))),
     chart: chart(options, signal),
     sources,
     picture: {

@@ -119,7 +119,7 @@ const dividedView = async (cbsa) => {
     name,
     question: 'Which parts of this metro have an index and a forecast?',
     series: [HPI],
-    content: [h('ul', {}, ...divisions.map((area) => h('li', {}, marketLink(area.cbsa, area.name))))],
+    content: [h('ul', ...divisions.map((area) => h('li', marketLink(area.cbsa, area.name))))],
   };
 };
 

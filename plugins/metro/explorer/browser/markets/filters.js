@@ -47,7 +47,7 @@ export const sortField = ({ sort }, onsort) => {
     if (other) other.hidden = known;
   };
   show(sort);
-  return { element: h('div', {}, label, field), show };
+  return { element: h('div', label, field), show };
 };
 
 /** @param {URLSearchParams} query @param {readonly Run[]} runs @returns {Choices} */
@@ -77,7 +77,7 @@ export const matches = ({ name, signal, grade }, chosen) =>
  * @param {string} value @param {(value: string) => void} onchange
  */
 const filter = (name, label, options, value, onchange) =>
-  h('div', {}, ...labelledSelect(`by-${name}`, label, [['', 'All'], ...options], value, onchange));
+  h('div', ...labelledSelect(`by-${name}`, label, [['', 'All'], ...options], value, onchange));
 
 /** @param {readonly string[]} names @returns {(readonly [string, string])[]} */
 const same = (names) => names.map((name) => [name, name]);

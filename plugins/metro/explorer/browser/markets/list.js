@@ -22,7 +22,7 @@ const COLUMNS = [
   { label: 'Market', key: 'name', cell: ({ cbsa, name }) => marketLink(cbsa, name), value: ({ name }) => name },
   {
     label: 'Forecast',
-    cell: (row) => [h('b', {}, percent(row.forecast)), band(row)],
+    cell: (row) => [h('b', percent(row.forecast)), band(row)],
     value: ({ forecast }) => forecast,
     numeric: true,
   },

@@ -199,7 +199,7 @@ export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
     const copy = /** @type {SVGElement} */ (shape.cloneNode());
     copy.setAttribute('class', 'picked');
     ring.replaceChildren(copy);
-    box.replaceChildren(...describe(cbsa).map((child) => (child instanceof Node ? child : h('div', {}, child))));
+    box.replaceChildren(...describe(cbsa).map((child) => (child instanceof Node ? child : h('div', child))));
     box.hidden = false;
     readout.textContent = [...box.children].map((child) => child.textContent).join(' · ');
     placeBox(box, host, new DOMPoint(area[1], area[2]).matrixTransform(picture.getScreenCTM() ?? undefined));

@@ -13,7 +13,7 @@ import { scaleOf, swatchOf } from './scales.js';
 const describe = ({ name, forecast, lower, upper, grade, signal, last }) => {
   const range = lower === null ? '' : ` (${number(lower, 1)} to ${number(upper, 1)})`;
   return [
-    h('strong', {}, plainName(name)),
+    h('strong', plainName(name)),
     `Forecast ${percent(forecast)}${range}`,
     `Grade ${grade ?? '–'}, ${signal ?? 'no signal'}`,
     `Last year ${percent(last)}`,
@@ -24,7 +24,7 @@ const describe = ({ name, forecast, lower, upper, grade, signal, last }) => {
 export const legendOf = (steps) => steps.map(({ color, label }) => ({ label, swatch: swatchOf(color) }));
 
 /** @param {readonly Step[]} steps */
-export const legendItems = (steps) => legendOf(steps).map(({ label, swatch }) => h('li', {}, swatch, label));
+export const legendItems = (steps) => legendOf(steps).map(({ label, swatch }) => h('li', swatch, label));
 
 /**
  * @param {import('./map.js').Outlines} outlines @param {readonly { cbsa: string }[]} markets

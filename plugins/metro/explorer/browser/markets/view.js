@@ -127,7 +127,7 @@ const emptyView = () => ({
       'p',
       { class: 'notice' },
       'The dataset has no markets yet. The operator of the service adds them with ',
-      h('code', {}, 'metro-forecast import'),
+      h('code', 'metro-forecast import'),
       '.',
     ),
   ],

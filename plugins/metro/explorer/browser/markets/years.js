@@ -103,7 +103,7 @@ export const yearMaps = (outlines, measure, years) => {
       'div',
       { class: 'years' },
       ...panels.map(({ text, map, pick }) =>
-        h('button', { type: 'button', class: 'quiet', onclick: pick }, h('span', {}, text), map),
+        h('button', { type: 'button', class: 'quiet', onclick: pick }, h('span', text), map),
       ),
     ),
     legend: legendItems(steps),
