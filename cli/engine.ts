@@ -64,10 +64,7 @@ export const keepTicksFast = (): void => {
   process.nextTick(() => alive.push(executionAsyncResource()));
 };
 
-/**
- * CPU time in milliseconds until most code is compiled. Until then, compiling is as important as running the event
- * loop.
- */
+/** CPU time in milliseconds until most code is compiled. Until then, compiling has a normal priority. */
 export const WARM_UP_MS = 15_000;
 const CHECK_MS = 1000;
 

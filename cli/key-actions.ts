@@ -85,10 +85,7 @@ export const createKeyRecord = async (
   return { ...stored, key };
 };
 
-/**
- * Reads a key after a write, in the same way as running services.
- * @throws OperatorError if the store does not contain the written values
- */
+/** @throws OperatorError if the store does not contain the written values */
 const readBack = async (store: KeyStore, id: string, written: KeyChange): Promise<ShownKey> => {
   const record = (await store.list()).find((each) => each.id === id);
   const differs = (Object.keys(written) as (keyof KeyChange)[]).filter((name) => record?.[name] !== written[name]);
@@ -134,11 +131,7 @@ export const revokeKey = async (store: KeyStore, id: string, now: number): Promi
 export const succeeds = (key: ShownKey, before: ShownKey): boolean =>
   key.id !== before.id && key.shares_limit_of === familyOf(before) && key.created_at >= before.created_at;
 
-/**
- * Creates a successor with the same name, tier and expiry. Both keys share one limit. The old key stays valid until the
- * overlap ends.
- * @param overlap a date or a duration, in the format of `--expires`
- */
+/** Creates a successor that shares the limit. The old key stays valid until the overlap ends. */
 export const rotateKey = async (
   store: KeyStore,
   id: string,
@@ -170,11 +163,7 @@ export const rotateKey = async (
   return { old, created: { ...stored, key } };
 };
 
-/**
- * Changes a key, its predecessors and its successors, because they share one limit. Otherwise, the owner could use the
- * old limit with another of these keys.
- * @throws OperatorError if the key is no longer active
- */
+/** Also changes predecessors and successors, so that the owner cannot use the old limit with another of these keys. */
 const changeSharing = async (
   store: KeyStore,
   id: string,
@@ -209,10 +198,7 @@ export interface KeyUsage extends Pick<KeyRecord, 'id' | 'name' | 'tier'> {
   readonly data: readonly DayUsage[];
 }
 
-/**
- * Returns the usage of all keys, or of one key. Keys that share a limit appear only once, so that sums are correct: as
- * the newest active key, or as the newest key if none is active.
- */
+/** Keys that share a limit appear only once, as the newest active key, so that sums are correct. */
 export const usageOf = async (
   store: KeyStore,
   id: string | undefined,

@@ -87,10 +87,7 @@ const ALIASES: Readonly<Record<string, CommandName>> = { 'import-csv': 'import-t
 
 const NAMES = Object.keys(COMMANDS) as CommandName[];
 
-/**
- * Returns the commands to load: the commands named in the arguments, or all commands for completion. Help and the
- * version need none.
- */
+/** Returns the commands to load: all for completion, and none for help and the version. */
 export const commandsIn = (argv: readonly string[]): readonly CommandName[] => {
   const named = NAMES.filter((name) => argv.some((word) => word === name || ALIASES[word] === name));
   return named.includes('completion') ? NAMES : named;
@@ -122,10 +119,7 @@ export const createProgram = async (names: readonly CommandName[] = NAMES, json 
   return program;
 };
 
-/**
- * A full disk or a closed terminal does not stop a command. It finishes its work, and then fails because its output was
- * lost.
- */
+/** A full disk or a closed terminal does not stop a command. It finishes its work, and then fails. */
 const onResultsLost = (error: NodeJS.ErrnoException): void => {
   // The reader of a pipe can close it early, as "| head" does.
   if (error.code === 'EPIPE') return;

@@ -6,10 +6,7 @@ import { packageVersion } from '../core/util/package.js';
 
 const VALID_MS = 10 * 60_000;
 
-/**
- * CORS does not allow pages from other origins to send this header. The code is not in the path, because proxies log
- * paths.
- */
+/** A header, because CORS keeps other origins from sending it, and because proxies log paths. */
 const HEADER = 'one-time-code';
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

@@ -69,10 +69,6 @@ export const withProgress = async <T>(task: (progress: Progress) => Promise<T>):
   }
 };
 
-/**
- * @param stream standard error by default, because standard output is for results
- * @param now a clock in milliseconds, for the interval between lines of text
- */
 export const createProgress = (
   stream: NodeJS.WritableStream = process.stderr,
   now: () => number = () => performance.now(),

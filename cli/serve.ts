@@ -65,9 +65,7 @@ const drain = (app: App, idleMs: number | undefined): void => app.drain(idleMs =
 
 const CLOSE_STORES_MS = 2000;
 
-/**
- * Drains the service and closes it. During `delayMs`, load balancers can notice that the service is no longer ready.
- */
+/** During `delayMs`, load balancers can notice that the service is no longer ready. */
 export const shutDown = async (app: App, { drainMs }: Config['server'], { delayMs, idleMs }: Stop): Promise<void> => {
   drain(app, idleMs);
   await delay(delayMs);

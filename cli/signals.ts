@@ -5,10 +5,7 @@ import { isWorker } from '../core/util/is-worker.js';
 
 interface SignalActions {
   readonly logger: Logger;
-  /**
-   * Stops the service. After SIGTERM, load balancers need time to notice. After SIGINT, a user is waiting at a
-   * terminal.
-   */
+  /** After SIGTERM, load balancers need time to notice. After SIGINT, a user is waiting at a terminal. */
   stop(signal: NodeJS.Signals): void;
 }
 

@@ -19,8 +19,7 @@ export const isDatabase = (path: string): boolean => /\.(db|sqlite3?)$/i.test(pa
 const openWith = async (database: string, collections: readonly Collection[]): Promise<StorageAdapter> => {
   const module = await loadModule('adapter', 'sqlite', dirname(database), adapters);
   return module.create(
-    // The poll interval is short, because a publication waits for the next poll of this process, which renews its
-    // transactions.
+    // A publication waits for the next poll of this process, which renews its transactions.
     { path: database, pollMs: 50 },
     {
       collections: new Map(collections.map((each) => [each.name, each])),
@@ -33,10 +32,7 @@ const openWith = async (database: string, collections: readonly Collection[]): P
   );
 };
 
-/**
- * Opens the database and reads its other tables.
- * @throws OperatorError if the folder declares tables that are not in the database
- */
+/** @throws OperatorError if the folder declares tables that are not in the database */
 const readOthers = async (database: string, others: readonly Collection[]) => {
   const adapter = await openWith(database, others);
   try {
@@ -99,10 +95,7 @@ const publishTable = async (
   return version;
 };
 
-/**
- * The import writes to a dataset directory. If the target is a database, this directory is temporary, and its table is
- * then published to the database.
- */
+/** If the target is a database, the directory is temporary, and its table is then published to the database. */
 interface ImportTarget {
   readonly directory: string;
   readonly folder: string;

@@ -83,10 +83,7 @@ const contentOf = async ({ storage, keyStore }: Targets): Promise<readonly strin
   ];
 };
 
-/**
- * Appends a deletion for each version that is in the audit but not in the target. This happens if the source has stored
- * only its current version.
- */
+/** The audit of a source that stores only its current version lists versions that the backup lacks. */
 const withDeletions = (entries: readonly DataAuditEntry[], stored: ReadonlySet<string>): readonly DataAuditEntry[] => {
   const last = new Map<string, DataAuditEntry['action']>();
   for (const { action, version } of madeOnly(entries)) if (action !== 'activate') last.set(version, action);

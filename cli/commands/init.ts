@@ -17,10 +17,7 @@ import { print, toJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 import { isDatabase } from '../table-database.js';
 
-/**
- * Plugins that can be suggested. Each comes after the plugins that it needs. Plugins that require options or additional
- * packages are not in the list.
- */
+/** Each plugin comes after the plugins that it needs. None of them requires options or additional packages. */
 const CANDIDATES = [
   'markets',
   'forecasts',
@@ -37,10 +34,7 @@ interface FittingPlugins {
   readonly unserved: readonly string[];
 }
 
-/**
- * Returns the plugins that fit a dataset. A plugin fits if the dataset contains its collections, the first row of each
- * is valid, and all plugins that it needs also fit.
- */
+/** A plugin fits if the dataset has its collections with valid first rows, and all plugins that it needs also fit. */
 export const fittingPlugins = async (opened: OpenedDirectory): Promise<FittingPlugins> => {
   const plugins: string[] = [];
   const read = new Set<string>();
@@ -67,9 +61,8 @@ const isReadable = async ({ name, schema }: Collection, { dataset }: OpenedDirec
 const SCHEMA = 'config/schema.json';
 
 /**
- * Returns the value of `$schema`, with which editors find the schema. It is a relative path into the nearest
- * `node_modules` or checkout above the folder. Otherwise, returns undefined, because a path into a global installation
- * or a package cache would break when the file is copied or the package is updated.
+ * A relative path into the nearest `node_modules` or checkout above the folder. A path into a global installation or a
+ * package cache would break when the file is copied or the package is updated.
  */
 const schemaReference = async (folder: string): Promise<string | undefined> => {
   // Symbolic links are resolved first, because editors resolve `..` relative to the real folder.
@@ -86,10 +79,7 @@ const schemaReference = async (folder: string): Promise<string | undefined> => {
 const rowsOf = ({ manifest }: OpenedDirectory): number =>
   Object.values(manifest.collections).reduce((sum, { rows = 0 }) => sum + rows, 0);
 
-/**
- * Callers without a key can read everything. The pages of the explorer make about ten requests each, which the limit
- * allows. New keys get the first tier by default, so `enterprise` comes first.
- */
+/** A page of the explorer makes about ten requests. New keys get the first tier, so `enterprise` comes first. */
 const PUBLIC = {
   tiers: { enterprise: {}, public: { requestsPerMinute: 600 } },
   anonymous: 'public',

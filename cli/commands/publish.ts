@@ -33,10 +33,7 @@ const openSource = async (directory: string, command: FormatCommand): Promise<Op
 /** `differs` is the first collection whose rows differ, or undefined if all rows are equal. */
 type Comparison = { readonly differs: string | undefined };
 
-/**
- * Compares the dataset with a published version. Resolves with undefined if that version cannot be read, or if `open`
- * resolves with a different version.
- */
+/** Resolves with undefined if the version cannot be read, or if `open` resolves with a different version. */
 const compare = async (
   dataset: Dataset,
   version: string,
@@ -71,10 +68,7 @@ const servedVersion = (adapter: StorageAdapter): string | undefined => {
 const isCodeOf = (error: unknown, code: StorageError['code']): error is StorageError =>
   error instanceof StorageError && error.code === code;
 
-/**
- * Explains a version conflict. A version that was published before is not activated automatically, because an operator
- * might have rolled it back on purpose.
- */
+/** An earlier version is not activated automatically, because an operator might have rolled it back on purpose. */
 const explainConflict = async (
   error: StorageError,
   { adapter, collections }: OpenedStorage,

@@ -29,8 +29,7 @@ export const checkKeys = async (context: CheckContext): Promise<Finding> => {
     await store.open();
     const now = Date.now();
     const all = await store.list();
-    // The service must be able to record when keys were last used. Writing the stored times again tests this without
-    // changing anything.
+    // The service must be able to write when keys were last used. Writing the stored times again changes nothing.
     if (keys.use === 'mongo') await store.noteUse?.((await store.lastUsed?.()) ?? new Map());
     const active = all.filter((record) => isActive(record, now));
     const entitled = active.filter(({ tier }) => tiers.includes(tier));

@@ -33,10 +33,7 @@ const checkOne = async ({ check, host, port, isOurs }: Port, { loaded }: CheckCo
   }
 };
 
-/**
- * Other services might also respond to `/health`, so this service is recognised by the title and the endpoints in its
- * OpenAPI document.
- */
+/** Other services might also respond to `/health`, so the OpenAPI document identifies this service. */
 const apiPort = ({ loaded, modules }: CheckContext): Port => {
   const { host, port, basePath } = loaded.config.server;
   const { service, routes } = modules.registry;

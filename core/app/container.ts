@@ -1,6 +1,4 @@
-/**
- * A part is created when it is first resolved, and opened after its dependencies. Parts are closed in reverse order.
- */
+/** Creates a part when it is first resolved. Opens it after its dependencies, and closes it before them. */
 import 'reflect-metadata';
 import { container, type DependencyContainer, instanceCachingFactory } from 'tsyringe';
 import { OperatorError } from '../errors.js';
@@ -22,10 +20,7 @@ export type Overrides = Partial<Pick<Parts, 'adapter' | 'keyStore' | 'limiter' |
 
 const LIFECYCLE = Symbol('lifecycle');
 
-/**
- * Creates the container for one application. Applications in the same process share no parts.
- * @throws OperatorError if an override has an unknown name or lacks a required member
- */
+/** @throws OperatorError if an override has an unknown name or lacks a required member */
 export const createContainer = (
   given: Pick<Parts, 'config' | 'modules'>,
   overrides: Overrides = {},

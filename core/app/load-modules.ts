@@ -41,9 +41,8 @@ interface ModuleNames {
 }
 
 /**
- * Loads the configured modules and fills in default values for their options.
+ * Fills in default values for the options of modules.
  * @param extra plugins passed by the embedding program, registered after all others
- * @throws OperatorError that lists the errors of all modules
  */
 export const loadModules = async (
   builtins: BuiltinModules,
@@ -98,10 +97,8 @@ interface Examined extends Partial<Modules> {
 }
 
 /**
- * Loads as many modules as possible and collects their errors. An error is left out if it only results from an error in
- * another module.
+ * Collects the errors of all modules, except errors that only result from an error in another module.
  * @param names must have a valid `service` section
- * @param unnamed plugins that are not in the configuration
  */
 const examine = async (
   builtins: BuiltinModules,
@@ -146,10 +143,7 @@ const checkedPlugin = (loaded: LoadedPlugin): { plugin: LoadedPlugin; errors: st
   return { plugin: { ...loaded, options }, errors: optionErrors(plugin, `${at}.options`, options, { isTested }) };
 };
 
-/**
- * A tier's `endpoints` can contain the path of any endpoint that needs a key, or the name of the plugin that declares
- * it.
- */
+/** A tier can include an endpoint by its path, or by the name of the plugin that declares it. */
 const namesWithKey = ({ routes, mounts }: Registry): string[] => [
   ...new Set([
     ...routes.filter(({ route }) => needsKey(route)).flatMap(({ route, plugin }) => [plugin.name, route.path]),

@@ -73,10 +73,7 @@ export class RunningState {
     return [this.#published({ version, publishedAt, current: true }, async () => adapter.snapshot())];
   }
 
-  /**
-   * @param open returns a locked snapshot. It can be newer than `known.version` if another version was published in the
-   * meantime
-   */
+  /** @param open returns a locked snapshot, which is newer than `known.version` after another publication */
   #published(
     known: Pick<PublishedVersion, 'version' | 'publishedAt' | 'current'>,
     open: () => Promise<Snapshot | undefined>,

@@ -8,10 +8,7 @@ import { type WorkerAsk, type WorkerGrant, WorkerLimiter } from '../limiter/work
 /** The configuration that the primary process has read. Workers use it even if the file has changed in the meantime. */
 export interface Assignment {
   readonly loaded: LoadedConfig;
-  /**
-   * Services that must be available before the worker listens. Set only during a reload. Other workers listen
-   * immediately, and return 503 until the services are available.
-   */
+  /** Set only during a reload. Other workers listen immediately, and return 503 until the services are available. */
   readonly needs?: readonly (keyof ServiceState['health'])[] | undefined;
   /** Contains only a hash of the demo key. */
   readonly demo: KeyRecord | null;
@@ -50,10 +47,7 @@ export interface Listening {
 }
 
 export type ToPrimary =
-  /**
-   * Asks for the assignment. The primary process waits for this message, because earlier messages to the worker would
-   * be lost.
-   */
+  /** Asks for the assignment. Messages that the primary process sends before this one would be lost. */
   | { readonly kind: 'ready' }
   | { readonly kind: 'listening'; readonly listening: Listening }
   | { readonly kind: 'failed'; readonly reason: string }
@@ -63,10 +57,7 @@ export type ToPrimary =
 
 interface PrimaryLink {
   readonly assignment: Promise<Assignment>;
-  /**
-   * Registers a listener for `stop` messages. If the service shuts down during a reload, a second `stop` message
-   * arrives and replaces the `idleMs` of the first.
-   */
+  /** If the service shuts down during a reload, a second `stop` message replaces the `idleMs` of the first. */
   onStop(listener: (stop: Stop) => void): void;
   onMeasure(read: () => string): void;
   readonly limiter: WorkerLimiter;

@@ -22,10 +22,7 @@ const CLOSE_MS = 2000;
 /** Milliseconds that a worker has to report its metrics. A scrape omits workers that take longer. */
 const SCRAPE_MS = 2000;
 const READY_MS = 120_000;
-/**
- * After a reload, old workers keep idle connections open for at most this long. If a worker closed a connection while
- * the client is sending a request, that request would fail.
- */
+/** If an old worker closed a connection while the client is sending a request, that request would fail. */
 const IDLE_MS = 10_000;
 
 const STORES = ['storage', 'keys'] as const;
@@ -70,14 +67,13 @@ export class Workers {
     this.#running = { count, assignment: { ...assignment, loaded }, workers: new Map() };
     this.#configuredPort = assignment.loaded.config.server.port;
     this.#logger = logger;
-    // Each worker accepts its own connections. If this process distributed them, and every worker had reached
-    // `server.maxConnections`, a connection would be passed from worker to worker until it closes.
+    // If this process distributed connections while every worker has reached `server.maxConnections`, a connection
+    // would be passed from worker to worker until it closes.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({
       // Workers run the same version as this process, even if a symbolic link now points to another version.
       exec: realpathSync(process.argv[1]!),
-      // Workers must not share standard output with this process. When a worker exits, it resets O_NONBLOCK, and a full
-      // pipe would then block this process.
+      // A worker that exits resets O_NONBLOCK on its output. A full pipe would then block this process.
       stdio: ['ignore', 2, 2, 'ipc'],
     });
     // This also kills workers that no longer respond to messages.
@@ -99,10 +95,7 @@ export class Workers {
     return first;
   }
 
-  /**
-   * If a new worker cannot listen, the old workers stay.
-   * @throws OperatorError with the reason why the old workers stay
-   */
+  /** @throws OperatorError with the reason why the old workers stay */
   async reload(loaded: LoadedConfig, count: number): Promise<void> {
     await this.#retired;
     const { assignment } = this.#running;

@@ -1,7 +1,4 @@
-/**
- * Stores an audit log in a file, with one entry per line. Lines are appended and never rewritten. `<file>.head`
- * contains the hash of the newest entry, which reveals whether the last line was removed.
- */
+/** One entry per line, never rewritten. The hash of the newest entry in `<file>.head` reveals a removed last line. */
 import { constants } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import type { AuditEntry, AuditVerification } from '../contracts/audit.js';

@@ -1,7 +1,4 @@
-/**
- * Audit entries record who made a change. Each entry contains the hash of the previous one, so that later edits and
- * removals can be detected.
- */
+/** Each entry contains the hash of the previous one, so that later edits and removals can be detected. */
 import { createHash } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import type { AuditEntry, AuditVerification } from '../contracts/audit.js';
@@ -59,7 +56,6 @@ const findError = <E extends AuditEntry>({ entry, place }: Placed<E>, previous: 
 };
 
 /**
- * @param placed all entries, oldest first
  * @param head the hash of the newest entry, which is stored separately; undefined if it is missing
  * @param expected a hash that must occur in the log
  */
@@ -95,8 +91,7 @@ interface AuditLog<E extends AuditEntry> {
 }
 
 /**
- * Verifies a log, and compares its entries with the store. If an entry is added in the meantime, everything is read
- * again.
+ * Starts again if an entry is added in the meantime.
  * @param compare reads the store, and returns a function that adds the differences to the result
  */
 export const verifyStore = async <E extends AuditEntry>(

@@ -25,10 +25,7 @@ export const sumsOf = ({
 }): ReadonlyMap<string, string> =>
   new Map(Object.entries(collections).map(([name, { sha256 = '' }]) => [name, sha256]));
 
-/**
- * Returns one digest for all rows of a version.
- * @param sums the name of each collection and the SHA-256 of its rows
- */
+/** @param sums the name of each collection and the SHA-256 of its rows */
 export const contentOf = (sums: Iterable<readonly [string, string]>): string => {
   const lines = [...sums].map(([name, sha256]) => `${name} ${sha256}\n`).sort();
   return createHash('sha256').update(lines.join('')).digest('hex');
@@ -72,10 +69,7 @@ const faultsOfMoves = (moves: readonly DataAuditEntry[], current: string | null)
     ];
   });
 
-/**
- * @param entries all entries that were not undone, oldest first
- * @param current the current version in the store
- */
+/** @param entries all entries that were not undone, oldest first */
 export const publicationOf = (
   entries: readonly DataAuditEntry[],
   version: string,
@@ -108,10 +102,7 @@ const faultsOfVersions = (
   ];
 };
 
-/**
- * Adds the differences between the audit and the store to the result of the verification.
- * @param entries all entries that were not undone, oldest first
- */
+/** @param entries all entries that were not undone, oldest first */
 export const withPublished = (
   verified: AuditVerification,
   entries: readonly DataAuditEntry[],

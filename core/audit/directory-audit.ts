@@ -1,7 +1,4 @@
-/**
- * Records publications to a directory. The audit is in the directory as `.audit.ndjson`, so that it is moved and backed
- * up together with the dataset.
- */
+/** The audit is in the directory, so that it is moved and backed up together with the dataset. */
 import { join } from 'node:path';
 import type { AuditVerification, DataAudit, DataAuditEntry } from '../contracts/audit.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
@@ -31,7 +28,7 @@ const auditOf = async <T>(
 };
 
 /**
- * Must be called right before the publication takes effect, by only one process at a time.
+ * Must be called by only one process at a time.
  * @throws StorageError with the code `conflict` if this version was already published with different rows
  */
 export const recordPublication = (

@@ -126,11 +126,7 @@ const follow = (record: KeyRecord, differing: number, { action, changes, fingerp
   return fingerprint === fingerprintOf(record) ? bits & ~OTHER : bits | OTHER;
 };
 
-/**
- * Finds the keys whose records might differ from the audit. To save memory, only the entries of these keys and of the most
- * recently changed key are kept.
- * @param read reads the audit; called once or twice
- */
+/** To save memory, keeps only the entries of keys that might differ from the audit, and of the newest changed key. */
 export const entriesInDoubt = async (
   records: readonly KeyRecord[],
   read: () => AsyncIterable<KeyAuditEntry>,

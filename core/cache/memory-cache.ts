@@ -13,10 +13,7 @@ interface Entry {
   retryAt: number;
 }
 
-/**
- * After a failed build, or while another replica builds a new value, the cached value is served for this long before
- * the next attempt.
- */
+/** After a failed build, or while another replica builds a value, the old value is served for this long. */
 const RETRY_MS = 1000;
 
 export class MemoryCache implements SharedCache {

@@ -58,9 +58,8 @@ const WAIT_MS = 5000;
 const BUILD_TIMEOUT_MS = 10_000;
 
 /**
- * Each replica keeps a copy of the value, so a cache hit needs no call to Redis. The replica that holds the lock builds
- * new values. If it crashes, the lock expires within two seconds. While Redis is unreachable, each replica builds its
- * own values.
+ * A cache hit needs no call to Redis, because each replica keeps a copy. The replica that holds the lock builds new
+ * values. While Redis is unreachable, each replica builds its own values.
  */
 export class RedisCache implements SharedCache {
   readonly #redis: RedisConnection;
@@ -122,8 +121,7 @@ export class RedisCache implements SharedCache {
       await this.#ask(lock.store(value));
       return { value, ageMs: 0 };
     } catch (error) {
-      // The lock is not released, so other replicas return the previous value until it expires and do not retry
-      // immediately.
+      // The lock is not released, so that other replicas return the previous value until it expires.
       if (previous) return previous;
       await this.#ask(lock.release());
       throw error;

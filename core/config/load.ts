@@ -22,10 +22,7 @@ import { type Config, configSchema, type GivenConfig } from './schema.js';
 import { tierNames } from './tiers.js';
 
 export interface ConfigNames {
-  /**
-   * The prefix of environment variables. `PREFIX_CONFIG` contains the path of the file, and `PREFIX__SECTION__NAME`
-   * sets a value.
-   */
+  /** `PREFIX_CONFIG` contains the path of the file, and `PREFIX__SECTION__NAME` sets a value. */
   readonly prefix: string;
   readonly embedded: string;
   readonly variables: readonly NamedVariable[];
@@ -79,10 +76,7 @@ const draftOf = (given: GivenConfig): Draft => {
   }
 };
 
-/**
- * Finds errors that the schema cannot express. Values that do not conform to the schema are skipped, because their
- * errors are already reported.
- */
+/** Finds errors that the schema cannot express. Values that do not conform to the schema are skipped. */
 const contradictions = (draft: Draft, overrides: readonly Override[], isValid: boolean): string[] => {
   const errors: string[] = [];
   const report = (path: Path, text: string) => errors.push(`${placeOf(formatPath(path), overrides)}: ${text}`);

@@ -90,10 +90,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 export type Draft = Record<string | number, unknown>;
 
-/**
- * Parses JSON. Text that is not JSON stays a string. If the setting is a string, values such as `1` and `true` also
- * stay strings.
- */
+/** Text that is not JSON stays a string. If the setting is a string, so do values such as `1` and `true`. */
 const parse = (text: string, schema: JsonSchema | undefined): unknown => {
   let value: unknown;
   try {
@@ -133,8 +130,8 @@ export const expandModules = (root: Draft): void => {
 type ValueFiles = ReadonlyMap<string, { readonly content?: string; readonly error?: string }>;
 
 /**
- * If `<variable>_FILE` is set, reads the value of `<variable>` from that file, which can be a mounted secret. Variables
- * for module options are excluded, because the name of an option can itself end in `_FILE`.
+ * If `<variable>_FILE` is set, reads the value from that file. Module options are excluded, because the name of an
+ * option can itself end in `_FILE`.
  */
 export const withFiles = async (
   env: Environment,

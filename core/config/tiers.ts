@@ -78,7 +78,6 @@ export const volatileQuotas = (auth: AuthConfig, redis: object | null): string |
     : undefined;
 
 /**
- * Returns an error for each entry of a tier's `endpoints` that matches no endpoint.
  * @param auth may be invalid
  * @param names all endpoints that need a key
  * @param isComplete false if a plugin failed to load; only likely misspellings are then reported

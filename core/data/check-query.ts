@@ -75,8 +75,8 @@ const checkAfter = (collection: Collection, free: readonly string[], after: unkn
 };
 
 /**
- * Validates a query and completes it for an adapter. `order` defaults to the key. The fields of `equal` are sorted like
- * the fields of `order`, and empty parts are dropped.
+ * `order` defaults to the key. The fields of `equal` are sorted like the fields of `order`, and empty parts are
+ * dropped.
  */
 export const checkQuery = (collection: Collection, query: Partial<Query>): Query => {
   const unknown = Object.keys(query).filter((part) => !PARTS.has(part));

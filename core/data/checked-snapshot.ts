@@ -80,8 +80,7 @@ async function* stream<T extends object>(reads: Reads, target: Collection<T>, qu
 }
 
 /**
- * Runs a read that might have to wait for other reads. While it waits, the timeout is paused. It starts again when the
- * wait is over.
+ * While a read waits for other reads, its timeout is paused.
  * @throws ApiError `service_unavailable` if the read exceeds the timeout
  */
 const withWaits = async <Result>(
@@ -139,10 +138,8 @@ const searchesFor = ({ snapshot }: Reads, { search }: Collection): boolean =>
   search !== undefined && (snapshot.searches ?? false);
 
 /**
- * Returns a typed reader for a snapshot. Its methods reject only with a `StorageError`: `invalid_query` if the query
- * uses anything that the collection does not declare, and `unavailable` for unexpected errors of the adapter.
- * @param collections the declared collections; reads of any other collection reject with `unknown_collection`
- * @param signal aborts all reads
+ * Its methods reject only with a `StorageError`: `invalid_query` if the query uses anything that the collection does
+ * not declare, and `unavailable` for unexpected errors of the adapter.
  * @param pauses awaited after each batch, so that other requests can run
  */
 export const checkedSnapshot = (
@@ -171,11 +168,7 @@ const readerOf = (reads: Reads): CheckedReader => {
 
 export type TimedRead = <Result>(work: (reader: CheckedReader) => Promise<Result>) => Promise<Result>;
 
-/**
- * Adapters apply a timeout to each operation, but a response can need many operations. All reads of this reader
- * together
- * must complete within `ms` milliseconds. Later reads reject with `unavailable`.
- */
+/** All reads together must complete within `ms`. Adapters apply a timeout only to each operation. */
 export const timedReader = (
   snapshot: Snapshot,
   collections: ReadonlyMap<string, Collection>,
@@ -213,10 +206,7 @@ const readUntil = (signal: AbortSignal, { snapshot, collections, ms, pauses }: T
 /** Readers that are created within this fraction of the timeout share a timer. */
 const SHARED = 1 / 8;
 
-/**
- * Creates readers that share timers, because a timer costs as much as a read. Each reader gets at least seven eighths
- * of the timeout.
- */
+/** A timer costs as much as a read, so readers share timers. Each gets at least seven eighths of the timeout. */
 export const sharedReader = (
   snapshot: Snapshot,
   collections: ReadonlyMap<string, Collection>,

@@ -1,6 +1,3 @@
-/**
- * Evaluates filter conditions such as `price[gte]=6`, and plans how to read the matching documents in a declared order.
- */
 import type { Collection, Document } from '../contracts/dataset.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Condition, Operator, Query, Scalar } from '../contracts/storage.js';
@@ -11,10 +8,7 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** If a collection has more columns than this, only its key and order columns have filters. */
 const MOST_COLUMNS = 200;
 
-/**
- * Returns the schema of a column without null, or undefined if the column has several types or contains lists or
- * objects.
- */
+/** Returns the schema without null, or undefined if the column has several types, or contains lists or objects. */
 const valueSchema = (column: JsonSchema): JsonSchema | undefined => {
   const { title, description, default: _, example, examples, ...schema } = column;
   const [type, ...others] = [schema['type']].flat().filter((each) => each !== 'null');

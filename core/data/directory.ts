@@ -27,18 +27,12 @@ export class DirectoryDataset implements Dataset {
     this.#validFor = collections;
   }
 
-  /**
-   * Returns true if the rows were already checked against these declarations. `rows` reports files that have changed
-   * since then.
-   */
+  /** True if the rows were already checked against these declarations. `rows` reports files that have changed since. */
   isValidFor(collections: ReadonlyMap<string, Collection>): boolean {
     return [...collections].every(([name, collection]) => this.#validFor.get(name) === collection);
   }
 
-  /**
-   * Yields every row of a collection, or nothing if the manifest does not list it. Unreadable rows are reported and
-   * become undefined. Files that have changed since an earlier read are also reported.
-   */
+  /** Unreadable rows are reported and become undefined. Files that have changed since an earlier read are reported. */
   async *rows(collection: string, onError: (error: DataError) => void): AsyncGenerator<Rows> {
     const described = this.fileOf(collection);
     if (!described) return;

@@ -58,8 +58,8 @@ interface Member {
 }
 
 /**
- * Finds the values of certain fields in many documents. Documents of one collection usually have the same members in
- * the same order, so each name is first compared with the name at the same index in the previous document.
+ * Documents of one collection usually have the same members in the same order, so each name is first compared with the
+ * name at the same index in the previous document.
  */
 export class JsonFields {
   /** Offsets at which the values start in the document that was searched last. */

@@ -134,10 +134,7 @@ const isFile = (path: string): boolean => {
   }
 };
 
-/**
- * @throws StorageError with the code `invalid_dataset` that lists every error, or `unavailable` after a temporary read
- * error
- */
+/** @throws StorageError `invalid_dataset` that lists every error, or `unavailable` after a temporary read error */
 export const readManifest = async (directory: string): Promise<DirectoryManifest> => {
   const file = join(directory, MANIFEST_FILE);
   const bytes = await readRegularBytes(file, MAX_BYTES).catch((cause: unknown): never => {
@@ -161,10 +158,7 @@ export const isDamagedManifest = (error: unknown): boolean =>
 
 export type Description = Omit<Manifest, 'version'> & { readonly version?: string | undefined };
 
-/**
- * Returns a version such as `2025-12-31-1f0c2a9b7d3e`. The first part is the vintage. The second part is a hash of the
- * sources and all file digests.
- */
+/** Returns the vintage and a hash of the sources and all file digests, such as `2025-12-31-1f0c2a9b7d3e`. */
 export const contentVersion = async (
   directory: string,
   { vintage, sources }: Description,

@@ -22,10 +22,7 @@ export const invalidCollection = ({ name }: Collection, error: string, cause?: u
 
 export const keyText = ({ key }: Collection, row: Document): string => JSON.stringify(key.map((field) => row[field]));
 
-/**
- * Like `readable`, but also checks that the rows are in key order.
- * @throws StorageError with the code `invalid_dataset`
- */
+/** @throws StorageError with the code `invalid_dataset` if the rows are not in key order */
 export async function* inKeyOrder(
   collection: Collection,
   batches: AsyncIterable<readonly Document[]>,

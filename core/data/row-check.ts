@@ -31,10 +31,7 @@ interface Check {
 }
 
 export interface RowCheck extends Check {
-  /**
-   * Checks rows without parsing them. Returns false if a row might have an error. `add` must then be called for each
-   * row.
-   */
+  /** Checks rows without parsing them. Returns false if a row might have an error, which `add` then reports. */
   addText(rows: JsonRows): boolean;
   /** Returns true only if all rows are known to conform to the schema. */
   matches(rows: JsonRows): boolean;
@@ -43,10 +40,7 @@ export interface RowCheck extends Check {
 const referenceCheck = (fields: readonly string[], to: string, target: Target, onError: OnError): Check => {
   /** The last reference that was found. Consecutive rows often have the same one. */
   let last: string | undefined;
-  /**
-   * References whose target was not found yet. It can still follow in the same collection, or in a collection that
-   * refers to this one.
-   */
+  /** A target can still follow in this collection, or in a collection that refers to this one. */
   const waiting: { readonly row: number; readonly value: string }[] = [];
   const report = (row: number, value: string): void =>
     onError(row, fields.join('+'), `refers to ${value}, which is not in "${to}"`);

@@ -18,8 +18,7 @@ export const scalarType = ({ schema }: Pick<Collection, 'schema'>, field: string
 export const isScalarOf = (type: ScalarType, value: unknown): value is Scalar =>
   type === 'string' ? typeof value === 'string' : type === 'integer' ? Number.isInteger(value) : Number.isFinite(value);
 
-// In UTF-16, the surrogates of code points from U+10000 sort before U+E000 to U+FFFF. This function moves surrogates to
-// the end of the 16-bit range, and moves the units above them down.
+// In UTF-16, surrogates sort before U+E000 to U+FFFF. This moves them to the end of the 16-bit range.
 const rank = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800);
 
 const compareStrings = (a: string, b: string): number => {

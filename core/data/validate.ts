@@ -70,9 +70,6 @@ async function* rowsOf(dataset: Dataset, collection: string, report: (error: Dat
   }
 }
 
-/**
- * Reports declared collections that are missing in the manifest. Suggests an undeclared collection with a similar name.
- */
 const checkNames = (
   { manifest }: DirectoryDataset,
   collections: ReadonlyMap<string, Collection>,
@@ -89,10 +86,7 @@ const checkNames = (
 };
 
 export class DatasetCheck {
-  /**
-   * The order in which collections should be read. If possible, a collection comes after the collections to which it
-   * refers.
-   */
+  /** If possible, a collection comes after the collections to which it refers. */
   readonly order: readonly Collection[];
   readonly errors: ErrorList;
   readonly #targets: ReadonlyMap<string, Target>;
@@ -113,10 +107,7 @@ export class DatasetCheck {
     this.#checks = new Map(this.order.map((collection) => [collection.name, check(collection)]));
   }
 
-  /**
-   * Checks the next rows of a declared collection. Undefined rows are skipped, because the reader has already reported
-   * them.
-   */
+  /** Undefined rows are skipped, because the reader has already reported them. */
   add(collection: string, rows: Pick<Rows, 'firstRow' | 'documents' | 'text'>): void {
     const check = this.#checks.get(collection) as RowCheck;
     if (rows.text && check.addText(rows.text)) return;

@@ -26,8 +26,8 @@ const MAX_DIGITS = 15;
 const POWERS = Array.from({ length: MAX_DIGITS + 1 }, (_, exponent) => 10 ** exponent);
 
 /**
- * Parses a JSON number. A number of at most 15 characters without an exponent is the quotient of two exact doubles, so
- * the result is rounded correctly. `Number` would take several times as long.
+ * Several times as fast as `Number`. At most 15 characters without an exponent are the quotient of two exact doubles,
+ * so the result is rounded correctly.
  */
 const numberIn = (json: Buffer, start: number, end: number): number => {
   const isNegative = json[start] === MINUS;

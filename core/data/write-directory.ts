@@ -177,10 +177,7 @@ const currentManifest = async (
   }
 };
 
-/**
- * Throws if this version already exists with different rows. Readers would miss the change, because they load each
- * version only once.
- */
+/** Readers would miss different rows, because they load each version only once. */
 const assertOwnVersion = (
   path: string,
   next: DirectoryManifest,

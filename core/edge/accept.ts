@@ -63,9 +63,8 @@ const fieldBytes = ({ rawHeaders }: IncomingMessage): number => {
 };
 
 /**
- * When a request asks for an upgrade, Node's parser drops any pipelined requests that arrived in the same chunk. The
- * server closes the connection after responding. Otherwise, the client could match a later response to a dropped
- * request.
+ * Node's parser drops requests that are pipelined after an upgrade request. The connection is closed, so that the
+ * client does not match a later response to a dropped request.
  */
 const isUpgrade = ({ headers }: IncomingMessage): boolean =>
   headers.upgrade !== undefined && headers.connection !== undefined && /upgrade/i.test(headers.connection);
@@ -89,10 +88,7 @@ const MALFORMED = hostHeaderError('must be a host name or address, optionally fo
 /** Most requests repeat the previous Host header, so its check is skipped. */
 let lastValid = '';
 
-/**
- * Node accepts any Host value, and uses the first one if there are several. RFC 9112, 3.2 requires a 400 response
- * instead.
- */
+/** Node accepts any Host value, and uses the first one of several. RFC 9112, 3.2 requires a 400 instead. */
 const hostError = ({ rawHeaders, httpVersionMinor }: IncomingMessage): ApiError | undefined => {
   let host: string | undefined;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -111,8 +107,8 @@ const hostError = ({ rawHeaders, httpVersionMinor }: IncomingMessage): ApiError 
 const ABSOLUTE = /^https?:\/\/([^/?#]+)(.*)$/i;
 
 /**
- * Servers must accept absolute request targets such as `http://example.com/path`, whose host overrides the Host header
- * (RFC 9112, 3.2.2). An invalid target is left unchanged here and rejected later.
+ * In `http://example.com/path`, the host overrides the Host header (RFC 9112, 3.2.2). Later checks reject invalid
+ * targets.
  */
 const toOriginForm = (request: IncomingMessage): void => {
   const [, host, rest] = ABSOLUTE.exec(request.url ?? '') ?? [];

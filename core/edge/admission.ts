@@ -1,14 +1,11 @@
 /**
  * Rejects requests while the service is overloaded, so that the requests it admits still get fast responses.
- * There are two signs of overload. The first is too many requests in flight, which usually means that a store is slow.
- * The second is that event loop turns keep getting longer. One long turn might be just a burst. If an even longer turn
- * follows it, requests are arriving faster than the service can handle them. From then on, each turn admits requests
- * for only a few milliseconds and rejects the rest, until the event loop has idle time again. The algorithm is based on
- * CoDel (RFC 8289). The CPU time of a turn is measured as well, because a turn also takes long if other processes use
- * the CPU.
- * Requests in a work queue do not count as in flight. The queues have their own limits.
- * Admission control runs before Koa, because rejecting a request must be much cheaper than serving it. For the same
- * reason, it does not consult the limiter, and it logs once per overload instead of once per request.
+ * There are two signs of overload: too many requests in flight, and event loop turns that keep getting longer. One long
+ * turn might be just a burst. If an even longer turn follows it, each turn admits requests for only a few milliseconds,
+ * until the event loop has idle time again (based on CoDel, RFC 8289). The CPU time of a turn counts as well, because a
+ * turn also takes long if other processes use the CPU.
+ * Rejecting a request must be much cheaper than serving it. Admission therefore runs before Koa and the limiter, and
+ * logs once per overload. Requests in a work queue do not count as in flight, because the queues have their own limits.
  */
 import type { Config } from '../config/schema.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
@@ -164,8 +161,7 @@ const RETRY_AFTER_SECONDS = '1';
 const REJECTED = Promise.resolve();
 
 /**
- * @param always request targets that are never rejected, such as readiness checks. If a readiness check failed under
- * load, the load balancer would send that load to the other replicas, and they would fail in turn
+ * @param always targets that are never rejected. A failed readiness check would move the load to other replicas
  */
 export const admitting = (
   admission: Admission,

@@ -71,11 +71,9 @@ export const trustedSocket = (trust: TrustProxy): ((socket: Socket) => boolean) 
 };
 
 /**
- * Returns a function that reads the client's address from `X-Forwarded-For`, or returns undefined if the header has no
- * usable address.
- * If `trust` is a number, the client is the entry at that position from the right. If `trust` is a list of networks,
- * the header counts only if the connection comes from one of these networks. The client is then the rightmost entry
- * outside the networks, or the leftmost entry if all are inside. Entries further to the left could be forged.
+ * If `trust` is a number, the client is the entry of `X-Forwarded-For` at that position from the right. With networks,
+ * the header counts only if a connection comes from one of them. The client is then the rightmost entry outside the
+ * networks, or the leftmost if all are inside. Entries further to the left could be forged.
  */
 export const forwardedCaller = (trust: TrustProxy): ((request: IncomingMessage) => string | undefined) => {
   if (typeof trust === 'number') {

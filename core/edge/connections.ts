@@ -1,9 +1,6 @@
 /**
- * Tracks the open sockets of an HTTP server, limits connections per address, and closes connections whose clients stop
- * reading.
- * When Node emits `connect` or `upgrade`, it removes its own listeners from the socket and stops tracking it. An
- * `error` event without a listener would then crash the process. Every socket therefore gets an `error` listener as
- * soon as it connects.
+ * After `connect` or `upgrade`, Node neither tracks a socket nor listens for its errors, and an `error` event without a
+ * listener would crash the process. Every socket therefore gets an `error` listener as soon as it connects.
  */
 import { once } from 'node:events';
 import type { Server } from 'node:http';
@@ -18,8 +15,7 @@ const ignore = (): void => undefined;
 /** Returns a set that is kept up to date. It includes sockets that Node no longer tracks. */
 export const openSockets = (server: Server): ReadonlySet<Socket> => {
   const sockets = new Set<Socket>();
-  // The server could not accept a connection, for example because the process has no free file descriptors. It can
-  // still accept later connections.
+  // The process might have no free file descriptors. The server can still accept later connections.
   server.on('error', ignore);
   server.prependListener('connection', (socket: Socket) => {
     socket.on('error', ignore);
@@ -40,10 +36,7 @@ export const closeSoon = (socket: Socket): void => {
   socket.once('close', () => clearTimeout(deadline));
 };
 
-/**
- * @param limit maximum number of connections per IPv4 address or IPv6 /64 network
- * @param options.isExempt returns true for trusted proxies, which carry the requests of many clients
- */
+/** @param options.isExempt returns true for trusted proxies, which carry the requests of many clients */
 export const limitConnections = (
   server: Server,
   limit: number,
@@ -69,12 +62,10 @@ export const limitConnections = (
 };
 
 /**
- * Closes connections whose clients have stopped reading, because unread responses stay in memory. Slow readers are not
- * affected.
+ * Unread responses stay in memory. Slow readers are not affected.
  * At each socket timeout, Node compares the number of unsent bytes with the previous one. Any byte from the client
  * would reset the timeout, so the socket is paused while it has unsent bytes.
  * @param stallMs how long a client may stop reading, in milliseconds
- * @param observe called for each connection that is closed
  */
 export const cutUnreadResponses = (
   server: Server,
@@ -82,8 +73,7 @@ export const cutUnreadResponses = (
   stallMs: number,
   observe: () => void,
 ): void => {
-  // The stall is detected in three steps: the first pauses the socket, and the next two compare the number of unsent
-  // bytes.
+  // The first step pauses the socket, and the next two compare the number of unsent bytes.
   const step = Math.ceil(stallMs / 3);
   const sweep = setInterval(() => {
     for (const socket of sockets) {

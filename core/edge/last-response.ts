@@ -1,6 +1,5 @@
 /**
- * Remembers the last response on each connection, so that the server knows whether the client is still waiting. The
- * response is a property of the socket, because a weak map would cost more per request.
+ * The last response shows whether the client is still waiting. A weak map would cost more per request than a property.
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

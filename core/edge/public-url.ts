@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { type TrustProxy, trustedSocket } from './caller-address.js';
 
 /**
- * Returns the prefix for links, without a trailing slash: the configured `publicUrl`, or else the path prefix of the
- * request. A path prefix consists of `X-Forwarded-Prefix`, if a trusted proxy sent that header, and the mount path.
+ * Returns the prefix for links, without a trailing slash: the configured `publicUrl`, or else the `X-Forwarded-Prefix`
+ * of a trusted proxy and the mount path.
  */
 export type PublicUrl = (request: IncomingMessage | undefined) => string;
 

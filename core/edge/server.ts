@@ -18,10 +18,7 @@ type ServerOptions = Config['server'];
 /** Events that metrics count here, because the requests and connections concerned never reach Koa. */
 export type EdgeEvent = 'malformed' | 'timeout' | 'unread' | 'too_many_connections' | 'too_many_connections_of_address';
 
-/**
- * Makes reading the body fail. `destroy` would also destroy the socket, so the socket is detached first to allow a
- * response.
- */
+/** `destroy` would also destroy the socket, so the socket is detached first to allow a response. */
 const failBody = (request: IncomingMessage, error: ApiError): void => {
   const { socket } = request;
   Object.assign(request, { socket: null });
@@ -61,8 +58,7 @@ export class HttpServer {
     this.#observe = observe;
     this.#server = createServer({
       ServerResponse: FastResponse,
-      // Node has a single limit for the target and the headers together. `RouteTable` and `acceptor` check them
-      // separately.
+      // Node has one limit for the target and the headers. `RouteTable` and `acceptor` check them separately.
       maxHeaderSize: options.maxHeaderBytes + options.maxUrlBytes,
       headersTimeout: options.headersTimeoutMs,
       requestTimeout: options.requestTimeoutMs,
@@ -137,10 +133,7 @@ export class HttpServer {
     if (this.#closed) throw new OperatorError('The application is closed. Create another one to listen again.');
   }
 
-  /**
-   * Makes every further response close its connection.
-   * @param idleMs `close` keeps idle connections open for this long, so that each can carry one more request
-   */
+  /** @param idleMs `close` keeps idle connections open for this long, so that each can carry one more request */
   drain(idleMs = 0): void {
     this.isDraining = true;
     this.#idleMs = idleMs;
@@ -180,10 +173,7 @@ const isOver = (socket: Socket, isLate: boolean): boolean => {
 const isEventStream = (response: ServerResponse): boolean =>
   response.headersSent && /^text\/event-stream/i.test(String(response.getHeader('Content-Type')));
 
-/**
- * Sends a rejection and closes the socket. If an earlier request still has a pending response, that response is sent
- * instead.
- */
+/** If an earlier request still has a pending response, that response is sent instead of the rejection. */
 const rejectSocket = (socket: Socket, rejection: Rejection): void => {
   const before = lastResponse(socket);
   if (!before || isReusable(before)) {

@@ -25,10 +25,7 @@ export const acceptUpgrades = (server: Server, accept: Listener): void => {
 
 export const canUpgrade = (request: IncomingMessage): boolean => upgrades.has(request);
 
-/**
- * Takes over the connection. The service then sends no response and applies no timeouts, but still closes the socket on
- * shutdown.
- */
+/** The service then sends no response and applies no timeouts, but still closes the socket on shutdown. */
 export const takeOver = (request: IncomingMessage): Upgrade => {
   const { head, response } = upgrades.get(request)!;
   const { socket } = request;

@@ -59,9 +59,7 @@ export const INVALID: SomeIdentity = { kind: 'invalid' };
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 
 /**
- * Identifies callers by API key. Digests are cached until the key store changes.
- * Response times reveal nothing about keys. Keys are compared by digest, so a guess that shares characters with a real
- * key takes as long as any other guess. Only headers with a valid key are cached.
+ * Keys are compared by digest, so response times reveal nothing about them. Only headers with a valid key are cached.
  */
 export class Authenticator {
   /** Headers are normalized first, so that each key has at most one entry. */
@@ -101,8 +99,7 @@ export class Authenticator {
     if (authorization.trim() === '') return NONE;
     const token = BEARER.exec(authorization)?.[1];
     const record = token !== undefined && !isMistyped(token) ? this.#find(token) : undefined;
-    // A revoked key is rejected even if its revocation time is in the future, because the clocks of replicas can
-    // differ.
+    // A key with a revocation time in the future is rejected, because the clocks of replicas can differ.
     if (record === undefined || record.revoked_at !== null || !this.#tiers.has(record.tier)) return INVALID;
     const endsAt = record.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(record.expires_at);
     const account = `key:${familyOf(record)}`;
@@ -138,10 +135,7 @@ interface KeyUse {
   close(): Promise<void>;
 }
 
-/**
- * Records in memory when each key was last used, and writes these times to the store every few minutes. Each write
- * contains only the keys used since the last successful write.
- */
+/** Each write contains only the keys used since the last successful write. */
 export const keyUse = ({ write, logger, everyMs = WRITE_EVERY_MS }: KeyUseOptions): KeyUse => {
   const uses = new Map<string, Use & { written: number }>();
   const writeTimes = async (): Promise<void> => {
@@ -232,10 +226,7 @@ const checkLookup = (keyStore: KeyStore): void => {
   throw new OperatorError('The key store cannot be used: "lookup" must not be async. It must find keys in memory.');
 };
 
-/**
- * After the first successful read of the keys, logs a warning if endpoints need a key but no key is active, or if a key
- * needs a pepper that is not configured. Each warning is logged only once.
- */
+/** Runs until the keys were read once, so that each warning is logged only once. */
 const keyReporter = (
   { auth, keyStore, clock, logger, hasIdentities }: AuthenticatorDependencies,
   peppers: Peppers,

@@ -4,8 +4,8 @@ import type { KeyRecord } from '../contracts/keys.js';
 import { defaultService } from '../contracts/service.js';
 
 /**
- * Matches 33 or more characters of the secret part of a key. Shorter text might be a name or a trace id, and is not
- * masked. If 32 characters of a key become known, at least 11 random ones (65 bits) remain secret.
+ * Shorter text might be a name or a trace id. If 32 characters of a key become known, at least 11 random ones remain
+ * secret.
  */
 const SECRETS = /[0-9A-Za-z]{33,}/g;
 
@@ -28,8 +28,7 @@ const SECRET_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
 const ID_LENGTH = 10;
 
-// Base 62 needs no escaping, and a double click selects the whole key. The pattern allows any prefix, so that keys
-// remain valid after the service changes its prefix.
+// Base 62 needs no escaping, and a double click selects the whole key. Any prefix matches, because it can change.
 const SHAPE = new RegExp(`^[A-Za-z][A-Za-z0-9_]{0,18}_[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`);
 
 const randomDigits = (length: number): string =>
@@ -41,26 +40,16 @@ const base62 = (value: number, length: number): string => {
   return text;
 };
 
-/**
- * The checksum detects incomplete pastes and most typos, including all typos within four adjacent characters. With it,
- * secret scanners find fewer false positives. It does not prevent forgery, which the 256 random bits do.
- */
+/** Detects incomplete pastes and most typos, and saves secret scanners from false positives. */
 const checksum = (text: string): string => base62(crc32(text), CHECKSUM_LENGTH);
 
-/**
- * Returns lower-case hexadecimal digits of the SHA-256 or, with a pepper, of the HMAC-SHA-256 (RFC 2104). A slow hash
- * would add no security, because 256 random bits cannot be guessed.
- */
+/** A SHA-256, or with a pepper an HMAC. A slow hash would add nothing, because 256 random bits cannot be guessed. */
 export const hashKey = (key: string, pepper?: KeyObject): string =>
   pepper === undefined ? hash('sha256', key, 'hex') : createHmac('sha256', pepper).update(key).digest('hex');
 
 type KeyDigest = Pick<KeyRecord, 'hash' | 'pepper'>;
 
-/**
- * Creates a key, its hash, and a random id for its record.
- * @param peppers the newest pepper is used; without peppers, the hash is a plain SHA-256
- * @param prefix helps people and secret scanners to recognise leaked keys
- */
+/** @param prefix helps people and secret scanners to recognise leaked keys */
 export const createKey = (
   peppers?: { digest(key: string): KeyDigest },
   prefix: string = defaultService.keyPrefix,
@@ -74,9 +63,7 @@ export const createKey = (
 export const isMistyped = (text: string): boolean =>
   SHAPE.test(text) && !text.endsWith(checksum(text.slice(0, -CHECKSUM_LENGTH)));
 
-/**
- * Returns the id of the first key in a chain of rotations. All keys in the chain share one limit and one usage count.
- */
+/** All keys in a chain of rotations share one limit and one usage count. */
 export const familyOf = ({ id, shares_limit_of }: Pick<KeyRecord, 'id' | 'shares_limit_of'>): string =>
   shares_limit_of ?? id;
 
@@ -138,10 +125,7 @@ export class Peppers {
 
 const MAX_SHOWN = 3;
 
-/**
- * Finds peppers that active keys need but that are not configured.
- * @returns a message per missing pepper, which explains how to fix the problem
- */
+/** Returns a message for each pepper that active keys need but that is not configured. */
 export const missingPeppers = (
   records: readonly Omit<KeyRecord, 'hash'>[],
   peppers: Peppers,

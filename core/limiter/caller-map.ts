@@ -9,8 +9,7 @@ export const MOST_ADDRESSES = 10_000;
 export const isAddress = (caller: string): boolean => caller.startsWith('ip:');
 
 /**
- * Stores a state for each caller and drops idle callers. At most twice `mostAddresses` addresses are kept. The number
- * of other callers has no limit, because clients cannot create keys or identities.
+ * At most twice `mostAddresses` addresses are kept. Other callers have no limit, because clients cannot create them.
  */
 export class CallerMap<State> {
   readonly #keys: LruMap<string, State>;

@@ -17,10 +17,7 @@ export interface PrefetchedPermits {
 /** Shared by all callers without permits to return, so that no array is allocated for each of them. */
 export const NOTHING_RETURNED: readonly Returned[] = [];
 
-/**
- * What a replica knows about one caller. With many callers, each additional object would cost a CPU cache miss, so
- * there is only one.
- */
+/** With many callers, each additional object would cost a CPU cache miss, so there is only one. */
 export class CallerState {
   limit = 0;
   quotas: Quotas | undefined = undefined;

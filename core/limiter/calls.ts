@@ -24,10 +24,7 @@ export interface Ask {
   readonly limit: number;
   /** Number of requested permits. 0 if the call only reports to Redis. */
   readonly permits: number;
-  /**
-   * Set for a resync. Contains everything that this replica has admitted within the window, and replaces the count in
-   * Redis.
-   */
+  /** For a resync: everything that this replica has admitted within the window. It replaces the count in Redis. */
   readonly resync?: readonly Admitted[] | undefined;
   /** A resync reports only used permits, so it returns none. */
   readonly returned?: readonly Returned[] | undefined;
@@ -37,9 +34,7 @@ export interface Ask {
 export interface Call {
   /** Increases with each call of a replica. */
   readonly number: number;
-  /**
-   * The number of a call that Redis must already have applied. Otherwise, Redis has lost data and rejects this call.
-   */
+  /** If Redis has not applied this call, Redis has lost data and rejects the new call. */
   readonly previous: number;
   readonly asks: readonly Ask[];
 }
@@ -62,9 +57,7 @@ export interface AppliedReply {
   readonly bucketMs: number;
 }
 
-/**
- * If `applied` is false, the call has changed nothing. `last` is then the number of this replica's last applied call.
- */
+/** If `applied` is false, nothing has changed. `last` is the number of this replica's last applied call. */
 export type Reply = AppliedReply | { readonly applied: false; readonly last: number };
 
 export interface Target {
@@ -80,9 +73,8 @@ const micros = (ms: number): number => Math.max(0, Math.floor(ms * 1000));
 const listFor = <T>(asks: readonly Ask[]): (T | false)[] => Array<T | false>(asks.length).fill(false);
 
 /**
- * Encodes the argument of `decide.lua`, which documents the names. The argument is a single JSON text, because each
- * additional argument of a command is expensive. Each property is a list with one item per caller, because a list of
- * objects would cost Redis more.
+ * A single JSON text, because each additional argument of a command is expensive. Each property is a list with one item
+ * per caller, because a list of objects would cost Redis more.
  */
 const encode = (replica: number, { number, previous, asks }: Call): string => {
   const [fields, limits, permits]: [string[], number[], number[]] = [[], [], []];
@@ -139,10 +131,7 @@ const decode = (reply: Buffer, { asks }: Call, bucketMicros: number): Reply => {
   return { applied, grants, bucketEnd, bucketMs: (bucketEnd - time) / 1000 };
 };
 
-/**
- * Returns the hashes that a call uses. Most calls use only one, because a cluster rejects calls with several keys while
- * it migrates them.
- */
+/** Usually one hash, because a cluster rejects calls with several keys while it migrates them. */
 const hashesFor = (key: string, asks: readonly Ask[]): readonly string[] =>
   asks.some(({ caller }) => isAddress(caller)) ? hashesOf(key) : [key];
 
@@ -153,9 +142,7 @@ export const decide = async ({ redis, key, replica, script }: Target, call: Call
 
 let checks = 0;
 
-/**
- * Checks that Redis permits the script and the commands that the script uses only in some calls. Uses temporary hashes.
- */
+/** Checks that Redis permits the script and all of its commands. Uses temporary hashes. */
 export const checkScript = async (target: Target): Promise<void> => {
   const key = `${target.key}:check-${target.replica}-${++checks}`;
   await decide({ ...target, key }, { number: 1, previous: 0, asks: [{ caller: 'ip:check', limit: 1, permits: 1 }] });
@@ -182,10 +169,7 @@ interface CallsOptions<Batch> {
   readonly onFailure: (sent: Sent<Batch>, error: unknown) => void;
 }
 
-/**
- * Sends calls and applies their timeout. All calls share one timer, because a timer per call would cost as much as the
- * rest of the call.
- */
+/** All calls share one timer, because a timer per call would cost as much as the rest of the call. */
 export class CallsInFlight<Batch> {
   readonly #options: CallsOptions<Batch>;
   readonly #calls = new Set<Sent<Batch>>();
@@ -219,8 +203,7 @@ export class CallsInFlight<Batch> {
     } = this.#options;
     const now = clock.monotonic();
     const late = [...this.#calls].filter(({ sentAt }) => now - sentAt >= timeoutMs);
-    // After a long event loop turn, timers run before received data is read. `setImmediate` gives replies a chance
-    // first.
+    // After a long event loop turn, timers run before received data is read. This gives replies a chance first.
     setImmediate(() => {
       for (const sent of late) this.#fail(sent, new Error(`There was no response within ${timeoutMs} ms.`));
       const [oldest] = this.#calls;

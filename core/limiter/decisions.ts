@@ -21,10 +21,7 @@ export class Decisions {
     readonly clock: Clock,
   ) {}
 
-  /**
-   * Returns the time in milliseconds since 1970. Redis's clock determines when a day starts, but until the first reply,
-   * only the local clock is available.
-   */
+  /** Milliseconds since 1970. Redis's clock determines when a day starts, but is unknown until the first reply. */
   redisTime(now: number): number {
     return this.#clockOffset === undefined ? this.clock.now() : now + this.#clockOffset;
   }
@@ -36,10 +33,7 @@ export class Decisions {
     return quotaStates(quotas, { day: day - unused, month: month - unused }, time);
   }
 
-  /**
-   * Allows a request if there is a prefetched permit, otherwise returns undefined. Expired permits will be returned to
-   * Redis.
-   */
+  /** Returns undefined if there is no prefetched permit. Expired permits will be returned to Redis. */
   allowPrefetched(caller: CallerState, now: number): Decision | undefined {
     const { prefetched } = caller;
     if (!prefetched) return undefined;
@@ -126,29 +120,21 @@ export const withQuotas = (decision: Decision, quotas: Decision['quotas']): Deci
   quotas ? { ...decision, quotas } : decision;
 
 /**
- * The number of permits to prefetch, in buckets. On average, half a bucket is left when a call is sent. With three
- * times as many permits, most callers need one call per bucket, and returning unused permits with the next call costs
- * nothing.
+ * In buckets. On average, half a bucket is left when a call is sent. With three times as many permits, most callers
+ * need one call per bucket, which also returns unused permits.
  */
 const PREFETCHED_BUCKETS = 3 / 2;
-/**
- * Prefetching fewer permits does not pay: a single permit is seldom used before it expires, and returning it costs a
- * call.
- */
+/** A single permit is seldom used before it expires, and returning it costs a call. */
 const FEWEST = 2;
-/**
- * At most this fraction of the remaining permits is prefetched, because other replicas cannot use them until they are
- * returned.
- */
+/** Other replicas cannot use prefetched permits until they are returned. */
 const MOST_OF_REMAINING = 1 / 64;
 
 /** If permits are prefetched, other replicas can return some at any time. */
 const mayPrefetch = (limit: number): boolean => limit * MOST_OF_REMAINING >= FEWEST;
 
 /**
- * Returns how many permits to prefetch with a call for `waiting` requests. The expected demand is the number of
- * requests in the previous bucket. If only one request is waiting, the current bucket counts as well. If several are
- * waiting, they might be a burst that is already over, and the current bucket would overestimate the demand.
+ * The expected demand is the number of requests in the previous bucket. If only one request is waiting, the current
+ * bucket counts as well. Several waiting requests might be a burst that is already over.
  */
 export const prefetchCount = (
   { window, remaining }: CallerState,

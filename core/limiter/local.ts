@@ -60,16 +60,14 @@ export class LocalLimits {
     const share = this.#share(limit, now);
     const hasQuota = !usage || !quotas || usage.hasLocalShare(quotas, today, replicas);
     const { allowed, remaining, resetMs } = window.take(now, share.permits, hasQuota);
-    // The decision contains the share as the limit, because this replica also rejects requests that the full limit
-    // would allow.
+    // The limit is the share, because this replica also rejects requests that the full limit would allow.
     if (allowed) return { allowed, limit: share.whole, remaining, resetMs };
     return { allowed, limit: share.whole, remaining: 0, resetMs: Math.max(resetMs, share.growsInMs) };
   }
 
   /**
-   * Returns the local share of a limit. A replica that has just started does not know how many requests were admitted
-   * before. Therefore, its share grows from 0 to its full size during the first window. Even a replica that restarts
-   * often then admits at most one full share per window.
+   * A new replica does not know how many requests were admitted before. Its share grows from 0 during the first window,
+   * so that a replica that restarts often still admits at most one full share per window.
    */
   #share(limit: number, now: number): Share {
     const { windowMs, replicas, startedAt } = this.#options;

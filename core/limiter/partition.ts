@@ -24,10 +24,7 @@ interface PartitionOptions {
 /** More callers in one call would block Redis for too long. */
 const LARGEST_BATCH = 200;
 const CALLS_IN_FLIGHT = 2;
-/**
- * From this number of callers on, a batch is split into two calls. Redis can then process the second half while this
- * process sends the responses for the first half.
- */
+/** Redis can then process the second half while this process sends the responses for the first half. */
 const SPLIT_FROM = 20;
 
 const NONE: Settle[] = [];
@@ -84,10 +81,7 @@ export class Partition {
     if (!this.isBusy && this.sync.mayHaveLostData(now, idleMs)) this.#send([]);
   }
 
-  /**
-   * Changes the limit of a caller. The last reply and any prefetched permits belong to the old limit, so the reply is
-   * discarded and the permits are returned.
-   */
+  /** The last reply and prefetched permits belong to the old limit. */
   changeLimit(caller: CallerState, limit: number, quotas: Quotas | undefined): void {
     caller.limit = limit;
     caller.quotas = quotas;

@@ -27,15 +27,11 @@ interface RedisLimiterOptions {
 }
 
 /**
- * After Redis might have lost data, a replica resyncs but still decides locally for this long. In the meantime, the
- * other replicas reconnect (`core/redis/connection.ts`), close their circuit breakers or notice the loss, and then
- * resync as well. Otherwise, the first replica could get permits that other replicas have already used.
+ * After Redis might have lost data, a replica resyncs but decides locally for this long. The other replicas resync in
+ * the meantime. Otherwise, it could get permits that other replicas have already used.
  */
 const REJOIN_MS = 500;
-/**
- * While no request needs a call, an error in the script would go unnoticed. Therefore, a replica checks the script this
- * often.
- */
+/** While no request needs a call, an error in the script would go unnoticed. */
 const CHECK_MS = 5000;
 /** How often a replica checks whether Redis has lost counts that are still needed. */
 const POLL_MS = REJOIN_MS / 2;
@@ -47,9 +43,8 @@ const CLOSE_MS = 2000;
 const CLOSE_POLL_MS = 5;
 
 /**
- * The number of partitions in a cluster. A partition is a Redis hash that stores windows, and each call uses only one
- * partition. A cluster has several, so that its nodes share the work. A single server has one, because fewer calls cost
- * less.
+ * Each call uses one partition, a Redis hash that stores windows. The nodes of a cluster share the work. A single
+ * server has one partition, because fewer calls cost less.
  */
 const CLUSTER_PARTITIONS = 32;
 
@@ -180,10 +175,7 @@ export class RedisLimiter implements Limiter {
     return { ok: false, message: OUTAGE_MESSAGES[this.#outagePolicy] };
   }
 
-  /**
-   * Returns unused permits, and reports everything that Redis does not know yet. Takes at most `CLOSE_MS`. The
-   * connection stays open, because its owner closes it.
-   */
+  /** Returns unused permits, and reports what Redis does not know yet. Takes at most `CLOSE_MS`. */
   async close(): Promise<void> {
     clearInterval(this.#polling);
     const until = this.#clock.monotonic() + CLOSE_MS;
@@ -225,10 +217,7 @@ export class RedisLimiter implements Limiter {
     this.#reportAll();
   }
 
-  /**
-   * Returns true if a caller has unreported requests or permits, or if a call is in flight, whose reply can require
-   * another report.
-   */
+  /** The reply to a call in flight can require another report. */
   #hasUnreported(): boolean {
     return (
       this.#partitions.some(({ isBusy }) => isBusy) ||

@@ -61,10 +61,7 @@ export class PartitionSync {
     this.#needsResync = true;
   }
 
-  /**
-   * True if no call was sent for `idleMs` although the counts in Redis are still needed. A loss of data would go
-   * unnoticed.
-   */
+  /** A loss of data would go unnoticed without a call. */
   mayHaveLostData(now: number, idleMs: number): boolean {
     return now - this.#sentAt >= idleMs && now - this.#askedAt < this.countedMs;
   }

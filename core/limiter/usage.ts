@@ -16,8 +16,8 @@ interface LocalUsage {
 }
 
 /**
- * Redis adds granted permits to this counter. No other replica or caller uses its id. A resync replaces the values in
- * Redis with the values here. Rejected requests are counted only here, and reported with the next call.
+ * Redis adds granted permits to this counter, whose id no other replica or caller uses. A resync replaces its values.
+ * Rejected requests are counted only here, and reported with the next call.
  */
 export class UsageCounter {
   readonly #days = new UsageByDay(REPORTED_DAYS);

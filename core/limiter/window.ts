@@ -5,19 +5,14 @@ export interface Admitted {
   readonly count: number;
 }
 
-/**
- * If the limit is higher than this, requests admitted in the same millisecond share an entry, which limits the size of
- * the window.
- */
+/** With a higher limit, requests in the same millisecond share an entry, which limits the size of the window. */
 const EXACT_UP_TO = 1000;
 const FIRST_CAPACITY = 4;
 const EMPTY: number[] = [];
 
 /**
- * A ring buffer of entries, each with a time and a count. Requests in the same span share an entry, whose time is that
- * of the last request. A request therefore never leaves the window early. It leaves at most one span late.
- * An entry takes 16 bytes. A window takes 1 KB with spans of one second, or 16 KB for 600 requests with separate
- * entries. All times are in milliseconds of a monotonic clock.
+ * A ring buffer of entries, each with a time and a count. Requests in the same span share an entry with the time of the
+ * last request. A request therefore leaves the window at most one span late, and never early. An entry takes 16 bytes.
  */
 export class SlidingWindow {
   /** Alternating times and counts. The length is a power of two. */
@@ -80,8 +75,7 @@ export class SlidingWindow {
   }
 
   /**
-   * Returns the entry that must leave the window before a request is allowed. If the limit was lowered, this is not
-   * always the oldest entry.
+   * Returns the entry that must leave before a request is allowed. With a lowered limit, it is not always the oldest.
    */
   #blocking(limit: number): number {
     let i = 0;

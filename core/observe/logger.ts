@@ -1,7 +1,4 @@
-/**
- * Logs to standard error, as JSON lines or as human-readable text. Logging never blocks the event loop, even if the
- * reader of the log is slow or has exited.
- */
+/** Logging never blocks the event loop, even if the reader of the log is slow or has exited. */
 import cluster from 'node:cluster';
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
@@ -86,16 +83,13 @@ interface LogOutputOptions {
 const MAX_WAITING = 4 * 1024 * 1024;
 const CHUNK = 32 * 1024;
 const WRITE_AFTER_MS = 250;
-/**
- * Milliseconds until a write to a full pipe is tried again. After other errors, such as a full disk, `RETRY_FAILED_MS`
- * applies.
- */
+/** After other errors than a full pipe, such as a full disk, `RETRY_FAILED_MS` applies. */
 const RETRY_FULL_MS = 10;
 const RETRY_FAILED_MS = 1000;
 
 /**
- * Collects lines for up to 250 ms, and then writes them in Node's thread pool. The buffer is bounded. The file
- * descriptor must be non-blocking, because a blocked thread would keep the process from exiting.
+ * Collects lines, and then writes them in Node's thread pool. The file descriptor must be non-blocking, because a
+ * blocked thread would keep the process from exiting.
  */
 export class LogOutput {
   readonly #fd: number;
@@ -149,8 +143,7 @@ export class LogOutput {
   }
 
   /**
-   * Writes all lines synchronously before the process exits. Waits up to `deadlineMs` for a full pipe, and then drops
-   * the remaining lines. After any other error, they are dropped immediately.
+   * Waits up to `deadlineMs` for a full pipe, and then drops the remaining lines. Other errors drop them immediately.
    */
   flushSync(deadlineMs: number): void {
     clearTimeout(this.#gatherTimer);
@@ -244,8 +237,7 @@ export const flushLog = async (): Promise<void> => shared?.flush(FLUSH_MS);
 export const droppedLogLines = (): number => shared?.dropped ?? 0;
 
 /**
- * Reopens standard error, so that writes never block. All processes that share a pipe or terminal also share its
- * blocking mode, and each Node process resets that mode when it exits.
+ * All processes that share a pipe or terminal share its blocking mode, and each Node process resets it when it exits.
  */
 const nonBlockingStderr = (): number => {
   // If standard error is a socket, or if /proc does not exist, Node makes `process.stderr` non-blocking on first use.

@@ -21,9 +21,7 @@ export const inBraces = (labels: Labels, more = ''): string => {
 export const numeral = (value: number): string =>
   value === Number.POSITIVE_INFINITY ? '+Inf' : value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value);
 
-/**
- * A metric with one series per combination of labels. `of` is slow, so callers should keep the series that it returns.
- */
+/** `of` is slow, so callers should keep the series that it returns. */
 export class Family<Series> {
   readonly #series = new Map<string, { readonly labels: Labels; readonly series: Series }>();
 

@@ -68,9 +68,7 @@ interface ServiceMetricsOptions {
   readonly work: WorkQueues;
 }
 
-/**
- * Counts that are shown if admission control is disabled, because queries that add up these series need all of them.
- */
+/** Shown if admission control is disabled, because queries that add up these series need all of them. */
 const NONE_REFUSED: Admission['refused'] = { in_flight: 0, event_loop_delay: 0 };
 
 const gauge = (name: string, help: string, read: Reader['read']) => new Reader('gauge', name, help, read);

@@ -42,8 +42,7 @@ export const openApiDocument = async (
     security: [{ [SECURITY_SCHEME]: [] }],
     tags: plugins.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description })),
     paths,
-    // Mounts serve pages and other protocols, which OpenAPI cannot describe. Their paths include neither the base path
-    // nor the public URL.
+    // OpenAPI cannot describe mounts, whose paths include neither the base path nor the public URL.
     'x-mounts': mounts.map(({ mount: { path, summary, methods = READ_METHODS, key = false } }) => ({
       path,
       summary,
@@ -150,10 +149,7 @@ const contentOfList = async (route: Route, formats: readonly Format[]) => {
   );
 };
 
-/**
- * Returns undefined for a binary format, and if writing the example fails. An error in one format then does not break
- * the whole document.
- */
+/** Undefined for a binary format, and if writing the example fails, so that the other formats are still described. */
 const textIn = async (
   format: Format,
   rows: readonly Row[],
@@ -198,10 +194,7 @@ const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example'
 /** The values of these keywords map names to schemas. A name can be the same as a keyword. */
 const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs']);
 
-/**
- * Turns object schemas with a title into named components, so that generated clients have named types. The title of any
- * other schema is only a label, such as a column heading.
- */
+/** Gives generated clients named types. The title of other schemas is only a label, such as a column heading. */
 class ComponentSchemas {
   readonly #components = new Map<string, { schema: JsonSchema; resolved: unknown }>();
 
@@ -236,10 +229,7 @@ class ComponentSchemas {
   }
 }
 
-/**
- * Returns links (OpenAPI 3.1, 4.8.20) by operationId. A response links to every route whose required parameters it
- * contains.
- */
+/** A response links to every route whose required parameters it contains (OpenAPI 3.1, 4.8.20). */
 const linksFrom = (source: Route, routes: readonly Route[]): Record<string, object> =>
   Object.fromEntries(
     routes.flatMap((route) => {
@@ -250,10 +240,7 @@ const linksFrom = (source: Route, routes: readonly Route[]): Record<string, obje
     }),
   );
 
-/**
- * Maps parameter names to runtime expressions. Returns undefined if no parameter has an expression, or if a required
- * parameter has none.
- */
+/** Maps parameter names to runtime expressions. Returns undefined if a required parameter has none. */
 const foundParameters = ({ operationId }: Route, { parameters }: Route): Record<string, string> | undefined => {
   const found: Record<string, string> = {};
   for (const place of ['path', 'query'] as const) {

@@ -30,10 +30,7 @@ const parameter = (place: 'path' | 'query', name: string, { description, schema,
   ...(example === undefined ? {} : { example }),
 });
 
-/**
- * Describes a filter as one parameter. Its value is either a plain value or an object of operators.
- * @param same a parameter with the same name, whose schema applies to plain values
- */
+/** @param same a parameter with the same name, whose schema applies to plain values */
 const filterParameter = (
   name: string,
   value: JsonSchema,
@@ -64,8 +61,8 @@ const OPERATORS: Readonly<Record<Operator, string>> = {
 };
 
 /**
- * Patterns for one item of the operator `in`, by type. The list is described as text, because OpenAPI has no style for
- * a list inside `deepObject`. The patterns limit the number of digits, because larger numbers might overflow.
+ * One item of the operator `in`. OpenAPI has no style for a list inside `deepObject`, so the list is described as text.
+ * The patterns limit the number of digits, because larger numbers might overflow.
  */
 const LISTED: Readonly<Record<string, string>> = {
   integer: '-?(0|[1-9]\\d{0,14})',

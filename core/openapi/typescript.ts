@@ -1,8 +1,3 @@
-/**
- * Generates TypeScript types from an OpenAPI document of this framework: one type per schema, and the parameters and
- * responses of each path.
- */
-
 type Json = Readonly<Record<string, unknown>>;
 
 interface Operation {
@@ -85,10 +80,7 @@ export const pascalCase = (title: string): string =>
 const parameterMember = ({ name, description, required, schema }: ParameterObject, indent: string): string =>
   member(name, description, required, typeOf(schema, indent), indent);
 
-/**
- * Returns the parameters that at least two paths share, by name. If different parameters have the same name, the most
- * common one is returned.
- */
+/** Parameters that at least two paths share. If several have the same name, the most common one is returned. */
 const sharedParameters = (operations: readonly Operation[]): ReadonlyMap<string, string> => {
   const counts = new Map<string, { readonly name: string; count: number }>();
   for (const parameter of operations.flatMap(({ parameters = [] }) => parameters)) {

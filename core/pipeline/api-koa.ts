@@ -43,9 +43,7 @@ export class RequestState {
   /** Time in milliseconds from `startedAt` until the response was written. Set by `observe`. */
   durationMs = 0;
 
-  /**
-   * @param isInner true if a mount or this process made the request. Inner requests are neither counted nor observed
-   */
+  /** @param isInner true if a mount or this process made the request, which is then neither counted nor observed */
   constructor(
     readonly id: string,
     readonly isInner: boolean,
@@ -84,8 +82,7 @@ export interface Match {
 }
 
 /**
- * The number of proxies in front of the service. If proxies are configured by network, functions that recognise proxies
- * and read forwarded addresses.
+ * The number of proxies in front of the service. If proxies are configured by network, functions that recognise them.
  */
 export type Proxies =
   | number
@@ -130,8 +127,7 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
   }
 
   /**
-   * Adds middleware around the service. It is not added to `this.middleware`, because Koa applications that mount this
-   * one read that list.
+   * The middleware is not added to `this.middleware`, which Koa applications that mount this one read.
    * @throws Error after the first request, when the middleware is already composed
    */
   override use<State, Context>(

@@ -1,7 +1,6 @@
 /**
- * Defines the middleware stack, which runs for every request from top to bottom. Code after `await next()` runs from
- * bottom to top.
- * `limit` comes before `authorize` and `checkRequest`, so that requests with a wrong key or an invalid URL also count.
+ * Code after `await next()` runs from bottom to top. `limit` comes before `authorize` and `checkRequest`, so that
+ * requests with a wrong key or an invalid URL also count.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
@@ -49,9 +48,6 @@ export const createKoa = (deps: KoaDependencies): ApiKoa => {
   ]);
 };
 
-/**
- * This middleware sees errors of the service as responses. If it throws an error itself, `catchErrors` turns that into
- * a response, too.
- */
+/** This middleware sees errors of the service as responses. Its own errors also become responses. */
 const guarded = (logger: Logger, middleware: readonly Middleware[]): ApiMiddleware[] =>
   middleware.length === 0 ? [] : [catchErrors(logger), ...(middleware as unknown as ApiMiddleware[])];

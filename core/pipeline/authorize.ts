@@ -12,8 +12,7 @@ export const authorize = (realm: string): ApiMiddleware => {
     const endpoint = match?.endpoint;
     if (!endpoint?.needsKey || !endpoint.methods.includes(ctx.method)) return next();
     if (identityError !== undefined) throw identityError;
-    // An inner request needs no key, because the outer request was already checked. The tier of the caller still
-    // applies.
+    // The outer request was already checked, so its inner requests need no key. The tier still applies.
     const mayEnter = isInner || caller?.key !== undefined || (caller?.tier !== undefined && !invalidKey);
     const isIncluded = caller?.tier === undefined || includes(caller.tier, endpoint.names);
     if (mayEnter && isIncluded) return next();

@@ -5,10 +5,7 @@ import type { CommonHeaders } from '../response/headers.js';
 import { isPrepared, sendNow } from '../response/respond.js';
 import type { ApiContext, ApiMiddleware } from './api-koa.js';
 
-/**
- * Turns errors thrown by later middleware into error responses. Headers that describe the replaced body are removed. A
- * response that has an error status but no body gets an error body.
- */
+/** Also gives an error body to a response with an error status but no body. */
 export const catchErrors =
   (logger: Logger): ApiMiddleware =>
   async (ctx, next) => {

@@ -46,8 +46,7 @@ export const identify = ({ keys, identities, addressOf, settings }: IdentifyOpti
   };
   return (ctx, next) => {
     const { requestState: state } = ctx;
-    // The inner request of a mount already has the caller of the outer request. A request made by this process has no
-    // caller.
+    // A mount's request has the caller of the outer request. A request from this process has no caller.
     if (state.isInner) return next();
     const identity = keys.identify(credentialsOf(ctx.req));
     if (identity.kind === 'key' || !identities) return setCaller(ctx, identity, next);
@@ -88,10 +87,7 @@ export const localCaller = (
   };
 };
 
-/**
- * Returns the value of the Authorization header. If the header is repeated, returns text that is not a valid key,
- * because Node uses the first value, but a proxy might have checked the second one.
- */
+/** If the header is repeated, returns an invalid key: Node uses the first value, but a proxy might use the second. */
 const credentialsOf = ({ headers, rawHeaders }: IncomingMessage): string | undefined => {
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {

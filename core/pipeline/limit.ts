@@ -48,10 +48,7 @@ export const limit = ({ limiter, logger }: LimitOptions): ApiMiddleware => {
   };
 };
 
-/**
- * Returns true for a valid request to `GET /usage`. These requests have a separate window and no quotas, so that
- * callers can still read their usage when a quota is used up.
- */
+/** Requests to `GET /usage` have a separate window and no quotas, so that callers can always read their usage. */
 const asksForUsage = ({ caller, invalidKey, match }: RequestState, method: string): boolean => {
   if (!caller?.tier?.quotas || invalidKey || match?.error !== undefined) return false;
   const endpoint = match?.endpoint;
@@ -60,11 +57,7 @@ const asksForUsage = ({ caller, invalidKey, match }: RequestState, method: strin
 
 const windowSeconds = WINDOW_MS / 1000;
 
-/**
- * `RateLimit-Policy` lists all policies. `RateLimit` contains only the policy with the fewest remaining requests. Both
- * are
- * structured fields of the IETF draft (RFC 9651).
- */
+/** `RateLimit-Policy` lists all policies, `RateLimit` the one with the fewest remaining requests (IETF draft). */
 export const limitLines = ({ quotas, ...decision }: Decision): string =>
   quotas === undefined || quotas.length === 0 ? windowLines(decision) : quotaLines(decision, quotas);
 

@@ -40,10 +40,7 @@ const networkOf = (address: string): string => {
   return `${address.split(':').slice(0, 3).join(':')}::/48`;
 };
 
-/**
- * Probes come from load balancers and monitoring systems. Only probe endpoints have no limit. A failed probe is still
- * reported.
- */
+/** Only probe endpoints have no limit. A failed probe is still reported. */
 const isProbe = ({ res, requestState: state }: ApiContext): boolean =>
   state.match?.endpoint?.limited === false && res.statusCode < 400;
 

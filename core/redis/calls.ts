@@ -1,7 +1,4 @@
-/**
- * Runs Lua scripts in Redis, and stops calling Redis while it is unreachable. core/limiter/README.md explains how
- * requests are limited in the meantime.
- */
+/** core/limiter/README.md explains how requests are limited while Redis is unreachable. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,10 +19,7 @@ export class RedisScript {
     this.#digest = createHash('sha1').update(source).digest('hex');
   }
 
-  /**
-   * NOSCRIPT means that Redis did not run the script, so the call can be repeated safely.
-   * @param keys must all be in one hash slot
-   */
+  /** NOSCRIPT means that Redis did not run the script, so the call can be repeated safely. */
   run<Reply>(redis: RedisClient, keys: readonly string[], args: readonly (string | number | Buffer)[]): Promise<Reply> {
     const rest = [keys.length, ...keys, ...args];
     return (redis.callBuffer('evalsha', this.#digest, ...rest) as Promise<Reply>).catch((error: unknown) => {
@@ -49,8 +43,8 @@ interface BreakerOptions {
 }
 
 /**
- * Opens after one failed call, and closes when a probe succeeds in time. While it is open, its owner must not call
- * Redis. Otherwise, each request would wait for a timeout.
+ * Opens after one failed call, and closes when a probe succeeds. While it is open, its owner must not call Redis,
+ * because each request would wait for a timeout.
  */
 export class CircuitBreaker {
   readonly #options: BreakerOptions;

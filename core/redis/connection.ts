@@ -11,15 +11,9 @@ export interface RedisConnection {
   readonly client: RedisClient;
   readonly keyPrefix: string;
   readonly timeoutMs: number;
-  /**
-   * Resolves on connection, on the first failure, or after `connectTimeoutMs`. It never rejects, because the service
-   * can start without Redis.
-   */
+  /** Resolves on connection, on the first failure, or after `connectTimeoutMs`. Never rejects. */
   readonly opened: Promise<void>;
-  /**
-   * Returns the underlying cause of a failed call. If the call failed because Redis is disconnected, the cause is the
-   * last connection error.
-   */
+  /** If a call failed because Redis is disconnected, returns the last connection error. */
   causeOf(error: unknown): unknown;
   /** If metrics are enabled, records the duration of each call by the limiter and the cache, in seconds. */
   durations: { observe(seconds: number): void };
@@ -29,10 +23,7 @@ export interface RedisConnection {
 const LONGEST_BACKOFF_MS = 250;
 const backOff = (times: number): number => Math.min(times * 50, LONGEST_BACKOFF_MS);
 
-/**
- * Options for all connections. Commands fail immediately while the client is disconnected, and no command is sent
- * twice.
- */
+/** Commands fail immediately while the client is disconnected, and no command is sent twice. */
 const common = (config: RedisConfig) =>
   ({
     connectTimeout: config.connectTimeoutMs,
@@ -47,8 +38,7 @@ const DEAD_AFTER_CHECKS = 5;
 const CHECK_MS = 200;
 
 /**
- * Closes dead connections, so that ioredis reconnects. The function counts checks instead of measuring time. A process
- * that was busy for seconds has unread data, but has run only one check.
+ * Counts checks instead of measuring time: a process that was busy for seconds has unread data, but has run one check.
  */
 const closeDeadConnections = (redis: Redis): void => {
   let checking: NodeJS.Timeout | undefined;

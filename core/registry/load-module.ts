@@ -101,10 +101,7 @@ const locate = (use: string, folder: string, builtins: readonly string[]): strin
   );
 };
 
-/**
- * Resolves a package like an import from `folder`. `createRequire` alone does not find a package that only exports
- * `import`.
- */
+/** `createRequire` alone does not find a package that only exports `import`. */
 const resolvePackage = (name: string, folder: string): string | undefined => {
   try {
     return createRequire(join(folder, 'config.json')).resolve(name);

@@ -68,7 +68,6 @@ interface Registered {
 
 /**
  * @param configured the `service` section of the configuration
- * @param resolvePath resolves relative paths in options
  * @param missing plugins that failed to load; references to them are not reported as errors
  */
 export const registerPlugins = (

@@ -1,6 +1,3 @@
-/**
- * What the framework adds to routes: default settings, the columns of lists, and the parameters `format` and `as_of`.
- */
 import type { Column, Format } from '../contracts/format.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Parameter, ResponseHeader, Route } from '../contracts/plugin.js';
@@ -11,10 +8,7 @@ export const isLimited = (route: Route): boolean => route.kind === 'data' || (ro
 
 export const isShared = (route: Route): boolean => route.kind === 'service' && route.sharedSeconds !== undefined;
 
-/**
- * A data route returns a list if its response is `{data: [...]}` with objects and has no other property. Returns
- * undefined for all other routes.
- */
+/** Undefined unless the response is a list: `{data: [...]}` with objects, and no other property. */
 export const listColumns = (route: Route): readonly string[] | undefined => {
   const columns = Object.keys(propertiesOf(rowSchema(route)) ?? {});
   return columns.length > 0 ? columns : undefined;

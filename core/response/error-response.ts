@@ -1,6 +1,3 @@
-/**
- * Creates error responses, both for thrown errors and for requests that never reach Koa. All have the same body format.
- */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from '../contracts/runtime.js';
@@ -21,10 +18,7 @@ interface ErrorContext {
 /** Sent while a store is unavailable, which usually lasts at most two seconds. */
 const RETRY_AFTER_SECONDS = '2';
 
-/**
- * If several errors have the same status, this maps the status to the most generic one. `not_in_tier` is excluded,
- * because its message is too specific for other 403 responses.
- */
+/** Maps each status to its most generic error. The message of `not_in_tier` is too specific for other 403 responses. */
 const KINDS_BY_STATUS: ReadonlyMap<number, ErrorKind> = new Map(
   [...Object.values(errors).toReversed(), errors.invalid_parameter, errors.invalid_api_key, errors.route_not_found]
     .filter((kind) => kind !== errors.not_in_tier)
@@ -113,10 +107,7 @@ export const statusResponse = (status: number, logger: Logger, requestId: string
 
 const INCOMPLETE_BODY = 'The connection closed before the request body was complete.';
 
-/**
- * If the client disconnects before it has sent the whole body, Node reports a socket error. The client caused it, so it
- * is not an internal error.
- */
+/** If the client disconnects while it sends the body, Node reports a socket error, which the client has caused. */
 const withoutBrokenBody = ({ req }: ErrorContext, error: unknown): unknown =>
   error !== null && error === req.errored && !(error instanceof ApiError)
     ? new ApiError(errors.invalid_parameter, INCOMPLETE_BODY, { cause: error })

@@ -7,8 +7,7 @@ import { exposedHeaders } from '../header-table.js';
 const LAST_THREE = Array.from({ length: 1000 }, (_, i) => String(i).padStart(3, '0'));
 
 /**
- * V8 caches the strings of numbers that it formats. For whole numbers, this function avoids the cache, which would take
- * up half the time of each young-generation garbage collection.
+ * For whole numbers, avoids V8's cache of number strings, which would take up half of each young-generation collection.
  */
 export const digits = (count: number): string =>
   // NaN, infinity and fractions cannot be split into thousands.
@@ -21,10 +20,7 @@ export const threeDecimals = (value: number): string => {
   return `${digits(Math.floor(thousandths / 1000))}.${LAST_THREE[thousandths % 1000]}`;
 };
 
-/**
- * Header lines are not validated again, because many responses share them.
- * @throws TypeError for an invalid name or value
- */
+/** @throws TypeError for an invalid name or value */
 export const linesOf = (fields: Readonly<Record<string, string>>): string => {
   let lines = '';
   for (const [name, value] of Object.entries(fields)) {
@@ -57,8 +53,7 @@ const ACCEPTED: readonly string[] = [
 export const READ_METHODS: readonly string[] = ['GET', 'HEAD'];
 
 /**
- * Sent with every response, so that browsers do not render JSON as a page, show it in a frame, or guess its type.
- * Mounts can set a different policy.
+ * Browsers must not render JSON as a page, show it in a frame, or guess its type. Mounts can set a different policy.
  */
 const FIXED = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",

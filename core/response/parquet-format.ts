@@ -2,10 +2,7 @@ import type { ByteWriter, SchemaElement } from 'hyparquet-writer';
 import type { Column, Format, Row } from '../contracts/format.js';
 import { ResponseError } from './formats.js';
 
-/**
- * A row group is encoded without a pause, which takes 4 to 6 ms with this number of values. Larger groups would make
- * files smaller, but block the event loop for longer.
- */
+/** Encoding a row group blocks the event loop for 4 to 6 ms. Larger groups would make files smaller. */
 const GROUP_VALUES = 20_000;
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -89,9 +86,8 @@ const schemaOf = (columns: readonly Column[]): SchemaElement[] => [
 ];
 
 /**
- * All row groups except the last have the same number of rows, however the list is split into batches. Equal lists
- * therefore result in equal bytes. There is no formula guard, because spreadsheets do not run text from Parquet files
- * as formulas.
+ * All row groups except the last have the same number of rows, so that equal lists result in equal bytes. There is no
+ * formula guard, because spreadsheets do not run text from Parquet files as formulas.
  */
 export const parquetFormat: Format = {
   name: 'parquet',

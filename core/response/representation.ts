@@ -11,10 +11,7 @@ import { linesOf } from './headers.js';
 /** Bytes, or text that contains only ASCII characters. */
 export type Payload = Buffer | string;
 
-/**
- * Smaller bodies are sent together with the header lines, in a single system call. If they are ASCII, they are kept as
- * strings, which take one byte per character.
- */
+/** Smaller bodies are sent together with the header lines. ASCII strings take one byte per character. */
 export const WRITTEN_AS_TEXT_BYTES = 8 * 1024;
 
 export const payloadOf = (body: Buffer): Payload =>
@@ -30,8 +27,8 @@ export class Prepared {
 }
 
 /**
- * Longer `Accept` and `Accept-Encoding` headers are ignored, which RFC 9110 (12.5.1, 12.5.3) allows, because parsing
- * them would cost more than the response. Browsers send at most 200 characters.
+ * Longer `Accept` and `Accept-Encoding` headers are ignored (RFC 9110, 12.5.1 and 12.5.3), because parsing them would
+ * cost more than the response. Browsers send at most 200 characters.
  */
 const MAX_NEGOTIATED_LENGTH = 512;
 
@@ -73,10 +70,7 @@ const COMPRESSED_FROM_BYTES = 1024;
 /** Takes a tenth of the time that the default quality takes, and still compresses JSON well. */
 const BROTLI_QUALITY = 5;
 
-/**
- * A longer `If-None-Match` header is ignored. Caches send only a few tags, and parsing more would cost more than
- * sending the response.
- */
+/** Caches send only a few tags. Parsing a longer `If-None-Match` header would cost more than sending the response. */
 const LONGEST_TAGS = 1024;
 /** HTTP dates have 29 characters. A longer `If-Modified-Since` header is ignored. */
 const LONGEST_DATE = 64;
@@ -132,9 +126,7 @@ export class Validators {
     return encoding === 'identity' ? `"${this.#digest}"` : `"${this.#digest}-${encoding}"`;
   }
 
-  /**
-   * Returns true if the client's copy is up to date (RFC 9110, 13.1.2 and 13.1.3). `If-None-Match` takes precedence.
-   */
+  /** RFC 9110, 13.1.2 and 13.1.3: `If-None-Match` takes precedence. */
   isFresh(ifNoneMatch: string | undefined, ifModifiedSince: string | undefined): boolean {
     if (ifNoneMatch !== undefined) return this.matches(ifNoneMatch);
     if (ifModifiedSince === undefined) return false;
@@ -145,8 +137,7 @@ export class Validators {
   matches(ifNoneMatch: string): boolean {
     if (ifNoneMatch.length > LONGEST_TAGS) return false;
     if (ifNoneMatch.trim() === '*') return true;
-    // All encodings have the same digest in their tags, so the tag of any encoding shows that the client's copy is up
-    // to date.
+    // The tags of all encodings contain the same digest, so any of them shows that the copy is up to date.
     return ifNoneMatch.split(',').some((tag) => {
       const opaque = /^\s*(?:W\/)?"([^"]*)"\s*$/.exec(tag)?.[1];
       return (

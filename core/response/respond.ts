@@ -1,8 +1,6 @@
 /**
- * Writes responses, and makes `ctx.body` accept prepared bodies.
- * The fast writer sends a prepared body, and compresses it or replaces it with a 304 if the request allows this.
- * Middleware that reads `ctx.body` sees an ordinary body: an object for JSON, otherwise text or bytes. Koa writes all
- * other bodies.
+ * Middleware that reads `ctx.body` sees an ordinary body: an object for JSON, otherwise text or bytes. Only prepared
+ * bodies are compressed or replaced with a 304. Koa writes all other bodies.
  */
 import Koa, { type Context, type Middleware } from 'koa';
 import type { CommonHeaders } from './headers.js';
@@ -67,10 +65,7 @@ export const respond = ({
 /** True until middleware reads or changes a header. */
 const isUntouched = (res: Context['res']): boolean => res instanceof FastResponse && !res.isOrdinary;
 
-/**
- * If middleware has changed the status, the ETag or the encoding, the response must not be compressed or replaced by a
- * 304.
- */
+/** If middleware has changed the status, the ETag or the encoding, the response is sent unchanged. */
 const isNegotiable = ({ res }: Context, { identity }: Representation): boolean =>
   res.statusCode === identity.status &&
   (isUntouched(res) || (res.getHeader('ETag') === identity.etag && !res.hasHeader('Content-Encoding')));

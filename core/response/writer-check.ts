@@ -8,9 +8,8 @@ const CHECK_MS = 1000;
 let check: Promise<boolean> | undefined;
 
 /**
- * Sends responses over an in-memory connection. Node must treat a response from the fast writer as finished, continue
- * with the next request, and close the connection if required. Node writes all responses until this check has
- * succeeded.
+ * Node must treat a response from the fast writer as finished, continue with the next request, and close the connection
+ * if required. Until this check has succeeded, Node writes all responses.
  */
 export const tryFastWrites = (): Promise<boolean> => {
   check ??= tryOnce().then((work) => {

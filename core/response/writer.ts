@@ -1,9 +1,8 @@
 /**
- * Writes prepared responses: the status, the header lines and the body in one system call, without Node's checks.
- * `addLines`, `setHead` and `send` accept any Node response, but only a `FastResponse` is written this way. Its header
- * lines remain text until code reads or changes a header. All lines are then passed to Node, and the response becomes
- * an ordinary one. The bytes sent are the same either way. Only this file depends on Node's internals, and only after
- * `tryFastWrites` has checked them.
+ * Writes the status, the header lines and the body in one system call. The lines remain text until code reads or
+ * changes a header. They are then passed to Node, and the response becomes an ordinary one. The bytes sent are the same
+ * either way.
+ * Only this file depends on Node's internals, and only after `tryFastWrites` has checked them.
  */
 import { type IncomingMessage, OutgoingMessage, ServerResponse, STATUS_CODES } from 'node:http';
 import { endInPieces, PIECE_BYTES } from './large-bodies.js';
@@ -81,8 +80,7 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
   }
 
   /**
-   * Returns true if Node would write the same bytes. The fast writer requires an HTTP/1.1 request that is the first on
-   * its connection. It is not used if something was already written, or if a method was replaced.
+   * True if Node would write the same bytes. The request must be the first on its connection, and no method replaced.
    */
   #canWriteFast(payload: Payload | undefined): boolean {
     const { socket, req } = this;
@@ -155,10 +153,7 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     return super.writeHead(...(given as Parameters<ServerResponse['writeHead']>));
   }
 
-  /**
-   * Called when middleware sends the headers. The bytes that follow might not match the length and the ETag of the
-   * prepared body.
-   */
+  /** The bytes that middleware sends might not match the length and the ETag of the prepared body. */
   #removeLinesOfBody(): void {
     const pairs = pairsOf(this.#head);
     for (let i = 0; i < pairs.length; i += 2) {
@@ -224,8 +219,7 @@ interface RequestInsides {
 }
 
 /**
- * Releases a request that was received completely and whose stream is unused. Otherwise, Node would read the stream to
- * its end, which takes four ticks and creates a sixth of the garbage of a request.
+ * Node would read an unused stream to its end, which takes four ticks and creates a sixth of the garbage of a request.
  */
 const releaseRequest = (request: IncomingMessage): void => {
   if (!request.complete || request.readableLength > 0) return;

@@ -20,10 +20,7 @@ interface MountDependencies {
   readonly state: { readonly read: () => ServiceState };
 }
 
-/**
- * The first middleware prepares the response, and the second calls the handler. The middleware of the plugin runs
- * between them.
- */
+/** The middleware of the plugin runs between these two. */
 export const handleMount = (mount: Mount, dependencies: MountDependencies): readonly ApiMiddleware[] => [
   (ctx, next) => {
     // Mounts can read a body. The server listens for `checkContinue`, so Node does not send `100 Continue`.
@@ -55,8 +52,7 @@ const mountContext = (
 ): MountContext => {
   const publicUrl = urlOf(outer?.req);
   const { tiers } = settings;
-  // The context is also a function, so that the handler of a mount can be Koa middleware, which receives the context as
-  // `next`. The function does nothing, so Koa responds with 404.
+  // As a function, the context also serves as `next` for handlers that are Koa middleware.
   return Object.assign(async () => undefined, {
     routes,
     mounts,

@@ -32,7 +32,6 @@ export const decodePercent = (text: string, place: 'path' | 'query', name: strin
 };
 
 /**
- * Splits the target at the first `?` and decodes the query, in which `+` is a space, as in HTML forms.
  * `URLSearchParams` would accept malformed percent-encoding, and `node:querystring` would merge repeated parameters.
  */
 export const parseTarget = (url: string): Target => {

@@ -1,8 +1,6 @@
 /**
- * Divides the lists of plugins into pages: the parameters `limit` and `after`, and the `Link` header with the URL of
- * the next page (RFC 8288).
- * `after` contains the sort position of the last row of a page. The next page starts with the first row after that
- * position, so links remain valid when a new snapshot adds or removes rows.
+ * `after` contains the sort position of the last row of a page, so links remain valid when a new snapshot adds or
+ * removes rows.
  */
 import type { Collection } from '../contracts/dataset.js';
 import type { DataContext, Parameter, ResponseHeader } from '../contracts/plugin.js';
@@ -138,10 +136,7 @@ interface PlacedRow<T> {
   readonly place: Place;
 }
 
-/**
- * Sorts the rows of a long list to find one page. Keeps only about twice `limit` rows, so that each batch takes little
- * time and memory.
- */
+/** Keeps only about twice `limit` rows, so that each batch takes little time and memory. */
 export class PageSorter<T extends object> {
   readonly #order: RowOrder<T>;
   readonly #limit: number;

@@ -31,10 +31,7 @@ interface Entry {
   bytes: number;
 }
 
-/**
- * Assumed size of a cache entry in bytes, without its key and body. The headers, the request and the map entry take
- * about 1930 bytes.
- */
+/** Bytes of an entry without its key and body. The headers, the request and the map entry take about 1930. */
 export const ENTRY_OVERHEAD = 2048;
 
 /** Maximum size of a cached body, as a share of the cache. A larger body would evict many others. */
@@ -83,8 +80,8 @@ export class ResponseCache {
   }
 
   /**
-   * Computes a response, and caches it if it is small enough. Concurrent requests share the computation. If the result
-   * is not a representation, only the first request receives it, and the others receive undefined.
+   * Caches the response if it is small enough. Concurrent requests share the computation. If the result is not a
+   * representation, only the first request receives it.
    */
   getOrCompute<Other>(
     request: DataRequest,
@@ -123,10 +120,7 @@ export class ResponseCache {
       .map(({ request }) => request);
   }
 
-  /**
-   * Drops unused entries, oldest first, until the cache is within its budget. Like in the CLOCK page replacement
-   * algorithm, used entries move to the end, so that few entries are visited for each dropped entry.
-   */
+  /** Drops unused entries, oldest first, and moves used entries to the end (CLOCK algorithm). */
   #sweep(): void {
     for (const [cacheKey, entry] of this.#entries) {
       if (this.#bytes <= this.#budget) return;

@@ -26,10 +26,7 @@ export const tooManyRows = defineError({
   when: `The store would have to read more than ${MOST_READ.toLocaleString('en')} rows one by one.`,
 });
 
-/**
- * Matches documents that meet all conditions and contain all words. Without a document type, `where` can name any
- * field.
- */
+/** Without a document type, `where` can name any field. */
 // biome-ignore lint/suspicious/noExplicitAny: see above
 interface Matching<T = any> {
   readonly where: readonly Condition<ConditionField<T>>[];
@@ -205,10 +202,7 @@ interface Grouping<T = any> extends Matching<T> {
 
 const INCLUSIVE: Partial<Readonly<Record<Operator, Operator>>> = { gt: 'gte', lt: 'lte' };
 
-/**
- * Returns the conditions that the queries of a plan guarantee. Query ranges include their bounds, so `gt` becomes
- * `gte`.
- */
+/** Returns the conditions that the queries of a plan guarantee. Their ranges include the bounds. */
 const coveredBy = ({ rest, range }: ReadPlan, where: readonly Condition[]): readonly Condition[] =>
   where.flatMap((condition) => {
     if (!rest.includes(condition)) return [condition];

@@ -42,8 +42,7 @@ export const listSender = (lists: WorkQueue, logger: Logger) => {
         list.release();
         return prepared;
       }
-      // A list must not take up a turn while it waits for an earlier response on its connection, because that response
-      // might itself be waiting for a turn.
+      // A waiting list must not take up a turn, because the earlier response might itself be waiting for a turn.
       await lists.waitOutOfTurn(client.caller, () => firstOnConnection(ctx.res, client.connection));
       return await inTurn(ctx, list, encoding, client);
     } catch (error) {

@@ -20,10 +20,7 @@ interface VintagesOptions {
 const SHARE_OF_CACHE = 1 / 8;
 
 export interface Vintages {
-  /**
-   * Asks the store for the snapshot each time, so that publishing and pruning take effect immediately.
-   * @param date a UTC day; the snapshot is the one that was current at the end of this day
-   */
+  /** Asks the store each time, so that publishing and pruning take effect immediately. @param date a UTC day */
   respond(date: string, request: DataRequest, pauses: Pauses): Promise<VintageResponse>;
 }
 

@@ -1,7 +1,4 @@
-/**
- * Queues requests whose responses are not cached. Callers take turns, so that expensive requests of one caller do not
- * delay other callers.
- */
+/** Callers take turns, so that expensive requests of one caller do not delay other callers. */
 import type { Socket } from 'node:net';
 import { ApiError, type ErrorKind, errors, StorageError } from '../errors.js';
 import { longWork, type Pauses } from '../util/event-loop.js';
@@ -76,11 +73,7 @@ export class WorkQueue {
     }
   }
 
-  /**
-   * Waits for an earlier response on the same connection. The request counts as waiting but does not take up a turn,
-   * which the earlier response might need.
-   * @throws ApiError `service_unavailable` if too many requests from this caller are waiting
-   */
+  /** The request counts as waiting but does not take up a turn, which the earlier response might need. */
   async waitOutOfTurn(caller: string, wait: () => Promise<void>): Promise<void> {
     const queue = this.#queueOf(caller);
     if (this.#hasFullShare(queue)) throw this.#rejection();

@@ -1,7 +1,3 @@
-/**
- * Splits long computations into short pieces, so that other requests can run in between. Computations for requests take
- * turns. Background work pauses while the event loop is busy.
- */
 import { setTimeout as delay, setImmediate as laterTurn } from 'node:timers/promises';
 
 export interface EventLoop {
@@ -28,10 +24,7 @@ const pauseAfter = (piecesMs: number, wait: (signal?: AbortSignal) => Promise<vo
   };
 };
 
-/**
- * Runs concurrent tasks in rotation. Each turn of the event loop runs one task for `turnMs`, and all callers get an
- * equal share.
- */
+/** Each turn of the event loop runs one task for `turnMs`, and all callers get an equal share. */
 export class TurnQueue {
   readonly #turnMs: number;
   #last: Promise<unknown> = Promise.resolve();
@@ -42,11 +35,7 @@ export class TurnQueue {
     this.#turnMs = turnMs;
   }
 
-  /**
-   * The task awaits `pause` before it starts and after each piece. `pause` waits for the caller's next turn whenever
-   * the
-   * task has run for `turnMs`.
-   */
+  /** The task awaits `pause` before it starts and after each piece. */
   join(caller = 'local'): Pauses {
     return { pause: pauseAfter(this.#turnMs, () => this.#nextOf(caller)) };
   }
@@ -71,10 +60,7 @@ export class TurnQueue {
 /** All requests with long computations share this queue, because a process has only one event loop. */
 export const longWork = new TurnQueue(2);
 
-/**
- * If Node supports it, only this thread is measured. V8's other threads compile and collect garbage long after a
- * publication.
- */
+/** V8's other threads compile and collect garbage long after a publication, so only this thread is measured. */
 const { threadCpuUsage } = process as { threadCpuUsage?: () => NodeJS.CpuUsage };
 const cpuUsage = threadCpuUsage?.bind(process) ?? (() => process.cpuUsage());
 
@@ -115,8 +101,8 @@ export class SpareTime {
 
 const PIECES_MS = 0.1;
 /**
- * While the event loop is busy, background work pauses for this long, so that it uses only a small part of each second.
- * To let long work finish, the pause halves after HALVED_AFTER_MS, falls to a third after twice that time, and so on.
+ * While the event loop is busy, background work pauses for this long. To let long work finish, the pause halves after
+ * HALVED_AFTER_MS, falls to a third after twice that time, and so on.
  */
 const PAUSE_MS = 10;
 const HALVED_AFTER_MS = 10_000;
@@ -138,10 +124,7 @@ export class BackgroundPacing implements Pauses {
     this.#loop = loop;
   }
 
-  /**
-   * Must be awaited after every piece of work. A piece should take less than a millisecond. Rejects if the signal is
-   * aborted.
-   */
+  /** Must be awaited after every piece of less than a millisecond. Rejects if the signal is aborted. */
   pause(signal?: AbortSignal): Promise<void> {
     return this.#pause(signal);
   }

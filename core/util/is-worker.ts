@@ -1,7 +1,4 @@
-/**
- * The environment variable with the number of workers. `cluster.isWorker` is not used, because it is also true under a
- * process manager.
- */
+/** The number of workers. `cluster.isWorker` is also true under a process manager. */
 export const WORKER_VARIABLE = 'METRO_FORECAST_WORKER';
 
 /** The environment variable with the number of this worker, which also appears in log lines and metrics. */

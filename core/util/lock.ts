@@ -1,7 +1,4 @@
-/**
- * Ensures that only one process at a time changes a file. The lock is a second file next to the first one. If the
- * process that created the lock crashes, another process can take the lock over.
- */
+/** Ensures that only one process at a time changes a file. If that process crashes, another one takes the lock over. */
 import { randomUUID } from 'node:crypto';
 import { open, stat, unlink, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -18,10 +15,7 @@ export class FileLockError extends Error {
   override readonly name = 'FileLockError';
 }
 
-/**
- * Adds the path of the lock file to the error, because the caller's message contains only the path of the file to
- * change.
- */
+/** The message of the caller contains only the path of the file to change. */
 const failing =
   (path: string, what: 'created' | 'read' | 'removed') =>
   (error: NodeJS.ErrnoException): never => {
@@ -54,15 +48,10 @@ const create = async (path: string, content: string): Promise<boolean> => {
   }
 };
 
-/**
- * A process writes its id right after it has created the lock. If the lock is still empty after this time, the process
- * has died.
- */
+/** A process writes its id right after it has created the lock. If it is still empty, the process has died. */
 const EMPTY_MS = 1000;
 
-/**
- * Returns true if the process that holds the lock has exited. If it runs on another machine, there is no way to know.
- */
+/** For a process on another machine, there is no way to know. */
 const holderEnded = async (lock: string, content: string): Promise<boolean> => {
   if (content === '') {
     const modified = (await stat(lock).catch(unlessMissing))?.mtimeMs;
@@ -78,10 +67,7 @@ const holderEnded = async (lock: string, content: string): Promise<boolean> => {
   }
 };
 
-/**
- * Two processes can find the same stale lock. The slower one must not remove the new lock of the faster one, so a
- * second lock file protects the check and the removal.
- */
+/** Two processes can find the same stale lock. The slower one must not remove the new lock of the faster one. */
 const removeStale = async (lock: string, content: string, staleMs: number): Promise<void> => {
   const guard = `${lock}.break`;
   if (!(await create(guard, ''))) {

@@ -15,19 +15,15 @@ export const memoize = <T>(compute: (text: string) => T, most = 500): ((text: st
 };
 
 /**
- * A map that discards entries that have not been used recently. It has two generations of at most `capacity` entries
- * each. When the young generation is full, it replaces the old one. Reading an entry of the young generation changes
- * nothing, so it is fast.
+ * Discards entries that have not been used recently. When the young generation is full, it replaces the old one.
+ * Reading an entry of the young generation changes nothing, so it is fast.
  */
 export class LruMap<K, V> {
   #young = new Map<K, V>();
   #old = new Map<K, V>();
   #turnAt = Number.NEGATIVE_INFINITY;
 
-  /**
-   * @param spanMs if set, an entry is dropped between one and two spans after its last use, and every call must pass
-   * the current time
-   */
+  /** @param spanMs entries are dropped one to two spans after their last use; every call must pass the current time */
   constructor(
     readonly capacity: number,
     readonly spanMs = Number.POSITIVE_INFINITY,

@@ -3,10 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/**
- * Loads a CommonJS dependency on first use, which saves startup time and memory. Pass `typeof import(name)` as the type
- * argument.
- */
+/** Loads a dependency on first use, which saves startup time and memory. Type argument: `typeof import(name)`. */
 export const loadPackage: NodeJS.Require = createRequire(import.meta.url);
 
 const findRoot = (start: string): string => {

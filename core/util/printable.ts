@@ -1,7 +1,4 @@
-/**
- * Makes text safe to print on a terminal. File names, key names and error messages can contain control characters that
- * clear the screen or change the text direction.
- */
+/** Control characters in file names or error messages could clear the screen or change the text direction. */
 const UNSAFE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;

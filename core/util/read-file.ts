@@ -1,7 +1,4 @@
-/**
- * Reads files that the user has named. Only regular files are accepted: opening a pipe blocks a thread until another
- * process writes to it, and a device might never end.
- */
+/** Only regular files are read, because a pipe can block a thread, and a device might never end. */
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
@@ -31,11 +28,7 @@ export const unlessMissing = (error: NodeJS.ErrnoException): undefined => {
   return undefined;
 };
 
-/**
- * Opens a regular file.
- * @param flags as for `open(2)`; default: read-only
- * @throws an error from `node:fs`, or a similar one with the code `EISDIR` or `ENOTREG`
- */
+/** @throws an error from `node:fs`, or a similar one with the code `EISDIR` or `ENOTREG` */
 export const openRegular = async (path: string, flags = O_RDONLY, mode?: number): Promise<FileHandle> => {
   // The type is checked first, because opening some devices has side effects.
   const found = await stat(path).catch(unlessMissing);

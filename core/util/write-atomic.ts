@@ -1,6 +1,5 @@
 /**
- * Replaces files atomically: even after a crash, readers see either the old or the new content. A replaced file keeps
- * its owner, group and permissions. If that is not possible, the file stays unchanged.
+ * Even after a crash, readers see either the old or the new content. A replaced file keeps its owner, group and mode.
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -41,10 +40,7 @@ export const linkTarget = async (path: string): Promise<string> => {
   }
 };
 
-/**
- * When running as root, a new file gets the owner of the related file or of its folder. Otherwise, a service that runs
- * as another user could not read or replace the file.
- */
+/** When running as root, a new file gets the owner of the related file or folder, so that a service can read it. */
 const ownershipOfNew = async (path: string, { mode, like }: NewFile): Promise<Ownership> => {
   const related = like === undefined ? undefined : await stat(like).catch(unlessMissing);
   const permissions = related ? related.mode & 0o777 : mode;
@@ -91,8 +87,7 @@ const exists = (path: string): Promise<boolean> =>
   );
 
 /**
- * Creates a folder and its missing parents. When running as root, they get the owner and group of the nearest existing
- * parent.
+ * When running as root, folders get the owner of the nearest existing parent.
  * @returns the outermost folder that was created, or undefined if the folder existed
  */
 export const makeFolder = async (path: string): Promise<string | undefined> => {
@@ -110,10 +105,7 @@ const syncFolder = async (folder: string): Promise<void> => {
   await handle?.close();
 };
 
-/**
- * @param path if this is a symbolic link, its target is replaced
- * @param options.beforeCommit if this rejects, the file stays unchanged
- */
+/** @param options.beforeCommit if this rejects, the file stays unchanged */
 export const writeFileAtomic = async (
   path: string,
   content: string | Iterable<string>,

@@ -1,6 +1,5 @@
 /**
- * Compiles JSON Schema draft 2020-12 with formats. Validators collect all errors: a validator that stops at the first
- * error has one nested `if` per property, and overflows the stack at about 1,600 properties.
+ * A validator that stops at the first error overflows the stack at about 1,600 properties, so all errors are collected.
  */
 import { Ajv2020, type AnySchemaObject, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
 import ajvFormats from 'ajv-formats';
@@ -50,10 +49,7 @@ const compilerWith = (options: Options): Ajv2020 => {
   return ajv;
 };
 
-/**
- * Every object inherits these property names, for example "constructor". Only schemas that mention one of them use the
- * slower check for own properties.
- */
+/** Only schemas that name an inherited property, such as "constructor", use the slower check for own properties. */
 const INHERITED = new RegExp(`"(${Object.getOwnPropertyNames(Object.prototype).join('|')})":`);
 
 const compile = (schema: AnySchemaObject, options: Options): ValidateFunction => {

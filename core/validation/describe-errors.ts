@@ -26,8 +26,7 @@ export const suggest = (name: string, names: readonly string[]): string => {
 };
 
 /**
- * Removes errors that only repeat other errors. For `anyOf` and `oneOf`, only errors at deeper paths are kept. If there
- * are none, the error of the `anyOf` or `oneOf` itself is kept.
+ * Removes errors that only repeat others. Of `anyOf` and `oneOf`, errors at deeper paths are kept, if there are any.
  */
 const withoutEchoes = (errors: readonly ErrorObject[]): ErrorObject[] => {
   const dropped = new Set<ErrorObject>();

@@ -1,7 +1,4 @@
-/**
- * Checks JSON values and finds syntax errors in JSON text. `JSON.parse` reports the position of an error only in some
- * versions of Node, and its messages quote the text, which might contain secrets.
- */
+/** `JSON.parse` reports positions only in some versions of Node, and quotes the text, which might contain secrets. */
 
 export const isObject = (value: unknown): value is Record<string | number, unknown> =>
   typeof value === 'object' && value !== null;
@@ -12,10 +9,7 @@ export const isJsonObject = (value: unknown): value is Record<string, unknown> =
 /** Maximum nesting depth of JSON, so that recursive functions cannot overflow the stack. MongoDB has the same limit. */
 export const MAX_DEPTH = 100;
 
-/**
- * Returns the path of the first NaN or infinite number. JSON has neither, but `JSON.stringify` writes them as null, and
- * `JSON.parse` reads 1e999 as Infinity.
- */
+/** `JSON.stringify` writes NaN and infinite numbers as null, and `JSON.parse` reads 1e999 as Infinity. */
 export const nonFinitePath = (value: unknown): readonly string[] | undefined => {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : [];
   if (Array.isArray(value)) {
@@ -126,10 +120,7 @@ class SyntaxProblem {
   ) {}
 }
 
-/**
- * Checks text against RFC 8259. Also rejects nesting beyond MAX_DEPTH, and repeated names in an object, of which
- * `JSON.parse` would silently keep only the last.
- */
+/** Also rejects deep nesting, and repeated names, of which `JSON.parse` would silently keep only the last. */
 class SyntaxCheck {
   #at = 0;
   #depth = 0;

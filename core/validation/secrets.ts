@@ -29,10 +29,7 @@ const childSchema = (schema: JsonSchema | undefined, name: string): JsonSchema |
   return isObject(additionalProperties) ? additionalProperties : undefined;
 };
 
-/**
- * Returns a copy in which secrets are masked: values that the schema marks as secret, and passwords in URLs. Without a
- * schema, secrets are recognised by name.
- */
+/** Without a schema, secrets are recognised by name. */
 export const maskBySchema = (value: unknown, schema: JsonSchema | undefined, name = ''): unknown => {
   if (schema?.['x-secret'] === true) return maskSecret(value);
   if (schema === undefined && SECRET_NAME.test(name)) return maskSecret(value);
