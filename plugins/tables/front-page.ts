@@ -91,11 +91,14 @@ const sizeOf = ({ rows, total }: Rows): number => total ?? rows.length;
 const sizeText = (of: Rows, moreThan: string): string =>
   `${of.total === undefined ? moreThan : ''}${count(sizeOf(of))}`;
 
+const columnsText = (columns: readonly unknown[]): string =>
+  `${count(columns.length)} ${columns.length === 1 ? 'column' : 'columns'}`;
+
 const rowsText = (of: Rows): string => `${sizeText(of, 'More than ')} ${sizeOf(of) === 1 ? 'row' : 'rows'}`;
 
 const itemOf = (table: Table): FrontPageItem => ({
   title: table.title,
-  text: `${rowsText(table)}, ${count(table.columns.length)} columns${table.newest ? `. Latest: ${dateText(table.newest)}` : ''}`,
+  text: `${rowsText(table)}, ${columnsText(table.columns)}${table.newest ? `. Latest: ${dateText(table.newest)}` : ''}`,
   href: `/tables#${table.path}`,
 });
 
@@ -124,12 +127,12 @@ const summaryOf = (tables: readonly Table[]): Finding[] => {
       : [{ figure: newest, sentence: `The latest date in the data is ${dateText(newest)}.` }]),
     tables.length === 1
       ? {
-          figure: `${columns.length} columns`,
-          sentence: `The columns are ${list([...columns.slice(0, MOST_COLUMNS_NAMED), ...(more > 0 ? [`${more} more`] : [])])}.`,
+          figure: columnsText(columns),
+          sentence: `The ${columns.length === 1 ? 'only column is' : 'columns are'} ${list([...columns.slice(0, MOST_COLUMNS_NAMED), ...(more > 0 ? [`${more} more`] : [])])}.`,
         }
       : {
           figure: `${tables.length} tables`,
-          sentence: `The largest is ${first!.title.toLowerCase()}, with ${rowsText(first!).toLowerCase()}.`,
+          sentence: `The largest is ${inSentence(first!.title)}, with ${inSentence(rowsText(first!))}.`,
         },
   ];
 };
@@ -264,6 +267,6 @@ export const tablesFrontPage = async (context: FrontPageContext): Promise<FrontP
     findings: summaryOf(tables),
     ...(figure && { figure }),
     items: tables.map(itemOf),
-    search: { path: '/tables', label: `Search ${tables[0]!.title.toLowerCase()}`, placeholder: 'Any word in a row' },
+    search: { path: '/tables', label: `Search ${inSentence(tables[0]!.title)}`, placeholder: 'Any word in a row' },
   };
 };

@@ -33,7 +33,11 @@ interface Facts {
 }
 
 const percent = (value: number): string => `${Math.abs(value).toFixed(1)}%`;
-const signed = (value: number): string => `${value < 0 ? '−' : '+'}${percent(value)}`;
+const direction = (value: number): number => Math.sign(Number(value.toFixed(1)));
+const signed = (value: number): string => `${['−', '', '+'][direction(value) + 1]}${percent(value)}`;
+/** @param verbs for a fall, no change and a rise */
+const moveText = (value: number, verbs: readonly [string, string, string]): string =>
+  `${verbs[direction(value) + 1]}${direction(value) === 0 ? '' : ` ${percent(value)}`}`;
 const quarter = (date: string, years = 0): string =>
   `${Number(date.slice(0, 4)) + years} Q${Math.ceil(Number(date.slice(5, 7)) / 3)}`;
 const count = (value: number): string => value.toLocaleString('en-US');
@@ -57,46 +61,56 @@ const nationFinding = ({ nation, markets, forecasts, target }: Facts): Finding[]
   const last = nation?.yoy_price ?? (past.length === 0 ? null : median(past));
   const next = nation ? nation.forecast_12m : median(forecasts.map(({ forecast_12m }) => forecast_12m));
   if (last === null) return [];
-  const change = `${last < 0 ? 'fell' : 'rose'} ${percent(last)} in the year to ${quarter(target, -1)}`;
-  const where = nation ? 'in the United States' : 'in the median metro';
+  const change = `${moveText(last, ['fell', 'did not change', 'rose'])} in the year to ${quarter(target, -1)}`;
+  const metro = markets.length === 1 ? shortName(markets[0]!.name) : 'the median metro';
+  const where = `in ${nation ? 'the United States' : metro}`;
   const expected =
     next === null
       ? ''
-      : `; the model expects a ${next < 0 ? 'fall' : 'rise'} of ${percent(next)} by ${quarter(target)}`;
+      : `; the model expects ${moveText(next, ['a fall of', 'no change', 'a rise of'])} by ${quarter(target)}`;
   return [{ figure: signed(last), sentence: `House prices ${change} ${where}${expected}.`, href: '/explore#/markets' }];
 };
 
-const extremes = (forecasts: readonly Forecast[]): Finding[] => {
+const fallsText = (falling: number, all: number): string => {
+  if (falling === 0) return 'No metro is expected to see falling prices.';
+  const some = falling < all ? `${count(falling)} of ${count(all)}` : all === 2 ? 'both' : `all ${count(all)}`;
+  return `Prices are expected to fall in ${some} metros.`;
+};
+
+const extremes = (forecasts: readonly Forecast[], target: string): Finding[] => {
+  const href = '/explore#/markets';
   const sorted = forecasts.toSorted((a, b) => a.forecast_12m - b.forecast_12m);
   const [least, most] = [sorted[0]!, sorted.at(-1)!];
+  const [low, high] = [signed(least.forecast_12m), signed(most.forecast_12m)];
+  if (forecasts.length === 1) {
+    const move = moveText(least.forecast_12m, ['fall', 'stay the same', 'rise']);
+    return [
+      {
+        figure: low,
+        sentence: `Prices in ${shortName(least.name)} are expected to ${move} by ${quarter(target)}.`,
+        href,
+      },
+    ];
+  }
   const falling = forecasts.filter(({ forecast_12m }) => forecast_12m < 0).length;
-  const change = ({ name, forecast_12m }: Forecast) => `${shortName(name)} (${signed(forecast_12m)})`;
-  return [
-    {
-      figure: `${count(falling)} of ${count(forecasts.length)}`,
-      sentence:
-        falling === 0
-          ? `No metro is expected to see falling prices. The forecasts range from ${change(least)} to ${change(most)}.`
-          : `Prices are expected to fall in ${count(falling)} of ${count(forecasts.length)} metros. The forecasts range from ${change(least)} to ${change(most)}.`,
-      href: '/explore#/markets',
-    },
-  ];
+  const range =
+    low === high
+      ? `All forecasts are ${low}.`
+      : `The forecasts range from ${shortName(least.name)} (${low}) to ${shortName(most.name)} (${high}).`;
+  const sentence = `${fallsText(falling, forecasts.length)} ${range}`;
+  return [{ figure: `${count(falling)} of ${count(forecasts.length)}`, sentence, href }];
 };
 
 const accuracy = (backtest: Backtest | null | undefined): Finding[] => {
   if (!backtest) return [];
   const { n, mae_pp, benchmark, n_reconstructed: reconstructed = 0 } = backtest;
-  const kind =
-    reconstructed === 0
-      ? ''
-      : reconstructed === n
-        ? ', all of them reconstructed'
-        : `, ${count(reconstructed)} of them reconstructed`;
+  const some = reconstructed === n ? 'all' : count(reconstructed);
+  const kind = reconstructed === 0 ? '' : `, ${n === 1 ? '' : `${some} of them `}reconstructed`;
   return [
     {
       figure: `±${mae_pp.toFixed(1)} points`,
       sentence:
-        `Past forecasts were off by ${mae_pp.toFixed(1)} percentage points on average (${count(n)} forecasts${kind}). ` +
+        `Past forecasts were off by ${mae_pp.toFixed(1)} percentage points on average (${count(n)} ${n === 1 ? 'forecast' : 'forecasts'}${kind}). ` +
         `Repeating the last change would have been off by ${benchmark.mae_pp.toFixed(1)}.`,
       href: '/explore#/backtest',
     },
@@ -212,7 +226,7 @@ export const metroFrontPage = async ({ get }: FrontPageContext): Promise<FrontPa
     series: series?.data.find(({ series_id }: Series) => series_id === METRO_HPI),
   };
   return {
-    findings: [...nationFinding(facts), ...extremes(forecasts), ...accuracy(backtest?.data)],
+    findings: [...nationFinding(facts), ...extremes(forecasts, target), ...accuracy(backtest?.data)],
     figure: mapOf(facts),
     about: aboutRun(runOf(forecasts, runs?.data), nation === undefined),
     search,

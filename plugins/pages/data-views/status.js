@@ -53,7 +53,9 @@ const sourceColumns = (titles) => [
 /** @param {string} status @param {readonly Source[]} sources */
 const findingOf = (status, sources) => {
   const late = sources.filter(({ state }) => state === 'late' || state === 'stale').length;
-  const fresh = late === 0 ? 'all sources are up to date' : `${late} of ${sources.length} sources are overdue`;
+  const all = sources.length === 1 ? 'its source is' : 'all sources are';
+  const some = `${late} of ${sources.length} sources ${late === 1 ? 'is' : 'are'}`;
+  const fresh = late === 0 ? `${all} up to date` : `${late === sources.length ? all : some} overdue`;
   return `The service is ${status}${sources.length > 0 ? `; ${fresh}` : ''}`;
 };
 

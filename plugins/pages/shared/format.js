@@ -22,6 +22,12 @@ const signed = (value, decimals) => `${value > 0 ? '+' : ''}${number(value, deci
 /** @param {number} value from 0 to 1 */
 export const share = (value) => `${number(value * 100, 1)}%`;
 
+/** Returns a number with its noun, such as "1 row" or "1,200 rows". @param {number} count @param {string} noun */
+export const counted = (count, noun) => `${exact(count)} ${noun}${count === 1 ? '' : 's'}`;
+
+/** Returns the sign of a number that is shown with one decimal: -1, 0 or 1. @param {number} value */
+export const direction = (value) => Math.sign(Number(value.toFixed(1)));
+
 /** @param {readonly string[]} words */
 export const list = (words) => new Intl.ListFormat('en').format(words);
 

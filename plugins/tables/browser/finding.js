@@ -1,4 +1,4 @@
-import { exact, list } from '../../pages/shared/format.js';
+import { counted, list } from '../../pages/shared/format.js';
 import { inSentence, words } from './cells.js';
 import { newestOf } from './rows.js';
 
@@ -27,7 +27,7 @@ export const findingOf = async (table, time, total, signal) => {
     total.catch(() => undefined),
     time && newestOf(table, time, signal).catch(() => undefined),
   ]);
-  const rows = count === undefined ? '' : `: ${exact(count)} ${count === 1 ? 'row' : 'rows'}`;
+  const rows = count === undefined ? '' : `: ${counted(count, 'row')}`;
   const upTo = newest === undefined ? '' : `${rows === '' ? ':' : ','} up to ${newest}`;
   return { title: `${words(table.name)}${rows}${upTo}`, question: contentOf(table) };
 };

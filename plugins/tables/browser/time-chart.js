@@ -100,7 +100,7 @@ const optionsOf = ({ what, per, axis }, chosen, { dates, period, lines }) => {
 /** @param {Figures} figures */
 const noteOf = ({ means, left, period, rows }) =>
   [
-    `Based on all ${exact(rows)} matching rows that have a value.`,
+    `Based on ${rows === 1 ? 'the only matching row that has' : `all ${exact(rows)} matching rows that have`} a value.`,
     means && `Each value is the mean of all rows in one ${period}.`,
     left > 0 && `Showing the first ${MAX_LINES} of ${MAX_LINES + left} lines. Filter the rows to see others.`,
   ]

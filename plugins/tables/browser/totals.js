@@ -5,7 +5,7 @@ import { latestOf, showLatest } from '../../pages/data-views/latest.js';
 import { dataTable } from '../../pages/data-views/table.js';
 import { Problem } from '../../pages/shared/api.js';
 import { h, keepingFocus } from '../../pages/shared/dom.js';
-import { exact } from '../../pages/shared/format.js';
+import { counted } from '../../pages/shared/format.js';
 import { inSentence, words } from './cells.js';
 import { optionsFor } from './columns.js';
 import { matchingOf, toggled } from './conditions.js';
@@ -49,7 +49,7 @@ const layoutSwitch = (isCross, onchange) =>
 
 /** @param {number} groups @param {boolean} isCross */
 const noteOf = (groups, isCross) =>
-  `${exact(groups)} ${groups === 1 ? 'group' : 'groups'}, based on all matching rows. ${
+  `${counted(groups, 'group')}, based on all matching rows. ${
     isCross ? 'The stronger the colour, the higher the value. ' : ''
   }Click a value to filter by it.`;
 

@@ -5,7 +5,7 @@ import { dataTools } from '../../../pages/data-views/figure.js';
 import { column, dataTable, numbers } from '../../../pages/data-views/table.js';
 import { getJson } from '../../../pages/shared/api.js';
 import { h } from '../../../pages/shared/dom.js';
-import { day, number, percent, points } from '../../../pages/shared/format.js';
+import { counted, day, direction, number, percent, points } from '../../../pages/shared/format.js';
 import { markOf } from './basis.js';
 import { allMarkets, HPI } from './catalog.js';
 import { commonCause, mainDriver } from './inputs.js';
@@ -38,10 +38,12 @@ const sizeOf = (pp) => `${number(Math.abs(pp), 1)} percentage points`;
  * Returns the main finding, which is the change that all markets share or the largest change.
  * @param {Mover} first @param {ReturnType<typeof commonCause>} cause
  */
-const findingOf = ({ name, delta_pp }, cause) =>
-  cause
-    ? `The average forecast ${cause.change < 0 ? 'fell' : 'rose'} by ${sizeOf(cause.change)}, mainly because of ${cause.input}`
-    : `The forecast for ${plainName(name)} changed most: by ${points(delta_pp)}`;
+const findingOf = ({ name, delta_pp }, cause) => {
+  if (delta_pp === 0) return 'No forecast changed since the previous run';
+  if (!cause || direction(cause.change) === 0)
+    return `The forecast for ${plainName(name)} changed most: by ${points(delta_pp)}`;
+  return `The average forecast ${cause.change < 0 ? 'fell' : 'rose'} by ${sizeOf(cause.change)}, mainly because of ${cause.input}`;
+};
 
 const emptyView = () => ({
   title: 'There are no movers yet',
@@ -84,7 +86,7 @@ export const moversView = async (_parameters, signal) => {
       h(
         'p',
         common,
-        `These are the ${data.length} largest changes among the 12-month forecasts of ${forecast} markets, up or down.`,
+        `${data.length === 1 ? 'This is the largest change' : `These are the ${data.length} largest changes`} among the 12-month forecasts of ${counted(forecast, 'market')}, up or down.`,
       ),
       dataTools({ sources: [{ label: 'movers', target: TARGET, file: 'movers' }] }),
       dataTable({

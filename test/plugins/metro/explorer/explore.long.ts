@@ -405,6 +405,17 @@ describe('the explorer in Chromium', () => {
     for (const excess of paper.wide) expect(excess).to.be.at.most(0);
   });
 
+  it('draws grid lines lighter than the axis in forced colours', async () => {
+    const { page } = browser;
+    await page.emulateMedia({ forcedColors: 'active' });
+    await view(`markets/${fixture.HOUSTON}`);
+    const strokes = (await page.evaluate(
+      `[...document.querySelectorAll('.plot svg line[stroke="var(--line)"]')].map((line) => getComputedStyle(line).stroke)`,
+    )) as string[];
+    await page.emulateMedia({ forcedColors: 'none' });
+    expect(new Set(strokes)).to.deep.equal(new Set(['color(srgb 0.75 0.75 0.75)']));
+  });
+
   it('draws a visible band in forced colours', async () => {
     const { page } = browser;
     await page.emulateMedia({ forcedColors: 'active' });

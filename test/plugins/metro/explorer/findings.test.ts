@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import type { FrontPageContext } from '../../../../core/contracts/plugin.js';
+import { metroFrontPage } from '../../../../plugins/metro/explorer/front-page.js';
 import { pageModules } from '../../../support/page-modules.js';
 
 const { findingOf } = await pageModules('metro/explorer/browser/markets/texts');
@@ -21,7 +23,28 @@ describe('the title of the markets', () => {
       'forecast',
       'House prices are expected to rise in 1 of 2 metros by 2026 Q4',
     ],
-    ['all metros', [boise, boise], 'forecast', 'House prices are expected to rise in all 2 metros by 2026 Q4'],
+    ['two metros', [boise, boise], 'forecast', 'House prices are expected to rise in both metros by 2026 Q4'],
+    ['all metros', [boise, boise, boise], 'forecast', 'House prices are expected to rise in all 3 metros by 2026 Q4'],
+    [
+      'the only metro with a forecast',
+      [boise, { ...austin, forecast: null }],
+      'forecast',
+      'House prices are expected to rise in Boise City, ID by 2026 Q4',
+    ],
+    [
+      'a metro whose forecast rounds to zero',
+      [{ ...boise, forecast: -0.04 }],
+      'forecast',
+      'House prices are expected to stay the same in Boise City, ID by 2026 Q4',
+    ],
+    [
+      'a metro without a change',
+      [{ ...boise, last: 0 }],
+      'last',
+      'House prices did not change in Boise City, ID in the year to 2025 Q4',
+    ],
+    ['a metro without figures', [{ ...boise, forecast: null }], 'forecast', 'No figures for Boise City, ID'],
+    ['one of two metros', [boise, austin], 'grade', '1 of 2 metros has a high risk of falling house prices by 2026 Q4'],
     ['no metro', [boise, austin], 'signal', 'None of the 2 metros have the signal “expand”'],
     ['an empty list', [], 'forecast', 'No market matches'],
   ] as const) {
@@ -38,10 +61,79 @@ describe('the title of a comparison', () => {
     ],
   };
   for (const [real, expected] of [
-    [[], 'Since 2025 Q1, Unemployment rose most (+25.0%) and Austin, TX least (-2.0%)'],
-    [['Austin, TX'], 'Since 2025 Q1, Unemployment rose most (+25.0%) and Austin, TX least (-2.0% in real terms)'],
+    [[], 'Since 2025 Q1, Unemployment rose most (+25.0%) and Austin, TX fell most (-2.0%)'],
+    [['Austin, TX'], 'Since 2025 Q1, Unemployment rose most (+25.0%) and Austin, TX fell most (-2.0% in real terms)'],
   ] as const) {
     it(`says which lines are in real terms: ${real.join() || 'none'}`, () =>
       expect(comparisonFinding(options, 'rebased', new Set(real))).to.equal(expected));
+  }
+
+  const lineOf = (label: string, values: readonly (number | null)[]) => ({ label, values });
+  const dates = ['2024-01-01', '2024-04-01', '2024-07-01', '2024-10-01'];
+  for (const [name, lines, expected] of [
+    [
+      'the period that all lines have in common',
+      [lineOf('A', [100, 110, 121, 121]), lineOf('B', [null, 100, 105, null])],
+      'From 2024 Q2 to 2024 Q3, A rose most (+10.0%) and B least (+5.0%)',
+    ],
+    [
+      'falls only',
+      [lineOf('A', [100, 100, 100, 99]), lineOf('B', [100, 100, 100, 90])],
+      'Since 2024 Q1, A fell least (-1.0%) and B most (-10.0%)',
+    ],
+    [
+      'equal changes',
+      [lineOf('A', [100, 100, 100, 105]), lineOf('B', [10, 10, 10, 10.5])],
+      'Since 2024 Q1, all changed by +5.0%',
+    ],
+    [
+      'lines without a common period',
+      [lineOf('A', [100, 105, null, null]), lineOf('B', [null, null, 100, 90])],
+      'Compare markets and series',
+    ],
+  ] as const) {
+    it(`describes ${name}: ${expected}`, () =>
+      expect(comparisonFinding({ dates, lines }, 'rebased', new Set())).to.equal(expected));
+  }
+});
+
+describe('the key figures of the front page', () => {
+  const market = (name: string, forecast: number, last: number) => ({
+    ...{ name, forecast_12m: forecast, yoy_price: last, target_period: '2026-10-01', cbsa: '1' },
+  });
+  const textsOf = async (...markets: readonly object[]) => {
+    const get = async (target: string) => ({
+      data: target === '/markets' ? markets : target === '/forecast-backtest' ? null : [],
+    });
+    const { findings = [] } = await metroFrontPage({ get } as unknown as FrontPageContext);
+    return findings.slice(0, 2).map(({ figure, sentence }) => `${figure}: ${sentence}`);
+  };
+  for (const [name, markets, expected] of [
+    [
+      'one metro',
+      [market('Boise City, ID', -1.26, 2)],
+      [
+        '+2.0%: House prices rose 2.0% in the year to 2025 Q4 in Boise City, ID; the model expects a fall of 1.3% by 2026 Q4.',
+        '−1.3%: Prices in Boise City, ID are expected to fall 1.3% by 2026 Q4.',
+      ],
+    ],
+    [
+      'two falling metros without a change in the last year',
+      [market('Boise City, ID', -1, 0.04), market('Austin, TX', -2, -0.04)],
+      [
+        '0.0%: House prices did not change in the year to 2025 Q4 in the median metro; the model expects a fall of 1.5% by 2026 Q4.',
+        '2 of 2: Prices are expected to fall in both metros. The forecasts range from Austin, TX (−2.0%) to Boise City, ID (−1.0%).',
+      ],
+    ],
+    [
+      'metros with equal forecasts',
+      [market('Boise City, ID', 0, 1), market('Austin, TX', 0, 1), market('Reno, NV', 0, 1)],
+      [
+        '+1.0%: House prices rose 1.0% in the year to 2025 Q4 in the median metro; the model expects no change by 2026 Q4.',
+        '0 of 3: No metro is expected to see falling prices. All forecasts are 0.0%.',
+      ],
+    ],
+  ] as const) {
+    it(`describe ${name}`, async () => expect(await textsOf(...markets)).to.deep.equal(expected));
   }
 });

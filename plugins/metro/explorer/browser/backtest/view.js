@@ -5,7 +5,7 @@ import { dataTools } from '../../../../pages/data-views/figure.js';
 import { column, dataTable, numbers } from '../../../../pages/data-views/table.js';
 import { getJson } from '../../../../pages/shared/api.js';
 import { h } from '../../../../pages/shared/dom.js';
-import { day, exact, number, points, quarter, share } from '../../../../pages/shared/format.js';
+import { counted, day, exact, number, points, quarter, share } from '../../../../pages/shared/format.js';
 import { basisNote, basisText, methodologyLink } from '../basis.js';
 import { HPI, listOf } from '../catalog.js';
 import { limitsOf } from '../grades.js';
@@ -133,7 +133,11 @@ const bestOf = ({ benchmark, benchmarks, skill_mae }) => benchmarks?.[0] ?? { ..
 /** @param {Backtest} backtest */
 const findingOf = (backtest) => {
   const { skill_mae: skill } = bestOf(backtest);
-  const compared = `${number(Math.abs(100 * skill), 0)}% ${skill < 0 ? 'more' : 'less'} than the best simple rule`;
+  const difference = number(Math.abs(100 * skill), 0);
+  const compared =
+    difference === '0'
+      ? 'as much as the best simple rule'
+      : `${difference}% ${skill < 0 ? 'more' : 'less'} than the best simple rule`;
   return `Forecasts were off by ${number(backtest.mae_pp, 1)} percentage points on average, ${compared}`;
 };
 
@@ -172,9 +176,8 @@ const furtherScores = (backtest) => {
 /** @param {Backtest} backtest */
 const aboutBacktest = (backtest) => {
   const { n, n_metros, n_runs, model_version, horizon_months, window_start, window_end } = backtest;
-  const [forecasts, markets, runs] = [n, n_metros, n_runs].map((count) => number(count, 0));
   return [
-    `${forecasts} forecasts for ${markets} markets by ${runs} runs of ${model_version}, ${horizon_months} months ahead`,
+    `${counted(n, 'forecast')} for ${counted(n_metros, 'market')} by ${counted(n_runs, 'run')} of ${model_version}, ${horizon_months} months ahead`,
     `targets from ${quarter(window_start)} to ${quarter(window_end)}`,
     `outcomes published by ${day(backtest.realized_vintage)}`,
     `newest run of ${day(backtest.as_of)}`,

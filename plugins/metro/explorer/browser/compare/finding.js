@@ -4,15 +4,35 @@ import { percent, points, quarter } from '../../../../pages/shared/format.js';
 
 export const QUESTION = 'How do markets and series compare over time?';
 
-/** @param {ChartOptions} options */
-const endsOf = ({ lines, dates, from = '' }) =>
-  lines.flatMap(({ label, short = label, values }) => {
-    const known = values.flatMap((value, at) =>
+/**
+ * Returns the first and last values of each line in the period that all lines have in common.
+ * @param {ChartOptions} options
+ */
+const endsOf = ({ lines, dates, from = '' }) => {
+  const known = lines.flatMap(({ label, short = label, values }) => {
+    const points = values.flatMap((value, at) =>
       value === null || `${dates[at]}` < from ? [] : [{ value, date: `${dates[at]}` }],
     );
-    const [first, last] = [known[0], known.at(-1)];
-    return first && last ? [{ label, short, first, last }] : [];
+    return points.length === 0 ? [] : [{ label, short, points }];
   });
+  const start =
+    known
+      .map(({ points }) => `${points[0]?.date}`)
+      .sort()
+      .at(-1) ?? '';
+  const end = known.map(({ points }) => `${points.at(-1)?.date}`).sort()[0] ?? '';
+  return known.flatMap(({ label, short, points }) => {
+    const common = points.filter(({ date }) => date >= start && date <= end);
+    const [first, last] = [common[0], common.at(-1)];
+    return first && last ? [{ label, short, first, last, isNewest: last === points.at(-1) }] : [];
+  });
+};
+
+/** @param {number} most @param {number} least */
+const verbsOf = (most, least) => {
+  if (most <= 0) return ['fell least', 'most'];
+  return ['rose most', least < 0 ? 'fell most' : 'least'];
+};
 
 /**
  * @param {ChartOptions} options @param {import('./members.js').Show} show
@@ -29,8 +49,12 @@ export const findingOf = (options, show, realLabels) => {
     .toSorted((a, b) => b.value - a.value);
   const [best, worst] = [ends[0], ends.at(-1)];
   if (!best || !worst) return 'Compare markets and series';
-  const when = show === 'rebased' ? `Since ${quarter(best.first.date)}` : `In the year to ${quarter(best.last.date)}`;
+  const [start, end] = [quarter(best.first.date), quarter(best.last.date)];
+  const since = ends.every(({ isNewest }) => isNewest) ? `Since ${start}` : `From ${start} to ${end}`;
+  const when = show === 'rebased' ? since : `In the year to ${end}`;
   const than = show === 'nation' ? ' relative to the nation' : '';
   if (best === worst) return `${when}, ${best.short} changed by ${text(best)}${than}`;
-  return `${when}, ${best.short} rose most (${text(best)}) and ${worst.short} least (${text(worst)})${than}`;
+  if (text(best) === text(worst)) return `${when}, all changed by ${text(best)}${than}`;
+  const [first, second] = verbsOf(best.value, worst.value);
+  return `${when}, ${best.short} ${first} (${text(best)}) and ${worst.short} ${second} (${text(worst)})${than}`;
 };

@@ -30,7 +30,7 @@ const scoreText = (track) => {
   const { due, meanError, inside } = scoreOf(track);
   return due === 0
     ? 'No forecast has come due yet.'
-    : `${due} have come due: off by ${points(meanError).replace('+', '')} on average, ${share(inside)} inside the 80% band.`;
+    : `${due} ${due === 1 ? 'has' : 'have'} come due: off by ${points(meanError).replace('+', '')} on average, ${share(inside)} inside the 80% band.`;
 };
 
 /** @param {readonly Track[]} track @returns {[reconstructed: number, all: number]} */

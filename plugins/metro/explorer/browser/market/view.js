@@ -2,7 +2,7 @@
 import { badge } from '../../../../pages/data-views/badge.js';
 import { getJson, Problem } from '../../../../pages/shared/api.js';
 import { h } from '../../../../pages/shared/dom.js';
-import { day, number, percent, quarter } from '../../../../pages/shared/format.js';
+import { day, direction, number, percent, quarter } from '../../../../pages/shared/format.js';
 import { markOf } from '../basis.js';
 import { allAreas, catalog, HPI } from '../catalog.js';
 import { driversOf } from '../drivers.js';
@@ -70,17 +70,18 @@ const aboutMarket = ({ context: { newest, series }, run }) => [
   ...(run?.vintage ? [`vintage of ${run.vintage}`] : []),
 ];
 
-/** @param {number} value in percent */
-const moveOf = (value) => `${value < 0 ? 'fall' : 'rise'} ${number(Math.abs(value), 1)}%`;
+/** @param {number} value in percent @param {readonly [fall: string, none: string, rise: string]} verbs */
+const moveOf = (value, [fall, none, rise]) =>
+  direction(value) === 0 ? none : `${value < 0 ? fall : rise} ${number(Math.abs(value), 1)}%`;
 
 /** @param {Context & { market: Market }} context */
 const findingOf = ({ market: { name, yoy_price, forecast_12m }, newest, history }) => {
   const place = plainName(name);
   const last = history.at(-1);
   if (newest && forecast_12m !== null)
-    return `${place}: house prices are expected to ${moveOf(forecast_12m)} by ${quarter(newest.target_period)}`;
+    return `${place}: house prices are expected to ${moveOf(forecast_12m, ['fall', 'stay the same', 'rise'])} by ${quarter(newest.target_period)}`;
   if (last && yoy_price !== null)
-    return `${place}: house prices ${yoy_price < 0 ? 'fell' : 'rose'} ${number(Math.abs(yoy_price), 1)}% in the year to ${quarter(last.period_start)}`;
+    return `${place}: house prices ${moveOf(yoy_price, ['fell', 'did not change', 'rose'])} in the year to ${quarter(last.period_start)}`;
   return place;
 };
 

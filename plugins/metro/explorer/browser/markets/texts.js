@@ -1,4 +1,4 @@
-import { day, exact, quarter, share } from '../../../../pages/shared/format.js';
+import { day, direction, exact, quarter, share } from '../../../../pages/shared/format.js';
 import { limitsOf, recordOf } from '../grades.js';
 import { addMonths } from '../market-figures.js';
 import { plainName } from '../search.js';
@@ -29,12 +29,28 @@ export const mapTitle = (measure, run, until) => {
 const oneFinding = ({ name, forecast, last, grade, signal }, { measure, isNewest, target, until }) => {
   const [was, has] = isNewest ? ['are', 'has'] : ['were', 'had'];
   const metro = plainName(name);
+  const next = ['fall', 'stay the same', 'rise'][direction(forecast ?? 0) + 1];
+  const past = ['fell', 'did not change', 'rose'][direction(last ?? 0) + 1];
   return {
-    forecast: `House prices ${was} expected to ${(forecast ?? 0) < 0 ? 'fall' : 'rise'} in ${metro} by ${target}`,
+    forecast: `House prices ${was} expected to ${next} in ${metro} by ${target}`,
     grade: `${metro} ${has} the risk grade ${grade}`,
     signal: `${metro} ${has} the signal “${signal}”`,
-    last: `House prices ${(last ?? 0) < 0 ? 'fell' : 'rose'} in ${metro} in the year to ${quarter(until)}`,
+    last: `House prices ${past} in ${metro} in the year to ${quarter(until)}`,
   }[measure];
+};
+
+/** @type {{ [measure in import('./scales.js').Measure]: (row: Row) => boolean }} */
+const COUNTED = {
+  forecast: ({ forecast }) => (forecast ?? 0) > 0,
+  grade: ({ grade }) => grade === 'D' || grade === 'F',
+  signal: ({ signal }) => signal === 'expand',
+  last: ({ last }) => (last ?? 0) > 0,
+};
+
+/** @param {number} count @param {number} all */
+const amongText = (count, all) => {
+  if (count === all) return all === 2 ? 'both metros' : `all ${exact(all)} metros`;
+  return `${count === 0 ? 'none of the' : `${exact(count)} of`} ${exact(all)} metros`;
 };
 
 /**
@@ -42,25 +58,22 @@ const oneFinding = ({ name, forecast, last, grade, signal }, { measure, isNewest
  *   until: string }} shown `until`: newest quarter of data
  */
 export const findingOf = (rows, { measure, run, isNewest, until }) => {
-  const [was, have] = isNewest ? ['are', 'have'] : ['were', 'had'];
   const known = rows.filter((row) => row[measure] !== null);
-  /** Describes how many rows pass a test, such as "12 of 40 metros". @param {(row: Row) => boolean} test */
-  const among = (test) => {
-    const count = known.filter(test).length;
-    const some = count === 0 ? 'none of the' : count === known.length ? 'all' : `${exact(count)} of`;
-    return `${some} ${exact(known.length)} metros`;
-  };
   if (rows.length === 0) return 'No market matches';
-  if (known.length === 0) return `No figures for ${exact(rows.length)} metros`;
+  if (known.length === 0)
+    return `No figures for ${rows[0] && rows.length === 1 ? plainName(rows[0].name) : `${exact(rows.length)} metros`}`;
   const target = run ? quarter(run.target) : '';
-  if (known[0] && rows.length === 1) return oneFinding(known[0], { measure, isNewest, target, until });
+  if (known[0] && known.length === 1) return oneFinding(known[0], { measure, isNewest, target, until });
+  const count = known.filter(COUNTED[measure]).length;
+  const among = amongText(count, known.length);
+  const [was, have] = isNewest ? ['are', count === 1 ? 'has' : 'have'] : ['were', 'had'];
   const sentence = {
-    forecast: `House prices ${was} expected to rise in ${among(({ forecast }) => (forecast ?? 0) > 0)} by ${target}`,
-    grade: `${among(({ grade }) => grade === 'D' || grade === 'F')} ${have} a high risk of falling house prices by ${target}`,
-    signal: `${among(({ signal }) => signal === 'expand')} ${have} the signal “expand”`,
-    last: `House prices rose in ${among(({ last }) => (last ?? 0) > 0)} in the year to ${quarter(until)}`,
+    forecast: `House prices ${was} expected to rise in ${among} by ${target}`,
+    grade: `${among} ${have} a high risk of falling house prices by ${target}`,
+    signal: `${among} ${have} the signal “expand”`,
+    last: `House prices rose in ${among} in the year to ${quarter(until)}`,
   }[measure];
-  return sentence.replace(/^[an]/, (letter) => letter.toUpperCase());
+  return sentence.replace(/^[abn]/, (letter) => letter.toUpperCase());
 };
 
 /** @param {Run['rules']} rules @param {readonly GroupRecord[]} records */
