@@ -31,6 +31,7 @@ export type {
   Following,
   Group,
   History,
+  ImportedDataset,
   JsonRows,
   PublishOptions,
   Query,
@@ -41,6 +42,7 @@ export type {
   StoreLimits,
   TotalsQuery,
   Versions,
+  WrittenRow,
 } from './core/contracts/storage.js';
 export { filterColumns } from './core/data/conditions.js';
 export { DirectoryDataset, openDirectory } from './core/data/directory.js';

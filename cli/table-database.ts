@@ -1,13 +1,13 @@
 /** Publishes an imported table to a database of the `sqlite` adapter. Other tables in the database are kept. */
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pino } from 'pino';
 import type { Collection } from '../core/contracts/dataset.js';
 import { systemClock } from '../core/contracts/runtime.js';
 import type { Snapshot, StorageAdapter } from '../core/contracts/storage.js';
 import { DECLARATION, hasDeclarations, readDeclarations } from '../core/data/declarations.js';
-import { openDirectory } from '../core/data/directory.js';
+import { contentVersion } from '../core/data/manifest.js';
+import type { KeyedTable, TableTarget, WrittenTable } from '../core/data/table/write-table.js';
 import { OperatorError, StorageError } from '../core/errors.js';
 import { loadModule } from '../core/registry/load-module.js';
 import { makeFolder, writeFileAtomic } from '../core/util/write-atomic.js';
@@ -58,28 +58,33 @@ const versionWith = (version: string, others: Snapshot | undefined): string => {
   return `${version.slice(0, 10)}-${digest.slice(0, 12)}`;
 };
 
-const publishTable = async (
+/** Imports the table, and writes its declaration next to the database. */
+export const writeToDatabase = async (
   database: string,
-  directory: string,
-  collection: Collection,
-  onWrite: (rows: number) => void,
-): Promise<string> => {
-  const folder = dirname(database);
+  { name, rows, collection }: KeyedTable,
+  { folder, created, check, onWrite }: TableTarget,
+): Promise<WrittenTable> => {
+  await makeFolder(folder);
   const declared = hasDeclarations(folder) ? readDeclarations(folder) : [];
-  const others = declared.filter(({ name }) => name !== collection.name);
-  const { dataset, manifest } = await openDirectory(directory);
+  const others = declared.filter((each) => each.name !== name);
   const { adapter, snapshot } = await readOthers(database, others);
-  const publisher = await openWith(database, [...others, collection]);
-  const { name } = collection;
-  const version = versionWith(manifest.version, others.length > 0 ? snapshot : undefined);
-  const { format, created, vintage, synthetic } = manifest;
-  const sources = snapshot?.manifest.sources ?? [];
+  const publisher = await openWith(database, [...others, collection()]);
   const keyOf = (each: string) => others.find((other) => other.name === each)!.key;
+  const time = created.toISOString();
+  const vintage = time.slice(0, 10);
+  let version = '';
   try {
-    await publisher.publish!(
+    await publisher.import!(
       {
-        manifest: { format, version, created, vintage, synthetic, sources },
-        read: (each) => (each === name ? dataset.read(name) : snapshot!.find(each, { order: keyOf(each) })),
+        manifest: { format: 1, created: time, vintage, synthetic: false, sources: snapshot?.manifest.sources ?? [] },
+        written: (each, fields) => (each === name ? rows(fields) : undefined),
+        read: (each) => snapshot!.find(each, { order: keyOf(each) }),
+        version: async (sha256) => {
+          await check(collection());
+          const ofTable = contentVersion({ vintage, sources: [] }, { [name]: sha256[name]! });
+          version = versionWith(ofTable, others.length > 0 ? snapshot : undefined);
+          return version;
+        },
       },
       { onProgress: (progress) => progress.collection === name && onWrite(progress.written) },
     );
@@ -91,30 +96,6 @@ const publishTable = async (
     await publisher.close();
     await adapter.close();
   }
-  await writeFileAtomic(join(folder, name + DECLARATION), `${toJson(collection)}\n`);
-  return version;
-};
-
-/** If the target is a database, the directory is temporary, and its table is then published to the database. */
-interface ImportTarget {
-  readonly directory: string;
-  readonly folder: string;
-  publish(collection: Collection, version: string, onWrite: (rows: number) => void): Promise<string>;
-}
-
-export const withTarget = async <T>(to: string, task: (target: ImportTarget) => Promise<T>): Promise<T> => {
-  if (!isDatabase(to)) return task({ directory: to, folder: to, publish: async (_, version) => version });
-  const database = resolve(to);
-  const folder = dirname(database);
-  await makeFolder(folder);
-  const directory = await mkdtemp(join(folder, '.import-'));
-  try {
-    return await task({
-      directory,
-      folder,
-      publish: (collection, _, onWrite) => publishTable(database, directory, collection, onWrite),
-    });
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
+  await writeFileAtomic(join(folder, name + DECLARATION), `${toJson(collection())}\n`);
+  return { version, collection: collection() };
 };

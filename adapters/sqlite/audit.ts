@@ -40,7 +40,7 @@ export const replaceEntries = async (
   await connection.run(`DELETE FROM ${table}`);
   await connection.run('DELETE FROM audit_head WHERE name = ?', table);
   const insert = await connection.prepare(`INSERT INTO ${table} (entry) VALUES (?)`);
-  for (const entry of entries) insert(JSON.stringify(entry));
+  for (const entry of entries) insert([JSON.stringify(entry)]);
   const hash = endOf(entries);
   if (hash !== null) await connection.run('INSERT INTO audit_head VALUES (?, ?)', table, hash);
 };

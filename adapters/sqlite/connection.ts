@@ -15,12 +15,12 @@ export type Row = readonly Value[];
 
 interface Statement {
   raw(): Statement;
-  run(...values: Value[]): { readonly changes: number; readonly lastInsertRowid: number | bigint };
   get(values: readonly Value[]): Row | undefined;
   all(values: readonly Value[]): readonly Row[];
 }
 
-interface ThreadedStatement extends Pick<Statement, 'run'> {
+interface ThreadedStatement {
+  run(values: readonly Value[]): { readonly lastInsertRowid: number | bigint };
   raw(): ThreadedStatement;
   all(...values: Value[]): Promise<readonly Row[]>;
 }
@@ -252,11 +252,11 @@ export class ThreadedConnection {
   }
 
   /** Prepares a write statement. Returns a function that runs the statement synchronously. */
-  async prepare(sql: string): Promise<(...values: Value[]) => number> {
+  async prepare(sql: string): Promise<(values: readonly Value[]) => number> {
     const statement = await this.#retried(() => this.#db.prepare(sql));
-    return (...values) => {
+    return (values) => {
       try {
-        return Number(statement.run(...values).lastInsertRowid);
+        return Number(statement.run(values).lastInsertRowid);
       } catch (error) {
         throw storageError(this.#path, error);
       }
@@ -265,7 +265,7 @@ export class ThreadedConnection {
 
   /** Runs one write statement within a transaction. Resolves with the id of the inserted row. */
   async run(sql: string, ...values: Value[]): Promise<number> {
-    return (await this.prepare(sql))(...values);
+    return (await this.prepare(sql))(values);
   }
 
   /** The search for the first row runs on a driver thread. */

@@ -1,16 +1,16 @@
 /** Writes the rows of a collection to its table, and compares stored rows with their digest. */
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { type Collection, type Document, filterColumns, publishing } from 'metro-forecast-api/adapter';
+import { type Collection, type Document, filterColumns, publishing, type WrittenRow } from 'metro-forecast-api/adapter';
 import { type StoredCollection, type StoredVersion, wordsTable } from './catalog.js';
 import type { ThreadedConnection, Value } from './connection.js';
 
-const { inKeyOrder, invalidCollection, keyText, ordersOf, wordsToIndex } = publishing;
+const { inKeyOrder, invalidCollection, keyText, nonFinitePath, ordersOf, wordsToIndex } = publishing;
 
 /** Rows per transaction. Inserting this many blocks the event loop for a few milliseconds. */
-const STEP = 500;
+const STEP = 1000;
 /** Rows per statement. Inserting several at once is faster, because a driver call costs as much as four values. */
-const ROWS = 20;
+const ROWS = 50;
 /** After this many bytes of JSON, the pages of the log are moved into the database. */
 const CHECKPOINT_BYTES = 32 * 1024 * 1024;
 /** If the log is larger, a publication waits for the readers that keep it from shrinking. */
@@ -48,18 +48,29 @@ const columnsOf = (collection: Collection): ReadonlyMap<string, string> => {
 const jsonOf = (collection: Collection, row: Document): string => {
   const json = JSON.stringify(row);
   // `JSON.stringify` converts Infinity and NaN to null, so the slower check is needed only if the JSON contains null.
-  if (!json.includes('null')) return json;
-  return JSON.stringify(row, (field, value) => {
-    if (typeof value !== 'number' || Number.isFinite(value)) return value;
-    const key = keyText(collection, row);
-    throw invalidCollection(collection, `the row with the key ${key} has the number ${value} in "${field}"`);
-  });
+  const path = json.includes('null') ? nonFinitePath(row) : undefined;
+  if (!path) return json;
+  const field = path.join('.');
+  throw invalidCollection(
+    collection,
+    `the row with the key ${keyText(collection, row)} has no finite number in "${field}"`,
+  );
 };
 
-/** Divides rows into steps of equal size. @throws StorageError `invalid_dataset` if the rows are not in key order */
-async function* steps(collection: Collection, batches: AsyncIterable<readonly Document[]>) {
-  let step: Document[] = [];
-  for await (const batch of inKeyOrder(collection, batches)) {
+/** @throws StorageError `invalid_dataset` if the rows are not in key order */
+export async function* written(
+  collection: Collection,
+  batches: AsyncIterable<readonly Document[]>,
+  fields: readonly string[],
+): AsyncGenerator<readonly WrittenRow[]> {
+  for await (const batch of inKeyOrder(collection, batches))
+    yield batch.map((row) => [jsonOf(collection, row), ...fields.map((field) => row[field])]);
+}
+
+/** Divides rows into steps of equal size. */
+async function* steps(batches: AsyncIterable<readonly WrittenRow[]>): AsyncGenerator<readonly WrittenRow[]> {
+  let step: WrittenRow[] = [];
+  for await (const batch of batches) {
     for (const row of batch) {
       step.push(row);
       if (step.length < STEP) continue;
@@ -79,31 +90,43 @@ const checkpoint = async ({ connection, poll }: ContentTarget): Promise<void> =>
   if ((await connection.logBytes()) > MAX_LOG_BYTES) await connection.emptyLog(poll);
 };
 
+/** Returns a function that inserts the first `width` values of each row. */
 const inserter = async (connection: ThreadedConnection, table: string, width: number) => {
   const row = `(?${', ?'.repeat(width - 1)})`;
   const prepare = (count: number) => connection.prepare(`INSERT INTO ${table} VALUES ${Array(count).fill(row).join()}`);
   const [insertOne, insertSome] = [await prepare(1), await prepare(ROWS)];
-  return (rows: readonly (readonly Value[])[]): void => {
+  return (rows: readonly (readonly unknown[])[]): void => {
     const whole = rows.length - (rows.length % ROWS);
-    for (let start = 0; start < whole; start += ROWS) insertSome(...rows.slice(start, start + ROWS).flat());
-    for (const values of rows.slice(whole)) insertOne(...values);
+    let values: Value[] = [];
+    for (const [i, row] of rows.entries()) {
+      for (let column = 0; column < width; column++) values.push((row[column] ?? null) as Value);
+      if (i < whole && values.length < ROWS * width) continue;
+      (i < whole ? insertSome : insertOne)(values);
+      values = [];
+    }
   };
 };
 
 /**
  * Creates the full-text index, which contains only the words of the rows. Returns a function that adds rows to the
  * index.
+ * @param at the position of the first search field in a row
  */
 const wordsInserter = async (
   { connection, table }: ContentTarget,
   search: readonly string[],
-): Promise<(rows: readonly Document[], first: number) => void> => {
+  at: number,
+): Promise<(rows: readonly WrittenRow[], first: number) => void> => {
   const name = wordsTable(table);
   // The words contain no ASCII characters other than letters and digits, so this tokenizer splits only at spaces.
   const options = `content = '', columnsize = 0, detail = none, tokenize = 'ascii'`;
   await connection.exec(`CREATE VIRTUAL TABLE ${name} USING fts5(words, ${options})`);
   const insert = await inserter(connection, `${name}(rowid, words)`, 2);
-  return (rows, first) => insert(rows.map((row, i) => [first + i, wordsToIndex(row, search).join(' ')]));
+  const wordsOf = (row: WrittenRow): string => {
+    const fields = Object.fromEntries(search.map((field, i) => [field, row[at + i]]));
+    return wordsToIndex(fields, search).join(' ');
+  };
+  return (rows, first) => insert(rows.map((row, i) => [first + i, wordsOf(row)]));
 };
 
 /** Building indexes is faster after all rows have been written. */
@@ -117,9 +140,10 @@ const buildIndexes = async (target: ContentTarget, fields: readonly string[], ro
   }
 };
 
+/** @param read returns the rows in key order, with the values of these fields */
 export const writeContent = async (
   target: ContentTarget,
-  batches: AsyncIterable<readonly Document[]>,
+  read: (fields: readonly string[]) => AsyncIterable<readonly WrittenRow[]>,
 ): Promise<StoredCollection> => {
   const { connection, table, collection, assertGoingOn, onWritten } = target;
   const { search } = collection;
@@ -127,19 +151,19 @@ export const writeContent = async (
   const fields = columns.map(([field]) => field);
   const declared = columns.map(([, type], i) => `c${i} ${type}`);
   await connection.exec(`CREATE TABLE ${table} (json TEXT NOT NULL, ${declared.join(', ')})`);
-  const insert = await inserter(connection, table, fields.length + 1);
-  const insertWords = search && (await wordsInserter(target, search));
+  const width = fields.length + 1;
+  const insert = await inserter(connection, table, width);
+  const insertWords = search && (await wordsInserter(target, search, width));
 
   const hash = createHash('sha256');
   let rows = 0;
   let unmoved = 0;
-  for await (const step of steps(collection, batches)) {
+  for await (const step of steps(read([...fields, ...(search ?? [])]))) {
     assertGoingOn();
-    const texts = step.map((row) => jsonOf(collection, row));
-    const lines = `${texts.join('\n')}\n`;
+    const lines = `${step.map(([json]) => json).join('\n')}\n`;
     hash.update(lines);
     await connection.transaction(async () => {
-      insert(step.map((row, i) => [texts[i]!, ...fields.map((field) => (row[field] ?? null) as Value)]));
+      insert(step);
       insertWords?.(step, rows + 1);
     });
     rows += step.length;

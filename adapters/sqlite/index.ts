@@ -11,6 +11,7 @@ import {
   type Dataset,
   files,
   type History,
+  type ImportedDataset,
   type PublishOptions,
   type Snapshot,
   type StorageAdapter,
@@ -22,7 +23,7 @@ import { sqliteDataAudit } from './audit.js';
 import { type Activation, listVersions, openStore, readActivationAt, readCurrent } from './catalog.js';
 import { isBusy, type ReadConnection, ThreadedConnection } from './connection.js';
 import { sqliteHistory } from './history.js';
-import { publish } from './publish.js';
+import { publish, type ToPublish } from './publish.js';
 import { type Reader, Readers } from './readers.js';
 import { SqliteSnapshot } from './snapshot.js';
 import { sqliteVersions } from './versions.js';
@@ -121,16 +122,30 @@ class SqliteAdapter implements StorageAdapter {
   }
 
   async publish(dataset: Dataset, options: PublishOptions = {}): Promise<void> {
-    this.#assertOpen();
-    const signal = options.signal ? AbortSignal.any([options.signal, this.#closing.signal]) : this.#closing.signal;
-    const poll = () => this.#poll();
-    await this.#tracked(publish(this.#path, this.#context, dataset, { ...options, signal, poll }));
+    const { manifest } = dataset;
+    const read = (name: string) => dataset.read(name);
+    const { version } = manifest;
+    await this.#publish(
+      { manifest, known: version, written: () => undefined, read, version: async () => version },
+      options,
+    );
+  }
+
+  async import(dataset: ImportedDataset, options: PublishOptions = {}): Promise<string> {
+    return this.#publish(dataset, options);
   }
 
   async checkIntegrity(full: boolean): Promise<readonly string[]> {
     const check = full ? 'integrity_check' : 'quick_check';
     const rows = await this.#withConnection((connection) => connection.rows(`PRAGMA ${check}`));
     return rows.map(([error]) => String(error)).filter((error) => error !== 'ok');
+  }
+
+  async #publish(dataset: ToPublish, options: PublishOptions): Promise<string> {
+    this.#assertOpen();
+    const signal = options.signal ? AbortSignal.any([options.signal, this.#closing.signal]) : this.#closing.signal;
+    const poll = () => this.#poll();
+    return this.#tracked(publish(this.#path, this.#context, dataset, { ...options, signal, poll }));
   }
 
   #snapshotOf({ reader, activation }: Served): Snapshot {

@@ -144,7 +144,7 @@ class SqliteKeyStore implements KeyStore {
       const note = await connection.prepare(
         'INSERT INTO api_key_use VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET at = max(at, excluded.at)',
       );
-      for (const [id, time] of times) note(id, time);
+      for (const [id, time] of times) note([id, time]);
     });
   }
 
@@ -164,7 +164,7 @@ class SqliteKeyStore implements KeyStore {
       await replaceEntries(connection, AUDIT, entries);
       await connection.exec('DELETE FROM api_key; DELETE FROM api_key_use');
       const insert = await connection.prepare('INSERT INTO api_key (id, hash, record) VALUES (?, ?, ?)');
-      for (const { id, hash, ...fields } of records) insert(id, hash, JSON.stringify(fields));
+      for (const { id, hash, ...fields } of records) insert([id, hash, JSON.stringify(fields)]);
     });
   }
 

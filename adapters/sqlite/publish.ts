@@ -4,8 +4,8 @@ import { dirname } from 'node:path';
 import {
   type AdapterContext,
   audit,
-  type Dataset,
   files,
+  type ImportedDataset,
   type PublishOptions,
   publishing,
   StorageError,
@@ -22,11 +22,14 @@ import {
   tableOf,
 } from './catalog.js';
 import { ThreadedConnection } from './connection.js';
-import { differencesIn, writeContent } from './content.js';
+import { differencesIn, writeContent, written } from './content.js';
 
 const { contentOf, dataAuditEntry, sumsOf } = audit;
 const { FileLockError, fileErrorReason, withFileLock } = files;
 const { assertNotAborted, missingIn, publicationTime, versionTaken } = publishing;
+
+/** `known` is the version if it does not depend on the rows. */
+export type ToPublish = ImportedDataset & { readonly known?: string };
 
 type PublishContext = Pick<AdapterContext, 'collections' | 'clock' | 'logger'>;
 
@@ -54,23 +57,27 @@ const sweep = async (connection: ThreadedConnection): Promise<void> => {
   await dropUnlisted(connection);
 };
 
+interface Commit extends Pick<StoredVersion, 'id' | 'version' | 'collections'> {
+  readonly manifest: ToPublish['manifest'];
+  readonly damaged: StoredVersion | undefined;
+}
+
 const commit = async (
   connection: ThreadedConnection,
-  { id, version, collections }: Pick<StoredVersion, 'id' | 'version' | 'collections'>,
-  { dataset, damaged, clock }: { dataset: Dataset; damaged: StoredVersion | undefined; clock: PublishContext['clock'] },
+  { id, version, collections, manifest, damaged }: Commit,
+  clock: PublishContext['clock'],
 ): Promise<void> =>
   connection.transaction(async () => {
     const catalog = await readCatalog(connection);
-    const publishedAt = publicationTime(dataset.manifest, catalog.current?.activatedAt, clock);
+    const complete = { ...manifest, version };
+    const publishedAt = publicationTime(complete, catalog.current?.activatedAt, clock);
     if (damaged) {
       await connection.run('DELETE FROM version WHERE id = ?', damaged.id);
       await connection.run('UPDATE move SET version = ? WHERE version = ?', id, damaged.id);
     }
     await connection.run(
-      'UPDATE version SET published_at = ?, collections = ? WHERE id = ?',
-      publishedAt.getTime(),
-      JSON.stringify(collections),
-      id,
+      'UPDATE version SET name = ?, manifest = ?, published_at = ?, collections = ? WHERE id = ?',
+      ...[version, JSON.stringify(complete), publishedAt.getTime(), JSON.stringify(collections), id],
     );
     await addActivation(connection, { versionId: id, activatedAt: publishedAt });
     const content = contentOf(sumsOf({ collections }));
@@ -88,13 +95,13 @@ const writeCollections = async (
   connection: ThreadedConnection,
   id: number,
   { collections }: PublishContext,
-  dataset: Dataset,
+  dataset: ToPublish,
   { signal, onProgress, poll }: Options,
 ): Promise<StoredVersion['collections']> => {
-  const written: Record<string, StoredCollection> = {};
+  const stored: Record<string, StoredCollection> = {};
   for (const [i, collection] of [...collections.values()].entries()) {
     const { name } = collection;
-    written[name] = await writeContent(
+    stored[name] = await writeContent(
       {
         connection,
         table: tableOf(id, i),
@@ -103,43 +110,51 @@ const writeCollections = async (
         onWritten: (rows) => onProgress?.({ collection: name, written: rows, total: undefined }),
         poll,
       },
-      dataset.read(name),
+      (fields) => dataset.written(name, fields) ?? written(collection, dataset.read(name), fields),
     );
   }
-  return written;
+  return stored;
+};
+
+/**
+ * Returns the stored version with this name if it cannot be served, and the reasons.
+ * @throws StorageError `conflict` if it can be served
+ */
+const damagedVersion = async (connection: ThreadedConnection, context: PublishContext, version: string) => {
+  const stored = (await readCatalog(connection)).versions.find((each) => each.version === version);
+  const errors = stored ? await errorsOf(connection, stored, context) : [];
+  if (stored && errors.length === 0) throw versionTaken(version, stored.publishedAt);
+  return { stored, errors };
 };
 
 const publishLocked = async (
   { connection, confirm }: Locked,
   context: PublishContext,
-  dataset: Dataset,
+  dataset: ToPublish,
   options: Options,
-): Promise<void> => {
-  const { manifest } = dataset;
-  const { version } = manifest;
-  const same = (await readCatalog(connection)).versions.find((each) => each.version === version);
-  const errors = same ? await errorsOf(connection, same, context) : [];
-  if (same && errors.length === 0) throw versionTaken(version, same.publishedAt);
+): Promise<string> => {
+  const { manifest, known } = dataset;
+  const checked = known === undefined ? undefined : await damagedVersion(connection, context, known);
   await sweep(connection);
 
   const id = await connection.transaction(() =>
-    connection.run(
-      `INSERT INTO version (name, manifest, collections) VALUES (?, ?, '{}')`,
-      version,
-      JSON.stringify(manifest),
-    ),
+    connection.run(`INSERT INTO version (name, manifest, collections) VALUES ('', '{}', '{}')`),
   );
   const collections = await writeCollections(connection, id, context, dataset, options);
-  const stored = Object.entries(same?.collections ?? {});
-  const isSame = stored.every(([name, { sha256 }]) => collections[name]?.sha256 === sha256);
-  if (same && !isSame) throw versionTaken(version, same.publishedAt);
+  const digests = Object.entries(collections).map(([name, { sha256 }]) => [name, sha256]);
+  const version = await dataset.version(Object.fromEntries(digests));
+  const { stored: damaged, errors } = checked ?? (await damagedVersion(connection, context, version));
+  const before = Object.entries(damaged?.collections ?? {});
+  const isSame = before.every(([name, { sha256 }]) => collections[name]?.sha256 === sha256);
+  if (damaged && !isSame) throw versionTaken(version, damaged.publishedAt);
   await confirm();
   assertNotAborted(options.signal);
   // A power failure before this point can lose the latest transactions. The commit must reach the disk before it takes
   // effect.
   await connection.exec('PRAGMA synchronous = FULL');
-  await commit(connection, { id, version, collections }, { dataset, damaged: same, clock: context.clock });
-  if (same) options.onRepair?.(`version ${version}: ${errors.join('; ')}`);
+  await commit(connection, { id, version, collections, manifest, damaged }, context.clock);
+  if (damaged) options.onRepair?.(`version ${version}: ${errors.join('; ')}`);
+  return version;
 };
 
 const cleanUp = async (connection: ThreadedConnection, { logger }: PublishContext): Promise<void> => {
@@ -162,7 +177,7 @@ const inFolder = async (path: string): Promise<void> => {
 };
 
 /**
- * Publishes a dataset. A stored version with the same name is replaced if it has the same rows but is damaged or was
+ * Publishes a dataset, and resolves with its version. A stored version with the same name is replaced if it has the same rows but is damaged or was
  * published for a different configuration.
  * Rejects with `conflict` if another publication is running or the version already exists, or with `invalid_dataset`,
  * `aborted` or `unavailable`. The rows written so far are then removed, either immediately or by the next publication.
@@ -170,24 +185,26 @@ const inFolder = async (path: string): Promise<void> => {
 export const publish = async (
   path: string,
   context: PublishContext,
-  dataset: Dataset,
+  dataset: ToPublish,
   options: Options,
-): Promise<void> => {
+): Promise<string> => {
   assertNotAborted(options.signal);
-  const publishInto = async (connection: ThreadedConnection, confirm: Locked['confirm']): Promise<void> => {
+  const publishInto = async (connection: ThreadedConnection, confirm: Locked['confirm']): Promise<string> => {
     await prepareStore(path, connection);
     await connection.exec('PRAGMA synchronous = NORMAL');
-    await publishLocked({ connection, confirm }, context, dataset, options).catch(async (error) => {
+    const locked = publishLocked({ connection, confirm }, context, dataset, options);
+    const version = await locked.catch(async (error) => {
       await cleanUp(connection, context);
       throw error;
     });
     options.poll();
     // The dataset is already published. If the log cannot be emptied now, the next publication empties it.
     await connection.emptyLog(options.poll).catch(() => undefined);
+    return version;
   };
   await inFolder(path);
   try {
-    await withFileLock(
+    return await withFileLock(
       path,
       (confirm) => ThreadedConnection.use(path, (connection) => publishInto(connection, confirm), { create: true }),
       { wait: false, staleMs: STALE_MS },

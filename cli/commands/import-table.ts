@@ -1,16 +1,16 @@
 import { createWriteStream } from 'node:fs';
 import { copyFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import type { Collection } from '../../core/contracts/dataset.js';
 import { filterColumns } from '../../core/data/conditions.js';
 import { DECLARATION, readDeclarations } from '../../core/data/declarations.js';
 import { nameOf } from '../../core/data/table/names.js';
-import { type ReadTable, readTable } from '../../core/data/table/table.js';
+import { type Key, type ReadTable, readTable } from '../../core/data/table/table.js';
 import { EncodingError } from '../../core/data/table/text.js';
-import { type WrittenTable, writeTable } from '../../core/data/table/write-table.js';
+import { writeTable, writeToDirectory } from '../../core/data/table/write-table.js';
 import { OperatorError } from '../../core/errors.js';
 import { counted } from '../../core/util/counted.js';
 import { fileErrorReason } from '../../core/util/error-reason.js';
@@ -20,7 +20,7 @@ import { tableNameError } from '../../plugins/tables/routes.js';
 import { loadConfig, loadModules } from '../../product.js';
 import { count, print, table, toJson } from '../output.js';
 import { withProgress } from '../progress.js';
-import { isDatabase, withTarget } from '../table-database.js';
+import { isDatabase, writeToDatabase } from '../table-database.js';
 import { type TableCommandOptions as Options, withTableOptions } from '../table-options.js';
 
 const STDIN = '-';
@@ -97,7 +97,7 @@ const assertServable = async (collection: Collection, directory: string): Promis
   }
 };
 
-const keyLine = ({ key: { columns, isNumbered } }: WrittenTable, { key }: Options): string => {
+const keyLine = ({ columns, isNumbered }: Key, { key }: Options): string => {
   const names = columns.join(', ');
   if (key) return `Key: ${names}`;
   return isNumbered
@@ -127,9 +127,14 @@ const filterNotes = (columns: ReadTable['columns'], collection: Collection): rea
 
 type Imported = Pick<ReadTable, 'columns' | 'rowCount' | 'found' | 'notes'>;
 
-const report = ({ columns, rowCount, found, notes }: Imported, written: WrittenTable, options: Options): string => {
+type Written = Awaited<ReturnType<typeof writeTable>>;
+
+const report = (
+  { columns, rowCount, found, notes }: Imported,
+  { version, collection, key }: Written,
+  options: Options,
+): string => {
   const { to } = options;
-  const { version, collection } = written;
   const shown = columns.map(({ name, heading, type, guessed, empty, missing = {}, why, note }) => [
     `  ${name}`,
     `${type}${guessed ? ', guessed' : ''}${why ? `: ${why}` : ''}`,
@@ -146,7 +151,7 @@ const report = ({ columns, rowCount, found, notes }: Imported, written: WrittenT
     `${to} is now version ${version}, with ${counted(rowCount, 'row')} of ${collection.name}:`,
     table(shown),
     `Read as: ${found.join(', ')}`,
-    keyLine(written, options),
+    keyLine(key, options),
     ...notes.map((note) => `Note: ${note}`),
     'To correct a guess, use --type COLUMN=TYPE. To serve the table, use the plugin "tables":',
     `  "plugins": [${JSON.stringify({ use: 'tables', options: { path: isDatabase(to) ? dirname(to) : to } })}]`,
@@ -166,41 +171,37 @@ const collectionName = (source: string): string => {
 const SHOWS_PROGRESS = 200_000;
 
 const run = async (source: string, options: Options): Promise<void> => {
+  const { to, created = new Date() } = options;
   const name = options.collection ?? collectionName(source);
-  const before = await openOld(options.to);
-  await withTarget(options.to, ({ directory, folder, publish }) =>
-    withFile(source, (path) =>
-      withProgress(async (progress) => {
-        const imported = await read(path, source, name, options);
-        const declared = declaredIn(folder);
-        const onWrite = (rows: number) => {
-          if (imported.rowCount > SHOWS_PROGRESS) progress.update(`writing ${name}`, rows, imported.rowCount);
-        };
-        const table = await writeTable(imported, {
-          directory,
-          name,
-          created: options.created ?? new Date(),
-          sources: before?.dataset.manifest.sources ?? [],
-          check: (collection) => assertServable(collection, folder),
-          onWrite,
-        });
-        const written = { ...table, version: await publish(table.collection, table.version, onWrite) };
-        const old = declared.find((each) => each.name === name);
-        const needsRestart = declared.length > 0 && withoutExample(old) !== withoutExample(written.collection);
-        progress.finish();
-        const { columns, rowCount: rows, found } = imported;
-        const { version, key, collection } = written;
-        const notes = [...imported.notes, ...filterNotes(columns, collection)];
-        const result = { directory: folder, version, collection: name, rows, key: key.columns, needsRestart };
-        print(
-          options.json
-            ? toJson({ ...result, found, notes, columns })
-            : report({ columns, rowCount: rows, found, notes }, written, options),
-        );
-        if (needsRestart && !options.json)
-          print(`Restart any running service that serves these tables: the declaration of ${name} has changed.`);
-      }),
-    ),
+  const sources = (await openOld(to))?.dataset.manifest.sources ?? [];
+  const folder = isDatabase(to) ? dirname(resolve(to)) : to;
+  await withFile(source, (path) =>
+    withProgress(async (progress) => {
+      const imported = await read(path, source, name, options);
+      const declared = declaredIn(folder);
+      const onWrite = (rows: number) => {
+        if (imported.rowCount > SHOWS_PROGRESS) progress.update(`writing ${name}`, rows, imported.rowCount);
+      };
+      const check = (collection: Collection) => assertServable(collection, folder);
+      const target = { folder, created, check, onWrite };
+      const written = await writeTable(imported, { name, folder }, (keyed) =>
+        isDatabase(to) ? writeToDatabase(resolve(to), keyed, target) : writeToDirectory(keyed, target, sources),
+      );
+      const old = declared.find((each) => each.name === name);
+      const needsRestart = declared.length > 0 && withoutExample(old) !== withoutExample(written.collection);
+      progress.finish();
+      const { columns, rowCount: rows, found } = imported;
+      const { version, key, collection } = written;
+      const notes = [...imported.notes, ...filterNotes(columns, collection)];
+      const result = { directory: folder, version, collection: name, rows, key: key.columns, needsRestart };
+      print(
+        options.json
+          ? toJson({ ...result, found, notes, columns })
+          : report({ columns, rowCount: rows, found, notes }, written, options),
+      );
+      if (needsRestart && !options.json)
+        print(`Restart any running service that serves these tables: the declaration of ${name} has changed.`);
+    }),
   );
 };
 

@@ -158,18 +158,25 @@ export const isDamagedManifest = (error: unknown): boolean =>
 
 export type Description = Omit<Manifest, 'version'> & { readonly version?: string | undefined };
 
-/** Returns the vintage and a hash of the sources and all file digests, such as `2025-12-31-1f0c2a9b7d3e`. */
-export const contentVersion = async (
-  directory: string,
-  { vintage, sources }: Description,
-  files: DirectoryManifest['collections'],
-): Promise<string> => {
+/** Returns the vintage and a hash of the sources and all digests, such as `2025-12-31-1f0c2a9b7d3e`. */
+export const contentVersion = (
+  { vintage, sources }: Pick<Description, 'vintage' | 'sources'>,
+  sha256: Readonly<Record<string, string>>,
+): string => {
   const hash = createHash('sha256').update(JSON.stringify(sources));
-  for (const name of Object.keys(files).sort()) {
-    const { file, sha256 = await sha256Of(join(directory, file)) } = files[name]!;
-    hash.update(`\n${name} ${sha256}`);
-  }
+  for (const name of Object.keys(sha256).sort()) hash.update(`\n${name} ${sha256[name]}`);
   return `${vintage}-${hash.digest('hex').slice(0, 12)}`;
+};
+
+/** Returns the SHA-256 of each file. @param directory contains the files without a digest */
+export const digestsOf = async (
+  directory: string,
+  files: DirectoryManifest['collections'],
+): Promise<Readonly<Record<string, string>>> => {
+  const digests: Record<string, string> = {};
+  for (const [name, { file, sha256 }] of Object.entries(files))
+    digests[name] = sha256 ?? (await sha256Of(join(directory, file)));
+  return digests;
 };
 
 export const descriptionOf = ({ format, version, created, vintage, synthetic, sources }: Manifest): Manifest => ({

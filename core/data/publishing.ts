@@ -5,6 +5,8 @@ import { StorageError } from '../errors.js';
 import { compareBy } from './scalars.js';
 import { wordsOf } from './words.js';
 
+export { nonFinitePath } from '../validation/json.js';
+
 /** Turns read errors into `invalid_dataset`. The original error becomes the cause. */
 export async function* readable(batches: AsyncIterable<readonly Document[]>): AsyncGenerator<readonly Document[]> {
   try {

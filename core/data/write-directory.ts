@@ -14,6 +14,7 @@ import {
   type Description,
   type DirectoryManifest,
   descriptionOf,
+  digestsOf,
   isDamagedManifest,
   MANIFEST_FILE,
   manifestErrors,
@@ -142,7 +143,7 @@ const replace = async (
     }
     const files: Record<string, CollectionFile> = { ...previous?.collections };
     for (const [name, { file, rows, sha256 }] of Object.entries(written)) files[name] = { file, rows, sha256 };
-    const version = manifest.version ?? (await contentVersion(path, manifest, files));
+    const version = manifest.version ?? contentVersion(manifest, await digestsOf(path, files));
     next = { ...descriptionOf({ ...manifest, version }), collections: files };
     assertOwnVersion(path, next, previous, repair);
     await beforeCommit?.({ previous, isDamaged, next });

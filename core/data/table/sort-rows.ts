@@ -2,13 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Scalar } from '../../contracts/storage.js';
+import type { Scalar, WrittenRow } from '../../contracts/storage.js';
 import { compareScalars } from '../scalars.js';
 
 export interface KeyedRow {
   readonly key: readonly Scalar[];
   readonly line: number;
-  readonly text: string;
+  readonly row: WrittenRow;
 }
 
 export const compareKeys = (a: readonly Scalar[], b: readonly Scalar[]): number => {
@@ -31,15 +31,17 @@ const MAX_BLOCKS = 8 * 1024 * 1024;
 const BATCH = 1000;
 const NEWLINE = 0x0a;
 
-const encode = ({ key, line, text }: KeyedRow): string => `${JSON.stringify(key)}\t${line}\t${text}\n`;
+const encode = ({ key, line, row: [json, ...values] }: KeyedRow): string =>
+  `${JSON.stringify(key)}\t${line}\t${JSON.stringify(values)}\t${json}\n`;
 
 const decode = (text: string): KeyedRow => {
   const first = text.indexOf('\t');
   const second = text.indexOf('\t', first + 1);
+  const third = text.indexOf('\t', second + 1);
   return {
     key: JSON.parse(text.slice(0, first)) as Scalar[],
     line: Number(text.slice(first + 1, second)),
-    text: text.slice(second + 1),
+    row: [text.slice(third + 1), ...(JSON.parse(text.slice(second + 1, third)) as unknown[])],
   };
 };
 
@@ -155,7 +157,7 @@ export async function* sortRows(
     for await (const batch of rows) {
       for (const row of batch) {
         held.push(row);
-        characters += row.text.length;
+        characters += row.row[0].length;
       }
       if (characters > MAX_CHARACTERS || held.length > MAX_ROWS) await spill();
     }

@@ -1,14 +1,13 @@
 /** Reads a file as a collection. Determines the column types and a key, and returns the rows in key order. */
 import type { Collection } from '../../contracts/dataset.js';
-import type { Scalar } from '../../contracts/storage.js';
+import type { Scalar, WrittenRow } from '../../contracts/storage.js';
 import { firstLines, OperatorError } from '../../errors.js';
 import { counted } from '../../util/counted.js';
-import type { NdjsonBatch } from '../write-directory.js';
-import type { Cell } from './column-guess.js';
+import { readerOf, writerOf } from './cells.js';
 import { CsvSyntaxError } from './csv.js';
 import { type Column, FirstPass, isRowNumber, type ReadColumn, type TableOptions } from './first-pass.js';
 import type { KeySearch } from './key-search.js';
-import { NOTATIONS, plainDigits, SCHEMAS } from './notations.js';
+import { SCHEMAS } from './notations.js';
 import { Problems } from './problems.js';
 import { type OpenedTable, openTable } from './rows.js';
 import { compareKeys, type KeyedRow, sortRows } from './sort-rows.js';
@@ -29,40 +28,20 @@ export interface ReadTable {
   readonly notes: readonly string[];
   /** Candidate keys, best first. */
   readonly keys: readonly Key[];
+  /** The collection has an example when its first rows have been read. */
   collection(key: Key): Collection;
   /**
    * Reads all rows in the order of this key.
    * @param folder for temporary files; if undefined, the file must already be in key order
+   * @param fields the fields whose values follow the JSON of each row
    * @throws OutOfOrder, RepeatedKey
    */
-  rows(key: Key, folder: string | undefined): AsyncGenerator<NdjsonBatch>;
+  rows(key: Key, folder: string | undefined, fields?: readonly string[]): AsyncGenerator<readonly WrittenRow[]>;
 }
 
 export class OutOfOrder extends Error {}
 
 export class RepeatedKey extends OperatorError {}
-
-/** Matches characters that JSON escapes. They include surrogates, because JSON escapes unpaired ones. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes control characters
-const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
-
-const textToJson = (cell: string): string => {
-  if (cell.charCodeAt(0) <= 0x20 && cell.trim() === '') return 'null';
-  return ESCAPED.test(cell) ? JSON.stringify(cell) : `"${cell}"`;
-};
-
-const writerOf = ({ notation }: ReadColumn, missing: ReadonlySet<string>): ((cell: Cell | undefined) => string) => {
-  const isPlainNumber = notation === 'integer' || notation === 'number';
-  return (cell) => {
-    if (cell === null || cell === undefined || cell === '') return 'null';
-    if (missing.size > 0 && missing.has(String(cell))) return 'null';
-    if (notation === 'text') return textToJson(String(cell));
-    if (typeof cell !== 'string') return JSON.stringify(cell);
-    if (isPlainNumber && plainDigits(cell) !== 0) return String(Number(cell));
-    const value = NOTATIONS[notation].read(cell.trim());
-    return value === undefined ? 'null' : JSON.stringify(value);
-  };
-};
 
 const numberField = (columns: readonly Column[]): string => {
   const taken = columns.map(({ name }) => name);
@@ -195,13 +174,17 @@ class ImportedTable implements ReadTable {
         required: Object.keys(all),
         additionalProperties: false,
         properties: all,
-        examples: [JSON.parse(this.#example!)],
+        ...(this.#example !== undefined && { examples: [JSON.parse(this.#example)] }),
       },
     };
   }
 
-  async *rows(key: Key, folder: string | undefined): AsyncGenerator<NdjsonBatch> {
-    const keyed = this.#keyed(key);
+  async *rows(
+    key: Key,
+    folder: string | undefined,
+    fields: readonly string[] = [],
+  ): AsyncGenerator<readonly WrittenRow[]> {
+    const keyed = this.#keyed(key, fields);
     const sorted = folder === undefined || key.isNumbered ? keyed : sortRows(keyed, folder);
     const onWrong = folder === undefined ? this.#refuseOrder : this.#refuseKey;
     let last: KeyedRow | undefined;
@@ -211,8 +194,8 @@ class ImportedTable implements ReadTable {
         if (last && compareKeys(last.key, row.key) >= 0) onWrong(key, last, row);
         last = row;
       }
-      this.#example ??= batch[0]?.text;
-      if (batch.length > 0) yield { text: `${batch.map(({ text }) => text).join('\n')}\n`, rows: batch.length };
+      this.#example ??= batch[0]?.row[0];
+      if (batch.length > 0) yield batch.map(({ row }) => row);
     }
   }
 
@@ -225,20 +208,25 @@ class ImportedTable implements ReadTable {
     return this.#problems.refuse([`line ${line}: has the same key as line ${other}: ${shown}`], RepeatedKey);
   };
 
-  async *#keyed(key: Key): AsyncGenerator<readonly KeyedRow[]> {
+  async *#keyed(key: Key, fields: readonly string[]): AsyncGenerator<readonly KeyedRow[]> {
     const missing = new Set(this.#options.missing);
     const writers = this.columns.map((column) => ({ at: column.at, write: writerOf(column, missing) }));
     // Every second part is the JSON of a value. Joining parts takes half as long as concatenating strings.
     const names = [...(key.isNumbered ? key.columns : []), ...this.columns.map(({ name }) => name)];
     const parts = names.flatMap((name, i) => [`${i === 0 ? '{' : ','}${JSON.stringify(name)}:`, '']);
     parts.push('}');
-    const fields = key.isNumbered ? [] : key.columns.map((name) => this.#named(name)!);
+    const readersOf = (of: readonly string[]) =>
+      of.map((name) => {
+        const column = this.columns.find((each) => each.name === name);
+        const part = 2 * names.indexOf(name) + 1;
+        return column ? { at: column.at, part, read: readerOf(column) } : { at: -1, part, read: () => number };
+      });
+    const [keyReaders, readers] = [readersOf(key.columns), readersOf(fields)];
     let number = 0;
     let position = 0;
     for await (const batch of this.#opened.rows()) {
       const rows: KeyedRow[] = [];
-      for (const row of batch) {
-        const { line, cells } = row;
+      for (const { line, cells } of batch) {
         if (this.#pass.isBad(position++)) continue;
         number++;
         let part = 1;
@@ -250,18 +238,14 @@ class ImportedTable implements ReadTable {
           parts[part] = write(cells[at]);
           part += 2;
         }
-        const values = key.isNumbered ? [number] : fields.map((column) => keyValue(column, cells[column.at]!));
-        rows.push({ key: values, line, text: parts.join('') });
+        const row: [string, ...unknown[]] = [parts.join('')];
+        for (const { at, part, read } of readers) row.push(read(cells[at], parts[part]!));
+        rows.push({ key: keyReaders.map(({ at, part, read }) => read(cells[at], parts[part]!) as Scalar), line, row });
       }
       yield rows;
     }
   }
 }
-
-const keyValue = ({ notation }: ReadColumn, cell: Cell): Scalar => {
-  if (notation === 'text') return String(cell);
-  return (typeof cell === 'string' ? NOTATIONS[notation].read(cell.trim()) : cell) as Scalar;
-};
 
 const firstPass = async (opened: OpenedTable, options: TableOptions, problems: Problems): Promise<FirstPass> => {
   const pass = new FirstPass(opened, options, problems);

@@ -1,64 +1,78 @@
-/** Writes an imported table to a dataset directory. Other collections in the directory are kept. */
+/** Writes an imported table with the first candidate key that is unique. */
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Collection, Source } from '../../contracts/dataset.js';
+import type { WrittenRow } from '../../contracts/storage.js';
 import { writeFileAtomic } from '../../util/write-atomic.js';
 import { DECLARATION } from '../declarations.js';
 import { writeDirectory } from '../write-directory.js';
 import { type Key, OutOfOrder, type ReadTable, RepeatedKey } from './table.js';
 
+/** A table with a candidate key. */
+export interface KeyedTable {
+  readonly name: string;
+  /** Reads all rows in key order. @throws OutOfOrder, RepeatedKey */
+  rows(fields?: readonly string[]): AsyncGenerator<readonly WrittenRow[]>;
+  collection(): Collection;
+}
+
 export interface WrittenTable {
   readonly version: string;
-  readonly key: Key;
   readonly collection: Collection;
 }
 
-interface Target {
-  readonly directory: string;
-  readonly name: string;
+export interface TableTarget {
+  /** The dataset directory, or the folder of the database. */
+  readonly folder: string;
   readonly created: Date;
-  readonly sources: readonly Source[];
+  /** Called when all rows are written. If it rejects, nothing changes. */
   readonly check: (collection: Collection) => Promise<void>;
-  readonly onWrite?: (rows: number) => void;
+  readonly onWrite: (rows: number) => void;
 }
 
-/** Temporary files go to this folder, because it is on the same disk as the dataset. */
-const existingFolder = (path: string): string => (existsSync(path) ? path : existingFolder(dirname(path)));
-
-const writeOnce = async (
-  table: ReadTable,
-  key: Key,
-  sorts: boolean,
-  { directory, name, created, sources, check, onWrite }: Target,
+/** Other collections in the directory are kept. */
+export const writeToDirectory = async (
+  { name, rows, collection }: KeyedTable,
+  { folder, created, check, onWrite }: TableTarget,
+  sources: readonly Source[],
 ): Promise<WrittenTable> => {
   const time = created.toISOString();
-  let collection: Collection | undefined;
+  async function* batches() {
+    for await (const batch of rows()) yield { text: `${batch.map(([json]) => json).join('\n')}\n`, rows: batch.length };
+  }
   const { version } = await writeDirectory(
-    directory,
+    folder,
     { format: 1, created: time, vintage: time.slice(0, 10), synthetic: false, sources },
-    { [name]: table.rows(key, sorts ? existingFolder(resolve(directory)) : undefined) },
+    { [name]: batches() },
     {
-      onProgress: ({ written }) => onWrite?.(written),
+      onProgress: ({ written }) => onWrite(written),
       beforeCommit: async () => {
-        collection = table.collection(key);
-        await check(collection);
-        await writeFileAtomic(join(directory, name + DECLARATION), `${JSON.stringify(collection, null, 2)}\n`);
+        await check(collection());
+        await writeFileAtomic(join(folder, name + DECLARATION), `${JSON.stringify(collection(), null, 2)}\n`);
       },
     },
   );
-  return { version, key, collection: collection! };
+  return { version, collection: collection() };
 };
+
+/** Temporary files go to this folder, because it is on the same disk as the dataset. */
+const existingFolder = (path: string): string => (existsSync(path) ? path : existingFolder(dirname(path)));
 
 /**
  * Writes the table with the first candidate key that is unique. Rows are sorted only if the file is not already in key
  * order.
  * @throws OperatorError
  */
-export const writeTable = async (table: ReadTable, target: Target): Promise<WrittenTable> => {
+export const writeTable = async (
+  table: ReadTable,
+  { name, folder }: { readonly name: string; readonly folder: string },
+  write: (table: KeyedTable) => Promise<WrittenTable>,
+): Promise<WrittenTable & { readonly key: Key }> => {
   for (const [i, key] of table.keys.entries()) {
-    for (const sorts of [false, true]) {
+    for (const sortFolder of [undefined, existingFolder(resolve(folder))]) {
+      const rows: KeyedTable['rows'] = (fields) => table.rows(key, sortFolder, fields);
       try {
-        return await writeOnce(table, key, sorts, target);
+        return { key, ...(await write({ name, rows, collection: () => table.collection(key) })) };
       } catch (error) {
         if (error instanceof RepeatedKey && i < table.keys.length - 1) break;
         if (!(error instanceof OutOfOrder)) throw error;

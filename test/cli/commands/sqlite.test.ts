@@ -88,6 +88,52 @@ describe('commands with a database file', () => {
     expect(await tables()).to.deep.equal({ areas: AREAS, permits: [{ no: 4, city: 'Tromsø' }] });
   });
 
+  for (const [order, last] of [
+    ['sorted', 'd,"a ""quoted"" cell",-1.5e-7,0.0000001,2026-02-01,2026-01-01T10:00Z,no,7'],
+    ['unsorted', 'aa,\\ and 😀,-0,100,2026-02-01,2026-01-01T10:00Z,no,7'],
+  ] as const) {
+    it(`import-table writes the same rows and version to a database as to a directory if the file is ${order}`, async () => {
+      const lines = [
+        'id,note,price,share,sold_on,at,isnew,rooms',
+        'a,,1.50,0.10,2026-01-31,2026-01-01 10:00:00Z,yes,3',
+        'b,Ærøskøbing,,12,,,,-0',
+        'c,"two\nlines",1e3,-0.0,2026-02-28,2026-01-01T10:00:00+02:00,yes,123456789012',
+        last,
+      ];
+      await writeFile(at('sales.csv'), `${lines.join('\n')}\n`);
+      const options = [
+        '--key',
+        'id',
+        '--search',
+        'note',
+        '--type',
+        'isnew=boolean',
+        '--created',
+        '2026-01-01T00:00:00Z',
+      ];
+      await done('sales.csv', ...options);
+      const imported = await runCommand(registerImport, [
+        ...['import-table', at('sales.csv'), '--to', at('dataset'), '--json', ...options],
+      ]);
+      const file = (await readdir(at('dataset'))).find((name) => name.endsWith('.ndjson'))!;
+      const rows = await readFile(at(`dataset/${file}`), 'utf8');
+      const db = new Database(at('service/data.db'));
+      const [version, collections] = db.prepare('SELECT name, collections FROM version').raw().get() as string[];
+      const { table } = JSON.parse(collections!).sales;
+      const stored = db.prepare(`SELECT json, c1, c2, c3 FROM ${table} ORDER BY rowid`).raw().all() as unknown[][];
+      db.close();
+      expect(stored.map(([json]) => `${json}\n`).join('')).to.equal(rows);
+      expect(version).to.equal(JSON.parse(imported.stdout).version);
+      const published = rows
+        .trimEnd()
+        .split('\n')
+        .map((row) => JSON.parse(row));
+      expect(stored.map(([, ...numbers]) => numbers)).to.deep.equal(
+        published.map(({ price, share, rooms }) => [price, share, rooms]),
+      );
+    });
+  }
+
   it('import-table changes only the declared orders when it imports the same file again', async () => {
     await done('permits.csv', '--key', 'no', '--created', '2026-01-01T00:00:00Z');
     const { stdout } = await done('permits.csv', '--key', 'no', '--created', '2026-01-01T00:00:00Z');

@@ -33,14 +33,7 @@ describe('readTable(path, options)', () => {
     });
     const [key] = table.keys as [(typeof table.keys)[0]];
     const rows: Record<string, unknown>[] = [];
-    for await (const { text } of table.rows(key, folder)) {
-      rows.push(
-        ...text
-          .trimEnd()
-          .split('\n')
-          .map((line) => JSON.parse(line)),
-      );
-    }
+    for await (const batch of table.rows(key, folder)) rows.push(...batch.map(([json]) => JSON.parse(json)));
     const collection = table.collection(key);
     expect(checkCollection(collection)).to.deep.equal([]);
     for (const row of rows) expect(compileSchema(collection.schema)(row)).to.equal(true);
