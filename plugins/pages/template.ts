@@ -105,10 +105,7 @@ export class Template {
   readonly #html: string;
   readonly #modules: readonly string[];
 
-  /**
-   * @param values additional values, by placeholder
-   * @throws Error if a referenced or imported file does not exist
-   */
+  /** @param values additional values, by placeholder @throws Error if a referenced or imported file does not exist */
   constructor(files: PageFiles, name: string, values: Readonly<Record<string, string>> = {}) {
     this.#file = files.get(name)!;
     this.#name = name;

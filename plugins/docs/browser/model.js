@@ -25,8 +25,7 @@
 const DEEPEST = 6;
 
 /**
- * @param {Any} document
- * @param {Any} value
+ * @param {Any} document @param {Any} value
  * @returns {Any} the value, or the target of its `$ref` merged with the keywords next to `$ref`
  */
 const resolve = (document, value) => {

@@ -6,8 +6,7 @@ import { tryIt } from './try-it.js';
 /** @import { Field, Operation, Parameter } from './model.js' */
 
 /**
- * @param {string} place
- * @param {{ name: string, type: string, limits: string, description: string }} about
+ * @param {string} place @param {{ name: string, type: string, limits: string, description: string }} about
  * @param {{ mark: string, children?: readonly Field[], open?: boolean }} more
  */
 const entry = (place, { name, type, limits, description }, { mark, children = [], open = false }) =>
@@ -33,8 +32,7 @@ const entry = (place, { name, type, limits, description }, { mark, children = []
   );
 
 /**
- * @param {string} place
- * @param {readonly Field[]} fields
+ * @param {string} place @param {readonly Field[]} fields
  * @param {Set<string>} [listed] types whose fields are already on the page; the function adds the types that it lists
  * @returns {HTMLElement}
  */

@@ -13,8 +13,7 @@ export const nameLink = (place, ...children) => h('a', { class: 'name', href: li
 
 /**
  * Creates a section. If there is no aside, the text takes the full width.
- * @param {{ place: string, title: string, level?: 'h2' | 'h3', id?: string }} heading
- * @param {Children} text
+ * @param {{ place: string, title: string, level?: 'h2' | 'h3', id?: string }} heading @param {Children} text
  * @param {Children} [aside] samples, shown next to the text
  */
 export const section = ({ place, title, level = 'h2', id }, text, aside = []) =>
@@ -30,10 +29,7 @@ export const section = ({ place, title, level = 'h2', id }, text, aside = []) =>
     [aside].flat().length === 0 ? null : h('div', { class: 'aside' }, ...[aside].flat()),
   );
 
-/**
- * @param {string} legend
- * @param {readonly { input: Node, text: string }[]} choices
- */
+/** @param {string} legend @param {readonly { input: Node, text: string }[]} choices */
 export const radios = (legend, choices) =>
   h(
     'fieldset',
@@ -71,11 +67,7 @@ export const coloured = (code) => {
 /** @param {unknown} example */
 export const exampleText = (example) => (typeof example === 'string' ? example : JSON.stringify(example, null, 2));
 
-/**
- * @param {string} label for screen readers
- * @param {Children} head
- * @param {Children} body
- */
+/** @param {string} label for screen readers @param {Children} head @param {Children} body */
 export const panel = (label, head, body) =>
   h(
     'div',

@@ -37,10 +37,7 @@ const textOf = async (response) => {
 };
 
 /**
- * @param {Operation} operation
- * @param {Response} response
- * @param {string} text
- * @param {number} ms
+ * @param {Operation} operation @param {Response} response @param {string} text @param {number} ms
  * @param {() => void} close
  */
 const triedResponse = ({ headers }, response, text, ms, close) => {
@@ -96,8 +93,7 @@ const keyNeeded = () => {
 
 /**
  * Sends a request and shows the response. The promise never rejects.
- * @param {Operation} operation
- * @param {{ target: string, query: readonly (readonly [string, string])[] }} call
+ * @param {Operation} operation @param {{ target: string, query: readonly (readonly [string, string])[] }} call
  * @param {() => void} close called when the user closes the response
  * @returns {Promise<HTMLElement>} a panel with the response, or with the reason why there is no response
  */

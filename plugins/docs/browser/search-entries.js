@@ -68,10 +68,7 @@ export const entriesOf = ({ groups, operations, errors, headers, changes }) => [
   })),
 ];
 
-/**
- * Lists the guides and their headings, read from each guide's Markdown.
- * @returns {Promise<Entry[]>}
- */
+/** Lists the guides and their headings, read from each guide's Markdown. @returns {Promise<Entry[]>} */
 const guideEntries = async () => {
   const links = /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll('#guides a')]);
   const guides = links.map(async (link) => {

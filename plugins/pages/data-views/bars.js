@@ -11,8 +11,7 @@ const picture = (...children) =>
 
 /**
  * Draws a bar from zero to a value. If there is a `mark`, a line across the bar shows this second value.
- * @param {number} value
- * @param {{ least?: number, most: number, color: string, mark?: number | null }} scale
+ * @param {number} value @param {{ least?: number, most: number, color: string, mark?: number | null }} scale
  */
 export const bar = (value, { least = 0, most, color, mark }) => {
   const x = (/** @type {number} */ at) => 2 + ((at - least) / (most - least || 1)) * (WIDTH - 4);

@@ -69,8 +69,7 @@ const listen = (host, { drawn, last, show, clear }) => {
 
 /**
  * Redraws a chart when its width changes, and for printing. A chart in a frame also follows the available height.
- * @param {HTMLElement} host
- * @param {(size: { width: number, height: number }) => Drawing} redraw
+ * @param {HTMLElement} host @param {(size: { width: number, height: number }) => Drawing} redraw
  * @param {AbortSignal} signal
  */
 const followSize = (host, redraw, signal) => {

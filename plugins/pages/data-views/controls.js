@@ -4,8 +4,7 @@ import { h } from '../shared/dom.js';
 const SPANS = [5, 10, 20, 0];
 
 /**
- * @param {readonly string[]} dates
- * @param {number} years
+ * @param {readonly string[]} dates @param {number} years
  * @returns {string | undefined} the first date to show, or undefined to show all dates
  */
 export const lastYears = (dates, years) => {

@@ -195,8 +195,7 @@ const lineNames = (lines, { columns, y, plot, isNamed }) => {
 
 /**
  * Draws lines, bars and bands over time as SVG. The screen, printed pages and saved images use the same drawing.
- * @param {ChartOptions} options
- * @param {{ width: number, height: number }} size in pixels
+ * @param {ChartOptions} options @param {{ width: number, height: number }} size in pixels
  * @returns {Drawing}
  */
 export const draw = (options, size) => {

@@ -202,8 +202,7 @@ export const dataTools = ({ sources, remark, more, picture, title = picture?.tit
 
 /**
  * Replaces the content of an element. Details that the user has opened stay open.
- * @param {HTMLElement} place
- * @param {readonly HTMLElement[]} content
+ * @param {HTMLElement} place @param {readonly HTMLElement[]} content
  */
 const replaceContent = (place, content) => {
   const open = [...place.querySelectorAll('details')].map((details) => details.open);
@@ -219,8 +218,7 @@ const DECIMALS = 6;
 
 /**
  * Converts the lines of a chart to a table. The latest date comes first.
- * @param {ChartOptions} options
- * @param {string} time the label of the date column
+ * @param {ChartOptions} options @param {string} time the label of the date column
  */
 export const linesTable = ({ dates, lines, dateText }, time) => ({
   rows: dates.map((date, index) => ({ date, values: lines.map(({ values }) => values[index] ?? null) })).toReversed(),
@@ -261,8 +259,7 @@ const belowChart = ({ title, table, ...tools }) => {
 };
 
 /**
- * @param {{ title: string, note?: Child, figure?: string | undefined }} head
- * @param {readonly HTMLElement[]} content
+ * @param {{ title: string, note?: Child, figure?: string | undefined }} head @param {readonly HTMLElement[]} content
  */
 const figureOf = ({ title, note, figure }, ...content) =>
   h(
@@ -272,10 +269,7 @@ const figureOf = ({ title, note, figure }, ...content) =>
     ...content,
   );
 
-/**
- * @template Row
- * @param {Below<Row> & { note?: Child, chart: HTMLElement }} options
- */
+/** @template Row @param {Below<Row> & { note?: Child, chart: HTMLElement }} options */
 export const chartFigure = ({ note, chart, ...below }) => figureOf({ note, ...below }, chart, ...belowChart(below));
 
 /**

@@ -63,8 +63,7 @@ const dateScale = (dates, { left, right }, hasBars) => {
 
 /**
  * Computes the layout of a chart: the visible values, the scales and the area inside the axes.
- * @param {ChartOptions} options
- * @param {{ width: number, height: number }} size in pixels
+ * @param {ChartOptions} options @param {{ width: number, height: number }} size in pixels
  */
 export const frameOf = (options, { width, height }) => {
   const { lines, unit } = options;

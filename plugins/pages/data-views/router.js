@@ -20,9 +20,7 @@ import { addressOf, readAddress } from './address.js';
  */
 
 /**
- * @template Module
- * @param {() => Promise<Module>} load
- * @returns {Promise<Module>}
+ * @template Module @param {() => Promise<Module>} load @returns {Promise<Module>}
  * @throws {Problem} with the code `not_loaded`
  */
 export const loadModule = (load) =>
@@ -33,8 +31,7 @@ export const loadModule = (load) =>
 
 /**
  * Returns a route whose modules are loaded when the user first opens it.
- * @param {() => Promise<Route>} load
- * @returns {Route}
+ * @param {() => Promise<Route>} load @returns {Route}
  */
 export const lazyView =
   (load) =>
@@ -138,8 +135,7 @@ const render = ({ title, name = title, question, layout, content, about }, site,
 
 /**
  * Shows a placeholder after 300 ms of loading.
- * @param {AbortSignal} signal
- * @returns {() => void} a function to call when the view has loaded
+ * @param {AbortSignal} signal @returns {() => void} a function to call when the view has loaded
  */
 const showLoading = (signal) => {
   const main = find('#main');
@@ -189,9 +185,7 @@ export const startRouter = (routes, home, about) => {
       return { title: titleOf(error), content: [problemView(error, () => void show(true))] };
     }
   };
-  /**
-   * @param {boolean} moved whether the user opened a different view, whose heading then gets the focus
-   */
+  /** @param {boolean} moved whether the user opened a different view, whose heading then gets the focus */
   const show = async (moved) => {
     current.abort();
     current = new AbortController();

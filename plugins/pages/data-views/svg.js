@@ -5,10 +5,8 @@ export const FONT_FAMILY = 'system-ui, sans-serif';
 export const LINE_HEIGHT = 15;
 
 /**
- * @template {keyof SVGElementTagNameMap} Tag
- * @param {Tag} tag
- * @param {Record<string, string | number | undefined>} attributes
- * @param {...(Node | string)} children
+ * @template {keyof SVGElementTagNameMap} Tag @param {Tag} tag
+ * @param {Record<string, string | number | undefined>} attributes @param {...(Node | string)} children
  * @returns {SVGElementTagNameMap[Tag]}
  */
 export const svg = (tag, attributes = {}, ...children) => {
@@ -38,11 +36,8 @@ export const textWidth = (text, size = FONT_SIZE, weight = 400) => {
 };
 
 /**
- * @param {string} text
- * @param {number} width in pixels
- * @param {number} [size]
- * @param {number} [weight]
- * @returns {string[]} lines
+ * @param {string} text @param {number} width in pixels
+ * @param {number} [size] @param {number} [weight] @returns {string[]} lines
  */
 export const wrap = (text, width, size = FONT_SIZE, weight = 400) => {
   /** @type {string[]} */

@@ -4,8 +4,7 @@ import { exact } from '../shared/format.js';
 /** @import { Children } from '../shared/dom.js' */
 
 /**
- * @template Row
- * @typedef {object} Column
+ * @template Row @typedef {object} Column
  * @property {string} label
  * @property {(row: Row) => Children} cell
  * @property {((row: Row) => string | number | null) | undefined} [value] returns the value for sorting. Default: the
@@ -18,12 +17,8 @@ import { exact } from '../shared/format.js';
 
 /**
  * Defines a column that is sorted by the value that it shows.
- * @template Row
- * @template {string | number | null} Value
- * @param {string} label @param {(row: Row) => Value} value
- * @param {(value: Value) => Children} [shown]
- * @param {Partial<Column<Row>>} [more]
- * @returns {Column<Row>}
+ * @template Row @template {string | number | null} Value @param {string} label @param {(row: Row) => Value} value
+ * @param {(value: Value) => Children} [shown] @param {Partial<Column<Row>>} [more] @returns {Column<Row>}
  */
 export const column = (label, value, shown = (one) => one, more = {}) => ({
   label,
@@ -33,11 +28,9 @@ export const column = (label, value, shown = (one) => one, more = {}) => ({
 });
 
 /**
- * @template Row
- * @template {number | null} Value
+ * @template Row @template {number | null} Value
  * @param {string} label @param {(row: Row) => Value} value @param {(value: Value) => string} text
- * @param {Partial<Column<Row>>} [more]
- * @returns {Column<Row>}
+ * @param {Partial<Column<Row>>} [more] @returns {Column<Row>}
  */
 export const numbers = (label, value, text, more = {}) => column(label, value, text, { numeric: true, ...more });
 
@@ -55,10 +48,7 @@ const compare = (a, b, sign) => {
 /** @param {{ key?: string, label: string }} column */
 const keyOf = ({ key, label }) => key ?? label.toLowerCase();
 
-/**
- * @template Row
- * @param {readonly Column<Row>[]} columns @param {string | null | undefined} sort
- */
+/** @template Row @param {readonly Column<Row>[]} columns @param {string | null | undefined} sort */
 const orderOf = (columns, sort) => {
   let sorted = -1;
   let sign = 1;
@@ -94,10 +84,7 @@ const orderOf = (columns, sort) => {
   };
 };
 
-/**
- * @template Row
- * @param {readonly Column<Row>[]} columns @param {Row} row
- */
+/** @template Row @param {readonly Column<Row>[]} columns @param {Row} row */
 const rowOf = (columns, row) =>
   h(
     'tr',
@@ -112,10 +99,7 @@ const rowOf = (columns, row) =>
 /**
  * Creates a table that users can sort. The first cell of each row is the row's heading. A click anywhere in the row
  * follows the link in the heading.
- * @template Row
- * @param {object} options
- * @param {string} options.caption
- * @param {readonly Column<Row>[]} options.columns
+ * @template Row @param {object} options @param {string} options.caption @param {readonly Column<Row>[]} options.columns
  * @param {readonly Row[]} options.rows
  * @param {string | null} [options.sort] key of the initial sort column, with a leading `-` for descending order.
  *   Default: the rows keep their order

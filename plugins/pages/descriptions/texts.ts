@@ -48,10 +48,7 @@ export const robotsText = ({ publicUrl, publicPath, basePath }: MountContext): s
     ...(publicUrl.startsWith('http') ? ['', `Sitemap: ${publicUrl}/sitemap.xml`] : []),
   ].join('\n');
 
-/**
- * Lists the pages. Sitemaps must contain absolute addresses.
- * @throws ApiError if `server.publicUrl` is not set
- */
+/** Lists the pages. Sitemaps must contain absolute addresses. @throws ApiError if `server.publicUrl` is not set */
 export const sitemap = (context: MountContext): string => {
   const { publicUrl, state } = context;
   if (!publicUrl.startsWith('http')) {

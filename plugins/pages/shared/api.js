@@ -104,10 +104,7 @@ const successOf = async (pending) => {
 
 /**
  * Calls the API like `send`, but throws a `Problem` if the call fails.
- * @param {string} target
- * @param {Parameters<typeof send>[1]} [options]
- * @returns {Promise<Response>}
- * @throws {Problem}
+ * @param {string} target @param {Parameters<typeof send>[1]} [options] @returns {Promise<Response>} @throws {Problem}
  */
 export const request = async (target, options) => {
   if (options?.key !== false && !mayCall()) throw new Problem('', { status: 401, code: 'missing_api_key' });
@@ -118,9 +115,7 @@ export const request = async (target, options) => {
 export const fetchFile = (address) => successOf(fetch(address));
 
 /**
- * @param {string} target
- * @param {Parameters<typeof send>[1]} [options]
- * @returns {Promise<any>} the parsed body
+ * @param {string} target @param {Parameters<typeof send>[1]} [options] @returns {Promise<any>} the parsed body
  * @throws {Problem}
  */
 export const getJson = async (target, options) => (await request(target, options)).json();
@@ -131,10 +126,7 @@ export const keyVariable = 'API_KEY';
 /** Whether samples send a key. The service rejects an empty key, even if calls without a key are allowed. */
 export const samplesSendKey = () => getKey() !== '' || anonymousLimits === '';
 
-/**
- * @param {string} target
- * @returns {string}
- */
+/** @param {string} target @returns {string} */
 export const curlOf = (target) => {
   const key = samplesSendKey() ? `-H "Authorization: Bearer $${keyVariable}" ` : '';
   return `curl ${key}'${location.origin}${basePath}${target.replaceAll("'", '%27')}'`;

@@ -7,11 +7,9 @@ const isChildren = (value) =>
 
 /**
  * Creates an element. Strings become text nodes, so they are never parsed as HTML.
- * @template {keyof HTMLElementTagNameMap} Tag
- * @param {Tag} tag
+ * @template {keyof HTMLElementTagNameMap} Tag @param {Tag} tag
  * @param {Children | Readonly<Record<string, unknown>>} [first] attributes and event listeners such as `onclick`, or a child
- * @param {...Children} others
- * @returns {HTMLElementTagNameMap[Tag]}
+ * @param {...Children} others @returns {HTMLElementTagNameMap[Tag]}
  */
 export const h = (tag, first, ...others) => {
   const element = document.createElement(tag);
@@ -31,9 +29,7 @@ export const h = (tag, first, ...others) => {
 };
 
 /**
- * @template {Element} [Kind=HTMLElement]
- * @param {string} selector
- * @returns {Kind}
+ * @template {Element} [Kind=HTMLElement] @param {string} selector @returns {Kind}
  * @throws {Error} if the page has no such element
  */
 export const find = (selector) => {
@@ -69,8 +65,7 @@ export const focusOnSlash = (input) =>
 
 /**
  * Creates a button that copies text to the clipboard. Returns null if the browser denies access to the clipboard.
- * @param {() => string} text
- * @param {string} [label]
+ * @param {() => string} text @param {string} [label]
  */
 export const copyButton = (text, label = 'Copy') => {
   if (!navigator.clipboard) return null;

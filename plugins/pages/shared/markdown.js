@@ -107,8 +107,7 @@ const BLOCK = /```.*?\n```|(?:(?!```)[^\n]*\S[^\n]*(?:\n|$))+/gs;
 /**
  * Converts the subset of Markdown that the documentation uses: headings, paragraphs, lists, tables, links and code.
  * @param {string} markdown a placeholder replaces the text from `<!-- figures NAME -->` to `<!-- /figures -->`
- * @param {Addresses} [addressOf]
- * @returns {Block[]}
+ * @param {Addresses} [addressOf] @returns {Block[]}
  */
 export const blocksOf = (markdown, addressOf = webAddress) =>
   (markdown.replace(/(<!-- figures \w+ -->).*?<!-- \/figures -->/gs, '$1').match(BLOCK) ?? [])

@@ -1,7 +1,6 @@
 /**
  * Returns a function that loads each value only once, by its key. After a failure, the next call tries again.
- * @template Key
- * @returns {<Value>(key: Key, load: () => Promise<Value>) => Promise<Value>}
+ * @template Key @returns {<Value>(key: Key, load: () => Promise<Value>) => Promise<Value>}
  */
 export const onceEach = () => {
   /** @type {Map<Key, Promise<any>>} */

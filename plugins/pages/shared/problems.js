@@ -6,10 +6,7 @@ import { keyForm } from './key-form.js';
 const inSeconds = (seconds) =>
   seconds === undefined ? 'in a moment' : `in ${seconds} second${seconds === 1 ? '' : 's'}`;
 
-/**
- * @param {Problem} problem
- * @returns {{ heading: string, advice: string }}
- */
+/** @param {Problem} problem @returns {{ heading: string, advice: string }} */
 const explain = ({ status, code, message, retryAfter }) => {
   if (code === 'not_loaded') return { heading: 'This view cannot be loaded', advice: message };
   if (status === 0) {
@@ -37,9 +34,7 @@ const explain = ({ status, code, message, retryAfter }) => {
 
 /**
  * Explains an error and offers a next step: a key form, a retry button or a link.
- * @param {unknown} error
- * @param {() => void} retry
- * @returns {HTMLElement}
+ * @param {unknown} error @param {() => void} retry @returns {HTMLElement}
  */
 export const problemView = (error, retry) => {
   if (error instanceof Problem && error.status === 401) {

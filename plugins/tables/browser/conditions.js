@@ -22,10 +22,7 @@ export const conditionsOf = ({ columns, filters }, query) =>
     return column && value ? [{ column, operator, value }] : [];
   });
 
-/**
- * Appends `*` to the last word, because the user might still be typing it.
- * @param {string} typed
- */
+/** Appends `*` to the last word, because the user might still be typing it. @param {string} typed */
 const searchFor = (typed) => (/[\p{L}\p{N}]$/u.test(typed.trim()) ? `${typed.trim()}*` : typed.trim());
 
 /**

@@ -26,8 +26,7 @@ const startFinder = (tables) =>
 
 /**
  * Shows a single row if the address contains a key, and otherwise the table.
- * @param {import('./tables.js').Table} table
- * @returns {import('../../pages/data-views/router.js').Route}
+ * @param {import('./tables.js').Table} table @returns {import('../../pages/data-views/router.js').Route}
  */
 const routeOf = (table) => {
   const list = tableView(table);

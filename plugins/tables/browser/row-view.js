@@ -3,10 +3,7 @@ import { getJson, Problem } from '../../pages/shared/api.js';
 import { h } from '../../pages/shared/dom.js';
 import { cellsOf, inSentence, targetOf, words } from './cells.js';
 
-/**
- * @param {import('./tables.js').Table} table
- * @returns {import('../../pages/data-views/router.js').Route}
- */
+/** @param {import('./tables.js').Table} table @returns {import('../../pages/data-views/router.js').Route} */
 export const rowView = (table) => async (parameters, signal) => {
   if (parameters.length !== table.key.length) {
     throw new Problem(`A row in ${table.name} is identified by ${table.key.join(', ')}.`, {

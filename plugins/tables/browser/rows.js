@@ -20,8 +20,7 @@ const withParameters = (target, parameters) => `${target}${target.includes('?') 
 
 /**
  * @param {string} target @param {string | null} after start of the page, or null for the first page
- * @param {AbortSignal} [signal]
- * @returns {Promise<Page>}
+ * @param {AbortSignal} [signal] @returns {Promise<Page>}
  */
 export const readPage = async (target, after, signal) => {
   /** @type {Row[]} */
@@ -76,10 +75,7 @@ export const newestOf = async ({ name }, { name: column }, signal) => {
   return row?.[column] == null ? undefined : String(row[column]).slice(0, 10);
 };
 
-/**
- * Returns the error if the API rejected the call with a 400. Throws all other errors again.
- * @param {unknown} error
- */
+/** Returns the error if the API rejected the call with a 400. Throws all other errors again. @param {unknown} error */
 export const rejectionOf = (error) => {
   if (error instanceof Problem && error.status === 400) return error;
   throw error;

@@ -61,8 +61,7 @@ const counter = (table, query, signal) => {
 
 /**
  * @param {Table} table @param {URLSearchParams} query
- * @param {{ signal: AbortSignal, keep: Change, onshow: (page: Page) => void }} options
- * @returns {Part}
+ * @param {{ signal: AbortSignal, keep: Change, onshow: (page: Page) => void }} options @returns {Part}
  */
 const rowsPart = (table, query, { signal, keep, onshow }) => {
   const tools = h('div');
@@ -95,9 +94,7 @@ const rowsPart = (table, query, { signal, keep, onshow }) => {
 
 const TYPING_PAUSE_MS = 200;
 
-/**
- * @param {URLSearchParams} query @param {AbortSignal} signal @param {Change} choose
- */
+/** @param {URLSearchParams} query @param {AbortSignal} signal @param {Change} choose */
 const searchWhileTyping = (query, signal, choose) => {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let typing;
@@ -116,10 +113,7 @@ const TABS = [
   ['time', 'Over time'],
 ];
 
-/**
- * @param {Table} table
- * @returns {import('../../pages/data-views/router.js').Route}
- */
+/** @param {Table} table @returns {import('../../pages/data-views/router.js').Route} */
 export const tableView = (table) => async (_parameters, signal, query) => {
   const sample = await sampleOf(table);
   const [time] = timesOf(table.columns, sample);

@@ -37,8 +37,7 @@ const columnOf = (name, schema) => {
 /**
  * Returns the allowed values of the parameter `sort`. In a table with a column named `sort`, the parameter is also a
  * filter and has several schemas in `anyOf`.
- * @param {Json} schema
- * @returns {string[]}
+ * @param {Json} schema @returns {string[]}
  */
 const sortValues = ({ enum: values, anyOf }) => values ?? anyOf.find((/** @type {Json} */ one) => one['enum'])?.enum;
 

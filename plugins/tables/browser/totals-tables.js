@@ -63,10 +63,7 @@ const groupColumn = (column, key, rows, onpick) => {
   };
 };
 
-/**
- * @param {Table} table @param {Choice} choice @param {readonly Row[]} rows
- * @param {Pick} onpick
- */
+/** @param {Table} table @param {Choice} choice @param {readonly Row[]} rows @param {Pick} onpick */
 export const listColumns = ({ key, measures }, { groups, of }, rows, onpick) => {
   const valueIn = (/** @type {Row} */ row, /** @type {string} */ measure) => measured(row, measures[measure]);
   /** @param {string} measure @param {string} label @param {boolean} isDrawn */

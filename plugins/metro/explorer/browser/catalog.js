@@ -41,8 +41,7 @@ export const places = async () => {
 
 /**
  * Returns the notes of the given series without duplicates. If the series cannot be loaded, there are no notes.
- * @param {readonly string[]} ids
- * @param {AbortSignal} signal
+ * @param {readonly string[]} ids @param {AbortSignal} signal
  */
 export const notesOf = async (ids, signal) => {
   if (ids.length === 0) return [];

@@ -11,11 +11,7 @@ import { openSearched, startSearch } from './search-box.js';
 const allMarkets = lazyView(async () => (await import('./markets/view.js')).marketsView);
 const oneMarket = lazyView(async () => (await import('./market/view.js')).marketView);
 
-/**
- * Adds a link to the methodology to the notes of a view.
- * @param {Route} route
- * @returns {Route}
- */
+/** Adds a link to the methodology to the notes of a view. @param {Route} route @returns {Route} */
 const explained =
   (route) =>
   async (...call) => {

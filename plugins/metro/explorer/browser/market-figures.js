@@ -37,8 +37,7 @@ const quarterOf = (date) =>
   `${date.slice(0, 4)}-${String(Math.floor((Number(date.slice(5, 7)) - 1) / 3) * 3 + 1).padStart(2, '0')}-01`;
 
 /**
- * @param {readonly Observation[]} rows
- * @param {number} [least] minimum number of values per quarter
+ * @param {readonly Observation[]} rows @param {number} [least] minimum number of values per quarter
  * @returns {Map<string, number>}
  */
 export const quarterMeans = (rows, least = 1) => {
@@ -96,8 +95,7 @@ export const medianOf = (areas) => {
 /**
  * Converts the newest forecast to index levels. The model forecasts only the target quarter, so the lines to that
  * quarter are straight.
- * @param {Values} index
- * @param {Track | undefined} forecast
+ * @param {Values} index @param {Track | undefined} forecast
  */
 export const fanOf = (index, forecast) => {
   const start = forecast && addMonths(forecast.target_period, -forecast.horizon_months);

@@ -13,10 +13,7 @@ const MOST_OTHERS = 3;
 /** Minimum number of letters for searching in titles. */
 const LEAST_LETTERS = 3;
 
-/**
- * Every word of the query must be the start of a word in the title.
- * @param {string} query @param {string} title
- */
+/** Every word of the query must be the start of a word in the title. @param {string} query @param {string} title */
 const hasWords = (query, title) => {
   const words = wordsOf(title);
   return (
@@ -38,10 +35,7 @@ const seriesOptions = (query, { series }) => {
     }));
 };
 
-/**
- * Finds divided metros. FHFA publishes indexes only of their divisions.
- * @param {string} query @param {Lists} lists
- */
+/** Finds divided metros. FHFA publishes indexes only of their divisions. @param {string} query @param {Lists} lists */
 const dividedOptions = (query, { areas }) =>
   areas
     .filter(({ divisions }) => divisions.length > 0)

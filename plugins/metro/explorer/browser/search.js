@@ -196,8 +196,7 @@ const termsOf = (query) => {
 };
 
 /**
- * @template {{ cbsa: string, name: string }} Row
- * @param {readonly Row[]} rows
+ * @template {{ cbsa: string, name: string }} Row @param {readonly Row[]} rows
  * @param {ReadonlyMap<string, string>} [parents] code and name of the parent metro, by division code
  * @returns {(query: string) => Row[]} the rows that match the whole query, best first
  */

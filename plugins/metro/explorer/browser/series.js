@@ -109,8 +109,7 @@ const unitOf = ({ units, seasonal_adjustment }) =>
 const DEFAULT_YEARS = 20;
 
 /**
- * @param {Series} series
- * @param {readonly Observation[]} rows oldest first
+ * @param {Series} series @param {readonly Observation[]} rows oldest first
  * @param {{ query: URLSearchParams, signal: AbortSignal, source: { label: string, target: string, file: string } }} options
  */
 const seriesFigure = (series, rows, { query, signal, source }) => {

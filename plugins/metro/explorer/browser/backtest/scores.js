@@ -15,10 +15,7 @@ export const declinesCalled = (groups) => {
   return { called: `${number(called, 0)} of ${number(sum('declines'), 0)}`, falseAlarms };
 };
 
-/**
- * Returns the predicted number of declines minus the actual number.
- * @param {readonly Group[]} grades
- */
+/** Returns the predicted number of declines minus the actual number. @param {readonly Group[]} grades */
 const excessOf = (grades) =>
   grades.reduce(
     (sum, row) => sum + row.n * ((row.predicted_decline_share ?? row.decline_share) - row.decline_share),

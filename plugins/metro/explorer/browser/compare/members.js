@@ -34,8 +34,7 @@ export const SHOWS = [
 /**
  * Returns an object with a loader of real values. The object is empty if the series does not support them.
  * @param {Series | undefined} series @param {string} cbsa market code, empty for a macro series
- * @param {AbortSignal} signal
- * @returns {Pick<Member, 'real'>}
+ * @param {AbortSignal} signal @returns {Pick<Member, 'real'>}
  */
 const realTerms = (series, cbsa, signal) => {
   if (!series || !hasRealTerms(series)) return {};

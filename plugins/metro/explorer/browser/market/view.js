@@ -106,10 +106,7 @@ const figuresOf = ({ market, history, newest }) => {
   ]);
 };
 
-/**
- * Lists the divisions of a metro that is not a market. Returns undefined for other codes.
- * @param {string} cbsa
- */
+/** Lists the divisions of a metro that is not a market. Returns undefined for other codes. @param {string} cbsa */
 const dividedView = async (cbsa) => {
   const areas = await allAreas();
   const divisions = areas.filter(({ parent, has_index }) => parent === cbsa && has_index);

@@ -83,8 +83,7 @@ const filter = (name, label, options, value, onchange) =>
 const same = (names) => names.map((name) => [name, name]);
 
 /**
- * @param {readonly { name: string }[]} markets
- * @param {Choices} chosen
+ * @param {readonly { name: string }[]} markets @param {Choices} chosen
  * @param {(change: Partial<Choices>) => void} choose
  */
 export const filterFields = (markets, chosen, choose) => {

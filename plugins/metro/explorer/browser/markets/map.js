@@ -65,9 +65,7 @@ const DIRECTIONS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], A
 
 /**
  * Places the box next to a point of the map, inside the bounds of the host.
- * @param {HTMLElement} box
- * @param {HTMLElement} host
- * @param {DOMPoint} point
+ * @param {HTMLElement} box @param {HTMLElement} host @param {DOMPoint} point
  */
 const placeBox = (box, host, point) => {
   const frame = host.getBoundingClientRect();
@@ -166,9 +164,7 @@ export const drawingOf = ({ size, land, states, areas }, codes, shapes) => {
 };
 
 /**
- * @param {object} options
- * @param {Outlines} options.outlines
- * @param {string} options.label what the map shows
+ * @param {object} options @param {Outlines} options.outlines @param {string} options.label what the map shows
  * @param {readonly string[]} options.codes CBSA codes of the markets
  * @param {(cbsa: string) => readonly import('../../../../pages/shared/dom.js').Child[]} options.describe returns the
  *   lines of the box next to a market

@@ -28,16 +28,12 @@ const periodOf = (measure, run) => {
 };
 
 /**
- * @param {object} options
- * @param {Choices} options.chosen
- * @param {(change: Partial<Choices>) => void} options.choose
+ * @param {object} options @param {Choices} options.chosen @param {(change: Partial<Choices>) => void} options.choose
  * @param {(index: number) => void} options.onrun called to show the map of one run
  * @param {{ map: import('./map.js').Outlines, runs: readonly Run[] }} options.loaded
  * @param {ReturnType<typeof import('./picture.js').marketMap>} options.picture
- * @param {{ source: string, credits: () => readonly string[] }} options.origin
- * @param {HTMLElement} options.slider
- * @param {Parameters<typeof valuesByYear>[2]} options.forecastsOf
- * @param {AbortSignal} options.signal
+ * @param {{ source: string, credits: () => readonly string[] }} options.origin @param {HTMLElement} options.slider
+ * @param {Parameters<typeof valuesByYear>[2]} options.forecastsOf @param {AbortSignal} options.signal
  */
 export const mapSection = ({ chosen, choose, onrun, loaded, picture, origin, slider, forecastsOf, signal }) => {
   const place = h('div', { class: 'each-year' });

@@ -35,8 +35,7 @@ export const lastQuarterOf = ({ target }) => addMonths(target, -12);
 
 /**
  * Returns a function that loads the forecasts of a run by market. Each run is loaded once.
- * @param {AbortSignal} signal
- * @returns {(run: Run | undefined) => Promise<Map<string, Forecast>>}
+ * @param {AbortSignal} signal @returns {(run: Run | undefined) => Promise<Map<string, Forecast>>}
  */
 export const forecastsBy = (signal) => {
   const once = onceEach();
@@ -63,10 +62,7 @@ export const lastYearTo = (indexes, until) => {
   };
 };
 
-/**
- * @param {Run} run @param {AbortSignal} signal
- * @returns {Promise<(cbsa: string) => number | null>} percent
- */
+/** @param {Run} run @param {AbortSignal} signal @returns {Promise<(cbsa: string) => number | null>} percent */
 const lastYearOf = async (run, signal) => {
   const until = lastQuarterOf(run);
   return lastYearTo(await allIndexes(signal, addMonths(until, -12), until), until);

@@ -109,8 +109,7 @@ export const gradesText = ({ grade, colour }, run, records) => {
 };
 
 /**
- * @param {import('../../../client/api-types.js').Series | undefined} series
- * @param {Run | undefined} run
+ * @param {import('../../../client/api-types.js').Series | undefined} series @param {Run | undefined} run
  * @param {string} until newest quarter of data
  */
 export const factsText = (series, run, until) => {

@@ -51,11 +51,7 @@ const originOf = (series, facts) => ({
   ],
 });
 
-/**
- * @param {Loaded} loaded
- * @param {Choices} chosen
- * @param {AbortSignal} signal
- */
+/** @param {Loaded} loaded @param {Choices} chosen @param {AbortSignal} signal */
 const partsOf = ({ markets, map, runs, series, records, find }, chosen, signal) => {
   /** @type {readonly Row[]} */
   let rows = [];
