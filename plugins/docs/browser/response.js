@@ -1,5 +1,6 @@
 import { getKey, send } from '../../pages/shared/api.js';
 import { h } from '../../pages/shared/dom.js';
+import { bytes } from '../../pages/shared/format.js';
 import { codeBlock, coloured, linkTo, panel, placeOf, problem, unreachable } from './parts.js';
 
 /** @import { Operation } from './model.js' */
@@ -17,9 +18,6 @@ const readable = (text, type) => {
   }
 };
 
-/** @param {number} bytes */
-const size = (bytes) => (bytes < 1000 ? `${bytes} B` : `${(bytes / 1000).toFixed(bytes < 100_000 ? 1 : 0)} kB`);
-
 /** @param {string} text */
 const codeOf = (text) => {
   try {
@@ -29,19 +27,14 @@ const codeOf = (text) => {
   }
 };
 
-/** Returns the body as text, or the size of a binary body. @param {Response} response */
-const textOf = async (response) => {
-  const type = response.headers.get('content-type') ?? '';
-  if (/json|^text\//.test(type)) return response.text();
-  return `${(await response.arrayBuffer()).byteLength.toLocaleString('en')} bytes`;
-};
-
 /**
- * @param {Operation} operation @param {Response} response @param {string} text @param {number} ms
+ * @param {Operation} operation @param {Response} response @param {ArrayBuffer} content @param {number} ms
  * @param {() => void} close
  */
-const triedResponse = ({ headers }, response, text, ms, close) => {
+const triedResponse = ({ headers }, response, content, ms, close) => {
   const type = response.headers.get('content-type') ?? '';
+  const size = bytes(content.byteLength);
+  const text = /json|^text\//.test(type) ? new TextDecoder().decode(content) : `Binary data, ${size}`;
   const body = readable(text, type).slice(0, SHOWN_CHARACTERS);
   const code = response.ok ? '' : codeOf(text);
   const rows = [...response.headers]
@@ -64,7 +57,7 @@ const triedResponse = ({ headers }, response, text, ms, close) => {
         { class: `status ${response.ok ? 'good' : 'bad'}` },
         `${response.status} ${response.statusText}`.trim(),
       ),
-      h('span', { class: 'facts' }, `${ms} ms · ${size(new TextEncoder().encode(text).length)}`),
+      h('span', { class: 'facts' }, `${ms} ms · ${size}`),
       h('button', { type: 'button', class: 'quiet', onclick: close }, 'Example'),
     ],
     [
@@ -106,8 +99,8 @@ export const respond = async (operation, { target, query }, close) => {
       key: operation.takesKey,
       accept: '*/*',
     });
-    const text = await textOf(response);
-    return triedResponse(operation, response, text, Math.round(performance.now() - started), close);
+    const content = await response.arrayBuffer();
+    return triedResponse(operation, response, content, Math.round(performance.now() - started), close);
   } catch {
     return unreachable();
   }

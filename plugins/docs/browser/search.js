@@ -1,5 +1,6 @@
 import { find, h } from '../../pages/shared/dom.js';
 import { plain } from '../../pages/shared/format.js';
+import { optionList } from '../../pages/shared/option-list.js';
 import { entriesOf, remoteEntries } from './search-entries.js';
 
 /** @import { Entry } from './search-entries.js' */
@@ -51,63 +52,11 @@ export const search = (entries, query) => {
     .slice(0, MOST_RESULTS);
 };
 
-/** @param {HTMLElement} input @param {(entry: Entry) => void} onpick */
-const resultList = (input, onpick) => {
-  const list = find('#found');
-  /** @type {readonly Entry[]} */
-  let shown = [];
-  let marked = 0;
-  const mark = (/** @type {number} */ index) => {
-    marked = index;
-    for (const [at, option] of [...list.children].entries()) {
-      option.setAttribute('aria-selected', String(at === marked));
-      if (at === marked) option.scrollIntoView({ block: 'nearest' });
-    }
-    input.setAttribute('aria-activedescendant', `found-${marked}`);
-  };
-  const optionOf = (/** @type {Entry} */ entry, /** @type {number} */ index) => {
-    const { kind, name, where } = entry;
-    const option = h(
-      'div',
-      { id: `found-${index}`, class: 'found', role: 'option', 'aria-selected': 'false' },
-      h('span', { class: 'kind' }, kind),
-      h('span', { class: 'what' }, name, where ? h('span', { class: 'where' }, where) : null),
-    );
-    // Without this, the input would lose the focus and the list would close before the click.
-    option.addEventListener('pointerdown', (event) => event.preventDefault());
-    option.addEventListener('click', () => onpick(entry));
-    return option;
-  };
-  const nothing = (/** @type {string} */ query) =>
-    h(
-      'div',
-      { class: 'found', role: 'option', 'aria-disabled': 'true', 'aria-selected': 'false' },
-      `No results for “${query}”.`,
-    );
-  return {
-    isOpen: () => !list.hidden,
-    marked: () => shown[marked],
-    close: () => {
-      shown = [];
-      list.hidden = true;
-      input.setAttribute('aria-expanded', 'false');
-      input.removeAttribute('aria-activedescendant');
-    },
-    /** @param {readonly Entry[]} found @param {string} query */
-    open: (found, query) => {
-      shown = found;
-      list.replaceChildren(...(found.length > 0 ? found.map(optionOf) : [nothing(query)]));
-      list.hidden = false;
-      if (found.length === 0) return;
-      input.setAttribute('aria-expanded', 'true');
-      mark(0);
-    },
-    /** @param {number} step 1 or -1 */
-    move: (step) => {
-      if (shown.length > 0) mark((marked + step + shown.length) % shown.length);
-    },
-  };
-};
+/** @param {Entry} entry */
+const contentOf = ({ kind, name, where }) => [
+  h('span', { class: 'kind' }, kind),
+  h('span', { class: 'what' }, name, where ? h('span', { class: 'where' }, where) : null),
+];
 
 /**
  * Starts the search in a search box that already has the focus.
@@ -124,7 +73,7 @@ export const startSearch = (input, model, aim) => {
     location.href = entry.href;
     if (same) aim();
   };
-  const list = resultList(input, go);
+  const list = optionList(input, { contentOf, onpick: go });
   let entries = entriesOf(model);
   const look = () => {
     const query = input.value.trim();

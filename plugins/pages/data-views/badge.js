@@ -1,11 +1,12 @@
 import { h } from '../shared/dom.js';
+import { paint } from './svg.js';
 
-/** Colours of labels, as CSS classes. Labels that are not in the map are neutral. */
+/** Colours of labels, as custom properties without `--`. All other labels are neutral. */
 const TONES = new Map([
   ...[...'ABCDF'].map((grade, index) => /** @type {const} */ ([grade, `grade-${index + 1}`])),
-  ['expand', 'rise'],
+  ['expand', 'rise-5'],
   ['hold', 'even'],
-  ['contract', 'fall'],
+  ['contract', 'fall-3'],
   ['operational', 'good'],
   ['degraded', 'warn'],
   ['outage', 'bad'],
@@ -15,5 +16,11 @@ const TONES = new Map([
 ]);
 
 /** @param {string | null} label a signal, grade or state */
-export const badge = (label) =>
-  label === null ? h('span', { class: 'muted' }, '–') : h('span', { class: `badge ${TONES.get(label) ?? ''}` }, label);
+export const badge = (label) => {
+  if (label === null) return h('span', { class: 'muted' }, '–');
+  const element = h('span', { class: 'badge' }, label);
+  const tone = TONES.get(label);
+  // The content security policy forbids `style` attributes, but scripts can set style properties.
+  if (tone) element.style.setProperty('--tone', paint(tone));
+  return element;
+};

@@ -49,6 +49,12 @@ export const period = (date, cadence) => {
 /** @param {string | null} time a date or timestamp, in UTC */
 export const day = (time) => (time === null ? DASH : time.slice(0, 10));
 
+/** @param {number} size */
+export const bytes = (size) => {
+  if (size < 1000) return `${size} B`;
+  return size < 1e6 ? `${number(size / 1e3, size < 1e5 ? 1 : 0)} kB` : `${number(size / 1e6, 1)} MB`;
+};
+
 /** @param {number | null} seconds */
 export const span = (seconds) => {
   if (seconds === null) return DASH;

@@ -5,7 +5,7 @@ import { save } from '../../../pages/data-views/save.js';
 import { dataTable } from '../../../pages/data-views/table.js';
 import { getJson, request } from '../../../pages/shared/api.js';
 import { h } from '../../../pages/shared/dom.js';
-import { number } from '../../../pages/shared/format.js';
+import { bytes } from '../../../pages/shared/format.js';
 import { catalog, HPI } from './catalog.js';
 
 /** @typedef {{ name: string, about: string, target: string }} Collection */
@@ -42,9 +42,6 @@ const macroOf = (ids) =>
         },
       ];
 
-/** @param {number} bytes */
-const sizeOf = (bytes) => (bytes < 1e6 ? `${number(bytes / 1e3, 0)} kB` : `${number(bytes / 1e6, 1)} MB`);
-
 /** @param {Collection} collection @param {Format} format */
 const download = ({ name, target }, [extension, label, accept]) => {
   const button = h('button', { type: 'button', class: 'quiet', 'aria-label': `${label}: ${name}` }, label);
@@ -55,7 +52,7 @@ const download = ({ name, target }, [extension, label, accept]) => {
     try {
       const blob = await (await request(target, { accept })).blob();
       save(blob, `${name}.${extension}`);
-      note.textContent = sizeOf(blob.size);
+      note.textContent = bytes(blob.size);
     } catch (error) {
       note.textContent = error instanceof Error && error.message ? error.message : 'The download failed.';
     } finally {

@@ -2,8 +2,10 @@
 import { textColumns } from '../../../pages/data-views/figure.js';
 import { startPage } from '../../../pages/data-views/page-start.js';
 import { lazyView, startRouter } from '../../../pages/data-views/router.js';
+import { h } from '../../../pages/shared/dom.js';
 import { aboutSeries } from './about-series.js';
 import { methodologyLink } from './basis.js';
+import { titlesOf } from './catalog.js';
 import { openSearched, startSearch } from './search-box.js';
 
 /** @import { Route } from '../../../pages/data-views/router.js' */
@@ -26,7 +28,11 @@ const ROUTES = {
   movers: lazyView(async () => (await import('./movers.js')).moversView),
   series: lazyView(async () => (await import('./series.js')).seriesView),
   backtest: lazyView(async () => (await import('./backtest/view.js')).backtestView),
-  status: lazyView(async () => (await import('./status.js')).explorerStatus),
+  status: lazyView(async () => {
+    const { statusView } = await import('../../../pages/data-views/status.js');
+    const more = () => h('p', h('a', { href: '#/data' }, 'Download all the data'));
+    return statusView({ titles: titlesOf, more });
+  }),
   data: lazyView(async () => (await import('./data.js')).dataView),
 };
 

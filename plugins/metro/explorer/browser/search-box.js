@@ -6,56 +6,15 @@
 import { isNarrowing, searchField } from '../../../pages/data-views/search-field.js';
 import { mayCall } from '../../../pages/shared/api.js';
 import { find, h } from '../../../pages/shared/dom.js';
+import { optionList } from '../../../pages/shared/option-list.js';
 import { catalog, places } from './catalog.js';
 import { optionsFor } from './search-options.js';
 import { loadZips } from './zip-codes.js';
 
 /** @import { Option } from './search-options.js' */
 
-/** @param {HTMLInputElement} field @param {(option: Option) => void} onpick */
-const optionList = (field, onpick) => {
-  const list = find('#found');
-  /** @type {readonly Option[]} */
-  let shown = [];
-  let marked = 0;
-  const mark = (/** @type {number} */ index) => {
-    marked = index;
-    for (const [at, each] of [...list.children].entries()) each.setAttribute('aria-selected', String(at === marked));
-    if (shown.length === 0) field.removeAttribute('aria-activedescendant');
-    else field.setAttribute('aria-activedescendant', `found-${marked}`);
-  };
-  const item = (/** @type {Option} */ option, /** @type {number} */ index) =>
-    h(
-      'div',
-      { id: `found-${index}`, role: 'option', onmousedown: () => onpick(option) },
-      option.label,
-      h('span', { class: 'muted' }, ` ${option.detail}`),
-    );
-  return {
-    isOpen: () => !list.hidden,
-    marked: () => shown[marked],
-    close: () => {
-      list.hidden = true;
-      field.setAttribute('aria-expanded', 'false');
-      field.removeAttribute('aria-activedescendant');
-    },
-    /** @param {readonly Option[]} options @param {string} query */
-    open: (options, query) => {
-      shown = options;
-      list.replaceChildren(...shown.map(item));
-      if (shown.length === 0) {
-        list.append(h('div', { role: 'option', 'aria-disabled': 'true' }, `No results for “${query.trim()}”.`));
-      }
-      list.hidden = false;
-      field.setAttribute('aria-expanded', 'true');
-      mark(0);
-    },
-    /** @param {number} step 1 or -1 */
-    move: (step) => {
-      if (shown.length > 0) mark((marked + step + shown.length) % shown.length);
-    },
-  };
-};
+/** @param {Option} option */
+const contentOf = ({ label, detail }) => [label, h('span', { class: 'muted' }, ` ${detail}`)];
 
 /** @param {string} query */
 const lookUp = async (query) => {
@@ -83,7 +42,7 @@ export const startSearch = () => {
     field.blur();
     location.hash = address;
   };
-  const list = optionList(field, go);
+  const list = optionList(field, { contentOf, onpick: go });
 
   const suggest = async () => {
     const query = field.value;

@@ -439,10 +439,11 @@ describe('the explorer in Chromium', () => {
       const sample = document.createElement('div');
       document.querySelector('main').append(sample);
       const tone = (name) => {
-        sample.className = 'badge ' + name;
+        sample.className = 'badge';
+        sample.style.setProperty('--tone', name && 'var(--' + name + ')');
         return getComputedStyle(sample).borderInlineStartColor;
       };
-      const shown = ['', 'even', 'rise', 'fall'].map(tone);
+      const shown = ['', 'even', 'rise-5', 'fall-3'].map(tone);
       sample.className = '';
       sample.style = 'forced-color-adjust: none; background: var(--shade)';
       shown.push(getComputedStyle(sample).backgroundColor, getComputedStyle(document.body).backgroundColor);
@@ -451,11 +452,11 @@ describe('the explorer in Chromium', () => {
     })()`)) as string[];
     await view(`markets/${fixture.HOUSTON}`);
     const border = await page.evaluate("getComputedStyle(document.querySelector('.figures div')).borderTopColor");
-    const badge = await page.locator('.figures .badge').first().getAttribute('class');
+    const badge = await page.locator('.figures .badge').first().getAttribute('style');
     await page.emulateMedia({ forcedColors: 'none' });
     expect(new Set(colors).size, colors.join()).to.equal(colors.length);
     expect(border, 'the border of key figures').to.match(/^rgb\(/);
-    expect(badge).to.match(/^badge (rise|fall|even|grade-\d)$/);
+    expect(badge).to.match(/^--tone: var\(--(rise-5|fall-3|even|grade-\d)\);$/);
   });
 
   it('shows the forecast above its band and the texts of buttons in forced colours', async () => {

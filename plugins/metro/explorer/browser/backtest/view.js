@@ -11,8 +11,7 @@ import { HPI, listOf } from '../catalog.js';
 import { limitsOf } from '../grades.js';
 import { keyFigures } from '../key-figures.js';
 import { STATES } from '../search.js';
-import { breakdownTarget, errorColumns, size } from './groups.js';
-import { declinesCalled, periodsText } from './scores.js';
+import { breakdownTarget, declinesCalled, errorColumns, periodsText, size } from './scores.js';
 import { yearFigures } from './years.js';
 
 /** @import { Column } from '../../../../pages/data-views/table.js' */

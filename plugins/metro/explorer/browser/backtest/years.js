@@ -4,8 +4,7 @@ import { chartFigure, linesTable } from '../../../../pages/data-views/figure.js'
 import { column, dataTable, numbers } from '../../../../pages/data-views/table.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { number, points, share } from '../../../../pages/shared/format.js';
-import { breakdownTarget, errorColumns, size } from './groups.js';
-import { bestError, declinesCalled } from './scores.js';
+import { bestError, breakdownTarget, declinesCalled, errorColumns, size } from './scores.js';
 
 /** @import { ChartOptions } from '../../../../pages/data-views/drawing.js' */
 /** @import { BacktestGroup as Group } from '../../../client/api-types.js' */
