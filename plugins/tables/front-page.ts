@@ -132,7 +132,10 @@ const summaryOf = (tables: readonly Table[]): Finding[] => {
         }
       : {
           figure: `${tables.length} tables`,
-          sentence: `The largest is ${inSentence(first!.title)}, with ${inSentence(rowsText(first!))}.`,
+          sentence:
+            sizeOf(first!) === sizeOf(tables[1]!)
+              ? `The largest have ${inSentence(rowsText(first!))}.`
+              : `The largest is ${inSentence(first!.title)}, with ${inSentence(rowsText(first!))}.`,
         },
   ];
 };

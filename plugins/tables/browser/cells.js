@@ -1,6 +1,6 @@
 import { addressOf } from '../../pages/data-views/address.js';
 import { h } from '../../pages/shared/dom.js';
-import { number } from '../../pages/shared/format.js';
+import { exact, number } from '../../pages/shared/format.js';
 import { timesOf } from './time-figures.js';
 
 /** @import { Column, Table } from './tables.js' */
@@ -35,20 +35,36 @@ export const decimalsOf = (values, most = MOST_DECIMALS) => {
   );
 };
 
+/** Maximum number of digits in a number. Doubles have 15 to 17 significant digits. */
+const MOST_DIGITS = 17;
+
 /**
- * Returns a function that formats cells. All numbers in a column have the same number of decimals.
+ * Returns the number of decimals that all numbers of a column share. Returns undefined if they would be too long,
+ * because the numbers differ too much in size.
+ * @param {readonly unknown[]} values
+ */
+const sharedDecimals = (values) => {
+  const decimals = decimalsOf(values);
+  const most = 10 ** (MOST_DIGITS - decimals);
+  return values.some((value) => typeof value === 'number' && Math.abs(value) >= most) ? undefined : decimals;
+};
+
+/**
+ * Returns a function that formats cells. The numbers in a column have the same number of decimals.
  * @param {Pick<Table, 'columns' | 'key'>} table @param {readonly Row[]} rows
  */
 export const cellsOf = ({ columns, key }, rows) => {
   // Years and numeric keys have no thousands separators.
   const plain = new Set([...key, ...timesOf(columns, rows).map(({ name }) => name)]);
-  const decimals = new Map(columns.map(({ name }) => [name, decimalsOf(rows.map((row) => row[name]))]));
+  const decimals = new Map(columns.map(({ name }) => [name, sharedDecimals(rows.map((row) => row[name]))]));
   return (/** @type {Row} */ row, /** @type {Column} */ { name }) => {
     const value = row[name];
     if (value === null || value === undefined) return h('span', { class: 'muted' }, '–');
     if (typeof value === 'boolean') return value ? 'yes' : 'no';
     if (typeof value !== 'number') return value;
-    return plain.has(name) ? value.toFixed(decimals.get(name)) : number(value, decimals.get(name));
+    const digits = decimals.get(name);
+    if (digits === undefined) return exact(value);
+    return plain.has(name) ? value.toFixed(digits) : number(value, digits);
   };
 };
 

@@ -53,7 +53,7 @@ const columnsOf = (table, query, rows) => {
     key: column.name,
     hint: column.description,
     numeric: column.kind === 'number',
-    name: column.kind === 'text' && isLong(rows, column.name) ? 'text' : 'short',
+    name: column.label.length > SHORT || (column.kind === 'text' && isLong(rows, column.name)) ? 'text' : 'short',
     cell: (/** @type {Row} */ row) =>
       index === 0 ? h('a', { href: rowAddress(table, row) }, cell(row, column)) : cell(row, column),
     // The API sorts the rows. With equal values, `dataTable` keeps the order of the API.

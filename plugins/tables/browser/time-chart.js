@@ -97,10 +97,16 @@ const optionsOf = ({ what, per, axis }, chosen, { dates, period, lines }) => {
   };
 };
 
+/** @param {number} rows */
+const rowsText = (rows) => {
+  if (rows === 1) return 'the only matching row that has a value';
+  return `${rows === 2 ? 'both' : `all ${exact(rows)}`} matching rows that have a value`;
+};
+
 /** @param {Figures} figures */
 const noteOf = ({ means, left, period, rows }) =>
   [
-    `Based on ${rows === 1 ? 'the only matching row that has' : `all ${exact(rows)} matching rows that have`} a value.`,
+    `Based on ${rowsText(rows)}.`,
     means && `Each value is the mean of all rows in one ${period}.`,
     left > 0 && `Showing the first ${MAX_LINES} of ${MAX_LINES + left} lines. Filter the rows to see others.`,
   ]

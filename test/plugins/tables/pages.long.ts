@@ -418,6 +418,20 @@ describe('the pages of tables in Chromium', () => {
     });
   }
 
+  it('wraps a column name without spaces on a phone', async () => {
+    const { page } = browser;
+    await page.setViewportSize({ width: 390, height: 900 });
+    await page.route('**/openapi.json', async (route) => {
+      const text = await (await route.fetch()).text();
+      await route.fulfill({ body: text.replace('"type":["string","null"]', `"title":"${'x'.repeat(90)}",$&`) });
+    });
+    await view('books');
+    await page.getByText('Filters').click();
+    expect(await page.locator('.question').innerText()).to.contain('x'.repeat(90));
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).to.be.at.most(0);
+    await page.unroute('**/openapi.json');
+  });
+
   it('prints the table and the chart without controls', async () => {
     const { page } = browser;
     await page.setViewportSize({ width: 1280, height: 900 });

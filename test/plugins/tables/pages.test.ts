@@ -184,6 +184,15 @@ describe('plugin table-pages', () => {
     ]);
   });
 
+  it('does not pad numbers of very different sizes with decimals', () => {
+    const rows = [{ size: 1e20 }, { size: 1.5e-9 }];
+    const cell = cellsOf({ columns: [{ name: 'size' }], key: [] }, rows);
+    expect(rows.map((row) => cell(row, { name: 'size' }))).to.deep.equal([
+      '100,000,000,000,000,000,000',
+      '0.0000000015',
+    ]);
+  });
+
   it('draws tables with years or dates, as lines if the time is part of the key', async () => {
     const rows = await rowsOf('/books');
     expect(timesOf(books.columns, rows).map(({ name }: { name: string }) => name)).to.deep.equal(['published']);
