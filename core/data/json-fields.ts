@@ -7,6 +7,10 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const SPACE = 0x20;
 const COMMA = 0x2c;
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
 const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
 const OPENING_BRACE = 0x7b;
@@ -64,6 +68,7 @@ interface Member {
 export class JsonFields {
   /** Offsets at which the values start in the document that was searched last. */
   readonly starts: number[];
+  /** Offsets at which the values end. 0 if the document does not have the field. */
   readonly ends: number[];
   readonly #fields: readonly string[];
   readonly #members: Member[] = [];
@@ -74,11 +79,9 @@ export class JsonFields {
     this.ends = fields.map(() => 0);
   }
 
-  /**
-   * Sets `starts` and `ends`, but not for fields that the document does not have.
-   * @param start the offset of a valid JSON document
-   */
+  /** Sets `starts` and `ends`. @param start the offset of a valid JSON document */
   find(json: Buffer, start: number): void {
+    for (let i = 0; i < this.ends.length; i++) this.ends[i] = 0;
     let left = this.#fields.length;
     let at = skipSpace(json, skipSpace(json, start) + 1);
     for (let i = 0; left > 0 && json[at] === QUOTE; i++) {
@@ -105,11 +108,12 @@ export class JsonFields {
     return 0;
   }
 
+  /** Returns the fields of a document that it has. */
   document(json: Buffer, start: number): Document {
     this.find(json, start);
-    const document: Record<string, Scalar> = {};
-    for (const [i, field] of this.#fields.entries()) {
-      document[field] = scalarIn(json, this.starts[i]!, this.ends[i]!);
+    const document: Record<string, unknown> = {};
+    for (let i = 0; i < this.ends.length; i++) {
+      if (this.ends[i]! > 0) document[this.#fields[i]!] = valueIn(json, this.starts[i]!, this.ends[i]!);
     }
     return document;
   }
@@ -131,7 +135,40 @@ export const hasEscape = (json: Buffer, start: number, end: number): boolean => 
 
 export const isString = (json: Buffer, start: number): boolean => json[start] === QUOTE;
 
-export const scalarIn = (json: Buffer, start: number, end: number): Scalar =>
-  isString(json, start) && !hasEscape(json, start, end)
+const MAX_DIGITS = 15;
+const POWERS = Array.from({ length: MAX_DIGITS + 1 }, (_, exponent) => 10 ** exponent);
+
+/**
+ * Several times as fast as `Number`. At most 15 characters without an exponent are the quotient of two exact doubles,
+ * so the result is rounded correctly.
+ */
+export const numberIn = (json: Buffer, start: number, end: number): number => {
+  const isNegative = json[start] === MINUS;
+  const first = isNegative ? start + 1 : start;
+  let digits = 0;
+  let decimals = 0;
+  for (let at = first; at < end; at++) {
+    const digit = json[at]! - ZERO;
+    if (json[at] === POINT) decimals = end - at - 1;
+    else if (end - first <= MAX_DIGITS && digit >= 0 && digit <= 9) digits = digits * 10 + digit;
+    else return Number(json.toString('latin1', start, end));
+  }
+  const value = digits / POWERS[decimals]!;
+  return isNegative ? -value : value;
+};
+
+const isNumber = (json: Buffer, start: number): boolean =>
+  json[start] === MINUS || (json[start]! >= ZERO && json[start]! <= NINE);
+
+/**
+ * Parses a value. Unlike `JSON.parse` for the whole document, this creates no strings that V8 keeps until the next full
+ * garbage collection, which it does for strings of up to ten characters.
+ */
+export const valueIn = (json: Buffer, start: number, end: number): unknown => {
+  if (isNumber(json, start)) return numberIn(json, start, end);
+  return isString(json, start) && !hasEscape(json, start, end)
     ? json.toString('utf8', start + 1, end - 1)
     : JSON.parse(json.toString('utf8', start, end));
+};
+
+export const scalarIn = valueIn as (json: Buffer, start: number, end: number) => Scalar;

@@ -1,5 +1,5 @@
 /** Stores the values of one field for all documents, as bytes that sort in the same order as the values. */
-import { hasEscape, isString, scalarIn } from './json-fields.js';
+import { hasEscape, isString, numberIn, scalarIn } from './json-fields.js';
 
 /** A chunk has 2^14 values. Only the last chunk grows, so adding a value never copies much. */
 const CHUNK_BITS = 14;
@@ -16,33 +16,9 @@ export const KEY_BYTES = 6;
 /** The low three bits of a key contain the number of its bytes, or HAS_MORE if the value continues. */
 const HAS_MORE = KEY_BYTES + 1;
 
-const MINUS = 0x2d;
-const POINT = 0x2e;
-const ZERO = 0x30;
 const SIGN = 0x80;
 const DOUBLE = new DataView(new ArrayBuffer(8));
 const DOUBLE_BYTES = new Uint8Array(DOUBLE.buffer);
-const MAX_DIGITS = 15;
-const POWERS = Array.from({ length: MAX_DIGITS + 1 }, (_, exponent) => 10 ** exponent);
-
-/**
- * Several times as fast as `Number`. At most 15 characters without an exponent are the quotient of two exact doubles,
- * so the result is rounded correctly.
- */
-const numberIn = (json: Buffer, start: number, end: number): number => {
-  const isNegative = json[start] === MINUS;
-  const first = isNegative ? start + 1 : start;
-  let digits = 0;
-  let decimals = 0;
-  for (let at = first; at < end; at++) {
-    const digit = json[at]! - ZERO;
-    if (json[at] === POINT) decimals = end - at - 1;
-    else if (end - first <= MAX_DIGITS && digit >= 0 && digit <= 9) digits = digits * 10 + digit;
-    else return Number(json.toString('latin1', start, end));
-  }
-  const value = digits / POWERS[decimals]!;
-  return isNegative ? -value : value;
-};
 
 export const hasMore = (key: number): boolean => key % 8 === HAS_MORE;
 

@@ -1,6 +1,6 @@
 import type { Format, Row } from '../contracts/format.js';
 import type { JsonRows } from '../contracts/storage.js';
-import { isString, JsonFields } from '../data/json-fields.js';
+import { isString, JsonFields, valueIn } from '../data/json-fields.js';
 import { textOf } from '../data/lazy-rows.js';
 import { jsonOf } from './formats.js';
 
@@ -99,8 +99,6 @@ class StoredRecords {
 
   #writeRecord(json: Buffer, start: number): void {
     const { starts, ends } = this.#fields;
-    // An end of 0 means that the row does not have the field.
-    ends.fill(0);
     this.#fields.find(json, start);
     const recordStart = this.#size;
     for (let i = 0; i < ends.length; i++) {
@@ -119,7 +117,7 @@ class StoredRecords {
       ? isAlphanumeric(json[start + 1]!) && this.#copy(json, start + 1, end - 1)
       : (first === LETTER_T || first === LETTER_F || isUnchangedNumber(json, start, end)) &&
         this.#copy(json, start, end);
-    if (!isCopied) this.#append(this.#cell(column, JSON.parse(json.toString('utf8', start, end))));
+    if (!isCopied) this.#append(this.#cell(column, valueIn(json, start, end)));
   }
 
   /** Returns false and copies nothing if the text must be unescaped or quoted. */

@@ -3,17 +3,19 @@ import { setMaxListeners } from 'node:events';
 import type { CheckedReader } from '../data/checked-snapshot.js';
 import { StorageError } from '../errors.js';
 
-/** Minimum size of a chunk in bytes. Many small writes would cost more than building the list. */
+/** Minimum size of all chunks except the first. Many small writes would cost more than building the list. */
 const CHUNK_BYTES = 64 * 1024;
 
 async function* inChunks(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let chunk: Buffer[] = [];
   let size = 0;
+  let least = 0;
   for await (const piece of pieces) {
     chunk.push(piece);
     size += piece.length;
-    if (size < CHUNK_BYTES) continue;
+    if (size < least) continue;
     yield Buffer.concat(chunk, size);
+    least = CHUNK_BYTES;
     chunk = [];
     size = 0;
   }

@@ -64,6 +64,8 @@ interface Response {
   readonly pieces: ((pauses: Pauses, aheadBytes?: number) => AsyncGenerator<Buffer>) | undefined;
   /** True if rows are read from the store while the list is being written. */
   readonly isStreamed: boolean;
+  /** True if a batch of rows was read, so that the store has not failed. */
+  readonly hasRead: () => boolean;
   /** Number of bytes of stored JSON text. Rows that the handler has parsed or created do not count. */
   readonly storedBytes: () => number;
   readonly whole: () => Buffer;
@@ -89,9 +91,11 @@ export const callHandler = async (request: DataRequest, snapshot: SnapshotReader
   const response = await route.handler(input as never, contextOf(request, snapshot, headers));
   const selection = selected(route, route.columns?.(input as never));
   const batches = isStreamed(response) ? response.data : batchesOf(response);
+  let hasRead = false;
   let storedBytes = 0;
   async function* noted(lists: NonNullable<typeof batches>) {
     for await (const list of lists) {
+      hasRead = true;
       for (const { json } of textOf(list) ?? []) storedBytes += json.length;
       yield selection.of(list as readonly Row[]);
     }
@@ -104,6 +108,7 @@ export const callHandler = async (request: DataRequest, snapshot: SnapshotReader
         const ahead = readAhead(noted(batches), () => storedBytes < aheadBytes, pauses);
         return piecesOf(format, ahead, selection.columns, pauses);
       }),
+    hasRead: () => hasRead,
     storedBytes: () => storedBytes,
     isStreamed: isStreamed(response),
     whole: () => Buffer.from(jsonOf(response)),
@@ -209,7 +214,7 @@ const joined = async (pieces: AsyncIterable<Buffer>, pauses: Pauses): Promise<Bu
 const wholeOrStarted = async (
   request: DataRequest,
   reader: CheckedReader,
-  { head, pieces, storedBytes }: Response,
+  { head, pieces, hasRead, storedBytes }: Response,
   { mostBytes, mostStoredBytes, aheadBytes, stallMs, pauses }: ListLimits & { readonly pauses: Pauses },
 ): Promise<Representation | StartedList> => {
   const reading = new ListReading(pieces!(pauses, aheadBytes), reader, stallMs);
@@ -219,7 +224,7 @@ const wholeOrStarted = async (
   for (let next = await reading.next(); !next.done; next = await reading.next()) {
     chunks.push(next.value);
     size += next.value.length;
-    if (size > mostBytes || storedBytes() > mostStoredBytes) return { head, first: chunks, reading };
+    if (hasRead() && (size > mostBytes || storedBytes() > mostStoredBytes)) return { head, first: chunks, reading };
     sum.update(next.value);
   }
   const isLarge = storedBytes() > LARGE_LIST_BYTES;

@@ -25,7 +25,7 @@ const build = (
   data: unknown,
   format: Format = jsonFormat,
   pauses: Pauses = longWork.join(),
-  limits: { readonly mostStoredBytes?: number; readonly aheadBytes?: number } = {},
+  limits: { readonly mostBytes?: number; readonly mostStoredBytes?: number; readonly aheadBytes?: number } = {},
 ) => {
   const route = dataRoute({
     path: '/things',
@@ -83,6 +83,26 @@ describe('buildOrStart() of a large list', () => {
     expect(readAtFirst).to.deep.equal([4]);
     expect(started.first.length).to.equal(1);
   });
+
+  for (const format of [jsonFormat, csvFormat(true), parquetFormat]) {
+    it(`starts in ${format.name} when a batch was read, and rejects if the first read fails`, async () => {
+      const read: number[] = [];
+      async function* batches(isFailing: boolean) {
+        if (isFailing) throw new Error('the store is gone');
+        for (let i = 0; i < 10; i++) {
+          read.push(i);
+          yield lazyRows(jsonRows([{ a: i, b: 'x'.repeat(100_000), text: '' }]));
+        }
+      }
+      const started = (await build(batches(false), format, undefined, { mostBytes: 0 })) as StartedList;
+      started.reading.close();
+      expect(read).to.deep.equal([0]);
+      const error = await build(batches(true), format, undefined, { mostBytes: 0 }).catch(
+        (error: Error) => error.message,
+      );
+      expect(error).to.equal('the store is gone');
+    });
+  }
 });
 
 describe('buildOrStart() of a list in batches', () => {
