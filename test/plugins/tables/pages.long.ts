@@ -494,6 +494,11 @@ describe('embedded tables in Chromium', () => {
       const link = String(await frame.locator('.whole a').getAttribute('href'));
       expect(decodeURIComponent(link)).to.equal(`/tables#/${address}`);
       expect(complaints.filter((complaint) => !complaint.includes(`127.0.0.1:${port}`))).to.deep.equal([]);
+      await page.route('**/api/v1/*weather*', (route) => route.fulfill({ status: 503, body: '{}' }));
+      await page.goto(`${service.origin}/tables/embed#/${address}`);
+      await page.getByRole('button', { name: 'Try again' }).waitFor();
+      await page.unroute('**/api/v1/*weather*');
+      await page.goto('about:blank');
       await page.goto(`${service.origin}/tables/embed#/${address}`);
       await page.locator(content).first().waitFor();
       expect(await accessibilityProblems(page)).to.deep.equal([]);

@@ -1,5 +1,5 @@
 import { NICKNAMES } from './nicknames.js';
-import { onlyOne, plainName, STATES, searcher, stateNamed, statesOf, wordsOf } from './search.js';
+import { onlyOne, plainName, STATES, searcher, stateNamed, statesOf, withoutYear, wordsOf } from './search.js';
 import { metroOfZip } from './zip-codes.js';
 
 /**
@@ -60,11 +60,12 @@ const stateOptions = (query, { markets }) => {
 
 /**
  * Returns the options for a query, best first. New York is a market and a state, and the market comes first.
- * @param {string} query @param {Lists} lists
+ * @param {string} typedQuery @param {Lists} lists
  * @returns {{ options: Option[], others: number, sure: Option | undefined }} `others`: number of options that are not
  *   markets; `sure`: the first option, unless several markets match equally well
  */
-export const optionsFor = (query, lists) => {
+export const optionsFor = (typedQuery, lists) => {
+  const query = withoutYear(typedQuery);
   if (query.trim() === '') return { options: [], others: 0, sure: undefined };
   const found = searcher(lists.markets, lists.parents)(query);
   const meant = onlyOne(query, found);

@@ -88,6 +88,9 @@ export const stateNamed = (query) => {
   return [...STATES].find(([code, name]) => code.toLowerCase() === typed || wordsOf(name).join(' ') === typed)?.[0];
 };
 
+/** Removes a year at the end, such as in "boise 2021". Charts show all years. @param {string} query */
+export const withoutYear = (query) => query.replace(/(\S)\s+(?:19|20)\d\d\s*$/, '$1');
+
 /** Returns the words of a query without states at the end. @param {string} query */
 const cityOf = (query) => {
   let words = wordsOf(query);
@@ -215,7 +218,8 @@ export const searcher = (rows, parents = new Map()) => {
     }
     return [];
   };
-  return (query) => {
+  return (typed) => {
+    const query = withoutYear(typed);
     const metro = metroOfZip(query);
     const inZip = rows.filter(({ cbsa }) => cbsa === metro);
     return [...new Set([...named(query), ...scored(query), ...inZip])];

@@ -102,17 +102,17 @@ describe('the explorer’s reasons for a forecast', () => {
   const records = [{ group: 'contract', n: 4091, decline_share: 0.8465, recent: { n: 121, decline_share: 0.107 } }];
 
   it('name the thresholds, or the margin that keeps the signal of the previous run', () => {
-    expect(reasonsOf({ ...forecast, signal: 'expand' }, rules, [])).to.match(
+    expect(reasonsOf({ ...forecast, signal: 'expand' }, rules, [])[0]).to.match(
       /^The signal is expand because the forecast of \+4\.50% is at least 4\.0%/,
     );
-    expect(reasonsOf({ ...forecast, signal: 'hold' }, rules, [])).to.match(
+    expect(reasonsOf({ ...forecast, signal: 'hold' }, rules, [])[0]).to.match(
       /^The signal stays hold because the forecast of \+4\.50% is within 1\.0 percentage points of a forecast with that signal\./,
     );
   });
 
   it('state the record of the signal', () => {
     const contract = { ...forecast, point: -3, lower_80: -7, signal: 'contract' };
-    expect(reasonsOf(contract, rules, records)).to.include('of 121 from 2014 on, 10.7%.');
+    expect(reasonsOf(contract, rules, records)[0]).to.include('of 121 from 2014 on, 10.7%.');
   });
 
   it('name the input that changed a forecast most', () => {

@@ -202,7 +202,7 @@ describe('the explorer in Chromium', () => {
     expect(csv.slice(1)).to.have.length(2);
     expect(csv[1]).to.contain('"Houston, TX"');
     await page.getByText('API call').click();
-    const call = await page.locator('pre').innerText();
+    const call = await page.locator('pre').first().innerText();
     const { data: narrowed } = (await app.get(/\/markets\?[^']+/.exec(call)![0])).json;
     expect(narrowed.map(({ cbsa }: Market) => cbsa)).to.deep.equal([fixture.HOUSTON]);
   });

@@ -52,6 +52,13 @@ describe('the title of the markets', () => {
   }
 });
 
+describe('the title of the markets of one state', () => {
+  it('names the state', () =>
+    expect(findingOf([boise, boise], { ...shown, measure: 'forecast', place: 'Idaho' })).to.equal(
+      'House prices are expected to rise in both metros in Idaho by 2026 Q4',
+    ));
+});
+
 describe('the title of a comparison', () => {
   const options = {
     dates: ['2025-01-01', '2025-10-01'],
@@ -62,6 +69,10 @@ describe('the title of a comparison', () => {
   };
   for (const [real, expected] of [
     [[], 'Since 2025 Q1, Unemployment rose most (+25.0%) and Austin, TX fell most (-2.0%)'],
+    [
+      ['Austin, TX', 'Unemployment'],
+      'Since 2025 Q1, Unemployment rose most (+25.0%) and Austin, TX fell most (-2.0%) in real terms',
+    ],
     [['Austin, TX'], 'Since 2025 Q1, Unemployment rose most (+25.0%) and Austin, TX fell most (-2.0% in real terms)'],
   ] as const) {
     it(`says which lines are in real terms: ${real.join() || 'none'}`, () =>

@@ -102,6 +102,7 @@ describe('the explorer’s search', () => {
 
   for (const [query, expected] of [
     ['boise', '#/markets/14260'],
+    ['boise 2021', '#/markets/14260'],
     ['portland me', '#/markets/38860'],
     ['ohio', '#/markets?state=OH'],
     ['unrate', '#/series/UNRATE'],

@@ -39,8 +39,9 @@ const verbsOf = (most, least) => {
  * @param {ReadonlySet<string>} realLabels labels of the lines in real terms
  */
 export const findingOf = (options, show, realLabels) => {
+  const isReal = options.lines.length > 1 && options.lines.every(({ label }) => realLabels.has(label));
   const text = (/** @type {{ value: number, label: string }} */ { value, label }) =>
-    `${(show === 'nation' ? points : percent)(value, 1)}${realLabels.has(label) ? ' in real terms' : ''}`;
+    `${(show === 'nation' ? points : percent)(value, 1)}${!isReal && realLabels.has(label) ? ' in real terms' : ''}`;
   const ends = endsOf(options)
     .map((end) => ({
       ...end,
@@ -52,7 +53,7 @@ export const findingOf = (options, show, realLabels) => {
   const [start, end] = [quarter(best.first.date), quarter(best.last.date)];
   const since = ends.every(({ isNewest }) => isNewest) ? `Since ${start}` : `From ${start} to ${end}`;
   const when = show === 'rebased' ? since : `In the year to ${end}`;
-  const than = show === 'nation' ? ' relative to the nation' : '';
+  const than = show === 'nation' ? ' relative to the nation' : isReal ? ' in real terms' : '';
   if (best === worst) return `${when}, ${best.short} changed by ${text(best)}${than}`;
   if (text(best) === text(worst)) return `${when}, all changed by ${text(best)}${than}`;
   const [first, second] = verbsOf(best.value, worst.value);

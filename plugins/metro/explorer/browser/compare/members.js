@@ -20,9 +20,9 @@ import { plainName, searcher, tellingName } from '../search.js';
 
 export const MOST_MEMBERS = 8;
 /**
- * Number of markets in the example, which also contains the nation. The view shows it if the address names no members.
+ * Markets of the example, which also contains the nation. The view shows it if the address names no members.
  */
-const EXAMPLE = 2;
+const EXAMPLE = ['12420', '19740'];
 
 /** @type {readonly (readonly [Show, string])[]} */
 export const SHOWS = [
@@ -99,9 +99,10 @@ export const offerOf = async (signal) => {
 export const choicesOf = (query, { markets, areas, isMarket, isMacro }) => {
   const [m, s] = [listIn(query.get('m')), listIn(query.get('s'))];
   const isExample = m.length + s.length === 0;
+  const example = EXAMPLE.every(isMarket) ? EXAMPLE : markets.slice(0, EXAMPLE.length).map(({ cbsa }) => cbsa);
   /** @type {Choices} */
   const chosen = {
-    m: isExample ? markets.slice(0, EXAMPLE).map(({ cbsa }) => cbsa) : m.filter(isMarket),
+    m: isExample ? [...example] : m.filter(isMarket),
     s: (isExample ? [NATION] : s).filter(isMacro),
     show: SHOWS.find(([each]) => each === query.get('show'))?.[0] ?? 'rebased',
     real: query.get('real') === '1',

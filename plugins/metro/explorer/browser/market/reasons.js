@@ -51,15 +51,12 @@ const gradeReason = ({ risk_score, decline_probability }, rules) => {
 /**
  * @param {Track} forecast @param {Rules | null} rules
  * @param {readonly import('../grades.js').GroupRecord[]} records outcomes of past forecasts by grade and signal
+ * @returns {string[]} paragraphs
  */
 export const reasonsOf = (forecast, rules, records) =>
   rules
     ? [
-        signalReason(forecast, rules),
-        recordOf(records, forecast.signal),
-        gradeReason(forecast, rules),
-        recordOf(records, forecast.risk_score),
-      ]
-        .filter(Boolean)
-        .join(' ')
-    : '';
+        [signalReason(forecast, rules), recordOf(records, forecast.signal)],
+        [gradeReason(forecast, rules), recordOf(records, forecast.risk_score)],
+      ].flatMap((sentences) => sentences.filter(Boolean).join(' ') || [])
+    : [];

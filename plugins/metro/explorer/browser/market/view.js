@@ -132,7 +132,7 @@ export const marketView = async ([cbsa = ''], signal, query) => {
     throw error;
   }
   const { context, run, records, drivers, areas } = loaded;
-  const { newest } = context;
+  const reasons = context.newest ? reasonsOf(context.newest, run?.rules ?? null, records) : [];
   return {
     title: findingOf(context),
     name: plainName(context.market.name),
@@ -143,7 +143,9 @@ export const marketView = async ([cbsa = ''], signal, query) => {
       placeOf(loaded),
       figuresOf(context),
       indexFigure(context),
-      newest ? h('p', { class: 'reasons' }, reasonsOf(newest, run?.rules ?? null, records)) : null,
+      reasons.length > 0
+        ? h('section', h('h2', 'What the signal and the grade mean'), ...reasons.map((text) => h('p', text)))
+        : null,
       drivers,
       trackFigure(context),
       neighboursOf(areas, cbsa),

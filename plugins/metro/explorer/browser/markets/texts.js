@@ -47,17 +47,19 @@ const COUNTED = {
   last: ({ last }) => (last ?? 0) > 0,
 };
 
-/** @param {number} count @param {number} all */
-const amongText = (count, all) => {
-  if (count === all) return all === 2 ? 'both metros' : `all ${exact(all)} metros`;
-  return `${count === 0 ? 'none of the' : `${exact(count)} of`} ${exact(all)} metros`;
+/** @param {number} count @param {number} all @param {string | undefined} place a state, if the list shows only one */
+const amongText = (count, all, place) => {
+  const metros = place ? `metros in ${place}` : 'metros';
+  if (count === all) return all === 2 ? `both ${metros}` : `all ${exact(all)} ${metros}`;
+  return `${count === 0 ? 'none of the' : `${exact(count)} of`} ${exact(all)} ${metros}`;
 };
 
 /**
  * @param {readonly Row[]} rows @param {{ measure: Measure, run: Run | undefined, isNewest: boolean,
- *   until: string }} shown `until`: newest quarter of data
+ *   until: string, place?: string | undefined }} shown `until`: newest quarter of data; `place`: a state, if the list
+ *   shows only one
  */
-export const findingOf = (rows, { measure, run, isNewest, until }) => {
+export const findingOf = (rows, { measure, run, isNewest, until, place }) => {
   const known = rows.filter((row) => row[measure] !== null);
   if (rows.length === 0) return 'No market matches';
   if (known.length === 0)
@@ -65,7 +67,7 @@ export const findingOf = (rows, { measure, run, isNewest, until }) => {
   const target = run ? quarter(run.target) : '';
   if (known[0] && known.length === 1) return oneFinding(known[0], { measure, isNewest, target, until });
   const count = known.filter(COUNTED[measure]).length;
-  const among = amongText(count, known.length);
+  const among = amongText(count, known.length, place);
   const [was, have] = isNewest ? ['are', count === 1 ? 'has' : 'have'] : ['were', 'had'];
   const sentence = {
     forecast: `House prices ${was} expected to rise in ${among} by ${target}`,

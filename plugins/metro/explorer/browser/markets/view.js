@@ -8,7 +8,7 @@ import { h } from '../../../../pages/shared/dom.js';
 import { reconstructed } from '../basis.js';
 import { allMarkets, creditOf, HPI, places, seriesOf } from '../catalog.js';
 import { recordsBy } from '../index-data.js';
-import { searcher } from '../search.js';
+import { STATES, searcher } from '../search.js';
 import { loadZips, metroOfZip } from '../zip-codes.js';
 import { toolsOf } from './downloads.js';
 import { choicesOf, countOf, DEFAULT_SORT, filterFields, matches, runSlider, sortField } from './filters.js';
@@ -55,7 +55,8 @@ const originOf = (series, facts) => ({
 const partsOf = ({ markets, map, runs, series, records, find }, chosen, signal) => {
   /** @type {readonly Row[]} */
   let rows = [];
-  const showTools = () => replaceTools(tools, toolsOf(chosen, runs, list.rows));
+  const showTools = () =>
+    replaceTools(tools, { ...toolsOf(chosen, runs, list.rows), title: mapTitle(chosen.colour, run(), until()) });
   const onsort = (/** @type {string} */ sort) => {
     chosen.sort = sort;
     keepInAddress({ sort: sort === DEFAULT_SORT ? null : sort });
@@ -87,6 +88,7 @@ const partsOf = ({ markets, map, runs, series, records, find }, chosen, signal) 
         run: run(),
         isNewest,
         until: until(),
+        place: STATES.get(chosen.state),
       });
     },
     show: () => {
