@@ -6,6 +6,7 @@ import {
   lossOf,
   NEEDS,
   NOTATIONS,
+  type Notation,
   type NotationName,
   plainDigits,
 } from './notations.js';
@@ -50,6 +51,8 @@ const GUESSES: readonly NotationName[] = [
 const IF_GIVEN: readonly NotationName[] = ['mixedWhole', 'words'];
 const IN_STRINGS: readonly NotationName[] = ['iso', 'datetime'];
 
+const NOT_NUMERIC: readonly ColumnType[] = ['date', 'datetime', 'boolean'];
+
 const MAX_SHOWN = 40;
 const shown = (cell: Cell): string => {
   const text = String(cell);
@@ -66,6 +69,8 @@ const GROUP = 3;
 export class ColumnGuess {
   readonly #options: GuessOptions;
   #fitting: readonly NotationName[];
+  /** The last remaining notation, if its cells are not numbers. */
+  #only: Notation | undefined;
   /** Whether all remaining notations accept each kind of plain number, so that these numbers need no further check. */
   #accepts = { smallWhole: false, whole: false, smallFraction: false, fraction: false };
   /** The number of cells with a value. Markers such as NA do not count. */
@@ -102,6 +107,7 @@ export class ColumnGuess {
     if (cell === null || cell === '' || (this.#options.missing.size > 0 && this.#options.missing.has(String(cell)))) {
       this.empty++;
     } else if (typeof cell !== 'string') this.#addTyped(cell, line);
+    else if (this.#only?.read(cell) !== undefined) this.#filled++;
     else if (this.#fitting.length === 0) {
       if (cell.charCodeAt(0) <= 0x20 && cell.trim() === '') this.empty++;
       else this.#filled++;
@@ -187,6 +193,9 @@ export class ColumnGuess {
     const allIn = (names: readonly NotationName[]): boolean =>
       fitting.length > 0 && fitting.every((name) => names.includes(name));
     this.#fitting = fitting;
+    const [first] = fitting;
+    const isOnly = fitting.length === 1 && !this.#options.isTyped && NOT_NUMERIC.includes(NOTATIONS[first!].type);
+    this.#only = isOnly ? NOTATIONS[first!] : undefined;
     this.#accepts = {
       smallWhole: allIn(NUMERIC),
       whole: allIn([...PLAIN, 'decimalComma']),

@@ -47,14 +47,17 @@ const isLeap = (year: number): boolean => year % 4 === 0 && (year % 100 !== 0 ||
 
 const two = (digits: string): string => digits.padStart(2, '0');
 
-const day = (year: string, month: string, date: string): string | undefined => {
-  const [m, d] = [Number(month), Number(date)];
-  const days = m === 2 && isLeap(Number(year)) ? 29 : (DAYS[m - 1] ?? 0);
-  if (d < 1 || d > days) return undefined;
-  return `${year}-${two(month)}-${two(date)}`;
+const ISO = /^\d{4}-\d\d-\d\d$/;
+const digitsAt = (text: string, at: number): number => 10 * text.charCodeAt(at) + text.charCodeAt(at + 1) - 11 * 0x30;
+
+/** Avoids capture groups and substrings, which would take five times as long. */
+const isoDay = (cell: string): string | undefined => {
+  if (!ISO.test(cell)) return undefined;
+  const [month, date] = [digitsAt(cell, 5), digitsAt(cell, 8)];
+  const days = month === 2 && isLeap(Number(cell.slice(0, 4))) ? 29 : (DAYS[month - 1] ?? 0);
+  return date >= 1 && date <= days ? cell : undefined;
 };
 
-const ISO = /^(\d{4})-(\d\d)-(\d\d)$/;
 const YEAR_FIRST = /^(\d{4})([/.])(\d{1,2})\2(\d{1,2})$/;
 const YEAR_LAST = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})$/;
 const DATE_TIME =
@@ -63,10 +66,8 @@ const DATE_TIME =
 /** The parameters `year`, `month` and `date` are the indexes of the capture groups. */
 const dayIn = (pattern: RegExp, year: number, month: number, date: number) => (cell: string) => {
   const found = pattern.exec(cell);
-  return found ? day(found[year]!, found[month]!, found[date]!) : undefined;
+  return found ? isoDay(`${found[year]}-${two(found[month]!)}-${two(found[date]!)}`) : undefined;
 };
-
-const isoDay = dayIn(ISO, 1, 2, 3);
 
 const dateTime = (cell: string): string | undefined => {
   const [, date, time, seconds = ':00', utc, hours, minutes = '00'] = DATE_TIME.exec(cell) ?? [];
