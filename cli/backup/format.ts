@@ -32,9 +32,7 @@ export interface Backup {
   readonly versions: readonly { readonly version: string; readonly published_at: string }[];
   /** All changes of the current version, oldest first. `version` is null if that version is not in the backup. */
   readonly moves: readonly { readonly version: string | null; readonly published_at: string }[];
-  /**
-   * The SHA-256 of each file, except this file and the files with rows. The manifests contain the digests of the rows.
-   */
+  /** The SHA-256 of each file, except this file and the files with rows, whose digests are in the manifests. */
   readonly files: Readonly<Record<string, string>>;
   /** The SHA-256 of this object as JSON, without `digest`. */
   readonly digest: string;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { maskedConfig } from '../../core/app/masked-config.js';
+import { maskedConfig } from '../../core/app/load-modules.js';
 import { configSchema } from '../../core/config/schema.js';
 import { formatPath } from '../../core/validation/path.js';
 import { loadConfig, loadModules, namedVariables } from '../../product.js';

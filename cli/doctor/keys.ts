@@ -9,7 +9,7 @@ const SOON_MS = 14 * 86_400_000;
 const otherCallers = ({ loaded, modules }: CheckContext): string => {
   const { anonymous } = loaded.config.auth;
   if (anonymous !== null) return `callers without a key have the tier "${anonymous}"`;
-  return modules.registry.identities.length > 0 ? 'plugins also identify callers' : '';
+  return modules.registry.plugins.some(({ plugin }) => plugin.identity) ? 'plugins also identify callers' : '';
 };
 
 export const checkKeys = async (context: CheckContext): Promise<Finding> => {

@@ -5,8 +5,7 @@ import type { Environment } from '../config/overrides.js';
 import { linkTarget } from '../util/write-atomic.js';
 import { isObject } from '../validation/json.js';
 import { formatPath, type Path } from '../validation/path.js';
-import { type Modules, pathResolver } from './load-modules.js';
-import { maskedConfig } from './masked-config.js';
+import { type Modules, maskedConfig, pathResolver } from './load-modules.js';
 
 const differences = (value: unknown, other: unknown, path: Path = []): Path[] => {
   if (!isObject(value) || !isObject(other)) return value === other ? [] : [path];

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { LoadedConfig } from '../config/load.js';
 import type { Draft } from '../config/overrides.js';
 import { type Config, type ModuleConfig, serviceSchema } from '../config/schema.js';
+import { maskSecrets } from '../config/secrets.js';
 import { countsUsage, Tiers, tierErrors } from '../config/tiers.js';
 import type { KeyStoreModule } from '../contracts/keys.js';
 import type { Plugin } from '../contracts/plugin.js';
@@ -207,3 +208,10 @@ export const pathResolver =
   (folder: string) =>
   (path: string): string =>
     resolve(folder, path);
+
+export const maskedConfig = ({ config }: LoadedConfig, { adapter, keyStore, registry }: Modules): Config =>
+  maskSecrets(config, {
+    adapter: adapter.options,
+    keys: keyStore.options,
+    plugins: registry.plugins.map(({ plugin }) => plugin.options),
+  });

@@ -150,12 +150,12 @@ export const parts: { readonly [Name in PartName]: Definition<Parts[Name]> } = {
         keyStore,
         clock,
         logger: logger.child({ part: 'keys' }),
-        hasIdentities: modules.registry.identities.length > 0,
+        hasIdentities: modules.registry.plugins.some(({ plugin }) => plugin.identity),
       }),
     { open: (authenticator) => authenticator.open(), close: (authenticator) => authenticator.close() },
   ),
   identities: part(['config', 'modules', 'clock', 'logger'], ({ config, modules, clock, logger }) =>
-    openIdentities(modules.registry.identities, runningContext({ config, modules, clock, logger }), {
+    openIdentities(modules.registry.plugins, runningContext({ config, modules, clock, logger }), {
       clock,
       logger: logger.child({ part: 'keys' }),
       tiers: tierNames(config.config.auth),
@@ -184,7 +184,7 @@ export const parts: { readonly [Name in PartName]: Definition<Parts[Name]> } = {
   observers: part(
     ['modules', 'logger', 'clock'],
     ({ modules: { registry }, logger, clock }) =>
-      openObservers(registry.observers, { logger, clock, service: registry.service }),
+      openObservers(registry.plugins, { logger, clock, service: registry.service }),
     { close: (observers) => observers.close() },
   ),
   headers: part(['config', 'modules'], ({ config: { config }, modules }) =>
@@ -259,7 +259,7 @@ export const parts: { readonly [Name in PartName]: Definition<Parts[Name]> } = {
       const application = koa as unknown as Koa;
       const contextOf = runningContext(others);
       return new RunningPlugins(
-        others.modules.registry.lifecycles,
+        others.modules.registry.plugins,
         (plugin) => ({ ...contextOf(plugin), koa: application }),
         application,
       );

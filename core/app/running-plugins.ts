@@ -2,40 +2,41 @@ import type Koa from 'koa';
 import type { Context } from 'koa';
 import type { OpenContext } from '../contracts/plugin.js';
 import { OperatorError } from '../errors.js';
-import type { RegisteredLifecycle } from '../registry/register-plugins.js';
+import type { LoadedPlugin } from '../registry/register-plugins.js';
 
 export class RunningPlugins {
-  readonly #lifecycles: readonly RegisteredLifecycle[];
+  readonly #plugins: readonly LoadedPlugin[];
   readonly #contextOf: (plugin: string) => OpenContext;
-  readonly #opened: RegisteredLifecycle[] = [];
+  readonly #opened: LoadedPlugin[] = [];
 
-  constructor(lifecycles: readonly RegisteredLifecycle[], contextOf: (plugin: string) => OpenContext, koa: Koa) {
-    this.#lifecycles = lifecycles;
+  constructor(plugins: readonly LoadedPlugin[], contextOf: (plugin: string) => OpenContext, koa: Koa) {
+    this.#plugins = plugins;
     this.#contextOf = contextOf;
-    if (lifecycles.length > 0) koa.on('error', (error: unknown, ctx: Context) => this.#report(error, ctx));
+    koa.on('error', (error: unknown, ctx: Context) => this.#report(error, ctx));
   }
 
   async open(): Promise<void> {
-    for (const each of this.#lifecycles) {
+    for (const loaded of this.#plugins) {
+      const { plugin, options } = loaded;
       try {
-        await each.open(this.#contextOf(each.plugin));
-        this.#opened.push(each);
+        await plugin.open?.(options, this.#contextOf(plugin.name));
+        this.#opened.push(loaded);
       } catch (cause) {
         const reason = cause instanceof Error ? cause.message : String(cause);
-        throw new OperatorError(`Plugin "${each.plugin}" cannot be opened: ${reason}`, [], { cause });
+        throw new OperatorError(`Plugin "${plugin.name}" cannot be opened: ${reason}`, [], { cause });
       }
     }
   }
 
   async close(): Promise<void> {
-    for (const each of this.#opened.splice(0).reverse()) {
-      await this.#run(each.plugin, 'a plugin did not close cleanly', () => each.close());
+    for (const { plugin, options } of this.#opened.splice(0).reverse()) {
+      await this.#run(plugin.name, 'a plugin did not close cleanly', () => plugin.close?.(options));
     }
   }
 
   #report(error: unknown, ctx: Context): void {
-    for (const { plugin, onError } of this.#lifecycles) {
-      void this.#run(plugin, 'a plugin failed to report an error', () => onError(error, ctx));
+    for (const { plugin, options } of this.#plugins) {
+      void this.#run(plugin.name, 'a plugin failed to report an error', () => plugin.onError?.(error, ctx, options));
     }
   }
 

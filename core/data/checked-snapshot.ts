@@ -79,10 +79,7 @@ async function* stream<T extends object>(reads: Reads, target: Collection<T>, qu
   }
 }
 
-/**
- * While a read waits for other reads, its timeout is paused.
- * @throws ApiError `service_unavailable` if the read exceeds the timeout
- */
+/** @throws ApiError `service_unavailable` if the read exceeds the timeout, which is paused during waits */
 const withWaits = async <Result>(
   reads: Reads,
   read: (signal: AbortSignal | undefined, onWait?: () => () => void) => Promise<Result>,

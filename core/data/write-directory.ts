@@ -30,10 +30,7 @@ interface WriteOptions {
    * can write in the meantime.
    */
   readonly beforeCommit?: ((change: ManifestChange) => void | Promise<void>) | undefined;
-  /**
-   * If true, replaces a damaged manifest, and adds missing collections to an existing version. By default, both are
-   * errors.
-   */
+  /** If false, a damaged manifest is an error, and so are collections that an existing version lacks. */
   readonly repair?: boolean;
 }
 

@@ -106,10 +106,7 @@ const hostError = ({ rawHeaders, httpVersionMinor }: IncomingMessage): ApiError 
 
 const ABSOLUTE = /^https?:\/\/([^/?#]+)(.*)$/i;
 
-/**
- * In `http://example.com/path`, the host overrides the Host header (RFC 9112, 3.2.2). Later checks reject invalid
- * targets.
- */
+/** In `http://example.com/path`, the host overrides the Host header (RFC 9112, 3.2.2). */
 const toOriginForm = (request: IncomingMessage): void => {
   const [, host, rest] = ABSOLUTE.exec(request.url ?? '') ?? [];
   if (host === undefined || rest === undefined || !HOST.test(host)) return;

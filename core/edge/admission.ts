@@ -160,9 +160,7 @@ export class Admission {
 const RETRY_AFTER_SECONDS = '1';
 const REJECTED = Promise.resolve();
 
-/**
- * @param always targets that are never rejected. A failed readiness check would move the load to other replicas
- */
+/** @param always targets that are never rejected, because failed readiness checks move load to other replicas */
 export const admitting = (
   admission: Admission,
   always: ReadonlySet<string>,

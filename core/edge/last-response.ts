@@ -1,6 +1,4 @@
-/**
- * The last response shows whether the client is still waiting. A weak map would cost more per request than a property.
- */
+/** The last response shows whether the client is still waiting. A weak map would cost more per request. */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 

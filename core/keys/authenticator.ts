@@ -58,9 +58,7 @@ export const INVALID: SomeIdentity = { kind: 'invalid' };
  */
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 
-/**
- * Keys are compared by digest, so response times reveal nothing about them. Only headers with a valid key are cached.
- */
+/** Keys are compared by digest, so response times reveal nothing. Only headers with a valid key are cached. */
 export class Authenticator {
   /** Headers are normalized first, so that each key has at most one entry. */
   readonly #cached = new Map<string, KeyIdentity>();

@@ -1,17 +1,13 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { IdentifiedCaller, Identity, IdentityRequest, RunningContext } from '../contracts/identity.js';
+import type { Plugin } from '../contracts/plugin.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import { ApiError, errors } from '../errors.js';
 import { LruMap } from '../util/lru-map.js';
 import { openPart } from '../util/open-part.js';
 import { withTimeout } from '../util/with-timeout.js';
 import { type CallerIdentity, INVALID, NONE, type SomeIdentity } from './authenticator.js';
-
-export interface RegisteredIdentity {
-  readonly plugin: string;
-  open(context: RunningContext): Identity;
-}
 
 interface OpenIdentity extends Identity {
   readonly plugin: string;
@@ -141,16 +137,18 @@ const callerProblem = (caller: IdentifiedCaller): string | undefined => {
 };
 
 export const openIdentities = (
-  registered: readonly RegisteredIdentity[],
+  loaded: readonly { readonly plugin: Plugin; readonly options: unknown }[],
   contextOf: (plugin: string) => RunningContext,
-  options: ChainOptions,
+  chainOptions: ChainOptions,
 ): IdentityChain | null => {
-  if (registered.length === 0) return null;
-  const identities = registered.map(({ plugin, open }): OpenIdentity => {
-    const identity = openPart(plugin, 'identity', 'identify', () => open(contextOf(plugin)));
+  const identities = loaded.flatMap(({ plugin, options }): OpenIdentity[] => {
+    if (!plugin.identity) return [];
+    const { name } = plugin;
+    const identity = openPart(name, 'identity', 'identify', () => plugin.identity!(options, contextOf(name)));
     const { headers, usesAddress = false } = identity;
-    const lowered = headers?.map((name) => name.toLowerCase());
-    return { plugin, usesAddress, ...(lowered && { headers: lowered }), identify: identity.identify.bind(identity) };
+    const lowered = headers?.map((header) => header.toLowerCase());
+    const identify = identity.identify.bind(identity);
+    return [{ plugin: name, usesAddress, ...(lowered && { headers: lowered }), identify }];
   });
-  return new IdentityChain(identities, options);
+  return identities.length === 0 ? null : new IdentityChain(identities, chainOptions);
 };

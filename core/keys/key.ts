@@ -3,10 +3,7 @@ import { crc32 } from 'node:zlib';
 import type { KeyRecord } from '../contracts/keys.js';
 import { defaultService } from '../contracts/service.js';
 
-/**
- * Shorter text might be a name or a trace id. If 32 characters of a key become known, at least 11 random ones remain
- * secret.
- */
+/** Shorter text might be a name or a trace id. With 32 known characters of a key, 11 random ones remain secret. */
 const SECRETS = /[0-9A-Za-z]{33,}/g;
 
 export const maskKeys = (text: string): string => text.replace(SECRETS, '***');

@@ -8,9 +8,7 @@ export const MOST_ADDRESSES = 10_000;
 
 export const isAddress = (caller: string): boolean => caller.startsWith('ip:');
 
-/**
- * At most twice `mostAddresses` addresses are kept. Other callers have no limit, because clients cannot create them.
- */
+/** Keeps at most twice `mostAddresses` addresses. Other callers have no limit: clients cannot create them. */
 export class CallerMap<State> {
   readonly #keys: LruMap<string, State>;
   readonly #addresses: LruMap<string, State>;

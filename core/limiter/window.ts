@@ -74,9 +74,7 @@ export class SlidingWindow {
     return this.#ring[this.#index(i) + 1] as number;
   }
 
-  /**
-   * Returns the entry that must leave before a request is allowed. With a lowered limit, it is not always the oldest.
-   */
+  /** The entry that must leave before a request is allowed: not always the oldest after the limit was lowered. */
   #blocking(limit: number): number {
     let i = 0;
     for (let excess = this.#total - limit; i < this.#size - 1; i++) {

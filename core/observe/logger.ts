@@ -142,9 +142,7 @@ export class LogOutput {
     });
   }
 
-  /**
-   * Waits up to `deadlineMs` for a full pipe, and then drops the remaining lines. Other errors drop them immediately.
-   */
+  /** Waits up to `deadlineMs` for a full pipe, and then drops the rest. Other errors drop it immediately. */
   flushSync(deadlineMs: number): void {
     clearTimeout(this.#gatherTimer);
     clearTimeout(this.#retryTimer);
@@ -236,9 +234,7 @@ export const flushLog = async (): Promise<void> => shared?.flush(FLUSH_MS);
 
 export const droppedLogLines = (): number => shared?.dropped ?? 0;
 
-/**
- * All processes that share a pipe or terminal share its blocking mode, and each Node process resets it when it exits.
- */
+/** Processes that share a pipe or terminal share its blocking mode, and each Node process resets it on exit. */
 const nonBlockingStderr = (): number => {
   // If standard error is a socket, or if /proc does not exist, Node makes `process.stderr` non-blocking on first use.
   const { fd } = process.stderr;

@@ -4,7 +4,7 @@ import type { ServiceInfo } from '../contracts/service.js';
 import { maskKeys } from '../keys/key.js';
 import type { ApiContext } from '../pipeline/api-koa.js';
 import { traceParent } from '../pipeline/observe.js';
-import type { RegisteredObserver } from '../registry/register-plugins.js';
+import type { LoadedPlugin } from '../registry/register-plugins.js';
 import { openPart } from '../util/open-part.js';
 
 export interface RequestObservers {
@@ -13,21 +13,21 @@ export interface RequestObservers {
 }
 
 export const openObservers = (
-  registered: readonly RegisteredObserver[],
+  plugins: readonly LoadedPlugin[],
   {
     logger,
     clock,
     service,
   }: { readonly logger: Logger; readonly clock: Pick<Clock, 'now'>; readonly service: ServiceInfo },
 ): RequestObservers | null => {
-  if (registered.length === 0) return null;
-  const observers = registered.map(({ plugin, open }) => {
-    const own = logger.child({ part: plugin });
-    return {
-      observer: openPart(plugin, 'observer', 'onRequest', () => open({ logger: own, info: service })),
-      logger: own,
-    };
+  const observers = plugins.flatMap(({ plugin, options }) => {
+    if (!plugin.observer) return [];
+    const { name } = plugin;
+    const context = { logger: logger.child({ part: name }), info: service };
+    const observer = openPart(name, 'observer', 'onRequest', () => plugin.observer!(options, context));
+    return [{ observer, logger: context.logger }];
   });
+  if (observers.length === 0) return null;
   return {
     observe(ctx) {
       const request = finishedRequest(ctx, clock.now());

@@ -40,7 +40,9 @@ export const openApiDocument = async (
     info: infoOf(service, new Set(all.map(({ operationId }) => operationId))),
     servers: [{ url: `${publicUrl}${basePath}`, description: 'This service' }],
     security: [{ [SECURITY_SCHEME]: [] }],
-    tags: plugins.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description })),
+    tags: plugins
+      .filter(({ plugin }) => used.has(plugin.name))
+      .map(({ plugin: { name, description } }) => ({ name, description })),
     paths,
     // OpenAPI cannot describe mounts, whose paths include neither the base path nor the public URL.
     'x-mounts': mounts.map(({ mount: { path, summary, methods = READ_METHODS, key = false } }) => ({

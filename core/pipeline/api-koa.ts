@@ -81,9 +81,7 @@ export interface Match {
   readonly error?: ApiError | undefined;
 }
 
-/**
- * The number of proxies in front of the service. If proxies are configured by network, functions that recognise them.
- */
+/** The number of proxies in front of the service, or functions that recognise configured networks. */
 export type Proxies =
   | number
   | {

@@ -37,9 +37,7 @@ const common = (config: RedisConfig) =>
 const DEAD_AFTER_CHECKS = 5;
 const CHECK_MS = 200;
 
-/**
- * Counts checks instead of measuring time: a process that was busy for seconds has unread data, but has run one check.
- */
+/** Counts checks instead of time: a process that was busy for seconds has unread data, but one check. */
 const closeDeadConnections = (redis: Redis): void => {
   let checking: NodeJS.Timeout | undefined;
   redis.on('connect', () => {

@@ -1,19 +1,11 @@
 import { resolve } from 'node:path';
-import type { Context, Middleware } from 'koa';
+import type { Middleware } from 'koa';
 import { serviceSchema } from '../config/schema.js';
 import type { Collection } from '../contracts/dataset.js';
 import type { Format } from '../contracts/format.js';
-import type { ObserverContext, RequestObserver } from '../contracts/observer.js';
-import {
-  type OpenContext,
-  OWN_COMPONENTS,
-  type Plugin,
-  type RunningContext,
-  type StatusComponent,
-} from '../contracts/plugin.js';
+import { OWN_COMPONENTS, type Plugin, type StatusComponent } from '../contracts/plugin.js';
 import { defaultService, type ServiceInfo } from '../contracts/service.js';
 import type { ErrorKind } from '../errors.js';
-import type { RegisteredIdentity } from '../keys/identity-chain.js';
 import { checkOptions } from '../validation/describe-errors.js';
 import { nearest } from '../validation/nearest.js';
 import { sampleErrors } from './check-route.js';
@@ -31,28 +23,13 @@ import { type LoadedPlugin, label, Registration } from './registration.js';
 export type { RegisteredMount, RegisteredRoute } from './collect-endpoints.js';
 export type { LoadedPlugin } from './registration.js';
 
-export interface RegisteredLifecycle {
-  readonly plugin: string;
-  open(context: OpenContext): unknown;
-  close(): unknown;
-  onError(error: unknown, ctx: Context): unknown;
-}
-
-export interface RegisteredObserver {
-  readonly plugin: string;
-  open(context: ObserverContext): RequestObserver;
-}
-
 export interface Registry {
-  readonly plugins: readonly Plugin[];
+  readonly plugins: readonly LoadedPlugin[];
   /** Set by the configuration, otherwise by a plugin, otherwise by default. */
   readonly service: ServiceInfo;
   readonly routes: readonly RegisteredRoute[];
   readonly mounts: readonly RegisteredMount[];
   readonly serviceMiddleware: readonly Middleware[];
-  readonly observers: readonly RegisteredObserver[];
-  readonly identities: readonly RegisteredIdentity[];
-  readonly lifecycles: readonly RegisteredLifecycle[];
   /** The first format is JSON, the default. */
   readonly formats: readonly Format[];
   readonly collections: ReadonlyMap<string, Collection>;
@@ -99,14 +76,11 @@ export const registerPlugins = (
     formats,
   );
   const registry: Registry = {
-    plugins: entries.map(({ plugin }) => plugin),
+    plugins: entries,
     service,
     routes,
     mounts,
     serviceMiddleware,
-    observers: collectObservers(entries),
-    identities: collectIdentities(entries),
-    lifecycles: collectLifecycles(entries),
     formats,
     collections: collections.byName,
     errors: collectErrors(routes, registration),
@@ -201,28 +175,3 @@ const collectMiddleware = (entries: readonly LoadedPlugin[], registration: Regis
     serviceMiddleware: entries.flatMap((entry) => functionsOf(entry, 'serviceMiddleware')),
   };
 };
-
-const collectObservers = (entries: readonly LoadedPlugin[]): readonly RegisteredObserver[] =>
-  entries.flatMap(({ plugin, options }) => {
-    if (!plugin.observer) return [];
-    return [{ plugin: plugin.name, open: (context: ObserverContext) => plugin.observer!(options, context) }];
-  });
-
-const collectIdentities = (entries: readonly LoadedPlugin[]): readonly RegisteredIdentity[] =>
-  entries.flatMap(({ plugin, options }) => {
-    if (!plugin.identity) return [];
-    return [{ plugin: plugin.name, open: (context: RunningContext) => plugin.identity!(options, context) }];
-  });
-
-const collectLifecycles = (entries: readonly LoadedPlugin[]): readonly RegisteredLifecycle[] =>
-  entries.flatMap(({ plugin, options }) => {
-    if (!plugin.open && !plugin.close && !plugin.onError) return [];
-    return [
-      {
-        plugin: plugin.name,
-        open: (context: OpenContext) => plugin.open?.(options, context),
-        close: () => plugin.close?.(options),
-        onError: (error: unknown, ctx: Context) => plugin.onError?.(error, ctx, options),
-      },
-    ];
-  });

@@ -6,9 +6,7 @@ import { exposedHeaders } from '../header-table.js';
 
 const LAST_THREE = Array.from({ length: 1000 }, (_, i) => String(i).padStart(3, '0'));
 
-/**
- * For whole numbers, avoids V8's cache of number strings, which would take up half of each young-generation collection.
- */
+/** Whole numbers bypass V8's cache of number strings, which would take half of each young-generation collection. */
 export const digits = (count: number): string =>
   // NaN, infinity and fractions cannot be split into thousands.
   count >= 1000 && Number.isInteger(count) ? `${Math.floor(count / 1000)}${LAST_THREE[count % 1000]}` : String(count);
@@ -52,9 +50,7 @@ const ACCEPTED: readonly string[] = [
 /** The methods of routes, and the default methods of mounts. Requests with these methods have no body. */
 export const READ_METHODS: readonly string[] = ['GET', 'HEAD'];
 
-/**
- * Browsers must not render JSON as a page, show it in a frame, or guess its type. Mounts can set a different policy.
- */
+/** Browsers must not render JSON as a page, frame it, or guess its type. Mounts can set a different policy. */
 const FIXED = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
   'Referrer-Policy': 'no-referrer',

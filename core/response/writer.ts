@@ -79,9 +79,7 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     }
   }
 
-  /**
-   * True if Node would write the same bytes. The request must be the first on its connection, and no method replaced.
-   */
+  /** True if Node would write the same bytes. The request must be the first on its connection. */
   #canWriteFast(payload: Payload | undefined): boolean {
     const { socket, req } = this;
     const own = FastResponse.prototype;
@@ -218,9 +216,7 @@ interface RequestInsides {
   readonly socket: { readonly parser?: { incoming: unknown } | null };
 }
 
-/**
- * Node would read an unused stream to its end, which takes four ticks and creates a sixth of the garbage of a request.
- */
+/** Node would read an unused stream to its end, which creates a sixth of the garbage of a request. */
 const releaseRequest = (request: IncomingMessage): void => {
   if (!request.complete || request.readableLength > 0) return;
   if (request.listenerCount('end') > 0 || request.listenerCount('close') > 0) return;

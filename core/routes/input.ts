@@ -31,9 +31,7 @@ export const decodePercent = (text: string, place: 'path' | 'query', name: strin
   }
 };
 
-/**
- * `URLSearchParams` would accept malformed percent-encoding, and `node:querystring` would merge repeated parameters.
- */
+/** `URLSearchParams` accepts malformed percent-encoding, and `node:querystring` merges repeated parameters. */
 export const parseTarget = (url: string): Target => {
   if (!url.startsWith('/')) {
     throw new ApiError(errors.invalid_parameter, 'The request target must begin with "/".');

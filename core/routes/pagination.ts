@@ -1,7 +1,4 @@
-/**
- * `after` contains the sort position of the last row of a page, so links remain valid when a new snapshot adds or
- * removes rows.
- */
+/** `after` is the sort position of the last row, so links remain valid when a snapshot adds or removes rows. */
 import type { Collection } from '../contracts/dataset.js';
 import type { DataContext, Parameter, ResponseHeader } from '../contracts/plugin.js';
 import type { ConditionField } from '../contracts/snapshot-reader.js';

@@ -83,62 +83,43 @@ const removeStale = async (lock: string, content: string, staleMs: number): Prom
   }
 };
 
-/** Waits for the lock. Takes the lock over if its content does not change for `staleMs`. */
-const waitFor = async (lock: string, content: string, staleMs: number): Promise<void> => {
-  let seen: string | undefined;
-  let since = performance.now();
-  while (!(await create(lock, content))) {
-    const held = await read(lock);
-    if (held !== seen) {
-      seen = held;
-      since = performance.now();
-    }
-    if (held !== undefined && ((await holderEnded(lock, held)) || performance.now() - since > staleMs))
-      await removeStale(lock, held, staleMs);
-    else await delay(RETRY_MS * (0.5 + Math.random()));
-  }
-};
-
-/**
- * Takes the lock, or rejects if another process holds it. Takes the lock over if its file has not been touched for
- * `staleMs`.
- */
-const takeOrRefuse = async (lock: string, content: string, staleMs: number): Promise<void> => {
+/** Takes the lock over if its file has not been touched for `staleMs`. @throws FileLockError unless `wait` is set */
+const take = async (lock: string, content: string, { staleMs, wait }: Required<LockOptions>): Promise<void> => {
   while (!(await create(lock, content))) {
     const held = await read(lock);
     const modified = (await stat(lock).catch(unlessMissing))?.mtimeMs;
     if (held === undefined || modified === undefined) continue;
-    const isEnded = await holderEnded(lock, held);
-    if (held === '' && !isEnded) {
-      await delay(RETRY_MS);
-      continue;
-    }
-    if (!isEnded && Date.now() - modified <= staleMs) {
+    if (Date.now() - modified > staleMs || (await holderEnded(lock, held))) await removeStale(lock, held, staleMs);
+    else if (held !== '' && !wait) {
       const [pid, host] = held.split(' ');
       throw new FileLockError(`Process ${pid} on ${host} holds the lock. If that process has exited, remove ${lock}.`);
     }
-    await removeStale(lock, held, staleMs);
-    await delay(RETRY_MS * Math.random());
+    await delay(RETRY_MS * (0.5 + Math.random()));
   }
 };
+
+interface LockOptions {
+  /** A lock that has not been touched for this long can be taken over. */
+  readonly staleMs?: number;
+  /** Whether to wait for a held lock, which is suitable for short tasks. Otherwise, the call rejects. */
+  readonly wait?: boolean;
+}
 
 /**
  * Runs a task while holding the lock of a file. Other processes that use this function wait or fail in the meantime.
  * @param path the file to change; the lock is `<path>.lock`, or next to the target if the path is a symbolic link
  * @param task must await `confirm` right before its change; `confirm` rejects if another process has taken over the
  * lock
- * @param options.staleMs a lock that has not been touched for this long can be taken over
- * @param options.wait whether to wait for a held lock, which is suitable for short tasks; otherwise the call rejects
  * @throws FileLockError
  */
 export const withFileLock = async <T>(
   path: string,
   task: (confirm: () => Promise<void>) => Promise<T>,
-  { staleMs = STALE_MS, wait = true }: { staleMs?: number; wait?: boolean } = {},
+  { staleMs = STALE_MS, wait = true }: LockOptions = {},
 ): Promise<T> => {
   const lock = `${await linkTarget(path)}.lock`;
   const content = `${process.pid} ${hostname()} ${randomUUID()}`;
-  await (wait ? waitFor : takeOrRefuse)(lock, content, staleMs);
+  await take(lock, content, { staleMs, wait });
   const touch = (): void => void utimes(lock, new Date(), new Date()).catch(() => undefined);
   const timer = setInterval(touch, staleMs / 4).unref();
   try {

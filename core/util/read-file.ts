@@ -1,7 +1,7 @@
 /** Only regular files are read, because a pipe can block a thread, and a device might never end. */
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
+import { constants, readFileSync, type Stats, statSync } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 
@@ -88,24 +88,12 @@ export const readRegular = async (path: string, maxBytes?: number): Promise<stri
   textOf(path, await readRegularBytes(path, maxBytes));
 
 export const readRegularSync = (path: string, maxBytes = DEFAULT_MAX_BYTES): string => {
-  assertRegular(path, statSync(path));
-  const file = openSync(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-  try {
-    const found = fstatSync(file);
-    assertRegular(path, found);
-    assertSize(path, found.size, maxBytes);
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    for (let read = -1; read !== 0 && bytes <= maxBytes; bytes += read) {
-      const chunk = Buffer.alloc(Math.max(found.size - bytes, 4096));
-      read = readSync(file, chunk);
-      chunks.push(chunk.subarray(0, read));
-    }
-    assertSize(path, bytes, maxBytes);
-    return textOf(path, Buffer.concat(chunks, bytes));
-  } finally {
-    closeSync(file);
-  }
+  const found = statSync(path);
+  assertRegular(path, found);
+  assertSize(path, found.size, maxBytes);
+  const bytes = readFileSync(path);
+  assertSize(path, bytes.length, maxBytes);
+  return textOf(path, bytes);
 };
 
 export const sha256Of = async (path: string): Promise<string> => {

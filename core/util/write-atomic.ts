@@ -1,6 +1,4 @@
-/**
- * Even after a crash, readers see either the old or the new content. A replaced file keeps its owner, group and mode.
- */
+/** Even after a crash, readers see the old or the new content. A replaced file keeps its owner, group and mode. */
 import { randomUUID } from 'node:crypto';
 import {
   chown,

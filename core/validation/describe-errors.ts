@@ -25,9 +25,7 @@ export const suggest = (name: string, names: readonly string[]): string => {
   return names.length > 0 ? `there are ${names.map((each) => `"${each}"`).join(', ')}` : 'there are none here';
 };
 
-/**
- * Removes errors that only repeat others. Of `anyOf` and `oneOf`, errors at deeper paths are kept, if there are any.
- */
+/** Removes errors that only repeat others. Of `anyOf` and `oneOf`, keeps errors at deeper paths, if any. */
 const withoutEchoes = (errors: readonly ErrorObject[]): ErrorObject[] => {
   const dropped = new Set<ErrorObject>();
   for (const error of errors) {

@@ -183,8 +183,8 @@ describe('declarations of plugins', () => {
   ] as const) {
     it(`names the plugin whose observer ${what}`, () => {
       const logger = keptLogger();
-      const registered = [{ plugin: 'mine', open: open as never }];
-      expect(() => openObservers(registered, { logger, clock: Date, service: {} as never }))
+      const loaded = [{ plugin: plugin({ observer: open }), options: {}, at: 'plugins[0]' }];
+      expect(() => openObservers(loaded, { logger, clock: Date, service: {} as never }))
         .to.throw(/"mine"/)
         .and.to.have.property('message')
         .that.contains(says);
