@@ -40,7 +40,6 @@ class MemoryAdapter implements StorageAdapter {
   #opening: Promise<void> | undefined;
   #closed = false;
   #publishing = false;
-  /** By version, oldest first. */
   readonly #stored = new Map<string, Stored>();
   /** Oldest first. The last activation is that of the current version. */
   readonly #activations: Activation[] = [];
@@ -68,7 +67,6 @@ class MemoryAdapter implements StorageAdapter {
     this.#assertUsable();
     const current = this.#activations.at(-1);
     if (!current) throw new StorageError('unavailable', 'Nothing has been published yet.');
-    // The current version is never pruned.
     return this.#hold(current)!;
   }
 

@@ -71,16 +71,12 @@ class JsonAdapter implements StorageAdapter {
   #opening: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #current: Current | undefined;
-  /** The digest of the rows (`content`) of each recently served version, by version name. */
   readonly #digests = new Map<string, string>();
-  /** The files that were loaded last. `#stamp` is the state of the directory at that time. */
   #files: readonly string[] = [];
   #stamp: string | undefined;
   #checkedContent: string | undefined;
-  /** The last poll, which might already have finished. */
   #polling: Promise<void> = Promise.resolve();
   #isPolling = false;
-  /** Explains why the dataset in the directory is not served. */
   #rejection: string | undefined;
   #publishing = false;
 
@@ -127,7 +123,6 @@ class JsonAdapter implements StorageAdapter {
     return indexedSnapshot(this.#current, this.#assertOpen);
   }
 
-  /** Writes the dataset to the directory. All processes that serve the directory notice the change. */
   async publish(dataset: Dataset, options: PublishOptions = {}): Promise<void> {
     this.#assertOpen();
     if (this.#publishing) throw new StorageError('conflict', 'Another publication is in progress.');
@@ -181,10 +176,7 @@ class JsonAdapter implements StorageAdapter {
     }, this.#pollMs).unref();
   }
 
-  /**
-   * Reloads the directory if it has changed. Polls run one after another. The promise never rejects: if a dataset
-   * cannot be served, the error is logged and passed to `context.problem`.
-   */
+  /** Polls run one after another. Never rejects: an error is logged and passed to `context.problem`. */
   #poll(): Promise<void> {
     this.#polling = this.#polling.then(async () => {
       this.#isPolling = true;
@@ -196,7 +188,6 @@ class JsonAdapter implements StorageAdapter {
     return this.#polling;
   }
 
-  /** Resolves with an error if the dataset in the directory cannot be served. */
   async #load(): Promise<StorageError | undefined> {
     const { collections } = this.#context;
     const result = await load(this.#path, {

@@ -1,4 +1,3 @@
-/** Loads a dataset directory into memory, and detects changes of its files. */
 import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -19,7 +18,6 @@ import { assertFits, type DatasetSize, sizeOf } from './memory.js';
 export interface Loaded {
   readonly manifest: Manifest;
   readonly collections: ReadonlyMap<string, IndexedCollection>;
-  /** Identifies the rows, as returned by `contentIn`. */
   readonly content: string;
   readonly size: DatasetSize;
 }
@@ -29,8 +27,7 @@ interface LoadResult {
   /** The state of the files when they were read. If undefined, the next poll loads them again. */
   readonly stamp: string | undefined;
   /**
-   * At most one of `loaded` and `refused` is set. Neither is set if files changed during the load, because the rows
-   * could then come from two versions.
+   * Neither `loaded` nor `refused` is set if files changed during the load, because rows could come from two versions.
    */
   readonly loaded?: Loaded;
   readonly refused?: StorageError;
@@ -101,7 +98,6 @@ const read = async (
   return { manifest: dataset.description, collections: indexed, content, size };
 };
 
-/** Returns one digest for the rows of all declared collections. */
 export const contentIn = (
   collections: ReadonlyMap<string, Collection>,
   sums: ReadonlyMap<string, string | undefined>,
@@ -119,10 +115,7 @@ const stampOfFile = async (path: string): Promise<string> => {
   }
 };
 
-/**
- * Returns a text that changes when a file is edited or renamed, or when a symbolic link in the path changes. Unlike
- * file system notifications, this also works on bind mounts and network file systems.
- */
+/** Returns a text that changes with the files. Works on bind mounts and network file systems, unlike notifications. */
 export const stampOf = async (directory: string, files: readonly string[]): Promise<string> => {
   const stamps = await Promise.all([MANIFEST_FILE, ...files].map((file) => stampOfFile(join(directory, file))));
   return stamps.join('\n');

@@ -1,7 +1,4 @@
-/**
- * Estimates how much memory a dataset needs. The service refuses a dataset that is too large, because the operating
- * system would otherwise kill the process.
- */
+/** The operating system would kill a process that needs too much memory, so the service refuses such a dataset. */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Collection, type DirectoryDataset, resources, StorageError } from 'metro-forecast-api/adapter';
@@ -12,7 +9,6 @@ export interface DatasetSize {
   readonly positions: number;
 }
 
-/** Assumed bytes per row if the manifest does not contain the number of rows. */
 const ROW_BYTES = 100;
 
 export const sizeOf = async (
@@ -23,7 +19,6 @@ export const sizeOf = async (
   for (const { name, orders = [] } of collections.values()) {
     const described = fileOf(name);
     if (!described) continue;
-    // A missing file counts as empty here. The error is reported when the file is read.
     const { size } = await stat(join(path, described.file)).catch(() => ({ size: 0 }));
     bytes += size;
     positions += orders.length * (described.rows ?? size / ROW_BYTES);
@@ -51,7 +46,6 @@ const memoryOf = ({ bytes, positions }: DatasetSize, perPosition: number): numbe
   bytes * PER_BYTE + positions * perPosition;
 
 /**
- * @param served the dataset that stays in memory during the load
  * @param limit the memory limit that all processes of the service share, in bytes
  * @throws StorageError `invalid_dataset` if the processes need more memory than the limit
  */

@@ -19,10 +19,7 @@ import {
 const { recordPublication } = audit;
 const { readable } = publishing;
 
-/**
- * Returns true even if the dataset is damaged.
- * @throws StorageError `conflict` if the directory contains only other files, because the path is then probably wrong
- */
+/** Also true for a damaged dataset. @throws StorageError `conflict` if the directory contains only other files */
 export const hasDataset = async (path: string): Promise<boolean> => {
   const names = (await readdir(path).catch(() => [])).filter((name) => !name.startsWith('.'));
   if (names.includes(MANIFEST_FILE) || names.some((name) => name.endsWith('.ndjson'))) return true;
@@ -43,7 +40,6 @@ const checkedBefore = (dataset: Dataset, collections: ReadonlyMap<string, Collec
   assertValid: () => {},
 });
 
-/** Returns the rows of any other dataset. Each row is checked before it is written. */
 const checkedNow = (dataset: Dataset, collections: ReadonlyMap<string, Collection>): Source => {
   const check = new DatasetCheck(collections, dataset.manifest);
   const refuse = (): never => {
@@ -68,10 +64,6 @@ const checkedNow = (dataset: Dataset, collections: ReadonlyMap<string, Collectio
   };
 };
 
-/**
- * Writes a dataset if it is valid. Otherwise, nothing changes. Rows that were not checked yet are checked here.
- * @throws StorageError `invalid_dataset`, `conflict`, `aborted` or `unavailable`
- */
 export const publishInto = async (
   path: string,
   dataset: Dataset,

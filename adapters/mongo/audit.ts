@@ -40,8 +40,8 @@ export class MongoAudit<E extends AuditEntry> {
   }
 
   /**
-   * Stores the entry and then makes the change. If the change is not made, a second entry revokes the first. If MongoDB
-   * becomes unreachable, the outcome is unknown and only the first entry remains.
+   * If the change is not made, a second entry revokes the first. If MongoDB becomes unreachable, only the first
+   * remains.
    * @param change resolves with true if it changed anything
    */
   async around(entry: E, change: () => Promise<boolean>): Promise<boolean> {
@@ -57,10 +57,7 @@ export class MongoAudit<E extends AuditEntry> {
     }
   }
 
-  /**
-   * Replaces the whole log, for a restore. The entries must already contain their hashes. No other process must write
-   * to the log at the same time.
-   */
+  /** For a restore. No other process may write to the log at the same time. */
   async replace(entries: readonly E[]): Promise<void> {
     const documents: readonly AuditDocument[] = entries.map((entry, i) => ({ ...(entry as object), _id: i + 1 }));
     await this.#connection.run('delete the audit', (db) => this.#documents(db).deleteMany({}));
@@ -72,12 +69,10 @@ export class MongoAudit<E extends AuditEntry> {
     await this.#connection.run('write the audit', (db) => this.#documents(db).insertOne({ ...head }));
   }
 
-  /** Oldest first. */
   async list(): Promise<readonly E[]> {
     return (await this.#read()).placed.map(({ entry }) => entry);
   }
 
-  /** @param expected the hash of an entry that the log must contain */
   async verify(expected?: string): Promise<AuditVerification> {
     const { placed, head } = await this.#read();
     return verifyChain(placed, head?.hash, expected);
@@ -107,7 +102,6 @@ export class MongoAudit<E extends AuditEntry> {
     });
   }
 
-  /** Resolves with undefined if another process has already created the head. */
   async #begin(db: Db): Promise<HeadDocument<E> | undefined> {
     const documents = this.#documents(db);
     const last = await documents.findOne({ _id: { $gte: 0 } }, { sort: { _id: -1 } });

@@ -1,6 +1,5 @@
 /**
- * Stores the list of versions, the current version and the publisher lock in one document. Each change is a single
- * atomic update, so no transaction is needed. If a publisher has lost the lock, its updates match no document.
+ * Each change is a single atomic update of one document. If a publisher has lost the lock, its updates match nothing.
  */
 import type { ChangeStream, Collection as MongoCollection, UpdateFilter, UpdateResult } from 'mongodb';
 import type { Connection } from './connection.js';
@@ -14,8 +13,8 @@ export interface Publication {
 export interface CatalogDocument {
   readonly _id: 'catalog';
   /**
-   * The last version id. Ids are never reused, so a deleted version cannot appear again. A new catalog starts with its
-   * creation time in milliseconds, so that the ids of an earlier catalog are not reused either.
+   * Ids are never reused. A new catalog starts with its creation time in milliseconds, so that the ids of an earlier
+   * catalog are not reused either.
    */
   readonly sequence: number;
   readonly lock: { readonly owner: string; readonly id: number; readonly expires: Date } | null;
@@ -28,10 +27,7 @@ export interface CatalogDocument {
 
 const EMPTY = { _id: 'catalog', sequence: 0, lock: null, current: null, versions: [], moves: [] } as const;
 
-/**
- * Returns an expression for a time in the future. It uses the server's clock, so the clocks of replicas and publishers
- * do not matter.
- */
+/** Uses the server's clock, so the clocks of replicas and publishers do not matter. */
 export const fromNow = (ms: number) => ({ $add: ['$$NOW', ms] });
 
 export class Catalog {
@@ -56,7 +52,6 @@ export class Catalog {
     return (await this.#run('read the catalog', (catalog) => catalog.findOne({ _id: 'catalog' }))) ?? EMPTY;
   }
 
-  /** @param waitMs how long a `getMore` waits for a change, in milliseconds */
   watch(waitMs: number): Promise<ChangeStream> {
     return this.#connection.watch('catalog', waitMs);
   }
@@ -67,10 +62,7 @@ export class Catalog {
     return new Set(ids.filter((id) => all.has(id)));
   }
 
-  /**
-   * Acquires the publisher lock and assigns the next version id. Resolves with undefined if another publisher holds the
-   * lock.
-   */
+  /** Resolves with undefined if another publisher holds the lock. */
   async lock(owner: string, ms: number): Promise<CatalogDocument | undefined> {
     await this.#run('create the catalog', (catalog) =>
       catalog.updateOne({ _id: 'catalog' }, { $setOnInsert: { ...EMPTY, sequence: Date.now() } }, { upsert: true }),
@@ -86,7 +78,6 @@ export class Catalog {
     return taken ?? undefined;
   }
 
-  /** Resolves with false if `owner` no longer holds the publisher lock. */
   renew(owner: string, ms: number): Promise<boolean> {
     return this.#update('renew the lock', { 'lock.owner': owner }, [{ $set: { 'lock.expires': fromNow(ms) } }]);
   }
@@ -104,10 +95,7 @@ export class Catalog {
     );
   }
 
-  /**
-   * Replaces a damaged publication of the same rows, in both `versions` and `moves`. The conditions are the same as for
-   * `commit`.
-   */
+  /** Replaces a damaged publication of the same rows, under the same conditions as `commit`. */
   replace(
     owner: string,
     publication: Publication,
@@ -130,7 +118,6 @@ export class Catalog {
     ]);
   }
 
-  /** Makes a stored version current, if `previous` is still current. */
   activate(publication: Publication, previous: Publication | null): Promise<boolean> {
     return this.#update(
       'move the pointer',
@@ -139,7 +126,6 @@ export class Catalog {
     );
   }
 
-  /** Replaces all versions and moves. The last move becomes the current version. */
   async rewrite(versions: readonly Publication[], moves: readonly Publication[]): Promise<void> {
     const content = { versions, moves, current: moves.at(-1) ?? null };
     await this.#run('rewrite the catalog', (catalog) => catalog.updateOne({ _id: 'catalog' }, { $set: content }));

@@ -1,4 +1,3 @@
-/** Connects to a MongoDB database. Every operation has a timeout, because MongoDB can become unreachable. */
 import { files, OperatorError, StorageError } from 'metro-forecast-api/adapter';
 import {
   type ChangeStream,
@@ -17,7 +16,6 @@ import {
 import type { ConnectionOptions } from './options.js';
 import { mongoReason } from './problems.js';
 
-/** Wraps all other errors in a `StorageError` with the code `unavailable`. */
 export const toStorageError = (error: unknown, what: string): StorageError =>
   error instanceof StorageError
     ? error
@@ -80,9 +78,7 @@ interface FirstReply<T> {
   readonly cursor: { readonly firstBatch: readonly T[] };
 }
 
-/**
- * Advice for an invalid connection string. The message of the driver is not shown, because it might contain a password.
- */
+/** The message of the driver is not shown, because it might contain a password. */
 const WRITE_IT = [
   'write mongodb://HOST:PORT/?replicaSet=NAME or mongodb+srv://HOST/',
   'percent-encode special characters in the user name and the password: @ is %40, : is %3A, / is %2F',
@@ -92,7 +88,6 @@ const WRITE_IT = [
 const ABOUT_PARAMETERS =
   /^(options? |URI option |Expected |Invalid read preference|All values of tls|tls\/ssl|authMechanism)/;
 
-/** Returns an error if the driver cannot parse the connection string. Does not connect. */
 export const checkConnection = ({ uri }: Pick<ConnectionOptions, 'uri'>): Readonly<Record<string, string>> => {
   try {
     new MongoClient(uri);
@@ -113,10 +108,7 @@ export const checkConnection = ({ uri }: Pick<ConnectionOptions, 'uri'>): Readon
 const FILE_PARAMETERS = ['tlsCAFile', 'tlsCRLFile', 'tlsCertificateKeyFile'] as const;
 const MAX_FILE_BYTES = 16 * 2 ** 20;
 
-/**
- * Checks that the files in a connection string are readable regular files. Reading from a pipe would block a thread of
- * this process forever.
- */
+/** Reading from a pipe would block a thread of this process forever. */
 const checkFiles = async (options: MongoClientOptions): Promise<void> => {
   for (const parameter of FILE_PARAMETERS) {
     const path = options[parameter];
@@ -132,10 +124,7 @@ const checkFiles = async (options: MongoClientOptions): Promise<void> => {
 
 export class Connection {
   readonly db: Db;
-  /**
-   * For reads that answer requests. This database has no write concern, because with one, the driver copies the options
-   * of each `find` and deletes the write concern from the copy, which makes the copy slow to use.
-   */
+  /** Without a write concern. With one, the driver makes a slow copy of the options of each `find`. */
   readonly readDb: Db;
   readonly #client: MongoClient;
   readonly #operationMs: number;
@@ -143,7 +132,6 @@ export class Connection {
   /** The driver reads the files in the connection string only once, so they are also checked only once. */
   #checked = false;
 
-  /** @throws OperatorError if the connection string is invalid */
   constructor(options: ConnectionOptions, timed?: (ms: number) => void) {
     this.#timed = timed;
     this.#operationMs = options.operationMs;
@@ -174,10 +162,7 @@ export class Connection {
     this.readDb = this.#client.db(name);
   }
 
-  /**
-   * Must be called before the first operation, and again until it succeeds. After that, the client reconnects
-   * automatically.
-   */
+  /** Must be called until it succeeds. After that, the client reconnects automatically. */
   async connect(signal?: AbortSignal): Promise<void> {
     await bounded('connect', this.#operationMs, signal, async () => {
       this.#checked ||= await checkFiles(this.#client.options).then(() => true);
@@ -185,27 +170,18 @@ export class Connection {
     });
   }
 
-  /**
-   * Runs one operation with the timeout. Rejects with a `StorageError`.
-   * @param what completes "MongoDB could not ..." in messages
-   */
+  /** @param what completes "MongoDB could not ..." in messages */
   run<T>(what: string, work: (db: Db) => Promise<T>, signal?: AbortSignal): Promise<T> {
     return bounded(what, this.#operationMs, signal, () => work(this.db), this.#timed);
   }
 
-  /**
-   * Calls `connect` first, because the driver would otherwise connect without the checks in `connect`.
-   * @param waitMs how long a `getMore` waits for a change, in milliseconds
-   */
+  /** The driver would otherwise connect without the checks in `connect`. */
   async watch(collection: string, waitMs: number): Promise<ChangeStream> {
     await this.connect();
     return this.db.collection(collection).watch([], { maxAwaitTimeMS: waitMs });
   }
 
-  /**
-   * Resolves with the first matching document, or null. The timeout applies to the whole call.
-   * @param collection a collection of `readDb`
-   */
+  /** The timeout applies to the whole call. @param collection a collection of `readDb` */
   first<T extends Document>(
     what: string,
     collection: Collection<T>,
@@ -233,7 +209,6 @@ export class Connection {
     }
   }
 
-  /** Yields the batches of a cursor. The timeout applies to each batch. */
   async *batches<T>(what: string, cursor: FindCursor<T>, signal?: AbortSignal): AsyncGenerator<T[]> {
     try {
       while (await bounded(what, this.#operationMs, signal, () => cursor.hasNext(), this.#timed)) {
@@ -245,10 +220,7 @@ export class Connection {
     }
   }
 
-  /**
-   * Resolves with undefined if the aggregation times out.
-   * @param collection a collection of `readDb`
-   */
+  /** Resolves with undefined if the aggregation times out. @param collection a collection of `readDb` */
   async aggregate<T extends Document>(
     what: string,
     collection: Collection<never>,

@@ -1,4 +1,3 @@
-/** Writes the collections of a version, and verifies stored rows. */
 import { createHash } from 'node:crypto';
 import { type Collection, type Document, publishing, StorageError } from 'metro-forecast-api/adapter';
 import { BSON, type Collection as MongoCollection, MongoInvalidArgumentError, MongoServerError } from 'mongodb';
@@ -60,10 +59,7 @@ const insert = async (rows: MongoCollection<Row>, step: readonly Row[], collecti
   }
 };
 
-/**
- * The maximum number of characters of JSON text in a batch. Rows are stored as text and as fields, so a batch has about
- * twice this size.
- */
+/** Characters of JSON text. Rows are stored as text and as fields, so a batch has about twice this size. */
 const BATCH_CHARACTERS = 4 * 2 ** 20;
 
 /** Divides rows into batches of up to `batchSize`. Throws if rows are not in key order or cannot be stored. */
@@ -156,10 +152,7 @@ export const writeContent = async (
   return { rows, sha256: hash.digest('hex') };
 };
 
-/**
- * Reads all rows of a collection in key order and computes their digest. If the text of a row differs from its fields,
- * the digest also includes the fields, so that it does not match.
- */
+/** If the text of a row differs from its fields, the digest includes the fields, so that it does not match. */
 const readContent = async ({ connection, id, collection, batchSize, assertGoingOn }: ReadTarget): Promise<Content> => {
   const cursor = connection.db
     .collection<Row>(dataCollection(id, collection.name))
@@ -179,7 +172,6 @@ const readContent = async ({ connection, id, collection, batchSize, assertGoingO
   return { rows, sha256: hash.digest('hex') };
 };
 
-/** Describes how the stored rows differ from the expected rows. Returns undefined if they are equal. */
 const differenceOf = (found: Content, expected: Content): string | undefined => {
   if (found.rows !== expected.rows) return `${found.rows} rows`;
   return found.sha256 === expected.sha256 ? undefined : 'other rows';
@@ -213,7 +205,6 @@ interface ReadOptions {
   readonly assertGoingOn?: () => void;
 }
 
-/** Reads all rows of a version, and compares them with the document of the version in `versions`. */
 export const readStored = async (
   connection: Connection,
   { id }: Publication,
@@ -258,9 +249,6 @@ const error = (value: unknown, path: string): string | undefined => {
   return undefined;
 };
 
-/**
- * Explains why MongoDB cannot store a row unchanged. Returns undefined if it can.
- * @param json the row as JSON text
- */
+/** Returns undefined if MongoDB can store the row unchanged. @param json the row as JSON text */
 export const unstorable = (row: Document, json: string): string | undefined =>
   SUSPICIOUS.test(json) ? error(row, 'the row') : undefined;

@@ -1,6 +1,3 @@
-/**
- * Follows the current version in the catalog by polling. Reports a problem if this replica cannot serve that version.
- */
 import { type AdapterContext, StorageError } from 'metro-forecast-api/adapter';
 import type { Catalog, Publication } from './catalog.js';
 import { type Connection, toStorageError } from './connection.js';
@@ -16,7 +13,6 @@ const UNSUITABLE = 'A new version was published for another configuration and is
 export interface Served {
   readonly locked: LockedVersion;
   readonly publication: Publication;
-  /** All moves up to this publication, oldest first. */
   readonly moves: readonly Publication[];
 }
 
@@ -57,10 +53,7 @@ export class CurrentVersion {
     throw new StorageError('unavailable', this.#problem ?? 'Nothing has been published yet: publish a dataset.');
   }
 
-  /**
-   * Returns an empty list before the first publication.
-   * @throws StorageError `unavailable` if every poll so far has failed
-   */
+  /** Empty before the first publication. @throws StorageError `unavailable` if every poll so far has failed */
   get moves(): readonly Publication[] {
     return this.#served || this.#problem ? this.served.moves : [];
   }
@@ -95,7 +88,6 @@ export class CurrentVersion {
     }
   }
 
-  /** Switches to a publication. Resolves with a message if the publication cannot be served. */
   async #follow(publication: Publication): Promise<string | undefined> {
     const before = this.#served;
     if (before && isSame(before.publication, publication)) return undefined;

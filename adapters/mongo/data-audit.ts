@@ -1,5 +1,3 @@
-/** Records publications, activations and deletions of versions in the collection `data_audit`. */
-
 import {
   type AuditVerification,
   audit,
@@ -25,7 +23,6 @@ export const audited = (
   make: () => Promise<boolean>,
 ): Promise<boolean> => auditOver(connection).around(dataAuditEntry(change, clock.now()), make);
 
-/** Returns the digest of the rows that were published as a version, or undefined if no entry contains it. */
 export const publishedContent = async (
   connection: Connection,
   version: string,
@@ -33,7 +30,6 @@ export const publishedContent = async (
 ): Promise<string | undefined> =>
   publicationOf(madeOnly(await auditOver(connection).list()), version, current)?.content;
 
-/** Compares the stored rows of all versions with the published rows. Returns a message for each difference. */
 const damageOf = async (
   connection: Connection,
   { versions, current }: CatalogDocument,
@@ -65,10 +61,7 @@ const verify = (connection: Connection, batchSize: number, expected: string | un
     };
   });
 
-/**
- * @param batchSize number of documents to read per batch
- * @param connected runs `work` with a connection, and closes the connection afterwards
- */
+/** @param connected runs `work` with a connection, and closes the connection afterwards */
 export const mongoDataAudit = (
   batchSize: number,
   connected: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>,

@@ -1,4 +1,3 @@
-/** Reads and restores publication times, activations and the audit log, for backups. */
 import type { History } from 'metro-forecast-api/adapter';
 import { Catalog, type Publication } from './catalog.js';
 import type { Connection } from './connection.js';

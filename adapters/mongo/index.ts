@@ -117,10 +117,7 @@ class MongoAdapter implements StorageAdapter {
     }
   }
 
-  /**
-   * Fails early if MongoDB is unreachable or rejects the credentials. During an election, the write itself waits.
-   * @throws StorageError `unavailable`
-   */
+  /** Fails early if MongoDB is unreachable or rejects the credentials. @throws StorageError `unavailable` */
   async #assertReachable(): Promise<void> {
     try {
       await this.#connection.connect();

@@ -21,10 +21,7 @@ export interface KeyDocument {
 const time = (value: string | Date | null | undefined): string | null =>
   value instanceof Date ? value.toISOString() : (value ?? null);
 
-/**
- * Converts a document to a record. A document that was edited by hand can contain dates instead of strings. Missing
- * fields become null.
- */
+/** A document that was edited by hand can contain dates instead of strings, or lack fields. */
 export const toRecord = (document: KeyDocument): KeyRecord => ({
   id: document._id,
   hash: document.hash,
@@ -56,7 +53,6 @@ export class KeyTable {
     return this.#byHash.get(hash);
   }
 
-  /** Oldest first. */
   list(): readonly KeyRecord[] {
     return [...this.#byId.values()].sort(
       (a, b) => a.created_at.localeCompare(b.created_at) || a.id.localeCompare(b.id),
@@ -82,7 +78,6 @@ export class KeyTable {
 export const prepareKeys = (keys: MongoCollection<KeyDocument>): Promise<unknown> =>
   keys.createIndexes([{ key: { hash: 1 }, unique: true }, { key: { changed_at: 1 } }]);
 
-/** Replaces all keys, and deletes the times of last use. */
 export const replaceKeys = async (
   connection: Connection,
   name: string,
@@ -100,8 +95,7 @@ export const replaceKeys = async (
 };
 
 /**
- * Times of last use have a separate collection, which replicas do not watch. If they were in the documents of the keys,
- * each update would make all replicas read a key again.
+ * Replicas do not watch this collection. In the documents of the keys, each update would make them read a key again.
  */
 const USE_COLLECTION = 'api_key_use';
 const BATCH = 1000;
@@ -111,10 +105,7 @@ interface UseDocument {
   readonly last_used_at: Date;
 }
 
-/**
- * Stores when keys were last used: times in milliseconds since 1970, by key id. Only a later time replaces a stored
- * time.
- */
+/** Milliseconds since 1970, by key id. Only a later time replaces a stored time. */
 export const writeUse = async (connection: Connection, times: ReadonlyMap<string, number>): Promise<void> => {
   const updates = [...times].map(([id, time]) => ({
     updateOne: { filter: { _id: id }, update: { $max: { last_used_at: new Date(time) } }, upsert: true },

@@ -77,8 +77,7 @@ class MongoKeyStore implements KeyStore {
           else this.#all = true;
           void this.#poller.poll();
         },
-        // A new stream does not report earlier edits by hand, so all keys are read again. The first stream opens during
-        // the first poll, which reads all keys anyway.
+        // A new stream does not report earlier edits by hand. The first one opens during a poll that reads all keys.
         open: () => {
           this.#all ||= this.#streamed;
           this.#streamed = true;
@@ -100,7 +99,6 @@ class MongoKeyStore implements KeyStore {
     return this.#closing;
   }
 
-  /** @throws KeyStoreError `unavailable` until the keys have been read for the first time */
   lookup(hash: string): KeyRecord | undefined {
     if (!this.#loaded) throw this.#error ?? new KeyStoreError('unavailable', 'The key store has not been opened.');
     return this.#table.lookup(hash);
@@ -194,8 +192,7 @@ class MongoKeyStore implements KeyStore {
       const record = toRecord(before);
       const entry = auditEntry(record, { ...record, ...change }, this.#context.clock.now());
       if (!entry) return before;
-      // The update matches only if the key still has the recorded values. Otherwise, another process has changed the
-      // key, and the loop starts again.
+      // If another process has changed the key, nothing matches, and the loop starts again.
       const recorded = Object.keys(entry.changes).map((name) => [
         name,
         { $eq: before[name as keyof KeyDocument] ?? null },

@@ -39,7 +39,6 @@ export const wordFilters = (words: readonly string[]): Filter<Row>[] =>
 
 export const dataCollection = (id: number, collection: string): string => `data.${id}.${collection}`;
 
-/** Returns the version id in the name of a data collection, or undefined for any other name. */
 export const versionIdOf = (name: string): number | undefined => {
   const id = /^data\.(\d+)\./.exec(name)?.[1];
   return id === undefined ? undefined : Number(id);
@@ -55,10 +54,7 @@ interface Plan {
 
 const PROJECTION = { _id: 0, j: 1 };
 
-/**
- * Byte offsets in the BSON of a document whose only field is `j`. `LENGTH_AT` is the offset of the text's length, which
- * includes the final NUL.
- */
+/** Offsets in the BSON of a document whose only field is `j`. The length includes the final NUL. */
 const LENGTH_AT = 7;
 const TEXT_AT = 11;
 
@@ -78,7 +74,6 @@ export const jsonOf = (documents: readonly Uint8Array[]): JsonRows => {
   return { json, ends };
 };
 
-/** The parts of a `get` query that depend only on the collection. */
 const keyed = new WeakMap<Collection, { readonly fields: readonly string[]; readonly options: FindOptions }>();
 
 const keyedBy = (collection: Collection) => {
@@ -113,9 +108,8 @@ const conditionsOf = ({ equal = {}, range }: Query): Conditions => {
 };
 
 /**
- * Returns the conditions for rows after the position `after`, as alternatives that do not overlap. Each alternative
- * requires equal values in the first fields and a later value in the next field. MongoDB reads each alternative from
- * the index in order and merges the results.
+ * The alternatives do not overlap: each requires equal values in the first fields and a later value in the next field.
+ * MongoDB reads each from the index in order and merges the results.
  */
 const alternativesBehind = (after: readonly Scalar[], query: Query): readonly Conditions[] => {
   const base = conditionsOf(query);

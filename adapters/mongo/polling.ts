@@ -3,7 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'metro-forecast-api/adapter';
 import { type ChangeStream, type ChangeStreamDocument, MongoServerError } from 'mongodb';
 
-/** Runs a task at regular intervals and on request. Only one run is active at a time. */
 export class Poller {
   readonly #task: () => Promise<void>;
   readonly #intervalMs: number;
@@ -12,7 +11,6 @@ export class Poller {
   #next: Promise<void> | undefined;
   #stopped = false;
 
-  /** @param task must not reject */
   constructor(intervalMs: number, task: () => Promise<void>) {
     this.#intervalMs = intervalMs;
     this.#task = task;
@@ -53,12 +51,7 @@ export interface ChangeWatch {
 /** Standalone servers, which have no change streams, respond with these error codes. */
 const UNSUPPORTED = new Set([40573, 40324]);
 
-/**
- * Watches a change stream, and reopens it when it ends.
- * @param on.change called for each change
- * @param on.open called when a stream was opened; the stream does not report earlier changes
- * @param retryMs delay before a failed stream is reopened, in milliseconds
- */
+/** @param on.open called when a stream was opened, which does not report earlier changes */
 export const watchChanges = (
   open: () => Promise<ChangeStream>,
   on: { change(change: ChangeStreamDocument): void; open?(): void },

@@ -1,4 +1,3 @@
-/** Explains MongoDB errors and connection errors, and how an operator can fix them. */
 import { MongoServerError, MongoServerSelectionError, type TopologyDescription } from 'mongodb';
 
 const AUTHENTICATION_FAILED = 18;
@@ -27,10 +26,7 @@ export const isUnreachable = (error: unknown): boolean => {
 export const isRejected = (error: unknown): boolean =>
   error instanceof MongoServerError && [AUTHENTICATION_FAILED, UNAUTHORIZED, ATLAS_ERROR].includes(Number(error.code));
 
-/**
- * Explains a driver error, with advice if possible. The text starts with a lower-case letter and has no full stop at
- * the end.
- */
+/** Starts with a lower-case letter and has no full stop at the end. */
 export const mongoReason = (error: unknown): string => {
   const { message: full } = error as Error;
   const message = full.replace(/\.$/, '');

@@ -40,10 +40,7 @@ export interface PublishContext {
 
 const conflict = (message: string): StorageError => new StorageError('conflict', message);
 
-/**
- * Acquires the publisher lock. If another publisher holds it, waits until the lock expires. Rejects with `conflict` if
- * the other publisher renews the lock, or publishes a version in the meantime.
- */
+/** Rejects with `conflict` if the other publisher renews the lock, or publishes a version in the meantime. */
 const takeLock = async (catalog: Catalog, owner: string, lockMs: number, { signal, onWait }: PublishOptions) => {
   const before = await catalog.read();
   let isWaiting = false;
@@ -70,10 +67,7 @@ const takeLock = async (catalog: Catalog, owner: string, lockMs: number, { signa
   }
 };
 
-/**
- * Renews the lock until it is stopped. `lost()` returns true if the lock might have expired, so that another publisher
- * might hold it.
- */
+/** `lost()` returns true if the lock might have expired, so that another publisher might hold it. */
 const keepLock = (catalog: Catalog, owner: string, lockMs: number, clock: Clock) => {
   let heldFrom = clock.monotonic();
   let taken = false;
@@ -97,10 +91,7 @@ const abandon = async (connection: Connection, catalog: Catalog, owner: string):
   await sweep(connection, catalog);
 };
 
-/**
- * Resolves with true if this publisher has made the publication current. If the response of the server is lost, the
- * catalog shows whether the commit succeeded.
- */
+/** If the response of the server is lost, the catalog shows whether the commit succeeded. */
 const commit = async (
   catalog: Catalog,
   owner: string,
@@ -117,13 +108,11 @@ const commit = async (
   }
 };
 
-/** Returns the reasons why a stored version cannot be served as it was published. */
 const errorsOf = ({ described, errors }: StoredVersion, collections: ReadonlyMap<string, Collection>) => {
   const missing = described ? missingIn(described.collections, collections) : [];
   return [...errors, ...missing.map((what) => `it was published without ${what}`)];
 };
 
-/** Returns whether all collections of a stored version were written again with the same rows. */
 const hasSameRows = async (
   { connection }: Pick<PublishContext, 'connection'>,
   { described }: StoredVersion,
@@ -138,15 +127,11 @@ const hasSameRows = async (
 
 interface WriteOptions {
   readonly id: number;
-  /** Called before each batch. It throws to stop the publication. */
   readonly assertGoingOn: () => void;
   readonly onProgress: PublishOptions['onProgress'];
 }
 
-/**
- * Writes and verifies a version, and adds its document to `versions`.
- * @returns the SHA-256 of the rows of each collection
- */
+/** @returns the SHA-256 of the rows of each collection */
 const writeVersion = async (
   { connection, collections, batchSize }: PublishContext,
   dataset: Dataset,

@@ -1,5 +1,3 @@
-/** Reads one locked version. Each read is a single query that uses an index. */
-
 import {
   type Collection,
   type Document,
@@ -24,7 +22,6 @@ interface SnapshotContext {
   readonly collections: ReadonlyMap<string, Collection>;
   readonly locks: LockedVersions;
   readonly batchSize: number;
-  /** @throws StorageError `closed` if the adapter is closed */
   assertOpen(): void;
 }
 

@@ -1,4 +1,3 @@
-/** Removes pruned versions and the rows of interrupted publications, unless a replica has locked them. */
 import type { Catalog } from './catalog.js';
 import type { Connection } from './connection.js';
 import { versionIdOf } from './layout.js';

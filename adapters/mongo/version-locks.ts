@@ -71,10 +71,7 @@ export class VersionLocks {
     return this.#clock.monotonic() - this.#writtenAt < this.#holdMs;
   }
 
-  /**
-   * Writes the locks if they have changed or must be renewed.
-   * @param lapsed called before expired locks become valid again; must find out which versions have been deleted
-   */
+  /** @param lapsed called before expired locks become valid again; must find out which versions have been deleted */
   async keep(ids: readonly number[], lapsed: () => Promise<void>): Promise<void> {
     const previous = this.#writtenAt;
     const due = this.#clock.monotonic() - previous > this.#holdMs / 4;
@@ -91,7 +88,6 @@ export class VersionLocks {
     this.#writtenAt = startedAt;
   }
 
-  /** Releases all locks. If the server is unreachable, the locks expire instead. */
   async end(): Promise<void> {
     if (this.#writtenAt === Number.NEGATIVE_INFINITY) return;
     this.#writtenAt = Number.NEGATIVE_INFINITY;
@@ -101,7 +97,6 @@ export class VersionLocks {
   }
 }
 
-/** The manifest of a version, and the row counts and digests from its publication. */
 export interface VersionDocument {
   readonly _id: number;
   /** Not set if the version was published before layouts had numbers. */
@@ -161,8 +156,7 @@ export class LockedVersions {
   }
 
   /**
-   * Locks a version for one more reader. Resolves with undefined if the version was deleted. Rejects with
-   * `invalid_dataset` if the version does not have a declared collection or order.
+   * Undefined if the version was deleted. Rejects with `invalid_dataset` if it lacks a declared collection or order.
    */
   async acquire(id: number): Promise<LockedVersion | undefined> {
     for (;;) {

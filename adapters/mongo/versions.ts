@@ -88,8 +88,7 @@ export class MongoVersions implements Versions {
     // A version that this replica does not serve yet is left out, because the history contains only what it has read.
     const publication = this.#context.current.moves.findLast(({ publishedAt }) => publishedAt <= time);
     if (!publication) return undefined;
-    // Returns undefined if the version was pruned. An earlier version would be wrong, because it was not current at
-    // that time.
+    // An earlier version would be wrong, because it was not current at that time.
     const locked = await this.#context.locks.acquire(publication.id);
     return locked && this.#context.snapshotOf(locked, publication);
   }

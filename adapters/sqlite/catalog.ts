@@ -94,10 +94,7 @@ const VERSIONS = `SELECT ${COLUMNS} FROM version WHERE published_at IS NOT NULL 
 const HEADER =
   'SELECT (SELECT count(*) FROM sqlite_schema), (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version)';
 
-/**
- * Returns true for an empty file.
- * @throws StorageError `unavailable` if another application or a later version of this adapter wrote the database
- */
+/** @throws StorageError `unavailable` if another application or a later version of this adapter wrote the database */
 const isNew = (path: string, [tables, application, format]: Row): boolean => {
   if (tables === 0 && application === 0) return true;
   if (application !== APPLICATION_ID) {
@@ -108,7 +105,7 @@ const isNew = (path: string, [tables, application, format]: Row): boolean => {
 };
 
 /**
- * Opens the database for reading. Returns undefined if the file is missing or empty.
+ * Returns undefined if the file is missing or empty.
  * @throws StorageError `unavailable` if the database cannot be read or was not created by this adapter
  */
 export const openStore = (path: string): ReadConnection | undefined => {
@@ -123,9 +120,7 @@ export const openStore = (path: string): ReadConnection | undefined => {
   }
 };
 
-/**
- * Creates the tables in a new file. @throws StorageError `unavailable` if the database belongs to another application
- */
+/** @throws StorageError `unavailable` if the database belongs to another application */
 export const prepareStore = async (path: string, connection: ThreadedConnection): Promise<void> => {
   const [header] = await connection.rows(HEADER);
   if (!isNew(path, header!)) return;
@@ -143,7 +138,6 @@ export const readCurrent = (connection: ReadConnection): Activation | undefined 
   return found && activationOf(found);
 };
 
-/** Returns the last activation until the given time, or undefined if there is none. */
 export const readActivationAt = (connection: ReadConnection, time: Date): Activation | undefined => {
   const found = connection.row('SELECT version, at FROM move WHERE at <= ? ORDER BY n DESC LIMIT 1', [time.getTime()]);
   return found && activationOf(found);
@@ -157,13 +151,11 @@ export const readVersion = (connection: ReadConnection, id: number): StoredVersi
 export const hasVersion = (connection: ReadConnection, id: number): boolean =>
   connection.row('SELECT 1 FROM version WHERE id = ?', [id]) !== undefined;
 
-/** Newest first. */
 export const listVersions = (connection: ReadConnection): readonly StoredVersion[] =>
   connection.rows(VERSIONS).map(versionOf);
 
 /** The versions in the database, as read in a write transaction. */
 export interface Catalog {
-  /** Published versions, newest first. */
   readonly versions: readonly StoredVersion[];
   readonly current: Activation | undefined;
 }
@@ -182,7 +174,6 @@ export const addActivation = (
   { versionId, activatedAt }: Activation,
 ): Promise<number> => connection.run('INSERT INTO move (version, at) VALUES (?, ?)', versionId, activatedAt.getTime());
 
-/** Drops the tables of versions that are not in the catalog. */
 export const dropUnlisted = async (connection: ThreadedConnection): Promise<void> => {
   const tables = await connection.rows(
     `SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'rows_[0-9]*_[0-9]*'`,

@@ -1,12 +1,9 @@
-/** Reads and restores publication times, activations and the audit log, for backups. */
 import type { DataAuditEntry, History } from 'metro-forecast-api/adapter';
 import { DATA_AUDIT, readEntries, replaceEntries } from './audit.js';
 import { addActivation, readCatalog } from './catalog.js';
 import type { ThreadedConnection } from './connection.js';
 
-/**
- * @param withConnection runs `work` with a connection and closes it; resolves with undefined if there is no database
- */
+/** @param withConnection resolves with undefined if there is no database */
 export const sqliteHistory = (
   withConnection: <T>(work: (connection: ThreadedConnection) => Promise<T>) => Promise<T | undefined>,
 ): History => ({

@@ -1,4 +1,3 @@
-/** Builds the SQL of queries. Each query reads one index, in index order. */
 import { compareScalars, type Document, type Query, type Scalar } from 'metro-forecast-api/adapter';
 import { type StoredCollection, wordsTable } from './catalog.js';
 
@@ -28,10 +27,7 @@ const freeFields = ({ order, equal = {} }: Query): readonly string[] => order.sl
 export const skipsEntries = (query: Query): boolean =>
   query.range !== undefined && query.range.field !== freeFields(query)[0];
 
-/**
- * Both a range bound and a position can define where a query starts. Only the later start is kept, because SQLite might
- * seek to the earlier one and scan all entries in between.
- */
+/** Keeps only the later of a range bound and a position: SQLite might seek to the earlier one and scan what follows. */
 const withoutImplied = (query: Query): Query => {
   const { range, after, ...rest } = query;
   const first = query.descending ? range?.to : range?.from;
@@ -47,7 +43,6 @@ const withoutImplied = (query: Query): Query => {
 const tuple = (columns: readonly string[]): string => `(${columns.join()})`;
 const places = (count: number): string => `(${Array(count).fill('?').join()})`;
 
-/** Returns the position of a document in an order: the values of the fields that are not in `equal`. */
 export const positionOf = (query: Query, document: Document): readonly Scalar[] =>
   freeFields(query).map((field) => document[field] as Scalar);
 
@@ -72,10 +67,7 @@ const conditionsOf = (table: Table, given: Query, upTo?: readonly Scalar[]): Con
 const sortOf = (table: Table, { order, descending }: Query): string =>
   order.map((field) => columnOf(table, field) + (descending ? ' DESC' : '')).join();
 
-/**
- * Selects the JSON of the first `limit` matching rows, one per line.
- * @param upTo the position of the last row to return
- */
+/** One row per line. @param upTo the position of the last row to return */
 export const selectRows = (table: Table, query: Query, limit: number, upTo?: readonly Scalar[]): Select => {
   const { sql, values } = conditionsOf(table, query, upTo);
   return {
@@ -98,8 +90,7 @@ export const matchOf = (words: readonly string[]): string =>
   words.map((word) => (word.endsWith('*') ? `"${word.slice(0, -1)}"*` : `"${word}"`)).join(' ');
 
 /**
- * Selects matching rows by words. Row ids have the same order as keys, so results in key order need no sort: the search
- * starts after the row id of the position and stops at the limit.
+ * Row ids have the same order as keys, so the search starts after the row id of the position and stops at the limit.
  */
 export const selectFound = (table: Table, query: Query, limit: number): Select => {
   const { order, equal = {}, after, words = [], descending } = query;

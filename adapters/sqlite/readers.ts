@@ -1,7 +1,6 @@
 /**
- * Keeps the versions that this process reads. Each version has a connection with an open read transaction, so it
- * remains readable while in use, even if another process deletes it.
- * SQLite cannot reuse its log while a transaction is open, so transactions are renewed on every poll.
+ * Each version has an open read transaction, so it remains readable even if another process deletes it. SQLite cannot
+ * reuse its log while a transaction is open, so transactions are renewed on every poll.
  */
 import { type Collection, publishing } from 'metro-forecast-api/adapter';
 import { hasVersion, readVersion, type StoredVersion } from './catalog.js';
@@ -21,10 +20,7 @@ export class Readers {
   readonly #path: string;
   readonly #collections: ReadonlyMap<string, Collection>;
   readonly #readers = new Map<number, Reader>();
-  /**
-   * Runs totals and searches on separate connections, because searches are short and must not wait for totals. These
-   * connections keep no transaction open, so a read fails if another process has deleted the version.
-   */
+  /** Searches are short and must not wait for totals. Without a transaction, reads of a deleted version fail. */
   readonly #longReads: { readonly totals: LongReads; readonly searches: LongReads };
 
   constructor(path: string, collections: ReadonlyMap<string, Collection>) {
@@ -33,10 +29,7 @@ export class Readers {
     this.#longReads = { totals: new LongReads(path), searches: new LongReads(path) };
   }
 
-  /**
-   * Returns undefined if the version was deleted.
-   * @throws StorageError `invalid_dataset` if the version does not have a declared collection or order
-   */
+  /** Undefined if deleted. @throws StorageError `invalid_dataset` if it lacks a declared collection or order */
   open(id: number): Reader | undefined {
     const known = this.#readers.get(id);
     if (known) return known;
@@ -62,10 +55,7 @@ export class Readers {
     return (this.#readers.get(id)?.holds ?? 0) > 0;
   }
 
-  /**
-   * Renews the transactions, and closes versions that are neither current nor in use.
-   * @param catalog a connection without an open transaction
-   */
+  /** @param catalog a connection without an open transaction */
   renew(catalog: ReadConnection, current: number | undefined): void {
     for (const [id, { connection, holds }] of this.#readers) {
       if (id !== current && holds === 0) {

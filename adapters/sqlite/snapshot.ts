@@ -1,4 +1,3 @@
-/** Reads one version with short, synchronous queries. */
 import {
   type Document,
   type Group,
@@ -86,7 +85,6 @@ const foundRows = async ({ searches, table, signal }: Source, query: Query, limi
   return rowsOf(text!);
 };
 
-/** Returns the position of the entry that is WINDOW index entries ahead, or undefined if fewer entries are left. */
 const aheadOf = (connection: ReadConnection, table: StoredCollection, query: Query): readonly Scalar[] | undefined => {
   const { sql, values } = selectAhead(table, query, WINDOW);
   const found = connection.row(sql, values);
@@ -102,10 +100,7 @@ export class SqliteSnapshot implements Snapshot {
   readonly #assertOpen: () => void;
   #released = false;
 
-  /**
-   * @param reader must already be retained for this snapshot; `release()` releases it
-   * @param assertOpen throws `closed` if the adapter is closed
-   */
+  /** @param reader must already be retained for this snapshot */
   constructor(reader: Reader, publishedAt: Date, assertOpen: () => void) {
     this.version = reader.stored.version;
     this.manifest = reader.stored.manifest;

@@ -9,7 +9,6 @@ import { type StoredCollection, wordsTable } from './catalog.js';
 import type { Row, Value } from './connection.js';
 import { matchOf } from './query.js';
 
-/** Returns the SQL expression for a field: its column, or its value in the JSON if it has no column. */
 const expressionOf = ({ fields }: StoredCollection, field: string): string => {
   const column = fields.indexOf(field);
   return column < 0 ? `json_extract(json, '$."${field}"')` : `c${column}`;

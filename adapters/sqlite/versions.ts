@@ -15,12 +15,8 @@ const { momentAfter, unknownVersion } = publishing;
 
 export interface VersionsContext {
   readonly clock: Clock;
-  /**
-   * Runs `work` with a connection, closes the connection, and polls the catalog. Resolves with undefined if there is no
-   * database.
-   */
+  /** Resolves with undefined if there is no database. */
   withConnection<T>(work: (connection: ThreadedConnection) => Promise<T>): Promise<T | undefined>;
-  /** Published versions, newest first. */
   list(): readonly StoredVersion[];
   current(): Activation | undefined;
   isHeld(id: number): boolean;

@@ -41,7 +41,6 @@ export class KeyFileAudit {
     await this.#with('written', (file) => file.append(entries, options));
   }
 
-  /** Returns all entries, including entries of changes that were never made. */
   entries(): Promise<readonly KeyAuditEntry[]> {
     return this.#with('read', (file) => file.list());
   }
@@ -68,10 +67,7 @@ export class KeyFileAudit {
     });
   }
 
-  /**
-   * Returns true if the entries added since the last comparison explain this change. Otherwise, all keys must be
-   * compared.
-   */
+  /** If the new entries do not explain this change, all keys must be compared. */
   async isRecorded({ removed, added }: LineChange): Promise<boolean> {
     const entries = [...this.#early];
     await this.#with('read', async (file) => {

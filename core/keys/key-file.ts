@@ -49,10 +49,7 @@ const validate = compileSchema<KeyFile>({
   },
 });
 
-/**
- * The maximum size of a key file in bytes, which is enough for about a million keys. The same limit applies to the file
- * with the times of last use.
- */
+/** Enough for about a million keys. The same limit applies to the file with the times of last use. */
 export const MAX_KEY_FILE_BYTES = 384 * 2 ** 20;
 
 const MAX_SHOWN = 20;
@@ -117,10 +114,7 @@ export const siblingPath = async (path: string, extension: string): Promise<stri
 
 export const KEY_FILE_MODE = 0o600;
 
-/**
- * Times of last use are written to a separate file every few minutes. In the key file, they would conflict with manual
- * edits, and each write would make every process reload all keys.
- */
+/** In the key file, times of last use would conflict with manual edits and make every process reload all keys. */
 const usedPath = (keyFile: string): Promise<string> => siblingPath(keyFile, 'used.json');
 
 const formatUsed = (times: ReadonlyMap<string, number>): string => {
@@ -141,7 +135,6 @@ const readTimes = async (path: string): Promise<Map<string, number>> => {
   }
 };
 
-/** Resolves with the times of last use by key id, in milliseconds since 1970. Keys that were never used are missing. */
 export const readUsed = async (keyFile: string): Promise<ReadonlyMap<string, number>> =>
   readTimes(await usedPath(keyFile));
 

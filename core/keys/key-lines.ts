@@ -1,7 +1,4 @@
-/**
- * Finds what changed in a key file that was written by a command. Such a file has one key per line, so unchanged lines
- * need not be parsed.
- */
+/** A key file that was written by a command has one key per line, so unchanged lines need not be parsed. */
 import type { KeyRecord } from '../contracts/keys.js';
 import { isKeyRecord, KEY_INDENT, KEYS_END, KEYS_START } from './key-file.js';
 
@@ -45,7 +42,6 @@ const sharedStart = (a: Buffer, b: Buffer): number => {
   return at;
 };
 
-/** Returns the length of the common suffix of two buffers, but at most `most`. */
 const sharedEnd = (a: Buffer, b: Buffer, most: number): number => {
   let size = 0;
   for (; size + BLOCK <= most; size += BLOCK) {

@@ -1,4 +1,3 @@
-/** Guesses the type of a column while its cells are read, and finds values that a conversion would change. */
 import {
   type ColumnType,
   isMarker,
@@ -127,10 +126,7 @@ export class ColumnGuess {
     return -digits > GROUP ? fraction : smallFraction;
   }
 
-  /**
-   * Returns a message if the cell makes its row invalid, because the cell has the wrong type or a required value is
-   * missing.
-   */
+  /** Returns a message if the cell has the wrong type, or a required value is missing. */
   problemOf(cell: Cell): string | undefined {
     const { type, missing, isRequired } = this.#options;
     const text = typeof cell === 'string' ? cell.trim() : cell;

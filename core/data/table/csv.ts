@@ -4,10 +4,7 @@ export interface CsvRecord {
   /** The line on which the record starts. The first line is 1. */
   readonly line: number;
   readonly cells: readonly string[];
-  /**
-   * True if the record contains a quote that is neither doubled nor at the start or end of a cell. The quote is kept as
-   * text.
-   */
+  /** True for a quote that is neither doubled nor at the start or end of a cell. It is kept as text. */
   readonly isMisquoted?: boolean;
 }
 
@@ -45,10 +42,7 @@ interface Cell {
   readonly isMisquoted?: boolean;
 }
 
-/**
- * The character at `end` is escaped if it follows an odd number of backslashes. Backslashes before `start` do not
- * count.
- */
+/** True after an odd number of backslashes. */
 const hasEscape = (text: string, start: number, end: number): boolean => {
   let at = end;
   while (at > start && text[at - 1] === '\\') at--;
@@ -206,10 +200,7 @@ export class CsvSplitter {
     }
   }
 
-  /**
-   * Returns the end of a cell whose closing quote is before this position. Returns undefined if the quote is followed
-   * by anything but spaces and tabs, or if more text is needed.
-   */
+  /** Undefined if anything but spaces and tabs follows the quote, or if more text is needed. */
   #endAfter(quote: number): number | undefined {
     const { separator, lineEnd } = this.#dialect;
     let at = quote;

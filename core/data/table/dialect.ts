@@ -1,4 +1,3 @@
-/** Detects the separator, the quotes and the line ends of a CSV file, and the line with the column headings. */
 import { OperatorError } from '../../errors.js';
 import { type CsvRecord, CsvSplitter, CsvSyntaxError, type Dialect } from './csv.js';
 
@@ -8,9 +7,7 @@ export interface CsvLayout extends TableStart {
 
 export interface CsvOptions {
   readonly separator?: string | undefined;
-  /** `none` treats quotes as ordinary characters. */
   readonly quote?: string | undefined;
-  /** The number of the line with the headings, or `none`. */
   readonly header?: number | 'none' | undefined;
 }
 
@@ -51,7 +48,6 @@ const recordsOf = ({ text, isWhole }: Sample, dialect: Dialect): readonly CsvRec
   return records.slice(0, SAMPLE);
 };
 
-/** Returns the most common width of a record. Of two equally common widths, the larger one is returned. */
 const usualWidth = (records: readonly CsvRecord[]): { readonly width: number; readonly share: number } => {
   const counts = new Map<number, number>();
   for (const { cells } of records) counts.set(cells.length, (counts.get(cells.length) ?? 0) + 1);
@@ -63,10 +59,7 @@ const usualWidth = (records: readonly CsvRecord[]): { readonly width: number; re
 
 export const widthOf = (records: readonly CsvRecord[]): number => usualWidth(records).width;
 
-/**
- * Returns a double quote, or a single quote if most text cells are enclosed in single quotes. Returns undefined if most
- * opening quotes are never closed.
- */
+/** A single quote if it encloses most text cells. Undefined if most opening quotes are never closed. */
 const quoteOf = (sample: Sample, dialect: Omit<Dialect, 'quote'>): string | undefined => {
   const [first, ...rest] = recordsOf(sample, { ...dialect, quote: undefined }).map((record) =>
     record.cells.map((cell) => cell.trim()).filter((cell) => cell !== ''),
@@ -186,9 +179,8 @@ export const startOf = (records: readonly CsvRecord[], header?: number | 'none')
 };
 
 /**
- * Detects whether backslashes escape quotes. They do if the first quote inside a quoted cell follows a backslash, and
- * more text follows that quote. A backslash before the closing quote proves nothing, because it might be the end of a
- * path.
+ * True if the first quote inside a quoted cell follows a backslash, and more text follows. A backslash before the
+ * closing quote proves nothing, because it might be the end of a path.
  */
 const escapesQuotes = (text: string, { separator, quote }: Plain): boolean => {
   if (quote === undefined) return false;
@@ -206,10 +198,7 @@ const escapesQuotes = (text: string, { separator, quote }: Plain): boolean => {
 /** Excel reads the separator from a first line such as `sep=;`. */
 const SEP_LINE = /^"?sep=(.)"?\r?[\r\n]/i;
 
-/**
- * @param head the start of the text, with at least one complete record
- * @param isWhole true if `head` is the whole text
- */
+/** @param head the start of the text, with at least one complete record */
 export const layoutOf = (head: string, isWhole: boolean, options: CsvOptions = {}): CsvLayout => {
   const [sepLine = '', named] = SEP_LINE.exec(head) ?? [];
   const sample = sampleOf(head.slice(sepLine.length), isWhole);

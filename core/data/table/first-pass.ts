@@ -1,4 +1,3 @@
-/** Reads all rows of a table once to determine the names and the types of its columns. */
 import { counted } from '../../util/counted.js';
 import { MAX_NAMES } from '../ndjson.js';
 import { type Cell, ColumnGuess, type GuessOptions } from './column-guess.js';
@@ -13,12 +12,9 @@ export interface TableOptions extends FormatOptions {
   readonly name: string;
   /** Names or headings of the key columns. By default, the import searches for columns that identify a row. */
   readonly key?: readonly string[] | undefined;
-  /** Columns to sort and filter by, in addition to the key. */
   readonly sort: readonly string[];
   readonly search: readonly string[];
-  /** Types set by the user, by column. The other types are guessed. */
   readonly types: ReadonlyMap<string, ColumnType>;
-  /** Column names set by the user, by heading. */
   readonly names: ReadonlyMap<string, string>;
   readonly missing: readonly string[];
   readonly decimal?: 'point' | 'comma' | undefined;
@@ -41,10 +37,7 @@ export interface ReadColumn extends Column {
 
 const isBlankCell = (cell: Cell): boolean => String(cell ?? '').trim() === '';
 
-/**
- * The user can choose the row number as the key by entering `row`. If a column is called `row`, that column is the key
- * instead.
- */
+/** The key `row` is the row number, unless a column has this name. */
 export const isRowNumber = (key: readonly string[]): boolean => key.length === 1 && key[0] === 'row';
 
 export class FirstPass {
@@ -130,7 +123,6 @@ export class FirstPass {
     return undefined;
   }
 
-  /** @throws OperatorError if the values of a column do not have the type that the user has set */
   columns(types: ReadonlyMap<string, ColumnType>): readonly ReadColumn[] {
     const errors: string[] = [];
     const columns = this.names.flatMap((column, at): ReadColumn[] => {

@@ -1,4 +1,3 @@
-/** Reads JSON as a table. The JSON can be an array of objects, or one object per line (NDJSON). */
 import { OperatorError } from '../../errors.js';
 import { isJsonObject } from '../../validation/json.js';
 import type { Cell } from './column-guess.js';
@@ -74,10 +73,7 @@ class ObjectSplitter {
   }
 }
 
-/**
- * Matches strings, and numbers of at least 16 characters, which might have more digits than a double can represent. A
- * number that parsing would change becomes a string.
- */
+/** Numbers of at least 16 characters might have more digits than a double. Those become strings. */
 const LONG_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]{15,}/g;
 const HAS_LONG_NUMBER = /\d[\d.]{15}/;
 
@@ -123,7 +119,6 @@ export async function* jsonRows(
   if (first) yield rowsOfOnly(first);
 }
 
-/** Reads a file that contains a single object, whose fields might be the columns of a table. */
 const rowsOfOnly = (only: JsonRow): readonly JsonRow[] => {
   const columns = Object.entries(only.fields);
   const lists = columns.filter((column): column is [string, unknown[]] => Array.isArray(column[1]));
@@ -145,7 +140,6 @@ const rowsOfOnly = (only: JsonRow): readonly JsonRow[] => {
   );
 };
 
-/** Objects and arrays become JSON text. */
 export const cellOf = (value: unknown): Cell => {
   if (value === null || value === undefined) return null;
   if (typeof value === 'string' || typeof value === 'boolean') return value;

@@ -1,7 +1,4 @@
-/**
- * Searches for columns that identify a row. Only the first rows are compared, so the result is verified later, when all
- * rows are written.
- */
+/** Only the first rows are compared, so the key is verified later, when all rows are written. */
 import type { Cell } from './column-guess.js';
 import type { ColumnType } from './notations.js';
 
@@ -46,7 +43,6 @@ export class KeySearch {
     }
   }
 
-  /** Returns candidate keys, best first. Each is a list of column positions. */
   candidates(columns: readonly KeyColumn[]): readonly (readonly number[])[] {
     const usable = [...columns.keys()].filter((i) => {
       const { type, hasGaps } = columns[i]!;
@@ -71,7 +67,6 @@ export class KeySearch {
     return [...single([0, 1, 2]), ...this.#combinations(short), ...single([3])].slice(0, MAX_CANDIDATES);
   }
 
-  /** Returns the pairs of columns that are unique together. If there are none, returns the triples. */
   #combinations(columns: readonly number[]): readonly (readonly number[])[] {
     const after = (i: number) => columns.slice(columns.indexOf(i) + 1);
     const pairs = columns.flatMap((a) => after(a).map((b) => [a, b]));

@@ -17,10 +17,7 @@ const snakeCase = (text: string): string =>
     .replaceAll(/[^a-z0-9]+/g, '_')
     .replaceAll(/^_+|_+$/g, '');
 
-/**
- * Converts `Permit No.` to `permit_no` and `Größe (cm)` to `grosse_cm`. Returns an empty string if the text has no
- * letters or digits.
- */
+/** Converts `Größe (cm)` to `grosse_cm`. Returns an empty string if the text has no letters or digits. */
 export const nameOf = (text: string, prefix = 'c'): string => {
   const name = snakeCase(text);
   return name === '' || /^[a-z]/.test(name) ? name : `${prefix}_${name}`;
@@ -33,11 +30,7 @@ const numbered = (name: string, taken: ReadonlySet<string>): string => {
   return `${name}_${number}`;
 };
 
-/**
- * Returns the column names. Duplicates get numbers. Names set by the user, and headings that are already valid names,
- * take precedence.
- * @param given names set by the user, by heading or derived name
- */
+/** Names set by the user, and headings that are already valid names, take precedence. Duplicates get numbers. */
 export const columnNames = (headings: readonly string[], given: ReadonlyMap<string, string>): readonly ColumnName[] => {
   const wanted = headings.map((heading, i) => {
     const name = nameOf(heading) || `column_${i + 1}`;

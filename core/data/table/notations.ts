@@ -24,9 +24,7 @@ export const NEEDS: Readonly<Record<ColumnType, string>> = {
 
 export interface Notation {
   readonly type: ColumnType;
-  /** Returns the value of a cell, or undefined if the cell does not have this notation. */
   read(cell: string): string | number | boolean | undefined;
-  /** For the import report: describes how the cells were read. */
   readonly note?: string;
 }
 
@@ -158,10 +156,7 @@ export const lossOf = (cell: string): string | undefined => {
 
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 
-/**
- * Counts the digits before the decimal point. The result is positive for whole numbers, negative for numbers with
- * decimals, and 0 for any other text. It is also 0 for text with more than 15 characters or with leading zeros.
- */
+/** Positive for whole numbers, negative for decimals, and 0 for other text, long text and leading zeros. */
 export const plainDigits = (cell: string): number => {
   const { length } = cell;
   if (length > SAFE_DIGITS) return 0;

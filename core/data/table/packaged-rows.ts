@@ -20,7 +20,6 @@ const exactTime = (value: bigint, digits: number): Date | string => {
     .replace(/0+$/, '')}Z`;
 };
 
-/** For `catch`: explains an error of a parser. */
 const unreadable =
   (format: string) =>
   (cause: NodeJS.ErrnoException): never => {
@@ -82,8 +81,8 @@ const DAY = 24 * 60 * 60 * 1000;
 const DAY_0 = Date.UTC(1899, 11, 30);
 
 /**
- * Corrects a time that was read from Excel. Excel stores times as fractions of a day, so 14:57:13 can be read as
- * 14:57:12.999. Dates before day 60 are read one day early, because Excel wrongly treats 1900 as a leap year.
+ * Excel stores times as fractions of a day, so 14:57:13 can be read as 14:57:12.999. Dates before day 60 are a day
+ * early, because Excel treats 1900 as a leap year.
  */
 const excelTime = (value: Date): Date => {
   const second = Math.round(value.getTime() / 1000) * 1000;
@@ -104,7 +103,6 @@ const excelCell = (value: unknown): Cell => {
   return text.endsWith('T00:00:00') ? text.slice(0, 10) : text.replace('T', ' ');
 };
 
-/** @param name the name of the sheet. Default: the first sheet with rows */
 export const openExcel = async (path: string, name?: string): Promise<ExcelTable> => {
   const { size } = await stat(path);
   if (size > MAX_WORKBOOK) throw new OperatorError('it is a workbook of more than 200 MiB; save it as CSV');

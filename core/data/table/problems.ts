@@ -3,7 +3,6 @@ import { counted } from '../../util/counted.js';
 
 const MAX_LISTED = 20;
 
-/** Collects errors in bad rows and notes about corrected rows, for the import report or an error message. */
 export class Problems {
   readonly #file: string;
   readonly #errors: string[] = [];

@@ -27,9 +27,7 @@ export interface Row {
 
 export interface OpenedTable {
   readonly format: Format;
-  /** For the import report: describes how the file was read. */
   readonly found: readonly string[];
-  /** One heading per column. The heading can be empty. */
   readonly headings: readonly string[];
   /** True if the format has types. Strings are then known to be text. */
   readonly isTyped: boolean;
@@ -44,7 +42,6 @@ const formatOf = ({ head, isWorkbook }: Source, encoding: string): Format => {
   return /^\s*(\[\s*[{["\]]|\{\s*["}])/.test(headText(head.subarray(0, 4096), encoding)) ? 'json' : 'csv';
 };
 
-/** @throws EncodingError, OperatorError if the file is not a table, and errors from `node:fs` */
 export const openTable = async (path: string, options: FormatOptions): Promise<OpenedTable> => {
   const source = await openSource(path, options);
   const encoding = options.encoding ?? encodingOf(source.head);
@@ -73,9 +70,6 @@ const NAMES: Readonly<Record<string, string>> = {
   ' ': 'spaces',
 };
 
-/**
- * For the import report: describes where the headings are. Headings without letters might really be a row of values.
- */
 const headingsFound = (
   hasHeader: boolean,
   line: number,
@@ -132,10 +126,7 @@ const csvTable = async (source: Source, encoding: string, options: CsvOptions): 
   };
 };
 
-/**
- * Returns one heading per column. In files written by R, the first column contains row names and has no heading.
- * @param width the most common number of cells per row
- */
+/** In files written by R, the first column contains row names and has no heading. */
 const headingsFor = (
   named: readonly string[],
   rows: readonly (readonly string[])[],

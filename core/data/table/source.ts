@@ -1,7 +1,3 @@
-/**
- * Opens a table file. The file can be compressed with gzip or inside a zip archive, and its content can be read several
- * times.
- */
 import { createReadStream } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { pipeline, type Readable } from 'node:stream';
@@ -74,7 +70,6 @@ const headOf = async (bytes: AsyncIterable<Buffer>): Promise<Buffer> => {
 const isDecodingError = (error: unknown): boolean =>
   /^Z_|^ERR_.*ZLIB/.test((error as NodeJS.ErrnoException).code ?? '');
 
-/** Turns decompression errors into messages for the user. */
 async function* contentOf(stream: Readable): AsyncGenerator<Buffer> {
   try {
     yield* stream;
@@ -86,7 +81,6 @@ async function* contentOf(stream: Readable): AsyncGenerator<Buffer> {
   }
 }
 
-/** Yields the content of a file. Each chunk overwrites the previous one. */
 async function* fileContent(path: string): AsyncGenerator<Buffer> {
   const file: FileHandle = await openRegular(path);
   try {

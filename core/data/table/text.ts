@@ -84,11 +84,7 @@ async function* otherText(bytes: AsyncIterable<Uint8Array>, encoding: string): A
   yield decode();
 }
 
-/**
- * Yields the text of a file in parts, without a byte order mark.
- * @param encoding a label from the WHATWG Encoding Standard
- * @throws EncodingError, and any error from reading `bytes`
- */
+/** Yields the text without a byte order mark. @throws EncodingError, and any error from reading `bytes` */
 export async function* textOf(bytes: AsyncIterable<Uint8Array>, encoding: string): AsyncGenerator<string> {
   let isFirst = true;
   for await (const text of encoding === 'utf-8' ? utf8Text(bytes) : otherText(bytes, encoding)) {
@@ -100,7 +96,6 @@ export async function* textOf(bytes: AsyncIterable<Uint8Array>, encoding: string
   }
 }
 
-/** Decodes the start of a file. Invalid bytes become U+FFFD. */
 export const headText = (head: Buffer, encoding: string): string => {
   const text = encoding === 'utf-8' ? head.toString('utf8') : new TextDecoder(encoding).decode(head, { stream: true });
   return text.startsWith('\ufeff') ? text.slice(1) : text;

@@ -1,6 +1,4 @@
-/**
- * Finds numbers that differ only in trailing zeros, such as 1.1 and 1.10. They are probably version numbers or codes.
- */
+/** Numbers that differ only in trailing zeros, such as 1.1 and 1.10, are probably version numbers or codes. */
 
 const MAX_CELLS = 65_536;
 const MAX_VALUES = 20_000;
@@ -36,10 +34,6 @@ export class TrailingZeros {
     if (++this.#count > MAX_CELLS || cells.size > MAX_VALUES) this.#cells = undefined;
   }
 
-  /**
-   * Explains why trailing zeros might matter: two cells differ only in trailing zeros, or there were too many cells to
-   * compare.
-   */
   get reason(): string | undefined {
     if (this.#pair !== undefined || this.#isUniform || this.#cells) return this.#pair;
     const found = this.#fractionWithZero ?? (this.#hasWhole ? this.#wholeWithZero : undefined);
