@@ -1,4 +1,3 @@
-/** Stores audit logs in tables. Each entry is written in the same transaction as the change that it describes. */
 import {
   type AuditEntry,
   type AuditVerification,
@@ -24,7 +23,6 @@ const headOf = async (connection: ThreadedConnection, table: string): Promise<st
   return hash === undefined || hash === null ? null : String(hash);
 };
 
-/** Oldest first. */
 export const readEntries = async <E extends AuditEntry>(
   connection: ThreadedConnection,
   table: string,
@@ -45,7 +43,6 @@ export const replaceEntries = async (
   if (hash !== null) await connection.run('INSERT INTO audit_head VALUES (?, ?)', table, hash);
 };
 
-/** @param expected the hash of an entry that the log must contain */
 export const verifyEntries = async (
   connection: ThreadedConnection,
   table: string,
@@ -59,7 +56,7 @@ export const verifyEntries = async (
 
 export const DATA_AUDIT = 'data_audit';
 
-/** Compares the stored rows of all versions with the published rows. Returns a message for each difference. */
+/** Resolves with a message for each difference. */
 const damageOf = async (
   connection: ThreadedConnection,
   catalog: Catalog,

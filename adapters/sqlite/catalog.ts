@@ -1,18 +1,13 @@
 /**
- * Defines the tables of the database and the statements that read and write them.
+ * Tables:
+ * - `version`: `published_at` is null until the version has been published.
+ * - `move`: the activations, oldest first. The last one identifies the current version.
+ * - `rows_<version>_<number>`: the rows of one collection in key order. The column `json` contains the row. The columns
+ *   `c0`, `c1`, ... contain its key fields, order fields and numbers. Each order has an index.
+ * - `rows_<version>_<number>_words`: the full-text index, if the collection declares a search.
  *
- * - `version`: one row per version with its manifest and collections. `published_at` is null until the version has
- *   been published.
- * - `move`: the activations, oldest first. An activation makes a version current, so the last row identifies the
- *   current version.
- * - `data_audit`: the audit entries. `audit_head` contains the hash of the newest one.
- * - `api_key`, `api_key_audit`, `api_key_use`: the tables of the key store.
- * - `rows_<version>_<number>`: the rows of one collection in one version, in key order. The column `json` contains the
- *   row. The columns `c0`, `c1`, ... contain its key fields, order fields and numbers. Each order has an index.
- * - `rows_<version>_<number>_words`: the full-text index of these rows, if the collection declares a search.
- *
- * Row tables are written once. Deleting a version drops its row tables. A process that is reading them can continue,
- * because its transaction began before the deletion.
+ * Row tables are written once. A process that is reading a table can continue when it is dropped, because its
+ * transaction began earlier.
  */
 import { existsSync } from 'node:fs';
 import { type Manifest, StorageError } from 'metro-forecast-api/adapter';
@@ -48,7 +43,7 @@ CREATE TABLE api_key_use (id TEXT PRIMARY KEY, at INTEGER NOT NULL);
 export interface StoredCollection {
   readonly table: string;
   readonly rows: number;
-  /** The SHA-256 of all rows in key order, written as one line of JSON per row. */
+  /** The SHA-256 of all rows in key order as NDJSON. */
   readonly sha256: string;
   /** The fields in the columns `c0`, `c1`, ... */
   readonly fields: readonly string[];
@@ -126,7 +121,7 @@ export const prepareStore = async (path: string, connection: ThreadedConnection)
   if (!isNew(path, header!)) return;
   await connection.exec('PRAGMA journal_mode = WAL');
   await connection.transaction(async () => {
-    // Another process might have created the tables in the meantime.
+    // Another process might have created the tables.
     const [[now] = []] = await connection.rows('SELECT count(*) FROM sqlite_schema');
     if (now !== 0) return;
     await connection.exec(`${SCHEMA}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT}`);
@@ -154,7 +149,6 @@ export const hasVersion = (connection: ReadConnection, id: number): boolean =>
 export const listVersions = (connection: ReadConnection): readonly StoredVersion[] =>
   connection.rows(VERSIONS).map(versionOf);
 
-/** The versions in the database, as read in a write transaction. */
 export interface Catalog {
   readonly versions: readonly StoredVersion[];
   readonly current: Activation | undefined;

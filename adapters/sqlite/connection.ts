@@ -1,6 +1,6 @@
 /**
- * Connects to a database file. Short reads take a few microseconds and are synchronous. Writes and long reads run on a
- * driver thread, so that they do not block the event loop while they work or wait for a lock.
+ * Short reads take microseconds and are synchronous. Writes and long reads run on a driver thread, so that they do not
+ * block the event loop.
  */
 import { existsSync, statSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
@@ -44,10 +44,7 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^SQLITE_IOERR/, 'the disk reported an error'],
 ];
 
-/**
- * Returns the SQLite result code of an error. If a database cannot be opened, the driver provides the code only in the
- * message.
- */
+/** If a database cannot be opened, the driver provides the SQLite result code only in the message. */
 const codeOf = (error: object): string => {
   const { code, message } = error as { readonly code?: string; readonly message?: string };
   return code || (/ConnectionFailed\(.*: 14"\)$/.test(message ?? '') ? 'SQLITE_CANTOPEN' : '');
@@ -71,23 +68,20 @@ export const storageError = (path: string, cause: unknown): unknown => {
   return new StorageError('unavailable', `The database ${path} cannot be used: ${reason}.`, { cause });
 };
 
-/** A busy database is locked by another process, which will probably release the lock soon. */
+/** Another process has the lock, and will probably release it soon. */
 export const isBusy = (error: unknown): boolean => codeOf((error as Error).cause ?? {}).startsWith('SQLITE_BUSY');
 
 const uriOf = (path: string, parameters: string): string => `${pathToFileURL(path).href}?${parameters}`;
 
 /**
- * Maximum number of bytes that are memory-mapped, which is the highest value that SQLite allows. Mapped pages are in
- * the page cache of the system, which all processes share.
+ * The highest value that SQLite allows. Mapped pages are in the page cache of the system, which all processes share.
  */
 const MAPPED_BYTES = 0x7fff0000;
-/**
- * Cache size of a read connection in KiB. The cache mostly contains upper levels of indexes that are not memory-mapped.
- */
+/** The cache mostly contains upper levels of indexes that are not memory-mapped. */
 const READ_CACHE_KIB = 16 * 1024;
 
 export const PRAGMAS = `PRAGMA query_only = 1; PRAGMA mmap_size = ${MAPPED_BYTES}; PRAGMA cache_size = -${READ_CACHE_KIB}`;
-/** Tried in this order. Each way to open the database needs fewer permissions than the previous one. */
+/** Each way to open the database needs fewer permissions than the previous one. */
 const URI_PARAMETERS = ['mode=rw', 'mode=ro', 'immutable=1'];
 
 export class ReadConnection {
@@ -106,8 +100,7 @@ export class ReadConnection {
   }
 
   /**
-   * Opens an existing database. If this user cannot write to the folder, the file is opened as immutable, unless there
-   * is a write-ahead log next to it.
+   * If this user cannot write to the folder, the file is opened as immutable, unless there is a write-ahead log.
    * @throws StorageError `unavailable`
    */
   static open(path: string): ReadConnection {
@@ -140,9 +133,7 @@ export class ReadConnection {
     }
   }
 
-  /**
-   * Starts a read transaction. The connection sees the current state of the database until the next `pin` or `unpin`.
-   */
+  /** The connection sees the current state of the database until the next `pin` or `unpin`. */
   pin(): void {
     try {
       this.unpin();
@@ -153,10 +144,7 @@ export class ReadConnection {
     }
   }
 
-  /**
-   * Turns on the write-ahead log, so that readers do not block writers. Copies made with `VACUUM INTO` do not have it.
-   * Has no effect without write permission.
-   */
+  /** Lets readers and writers work at once. Copies made with `VACUUM INTO` lack the log. */
   turnOnLog(): void {
     try {
       this.#db.exec('PRAGMA query_only = 0; PRAGMA journal_mode = WAL');
@@ -190,10 +178,10 @@ export class ReadConnection {
 const BUSY_MS = 30_000;
 const LOG_WAIT_MS = 2500;
 const RETRY_MS = 20;
-/** Cache size of a write connection in KiB. The cache contains changed pages and rows that are being sorted. */
+/** The cache contains changed pages and rows that are being sorted. */
 const CACHE_KIB = 64 * 1024;
 
-/** Only the owner can read a new file, because it can contain key hashes. */
+/** The file can contain key hashes. */
 const FILE_MODE = 0o600;
 
 export class ThreadedConnection {
@@ -205,10 +193,6 @@ export class ThreadedConnection {
     this.#db = new ThreadedDatabase(uri, {}) as unknown as Threaded;
   }
 
-  /**
-   * Opens a connection, runs `work` with it, and closes it.
-   * @param create whether to create the file if it is missing
-   */
   static async use<T>(
     path: string,
     work: (connection: ThreadedConnection) => Promise<T>,
@@ -233,8 +217,7 @@ export class ThreadedConnection {
   }
 
   /**
-   * Retries while another writer holds the lock. SQLite must not wait on the thread: the driver has one thread per
-   * core, and the other writer might need this thread to finish.
+   * SQLite must not wait on the thread: the driver has one thread per core, and the other writer might need this one.
    */
   async #retried<T>(work: () => Promise<T>): Promise<T> {
     for (const until = performance.now() + BUSY_MS; ; await delay(RETRY_MS * Math.random())) {
@@ -251,7 +234,6 @@ export class ThreadedConnection {
     return this.#retried(() => this.#db.exec(sql));
   }
 
-  /** Prepares a write statement. Returns a function that runs the statement synchronously. */
   async prepare(sql: string): Promise<(values: readonly Value[]) => number> {
     const statement = await this.#retried(() => this.#db.prepare(sql));
     return (values) => {
@@ -263,17 +245,15 @@ export class ThreadedConnection {
     };
   }
 
-  /** Runs one write statement within a transaction. Resolves with the id of the inserted row. */
+  /** Resolves with the id of the inserted row. */
   async run(sql: string, ...values: Value[]): Promise<number> {
     return (await this.prepare(sql))(values);
   }
 
-  /** The search for the first row runs on a driver thread. */
   rows(sql: string, ...values: Value[]): Promise<readonly Row[]> {
     return this.#retried(async () => (await this.#db.prepare(sql)).raw().all(...values));
   }
 
-  /** Runs `work` in one transaction. Other writers wait until it has finished. */
   async transaction<T>(work: () => Promise<T>): Promise<T> {
     await this.exec('BEGIN IMMEDIATE');
     try {
@@ -292,8 +272,8 @@ export class ThreadedConnection {
   }
 
   /**
-   * Empties the write-ahead log. Waits up to LOG_WAIT_MS for readers in older transactions. If they take longer, SQLite
-   * starts to reuse the log when they have finished.
+   * Waits up to LOG_WAIT_MS for readers in older transactions. After that, SQLite reuses the log when they have
+   * finished.
    * @param renew renews the transactions of this process
    */
   async emptyLog(renew: () => void): Promise<void> {

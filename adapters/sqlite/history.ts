@@ -23,7 +23,6 @@ export const sqliteHistory = (
   clear: async () => {
     await withConnection((connection) =>
       connection.transaction(async () => {
-        // The next publication drops the tables of deleted versions.
         await connection.exec('DELETE FROM version; DELETE FROM move');
         await replaceEntries(connection, DATA_AUDIT, []);
       }),

@@ -1,6 +1,3 @@
-/**
- * The `sqlite` adapter: serves versions of a dataset from a database file. All processes on a machine share the file.
- */
 import { access } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -62,10 +59,10 @@ class SqliteAdapter implements StorageAdapter {
   };
   #opening: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Reads the catalog outside of transactions. Undefined until there is a database. */
+  /** Reads outside of transactions. Undefined until there is a database. */
   #catalog: ReadConnection | undefined;
   #served: Served | undefined;
-  /** The last activated version, if it cannot be served with this configuration. It is not tried again. */
+  /** Cannot be served with this configuration, and is not tried again. */
   #refused: { readonly activation: Activation; readonly error: StorageError } | undefined;
   #problem: string | undefined;
 
@@ -157,12 +154,11 @@ class SqliteAdapter implements StorageAdapter {
     if (!this.#ensureConnected()) return undefined;
     const activation = readActivationAt(this.#catalog!, time);
     const reader = activation && this.#readers.open(activation.versionId);
-    // Returns undefined if the version was pruned. An earlier version would be wrong, because it was not current at
-    // that time.
+    // The version was pruned. An earlier version would be wrong, because it was not current at that time.
     return reader && this.#snapshotOf({ reader, activation });
   }
 
-  /** Waits for a write and then polls, so that this process sees the change when the promise resolves. */
+  /** Polls after the write, so that this process sees the change when the promise resolves. */
   async #tracked<T>(writing: Promise<T>): Promise<T> {
     this.#writing.add(writing);
     try {
@@ -205,7 +201,7 @@ class SqliteAdapter implements StorageAdapter {
     }
   }
 
-  /** Connects if the database was created since the last call. Returns false if there is no database. */
+  /** Returns false if there is no database. */
   #ensureConnected(): boolean {
     this.#assertOpen();
     if (this.#catalog) return true;
@@ -215,7 +211,7 @@ class SqliteAdapter implements StorageAdapter {
     return connection !== undefined;
   }
 
-  /** Never throws. If the database cannot be read, the error is reported and the next poll tries again. */
+  /** Never throws: the next poll tries again. */
   #poll(): void {
     if (this.#closing.signal.aborted) return;
     try {
@@ -225,7 +221,7 @@ class SqliteAdapter implements StorageAdapter {
     }
   }
 
-  /** Switches to the current version. Returns a message if that version cannot be served. */
+  /** Returns a message if the current version cannot be served. */
   #follow(catalog: ReadConnection): string | undefined {
     const activation = readCurrent(catalog);
     this.#readers.renew(catalog, this.#served?.activation.versionId);

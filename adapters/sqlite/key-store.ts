@@ -1,7 +1,6 @@
 /**
- * Stores API keys in a database file, which can be the same file that the adapter uses. All keys are also in memory.
- * Triggers number every change of a key, including changes that an operator makes with SQL. Each poll reads the keys
- * with a higher number than the highest number so far.
+ * All keys are also in memory. Triggers number every change of a key, including changes that an operator makes with
+ * SQL. Each poll reads the keys with higher numbers.
  */
 import {
   type AuditVerification,
@@ -49,7 +48,6 @@ class SqliteKeyStore implements KeyStore {
   readonly #byId = new Map<string, KeyRecord>();
   readonly #byHash = new Map<string, KeyRecord>();
   #connection: ReadConnection | undefined;
-  /** The highest change number so far. */
   #change = -1;
   #error: KeyStoreError | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -129,7 +127,6 @@ class SqliteKeyStore implements KeyStore {
 
   verifyAudit(expected?: string): Promise<AuditVerification> {
     return this.#read({ chained: 0, head: null, notes: [], faults: [] }, async (connection) => {
-      // The entries and the keys are read in a single transaction, so that they are consistent.
       await connection.exec('BEGIN');
       const entries = await readEntries<KeyAuditEntry>(connection, AUDIT);
       const verified = await verifyEntries(connection, AUDIT, entries, expected);
@@ -168,7 +165,7 @@ class SqliteKeyStore implements KeyStore {
     });
   }
 
-  /** Runs `work` in a transaction. When the promise resolves, this process uses the changed keys. */
+  /** When the promise resolves, this process uses the changed keys. */
   async #write<T>(work: (connection: ThreadedConnection) => Promise<T>): Promise<T> {
     return this.#connected(async () => {
       const prepared = async (connection: ThreadedConnection): Promise<T> => {
@@ -203,7 +200,7 @@ class SqliteKeyStore implements KeyStore {
     }
   }
 
-  /** Never throws. After an error, the previous keys stay active until a later poll succeeds. */
+  /** Never throws. The previous keys stay active until a later poll succeeds. */
   #poll(): void {
     try {
       this.#connection ??= openStore(this.#path);

@@ -1,4 +1,4 @@
-/** Runs queries that might read a whole table, one at a time, on a driver thread. They can be interrupted. */
+/** Runs queries that might read a whole table, one at a time. They can be interrupted. */
 import ThreadedDatabase from 'libsql/promise';
 import { StorageError } from 'metro-forecast-api/adapter';
 import { PRAGMAS, ReadConnection, type Row, storageError, type Threaded, type Value } from './connection.js';
@@ -17,11 +17,10 @@ export class LongReads {
   }
 
   /**
-   * Runs a query. The driver finds the first row on its own thread, and the remaining rows on the event loop.
-   * Therefore, the query should do all its work before the first row, for example by sorting.
+   * The driver finds the first row on its thread, and reads the others on the event loop. Therefore, the query should
+   * do all its work before the first row, for example by sorting.
    * @param signal removes the query from the queue, or interrupts it
-   * @param onWait called if the query has to wait for other queries; the function that it returns is called when the
-   * query starts
+   * @param onWait called if the query has to wait; returns a function that is called when the query starts
    */
   rows(
     sql: string,
@@ -67,7 +66,6 @@ export class LongReads {
 
   async #open(): Promise<Threaded> {
     try {
-      // Finds a way to open the file that the permissions of this user allow.
       const connection = ReadConnection.open(this.#path);
       connection.close();
       const db = new ThreadedDatabase(connection.uri, {}) as unknown as Threaded;

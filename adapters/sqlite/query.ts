@@ -15,7 +15,7 @@ type Table = Pick<StoredCollection, 'table' | 'fields' | 'orders'>;
 
 const columnOf = ({ fields }: Table, field: string): string => `c${fields.indexOf(field)}`;
 
-/** Names the index for an order, so that the query planner cannot choose a different one. */
+/** Without the name, the query planner could choose a different index. */
 const indexed = (table: Table, order: readonly string[]): string => {
   const name = order.join();
   return `${table.table} INDEXED BY ${table.table}_${table.orders.findIndex((each) => each.join() === name)}`;
@@ -67,11 +67,11 @@ const conditionsOf = (table: Table, given: Query, upTo?: readonly Scalar[]): Con
 const sortOf = (table: Table, { order, descending }: Query): string =>
   order.map((field) => columnOf(table, field) + (descending ? ' DESC' : '')).join();
 
-/** One row per line. @param upTo the position of the last row to return */
+/** @param upTo the position of the last row to return */
 export const selectRows = (table: Table, query: Query, limit: number, upTo?: readonly Scalar[]): Select => {
   const { sql, values } = conditionsOf(table, query, upTo);
   return {
-    // The query returns one value instead of many rows, because passing a value to JavaScript takes half a microsecond.
+    // One value instead of many rows, because passing a value to JavaScript takes half a microsecond.
     sql: `SELECT CAST(group_concat(json, char(10)) AS BLOB) FROM (SELECT json FROM ${indexed(table, query.order)}${sql} ORDER BY ${sortOf(table, query)} LIMIT ?)`,
     values: [...values, limit],
   };

@@ -1,6 +1,6 @@
 /**
  * Each version has an open read transaction, so it remains readable even if another process deletes it. SQLite cannot
- * reuse its log while a transaction is open, so transactions are renewed on every poll.
+ * reuse its log meanwhile, so transactions are renewed on every poll.
  */
 import { type Collection, publishing } from 'metro-forecast-api/adapter';
 import { hasVersion, readVersion, type StoredVersion } from './catalog.js';

@@ -31,7 +31,7 @@ interface Source {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Splits a query result into rows. They are separated by newlines, which never occur in the JSON of a row. */
+/** Newlines separate the rows, and never occur in the JSON of a row. */
 const rowsOf = (text: Value): JsonRows => {
   if (text === null) return { json: Buffer.alloc(0), ends: [] };
   const json = text as unknown as Buffer;

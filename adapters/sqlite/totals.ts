@@ -58,7 +58,7 @@ export const selectTotals = (
   const filter = conditions.length > 0 ? ` WHERE ${conditions.map(([sql]) => sql).join(' AND ')}` : '';
   const grouping = groups.length > 0 ? ` GROUP BY ${groups.join()}` : '';
   return {
-    // Sorting the groups makes the driver do all work on its thread before the first row is read here.
+    // Because groups are sorted, the driver does all work on its thread before the first row is read here.
     sql: `SELECT ${columns.join()} FROM ${words && isCount ? index : table.table}${filter}${grouping} ORDER BY count(*) LIMIT ?`,
     values: [...conditions.flatMap(([, ...values]) => values), limit],
   };

@@ -1,8 +1,4 @@
-/**
- * Stores keys in a JSON file. Several processes can write to it, and each process reloads it when it changes. The audit
- * and the time of each key's last use are in files next to it (`<file>.audit.ndjson`, `<file>.audit.ndjson.head` and
- * `<file>.used.json`).
- */
+/** Several processes can write to the file, and each process reloads it when it changes. */
 
 import { stat } from 'node:fs/promises';
 import { undoing } from '../audit/chain.js';
@@ -64,7 +60,6 @@ export class FileKeyStore implements KeyStore {
   #error: KeyStoreError | undefined;
   #reading: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
-  /** Only one check for manual edits runs at a time. */
   #edits: Promise<void> = Promise.resolve();
   #closed = false;
 
@@ -162,7 +157,7 @@ export class FileKeyStore implements KeyStore {
       await writeFileAtomic(this.#path, keyFilePieces(records), {
         mode: KEY_FILE_MODE,
         beforeCommit: async () => {
-          // The audit entry is written first, so that no change is without an entry.
+          // In this order, no change is without an entry.
           if (entry) await this.#audit.append([entry]);
           await confirm();
         },
@@ -185,9 +180,8 @@ export class FileKeyStore implements KeyStore {
   }
 
   /**
-   * Returns the records, and reloads the file if it has changed. Reads run one after another, so that no read restores
-   * an older state. After a failed read, `lookup` continues to use the previous records.
-   * @param isOwn true if this store made the change itself, in which case it is already in the audit
+   * Reads run one after another, so that no read restores an older state.
+   * @param isOwn true if this store made the change, which is then in the audit
    * @throws KeyStoreError
    */
   #read({ isOwn = false } = {}): Promise<readonly KeyRecord[]> {
@@ -212,7 +206,6 @@ export class FileKeyStore implements KeyStore {
       this.#stamp = stamp;
       const change = this.#apply(bytes);
       this.#error = undefined;
-      // Edits made before this process started are recorded together with the next change.
       if (!isFirst && !isOwn) this.#edits = this.#edits.then(() => this.#findEdits(change));
     } catch (cause) {
       const error = cause instanceof KeyStoreError ? cause : this.#unavailable('read', fileErrorReason(cause), cause);
@@ -246,7 +239,7 @@ export class FileKeyStore implements KeyStore {
     try {
       if (change && (await this.#audit.isRecorded(change))) return;
       if ((await this.#audit.compare(this.#records, 'read')).unrecorded.length === 0) return;
-      // No change is in progress while this process holds the lock, so any difference is a manual edit.
+      // No change is in progress now, so any difference is a manual edit.
       await withFileLock(this.#path, async () => this.#recordEdits(await this.#read()));
     } catch (err) {
       const { path } = this.options;
@@ -254,7 +247,7 @@ export class FileKeyStore implements KeyStore {
     }
   }
 
-  /** Adds audit entries for manual edits, and logs which keys were edited. The caller must hold the lock. */
+  /** The caller must hold the lock. */
   async #recordEdits(records: readonly KeyRecord[]): Promise<void> {
     const { unrecorded, pending } = await this.#audit.compare(records, 'written');
     const now = this.context.clock.now();
@@ -275,7 +268,6 @@ export class FileKeyStore implements KeyStore {
     this.#timer = setTimeout(async () => {
       const earlier = this.#error;
       await this.#read().catch((err: KeyStoreError) => {
-        // Each error is logged only once, and not on every poll.
         if (err.message === earlier?.message) return;
         this.context.logger.error({ err }, 'the key file cannot be used; the previous keys stay active');
       });

@@ -1,4 +1,3 @@
-/** Converts the cells of a column to JSON and to values. */
 import type { Scalar } from '../../contracts/storage.js';
 import type { Cell } from './column-guess.js';
 import type { ReadColumn } from './first-pass.js';

@@ -23,9 +23,7 @@ const compareRows = (a: KeyedRow, b: KeyedRow): number => compareKeys(a.key, b.k
 
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 const MAX_ROWS = 32_768;
-/**
- * Maximum number of bytes to read at a time from one run, and from all runs together. A 5 GB file can have 2,000 runs.
- */
+/** A 5 GB file can have 2,000 runs. */
 const MAX_BLOCK = 32 * 1024;
 const MAX_BLOCKS = 8 * 1024 * 1024;
 const BATCH = 1000;
@@ -129,7 +127,7 @@ function* batchesOf(rows: readonly KeyedRow[]): Generator<readonly KeyedRow[]> {
 }
 
 /**
- * Yields the rows in key order, in batches. Rows with equal keys keep the order of the file.
+ * Rows with equal keys keep the order of the file.
  * @param folder for the temporary file
  */
 export async function* sortRows(
@@ -175,7 +173,7 @@ export async function* sortRows(
   }
 }
 
-/** The file is unlinked immediately, so that it disappears when the handle is closed, even if the process is killed. */
+/** The file is unlinked immediately, so that it disappears even if the process is killed. */
 const scratchFile = async (folder: string): Promise<FileHandle> => {
   const path = join(folder, `.${randomUUID()}.tmp`);
   const file = await open(path, 'wx+', 0o600);

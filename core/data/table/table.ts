@@ -1,4 +1,3 @@
-/** Reads a file as a collection. Determines the column types and a key, and returns the rows in key order. */
 import type { Collection } from '../../contracts/dataset.js';
 import type { Scalar, WrittenRow } from '../../contracts/storage.js';
 import { firstLines, OperatorError } from '../../errors.js';
@@ -15,7 +14,6 @@ import { EncodingError } from './text.js';
 
 export type { Column, TableOptions } from './first-pass.js';
 
-/** A candidate key. It consists of columns, or is the row number. */
 export interface Key {
   readonly columns: readonly string[];
   readonly isNumbered: boolean;
@@ -26,7 +24,6 @@ export interface ReadTable {
   readonly rowCount: number;
   readonly found: readonly string[];
   readonly notes: readonly string[];
-  /** Candidate keys, best first. */
   readonly keys: readonly Key[];
   /** The collection has an example when its first rows have been read. */
   collection(key: Key): Collection;

@@ -1,4 +1,3 @@
-/** Writes an imported table with the first candidate key that is unique. */
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Collection, Source } from '../../contracts/dataset.js';
@@ -8,10 +7,9 @@ import { DECLARATION } from '../declarations.js';
 import { writeDirectory } from '../write-directory.js';
 import { type Key, OutOfOrder, type ReadTable, RepeatedKey } from './table.js';
 
-/** A table with a candidate key. */
 export interface KeyedTable {
   readonly name: string;
-  /** Reads all rows in key order. @throws OutOfOrder, RepeatedKey */
+  /** @throws OutOfOrder, RepeatedKey */
   rows(fields?: readonly string[]): AsyncGenerator<readonly WrittenRow[]>;
   collection(): Collection;
 }
@@ -30,7 +28,6 @@ export interface TableTarget {
   readonly onWrite: (rows: number) => void;
 }
 
-/** Other collections in the directory are kept. */
 export const writeToDirectory = async (
   { name, rows, collection }: KeyedTable,
   { folder, created, check, onWrite }: TableTarget,
@@ -55,12 +52,11 @@ export const writeToDirectory = async (
   return { version, collection: collection() };
 };
 
-/** Temporary files go to this folder, because it is on the same disk as the dataset. */
+/** Temporary files are on the same disk as the dataset. */
 const existingFolder = (path: string): string => (existsSync(path) ? path : existingFolder(dirname(path)));
 
 /**
- * Writes the table with the first candidate key that is unique. Rows are sorted only if the file is not already in key
- * order.
+ * Rows are sorted only if the file is not already in key order.
  * @throws OperatorError
  */
 export const writeTable = async (
