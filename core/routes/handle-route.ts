@@ -4,13 +4,12 @@ import type { ApiContext, ApiMiddleware } from '../pipeline/api-koa.js';
 import { serviceRequest } from '../pipeline/identify.js';
 import { chooseEncoding, type Encoding, Representation } from '../response/representation.js';
 import type { Pauses } from '../util/event-loop.js';
-import type { ListResponse } from './list-response.js';
 import { type DataRequest, dataRequest } from './response-cache.js';
 import type { RouteMatch } from './route-table.js';
 import { listSender } from './send-list.js';
 import type { CurrentSnapshot } from './served-snapshot.js';
 import { type ServiceDependencies, serviceResponses } from './service-response.js';
-import type { Vintages } from './vintages.js';
+import type { FoundResponse, Vintages } from './vintages.js';
 import type { WorkQueues } from './work-queue.js';
 
 interface RouteDependencies extends ServiceDependencies {
@@ -19,12 +18,6 @@ interface RouteDependencies extends ServiceDependencies {
   readonly vintages: Vintages;
   readonly work: WorkQueues;
   readonly logger: Logger;
-}
-
-interface FoundResponse {
-  readonly representation: Representation | ListResponse;
-  readonly isCached: boolean;
-  readonly snapshotVersion?: string;
 }
 
 const LOCAL = 'local';

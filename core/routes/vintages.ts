@@ -21,13 +21,14 @@ const SHARE_OF_CACHE = 1 / 8;
 
 export interface Vintages {
   /** Asks the store each time, so that publishing and pruning take effect immediately. @param date a UTC day */
-  respond(date: string, request: DataRequest, pauses: Pauses): Promise<VintageResponse>;
+  respond(date: string, request: DataRequest, pauses: Pauses): Promise<FoundResponse>;
 }
 
-interface VintageResponse {
+export interface FoundResponse {
   readonly representation: Representation | ListResponse;
   readonly isCached: boolean;
-  readonly snapshotVersion: string;
+  /** Undefined for service routes. */
+  readonly snapshotVersion?: string;
 }
 
 export const createVintages = ({ adapter, collections, cacheBytes, answerMs }: VintagesOptions): Vintages => {
