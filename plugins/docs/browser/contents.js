@@ -45,10 +45,7 @@ const reveal = (nav, link) => {
   else if (bottom > box.bottom - 40) nav.scrollTop += bottom - box.bottom + 40;
 };
 
-/**
- * Highlights the link to the part that the user is reading. The address also names this part, so that a reload returns
- * to it.
- */
+/** Also names the part that the user is reading in the address, so that a reload returns to it. */
 export const followReading = () => {
   const nav = find('#contents');
   const parts = [...document.querySelectorAll('[data-part]')];
@@ -99,7 +96,6 @@ export const followReading = () => {
   mark();
 };
 
-/** Makes the contents a drawer on narrow screens. The button, the Escape key, a link or a click outside closes it. */
 export const startDrawer = () => {
   const button = find('#open-contents');
   const side = find('#side');

@@ -1,4 +1,3 @@
-/** Entry point of the API reference. It builds the page from the OpenAPI document. */
 import { getJson } from '../../pages/shared/api.js';
 import { find, focusOnSlash, h } from '../../pages/shared/dom.js';
 import { inline } from '../../pages/shared/markdown.js';

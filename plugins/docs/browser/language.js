@@ -36,10 +36,7 @@ const choose = (name) => {
 /** @param {() => void} listener called when the user chooses another language */
 export const onLanguage = (listener) => addEventListener('languagechange-of-samples', listener);
 
-/**
- * Creates radio buttons for choosing the language of all samples.
- * @param {string} name name of the radio group, unique on the page
- */
+/** @param {string} name name of the radio group, unique on the page */
 export const languageChoice = (name) => {
   const inputs = Object.entries(LANGUAGES).map(([value, { name: text }]) => {
     const input = h('input', { type: 'radio', name, value, checked: value === chosen });

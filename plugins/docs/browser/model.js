@@ -1,8 +1,3 @@
-/**
- * Converts the OpenAPI document to the model that the page shows. Endpoints are grouped, and each error and header is
- * listed once.
- */
-
 /** @typedef {Record<string, any>} Any */
 /**
  * @typedef {{ name: string, type: string, required: boolean, limits: string, description: string, children: Field[] }}
@@ -41,10 +36,7 @@ const resolve = (document, value) => {
 /** @param {unknown} value */
 const shown = (value) => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
 
-/**
- * Keywords of JSON Schema and the text that describes each of them.
- * @type {readonly (readonly [string, (value: any) => string])[]}
- */
+/** @type {readonly (readonly [string, (value: any) => string])[]} */
 const LIMITS = [
   ['format', (value) => `format ${shown(value)}`],
   ['pattern', (value) => `pattern ${shown(value)}`],

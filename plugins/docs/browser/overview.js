@@ -60,7 +60,6 @@ export const introduction = ({ title, version, summary, description, about }) =>
 /** @param {...import('../../pages/shared/dom.js').Children} content */
 const notice = (...content) => h('p', { class: 'notice', role: 'status' }, ...content);
 
-/** Shows whether requests from this page include a key, and how to change that. */
 const keyPlace = () => {
   const place = h('div');
   const form = () => keyForm({ heading: 'Enter your API key to try the endpoints' });

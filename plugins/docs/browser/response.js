@@ -85,7 +85,7 @@ const keyNeeded = () => {
 };
 
 /**
- * Sends a request and shows the response. The promise never rejects.
+ * The promise never rejects.
  * @param {Operation} operation @param {{ target: string, query: readonly (readonly [string, string])[] }} call
  * @param {() => void} close called when the user closes the response
  * @returns {Promise<HTMLElement>} a panel with the response, or with the reason why there is no response

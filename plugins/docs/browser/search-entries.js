@@ -68,7 +68,7 @@ export const entriesOf = ({ groups, operations, errors, headers, changes }) => [
   })),
 ];
 
-/** Lists the guides and their headings, read from each guide's Markdown. @returns {Promise<Entry[]>} */
+/** @returns {Promise<Entry[]>} */
 const guideEntries = async () => {
   const links = /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll('#guides a')]);
   const guides = links.map(async (link) => {
@@ -93,7 +93,7 @@ const guideEntries = async () => {
   return (await Promise.all(guides)).flat();
 };
 
-/** Lists the other pages of the service and the views that they link to. @returns {Promise<Entry[]>} */
+/** @returns {Promise<Entry[]>} */
 const pageEntries = async () => {
   const links = /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll('.top .end a')]);
   const pages = links.map(async (link) => {

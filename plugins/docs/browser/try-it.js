@@ -64,10 +64,7 @@ const callOf = ({ path, takesKey, needsKey }, filled) => {
   return { url: `${location.origin}${basePath}${target}`, target, query, sendsKey, text };
 };
 
-/**
- * Shows the example response from the OpenAPI document. The user can choose its format.
- * @param {Operation} operation
- */
+/** @param {Operation} operation */
 const exampleResponse = ({ id, contents }) => {
   const label = 'Example response';
   const shown = h('div');

@@ -26,7 +26,6 @@ interface Forecast extends Market {
 interface Facts {
   readonly markets: readonly Market[];
   readonly forecasts: readonly Forecast[];
-  /** First day of the last quarter of the forecast horizon. */
   readonly target: string;
   readonly nation: Market | undefined;
   readonly series: Series | undefined;
@@ -52,10 +51,7 @@ const median = (values: readonly number[]): number => {
 const shortName = (name: string): string =>
   name.replace(/[-/,].*(?=, [A-Z]{2})/, '').replace(/, ([A-Z]{2}).*$/, ', $1');
 
-/**
- * Compares the change of the last year with the forecast for the nation. If there is no national index, uses the median
- * metro.
- */
+/** If there is no national index, uses the median metro. */
 const nationFinding = ({ nation, markets, forecasts, target }: Facts): Finding[] => {
   const past = markets.flatMap(({ yoy_price }) => yoy_price ?? []);
   const last = nation?.yoy_price ?? (past.length === 0 ? null : median(past));
@@ -188,9 +184,7 @@ const mapOf = ({ markets, forecasts, target, series }: Facts): FrontPageFigure =
   };
 };
 
-/**
- * Returns the run to which the forecasts belong. This is not always the newest run, which can have a different horizon.
- */
+/** Not always the newest run, which can have a different horizon. */
 const runOf = ([forecast]: readonly Forecast[], runs: readonly ForecastRun[] = []): ForecastRun | undefined =>
   runs.find(({ id }) => id === forecast?.run_id);
 

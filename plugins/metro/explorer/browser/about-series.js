@@ -1,4 +1,3 @@
-/** Loads the attributions of the series in a view, and a warning if series are overdue. */
 import { getJson } from '../../../pages/shared/api.js';
 import { notesOf } from './catalog.js';
 import { overdue } from './freshness.js';

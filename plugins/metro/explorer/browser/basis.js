@@ -6,15 +6,11 @@ export const methodologyLink = (text, part = '') => h('a', { href: `${publicPath
 
 export const reconstructed = () => methodologyLink('reconstructed', '#record-and-reconstruction');
 
-/**
- * Returns " (reconstructed)" for a reconstructed run, to append to its name.
- * @param {string | null | undefined} basis
- */
+/** @param {string | null | undefined} basis */
 export const markOf = (basis) => (basis === 'reconstructed' ? [' (', reconstructed(), ')'] : []);
 
 /**
- * Returns a sentence that states how many forecasts are reconstructed. It is plain text, so that saved images can
- * contain it. The sentence is empty if there are no reconstructed forecasts.
+ * Plain text, because saved images contain it. Empty if there are no reconstructed forecasts.
  * @param {number} count @param {number} all
  */
 export const basisText = (count, all) =>
@@ -22,7 +18,7 @@ export const basisText = (count, all) =>
     ? ''
     : `${count === all ? 'All' : `${count.toLocaleString('en-US')} of ${all.toLocaleString('en-US')}`} forecasts are reconstructed from later data and were not published at the time.`;
 
-/** Returns the sentence of `basisText` with a link to the methodology. @param {number} count @param {number} all */
+/** @param {number} count @param {number} all */
 export const basisNote = (count, all) => {
   const [before, after] = basisText(count, all).split('reconstructed');
   return after === undefined ? [] : [`${before}`, reconstructed(), after];

@@ -39,10 +39,7 @@ export const places = async () => {
   return { markets, areas, parents };
 };
 
-/**
- * Returns the notes of the given series without duplicates. If the series cannot be loaded, there are no notes.
- * @param {readonly string[]} ids @param {AbortSignal} signal
- */
+/** If the series cannot be loaded, there are no notes. @param {readonly string[]} ids @param {AbortSignal} signal */
 export const notesOf = async (ids, signal) => {
   if (ids.length === 0) return [];
   const all = await catalog().catch(() => /** @type {Series[]} */ ([]));
@@ -53,10 +50,7 @@ export const notesOf = async (ids, signal) => {
 /** @param {string} id @returns {Promise<Series | undefined>} */
 export const seriesOf = async (id) => (await catalog()).find(({ series_id }) => series_id === id);
 
-/**
- * Returns the titles of series by id. Without a valid key, the map is empty.
- * @returns {Promise<ReadonlyMap<string, string>>}
- */
+/** Without a valid key, the map is empty. @returns {Promise<ReadonlyMap<string, string>>} */
 export const titlesOf = async () => {
   const all = await catalog().catch(() => /** @type {Series[]} */ ([]));
   return new Map(all.map(({ series_id, title }) => [series_id, title]));

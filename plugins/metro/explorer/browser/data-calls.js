@@ -1,5 +1,3 @@
-/** Builds the API calls of a view, and describes what the page computes from the responses. */
-
 /**
  * @typedef {{ q: string, state: string, signal: string, grade: string, sort: string }} ListChoices
  * @typedef {{ targets: string[], remark: string }} Calls `remark`: what the page computes from the responses; can be

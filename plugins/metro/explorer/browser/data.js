@@ -1,5 +1,3 @@
-/** Offers a download of each collection as a whole, and shows the API call for it. */
-
 import { dataTools } from '../../../pages/data-views/figure.js';
 import { save } from '../../../pages/data-views/save.js';
 import { dataTable } from '../../../pages/data-views/table.js';

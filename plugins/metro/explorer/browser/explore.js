@@ -1,4 +1,3 @@
-/** Starts the explorer and maps addresses to views. */
 import { textColumns } from '../../../pages/data-views/figure.js';
 import { startPage } from '../../../pages/data-views/page-start.js';
 import { lazyView, startRouter } from '../../../pages/data-views/router.js';
@@ -13,7 +12,7 @@ import { openSearched, startSearch } from './search-box.js';
 const allMarkets = lazyView(async () => (await import('./markets/view.js')).marketsView);
 const oneMarket = lazyView(async () => (await import('./market/view.js')).marketView);
 
-/** Adds a link to the methodology to the notes of a view. @param {Route} route @returns {Route} */
+/** @param {Route} route @returns {Route} */
 const explained =
   (route) =>
   async (...call) => {

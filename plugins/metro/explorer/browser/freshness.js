@@ -1,4 +1,3 @@
-/** Warns about overdue data. */
 import { period } from '../../../pages/shared/format.js';
 
 /**

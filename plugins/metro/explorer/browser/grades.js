@@ -1,4 +1,3 @@
-/** Explains the risk grades and summarizes the outcomes of past forecasts by grade or signal. */
 import { number, share } from '../../../pages/shared/format.js';
 
 /**
@@ -22,7 +21,6 @@ export const limitsOf = ({ grades: [a = 0, b = 0, c = 0, d = 0] }, grade) =>
   })[grade ?? ''] ?? '';
 
 /**
- * Describes the outcomes of past forecasts with a grade or signal, over all years and since the crash.
  * @param {readonly GroupRecord[]} records @param {string | null} group
  * @returns {string} an empty string if no forecast has an outcome
  */

@@ -53,7 +53,7 @@ export const realOf = async (target, signal) => {
 };
 
 /**
- * Loads the indexes of several markets. CSV is a third of the size of JSON.
+ * CSV is a third of the size of JSON.
  * @param {AbortSignal} signal @param {string} [since] @param {string} [until]
  * @param {readonly string[]} [codes] CBSA codes. Default: all markets
  * @returns {Promise<Map<string, Map<string, number>>>} by CBSA code
@@ -75,10 +75,7 @@ export const allIndexes = async (signal, since, until, codes = []) => {
   return found;
 };
 
-/**
- * Loads the yearly changes of the nation. If there is no national index, uses the median of all markets.
- * @param {AbortSignal} signal
- */
+/** If there is no national index, uses the median of all markets. @param {AbortSignal} signal */
 export const nationOf = async (signal) => {
   const rows = await observationsOf(NATION, signal);
   if (rows.length > 0)
@@ -87,20 +84,14 @@ export const nationOf = async (signal) => {
   return { label: 'Median of all markets', source: HPI, changes: medianOf([...all.values()].map(yearlyChange)) };
 };
 
-/**
- * Loads the yearly changes of a state. The result is undefined if the dataset has no index of the state.
- * @param {string} state @param {AbortSignal} signal
- */
+/** @param {string} state @param {AbortSignal} signal */
 export const stateOf = async (state, signal) => {
   const id = `${state}STHPI`;
   const rows = await observationsOf(id, signal);
   return rows.length === 0 ? undefined : { label: `${state} (${id})`, changes: yearlyChange(quarterMeans(rows)) };
 };
 
-/**
- * Loads the outcomes of past forecasts by grade or signal, over all years and since 2014.
- * @param {'grade' | 'signal'} by @returns {Promise<GroupRecord[]>}
- */
+/** @param {'grade' | 'signal'} by @returns {Promise<GroupRecord[]>} */
 export const recordsBy = async (by) => {
   /** @type {(query: string) => Promise<GroupRecord[]>} */
   const breakdown = (query) => listOf(`/forecast-backtest/breakdown?${query}`);

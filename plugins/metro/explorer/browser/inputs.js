@@ -32,7 +32,7 @@ export const commonCause = (newest, prior) => {
 };
 
 /**
- * Formats the main driver, such as "+1.50 pp of +1.60 pp from new home sales".
+ * For example "+1.50 pp of +1.60 pp from new home sales".
  * @param {{ driver: string | null, driver_pp: number | null, delta_pp: number }} mover
  */
 export const mainDriver = ({ driver, driver_pp, delta_pp }) =>

@@ -1,5 +1,3 @@
-/** Converts rows of the API to values of charts. */
-
 /** @import { ForecastTrack as Track } from '../../client/api-types.js' */
 
 /**
@@ -14,10 +12,7 @@ export const addMonths = (date, months) => {
   return time.toISOString().slice(0, 10);
 };
 
-/**
- * Returns the first day of every period, so that charts have gaps where values are missing.
- * @param {string} from @param {string} to both included @param {number} step in months
- */
+/** @param {string} from @param {string} to both included @param {number} step in months */
 export const monthsBetween = (from, to, step) => {
   const dates = [];
   for (let date = from; date <= to; date = addMonths(date, step)) dates.push(date);
@@ -93,8 +88,7 @@ export const medianOf = (areas) => {
 };
 
 /**
- * Converts the newest forecast to index levels. The model forecasts only the target quarter, so the lines to that
- * quarter are straight.
+ * The model forecasts only the target quarter, so the lines to that quarter are straight.
  * @param {Values} index @param {Track | undefined} forecast
  */
 export const fanOf = (index, forecast) => {

@@ -1,4 +1,3 @@
-/** Shows the largest changes of forecasts between the last two runs. */
 import { badge } from '../../../pages/data-views/badge.js';
 import { bar } from '../../../pages/data-views/bars.js';
 import { dataTools } from '../../../pages/data-views/figure.js';
@@ -34,10 +33,7 @@ const columns = (most) => [
 /** @param {number} pp */
 const sizeOf = (pp) => `${number(Math.abs(pp), 1)} percentage points`;
 
-/**
- * Returns the main finding, which is the change that all markets share or the largest change.
- * @param {Mover} first @param {ReturnType<typeof commonCause>} cause
- */
+/** @param {Mover} first @param {ReturnType<typeof commonCause>} cause */
 const findingOf = ({ name, delta_pp }, cause) => {
   if (delta_pp === 0) return 'No forecast changed since the previous run';
   if (!cause || direction(cause.change) === 0)

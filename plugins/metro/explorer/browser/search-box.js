@@ -1,7 +1,4 @@
-/**
- * Suggests markets, states, divided metros and series below the search box. Enter opens the selected suggestion or the
- * first one. In the view of all markets, the box also filters the list, so markets in the list are not suggested.
- */
+/** In the view of all markets, the box also filters the list, so markets in the list are not suggested. */
 
 import { isNarrowing, searchField } from '../../../pages/data-views/search-field.js';
 import { mayCall } from '../../../pages/shared/api.js';
@@ -23,9 +20,7 @@ const lookUp = async (query) => {
   return optionsFor(query, { ...lists, series });
 };
 
-/**
- * Opens the result of a search that the user started on the front page. If several markets match, the list shows them.
- */
+/** If several markets match a search from the front page, the list shows them. */
 export const openSearched = async () => {
   const query = new URLSearchParams(location.search).get('q') ?? '';
   if (query.trim() === '' || !mayCall()) return;

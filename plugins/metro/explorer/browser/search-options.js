@@ -59,7 +59,7 @@ const stateOptions = (query, { markets }) => {
 };
 
 /**
- * Returns the options for a query, best first. New York is a market and a state, and the market comes first.
+ * Best first. New York is a market and a state, and the market comes first.
  * @param {string} typedQuery @param {Lists} lists
  * @returns {{ options: Option[], others: number, sure: Option | undefined }} `others`: number of options that are not
  *   markets; `sure`: the first option, unless several markets match equally well

@@ -91,7 +91,7 @@ export const stateNamed = (query) => {
 /** Removes a year at the end, such as in "boise 2021". Charts show all years. @param {string} query */
 export const withoutYear = (query) => query.replace(/(\S)\s+(?:19|20)\d\d\s*$/, '$1');
 
-/** Returns the words of a query without states at the end. @param {string} query */
+/** @param {string} query */
 const cityOf = (query) => {
   let words = wordsOf(query);
   for (let again = true; again; ) {
@@ -108,8 +108,7 @@ const cityOf = (query) => {
 };
 
 /**
- * Returns the row that a query identifies. This is the only row found, or the only row whose first city starts with the
- * query.
+ * Finds the only row, or the only row whose first city starts with the query.
  * @template {{ cbsa: string, name: string }} Row
  * @param {string} query @param {readonly Row[]} found the results of the query
  * @returns {Row | undefined} undefined if the query is ambiguous
@@ -125,7 +124,7 @@ export const onlyOne = (query, found) => {
 };
 
 /**
- * Returns the first city of a market. If several markets have the same first city, appends the states of the market.
+ * Appends the states if several markets have the same first city.
  * @param {string} name @param {readonly { name: string }[]} all
  */
 export const tellingName = (name, all) => {

@@ -1,4 +1,3 @@
-/** Shows the list of all series, and a chart of one series. */
 import { keepInAddress } from '../../../pages/data-views/address.js';
 import { chart } from '../../../pages/data-views/chart.js';
 import { lastYears, spanChoice } from '../../../pages/data-views/controls.js';
@@ -152,10 +151,7 @@ const seriesFigure = (series, rows, { query, signal, source }) => {
   });
 };
 
-/**
- * Compares the newest value with the value a year earlier, as a sentence.
- * @param {Series} series @param {readonly Observation[]} rows oldest first
- */
+/** @param {Series} series @param {readonly Observation[]} rows oldest first */
 const findingOf = ({ title, cadence, units }, rows) => {
   const last = rows.at(-1);
   if (!last) return title;

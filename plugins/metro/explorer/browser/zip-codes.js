@@ -22,16 +22,10 @@ const load = async () => {
   }
 };
 
-/**
- * Loads the table if the query looks like a ZIP code. Other searches work without it, so errors are ignored.
- * @param {string} query
- */
+/** Other searches work without the table, so errors are ignored. @param {string} query */
 export const loadZips = async (query) => {
   if (/^\d{5}$/.test(query.trim())) await once('zips', load).catch(() => undefined);
 };
 
-/**
- * Returns the CBSA code of the metro or division that contains a ZIP code. Call `loadZips` first.
- * @param {string} query @returns {string | undefined}
- */
+/** Call `loadZips` first. @param {string} query @returns {string | undefined} */
 export const metroOfZip = (query) => metros.get(query.trim());

@@ -17,7 +17,7 @@ export const declinesCalled = (groups) => {
   return { called: `${number(called, 0)} of ${number(sum('declines'), 0)}`, falseAlarms };
 };
 
-/** Returns the predicted number of declines minus the actual number. @param {readonly Group[]} grades */
+/** Predicted minus actual number of declines. @param {readonly Group[]} grades */
 const excessOf = (grades) =>
   grades.reduce(
     (sum, row) => sum + row.n * ((row.predicted_decline_share ?? row.decline_share) - row.decline_share),
@@ -25,8 +25,7 @@ const excessOf = (grades) =>
   );
 
 /**
- * Returns a warning if the probabilities were too low before 2014 and too high since then, because these errors cancel
- * out in the total. Otherwise returns an empty string.
+ * Warns if the errors of the two periods cancel out in the total.
  * @param {readonly Group[]} before grades of targets to 2013 @param {readonly Group[]} since grades of targets from 2014
  */
 export const periodsText = (before, since) =>

@@ -1,4 +1,3 @@
-/** Shows the quality of past forecasts whose outcomes are published, over all markets and runs. */
 import { badge } from '../../../../pages/data-views/badge.js';
 import { bar } from '../../../../pages/data-views/bars.js';
 import { dataTools } from '../../../../pages/data-views/figure.js';
@@ -29,7 +28,7 @@ const [BEFORE, SINCE] = ['&until=2013-12-31', '&since=2014-01-01'];
 const shareText = (one) => (typeof one === 'number' ? share(one) : '–');
 
 /**
- * Creates columns with the predicted and actual shares of declines by grade. A period without outcomes has no columns.
+ * A period without outcomes has no columns.
  * @param {string} period @param {readonly Group[]} grades @param {number} most largest share, for the scale of the bars
  * @returns {Column<Group>[]}
  */
@@ -102,11 +101,7 @@ const stateTable = (states) => [
   }).element,
 ];
 
-/**
- * Returns figures for judging the hit rate. Without the base rate, there are none.
- * @param {Backtest} backtest @param {readonly Group[]} years
- * @returns {import('../key-figures.js').KeyFigure[]}
- */
+/** @param {Backtest} backtest @param {readonly Group[]} years @returns {import('../key-figures.js').KeyFigure[]} */
 const comparisonFigures = ({ base_rate_up }, years) => {
   if (base_rate_up === undefined) return [];
   const { called, falseAlarms } = declinesCalled(years);

@@ -1,4 +1,3 @@
-/** Shows the backtest by year, with charts of errors and hit rates and a table. */
 import { chart } from '../../../../pages/data-views/chart.js';
 import { chartFigure, linesTable } from '../../../../pages/data-views/figure.js';
 import { column, dataTable, numbers } from '../../../../pages/data-views/table.js';

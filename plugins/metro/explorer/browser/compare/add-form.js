@@ -1,4 +1,3 @@
-/** Adds a market or series to a comparison. If several markets match a name, the form lists them. */
 import { h } from '../../../../pages/shared/dom.js';
 import { isAreaIndex } from '../index-data.js';
 import { onlyOne, plainName } from '../search.js';

@@ -19,9 +19,7 @@ import { plainName, searcher, tellingName } from '../search.js';
  */
 
 export const MOST_MEMBERS = 8;
-/**
- * Markets of the example, which also contains the nation. The view shows it if the address names no members.
- */
+/** Markets in the example, which is shown if the address names no members. */
 const EXAMPLE = ['12420', '19740'];
 
 /** @type {readonly (readonly [Show, string])[]} */
@@ -32,7 +30,6 @@ export const SHOWS = [
 ];
 
 /**
- * Returns an object with a loader of real values. The object is empty if the series does not support them.
  * @param {Series | undefined} series @param {string} cbsa market code, empty for a macro series
  * @param {AbortSignal} signal @returns {Pick<Member, 'real'>}
  */
@@ -92,10 +89,7 @@ export const offerOf = async (signal) => {
 
 /** @typedef {Awaited<ReturnType<typeof offerOf>>} Offer */
 
-/**
- * Reads the choices from the address. Members that do not exist are ignored.
- * @param {URLSearchParams} query @param {Offer} offer
- */
+/** Members that do not exist are ignored. @param {URLSearchParams} query @param {Offer} offer */
 export const choicesOf = (query, { markets, areas, isMarket, isMacro }) => {
   const [m, s] = [listIn(query.get('m')), listIn(query.get('s'))];
   const isExample = m.length + s.length === 0;

@@ -28,10 +28,7 @@ const lineOf = async (member, { show, from, real }, nation) => {
   return { ...member, base, values: show === 'rebased' ? rebased(values, `${from}-01-01`) : yearlyChange(values) };
 };
 
-/**
- * Describes which lines are in real terms. The text is empty if real terms do not apply.
- * @param {readonly Line[]} lines @param {Choices} chosen
- */
+/** @param {readonly Line[]} lines @param {Choices} chosen */
 const termsOf = (lines, { show, real }) => {
   if (!real || show === 'nation' || lines.length === 0) return '';
   const [base] = lines.flatMap((line) => line.base ?? []);

@@ -1,4 +1,3 @@
-/** Compares up to eight markets and series. The address contains the members and all other choices. */
 import { keepInAddress } from '../../../../pages/data-views/address.js';
 import { checkBox, choice, select } from '../../../../pages/data-views/controls.js';
 import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';

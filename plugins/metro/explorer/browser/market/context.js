@@ -9,7 +9,7 @@ import { creditOf } from '../catalog.js';
  *   signal: AbortSignal, query: URLSearchParams }} Context
  */
 
-/** Returns the lines below a saved image: sources, model, attribution and address. @param {Context} context */
+/** @param {Context} context */
 export const creditsOf = ({ series, newest }) => [
   [
     series && creditOf(series),

@@ -1,4 +1,3 @@
-/** Shows the index and forecast of a market as levels, as yearly changes or in real terms. */
 import { keepInAddress } from '../../../../pages/data-views/address.js';
 import { chart } from '../../../../pages/data-views/chart.js';
 import { checkBox, choice, spanChoice } from '../../../../pages/data-views/controls.js';

@@ -17,10 +17,7 @@ import { plainName, shortName, statesOf } from '../search.js';
 
 export const DEFAULT_YEARS = 10;
 
-/**
- * Returns the index and the forecast for all quarters. The result is undefined if the market has no index.
- * @param {Context} context
- */
+/** @param {Context} context */
 export const dataOf = ({ history, newest }) => {
   const [first, last] = [history[0], history.at(-1)];
   if (!first || !last) return undefined;
@@ -77,8 +74,7 @@ const changeOptions = async (context, data, withOthers) => {
 };
 
 /**
- * Returns the unit of real values. The base period in `units` is removed, because the adjusted index is no longer 100
- * in that period.
+ * Removes the base period in `units`, in which the adjusted index is no longer 100.
  * @param {string} units @param {string} base
  */
 const realUnit = (units, base) =>

@@ -1,4 +1,3 @@
-/** Explains the signal and grade of a market with the thresholds of the run. */
 import { number, percent, share } from '../../../../pages/shared/format.js';
 import { limitsOf, recordOf } from '../grades.js';
 
@@ -9,10 +8,7 @@ import { limitsOf, recordOf } from '../grades.js';
  * Rules
  */
 
-/**
- * Returns the signal that a forecast would have without a previous run.
- * @param {Pick<Track, 'point' | 'lower_80'>} forecast @param {Rules} rules
- */
+/** @param {Pick<Track, 'point' | 'lower_80'>} forecast @param {Rules} rules */
 const plainSignalOf = ({ point, lower_80 }, rules) => {
   if (point < rules.contract_point) return 'contract';
   return point >= rules.expand_point && lower_80 !== null && lower_80 > rules.expand_lower ? 'expand' : 'hold';

@@ -1,4 +1,3 @@
-/** Shows the past forecasts of a market and their outcomes. */
 import { chart } from '../../../../pages/data-views/chart.js';
 import { chartFigure, dataTools } from '../../../../pages/data-views/figure.js';
 import { column, numbers } from '../../../../pages/data-views/table.js';

@@ -1,4 +1,3 @@
-/** Shows one market: key figures with explanations, the index with the forecast, and past forecasts. */
 import { badge } from '../../../../pages/data-views/badge.js';
 import { getJson, Problem } from '../../../../pages/shared/api.js';
 import { h } from '../../../../pages/shared/dom.js';
@@ -106,7 +105,7 @@ const figuresOf = ({ market, history, newest }) => {
   ]);
 };
 
-/** Lists the divisions of a metro that is not a market. Returns undefined for other codes. @param {string} cbsa */
+/** @param {string} cbsa */
 const dividedView = async (cbsa) => {
   const areas = await allAreas();
   const divisions = areas.filter(({ parent, has_index }) => parent === cbsa && has_index);

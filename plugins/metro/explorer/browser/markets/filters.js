@@ -1,4 +1,3 @@
-/** Creates the controls of the view of all markets: filters, the measure on the map, and the run. */
 import { addressOf } from '../../../../pages/data-views/address.js';
 import { choice, labelledSelect } from '../../../../pages/data-views/controls.js';
 import { h } from '../../../../pages/shared/dom.js';
@@ -108,7 +107,6 @@ export const measureChoice = ({ colour }, choose) =>
   });
 
 /**
- * Describes how many markets are shown. If the filters exclude all markets, offers a link that resets the filters.
  * @param {number} shown @param {number} found number of markets that match the search, regardless of the filters
  * @param {number} all @param {string} q
  */

@@ -1,4 +1,3 @@
-/** Creates the list of markets, with a sparkline of the index of each market. */
 import { badge } from '../../../../pages/data-views/badge.js';
 import { lineOf } from '../../../../pages/data-views/drawing.js';
 import { paint, svg } from '../../../../pages/data-views/svg.js';
@@ -81,8 +80,7 @@ export const marketList = (options) => {
   return {
     ...table,
     /**
-     * Sets the quarters that the sparklines cover. Call this before the rows are shown, because rows draw their
-     * sparklines.
+     * Must be called before the rows are shown, because rows draw their sparklines.
      * @param {string} until last quarter @param {AbortSignal} signal aborted when the user leaves the view
      * @param {AbortSignal} shown aborted when other rows are shown
      */

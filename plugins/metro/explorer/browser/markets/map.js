@@ -1,7 +1,3 @@
-/**
- * Draws a map with one coloured shape per metro, from the outlines in `map.json`. Users can zoom, and can point at, tap
- * or move to a metro to see its values.
- */
 import { paint, svg } from '../../../../pages/data-views/svg.js';
 import { fetchFile } from '../../../../pages/shared/api.js';
 import { h } from '../../../../pages/shared/dom.js';
@@ -42,7 +38,7 @@ const shapesOf = (areas, codes) => {
 };
 
 /**
- * Returns the nearest metro in a direction. Distance at right angles to the direction counts twice.
+ * Distance at right angles to the direction counts twice.
  * @param {Areas} areas @param {Iterable<string>} codes
  * @param {{ from: string, centre: readonly [number, number], direction: readonly [number, number] }} step `centre`: the
  *   position of `from`
@@ -63,10 +59,7 @@ const nextInDirection = (areas, codes, { from, centre: [x, y], direction: [dx, d
 /** @type {Record<string, readonly [number, number]>} */
 const DIRECTIONS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-/**
- * Places the box next to a point of the map, inside the bounds of the host.
- * @param {HTMLElement} box @param {HTMLElement} host @param {DOMPoint} point
- */
+/** @param {HTMLElement} box @param {HTMLElement} host @param {DOMPoint} point */
 const placeBox = (box, host, point) => {
   const frame = host.getBoundingClientRect();
   const [x, y] = [point.x - frame.left, point.y - frame.top];
@@ -134,18 +127,12 @@ const colourShapes = (shapes, colorOf) => {
   }
 };
 
-/**
- * Returns attributes of a border whose width in pixels does not change with the zoom.
- * @param {string} stroke @param {number} width
- */
+/** The width in pixels does not change with the zoom. @param {string} stroke @param {number} width */
 const borderOf = (stroke, width) => ({
   ...{ stroke: paint(stroke), 'stroke-width': width, 'vector-effect': 'non-scaling-stroke' },
 });
 
-/**
- * Draws the land, the metros without an index, the given shapes and the borders of the states.
- * @param {Outlines} outlines @param {ReadonlySet<string>} codes market codes @param {Iterable<SVGElement>} shapes
- */
+/** @param {Outlines} outlines @param {ReadonlySet<string>} codes market codes @param {Iterable<SVGElement>} shapes */
 export const drawingOf = ({ size, land, states, areas }, codes, shapes) => {
   const others = Object.keys(areas).filter((cbsa) => !codes.has(cbsa));
   return svg(
@@ -203,10 +190,7 @@ export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
   const { buttons, isDragged, reveal } = zoomable(host, picture, size, clear);
   const isClear = () => box.hidden !== false;
   listenToPointer(host, { show, clear, isClear, current: () => current, isDragged, onpick });
-  /**
-   * Moves to the nearest metro in a direction. Without a current metro, moves to the first metro.
-   * @param {readonly [number, number]} direction
-   */
+  /** @param {readonly [number, number]} direction */
   const move = (direction) => {
     const [, x = 0, y = 0] = areas[current ?? ''] ?? [];
     const [first] = shapes.keys();
@@ -222,7 +206,6 @@ export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
   listenToKeys(host, { move, clear, current: () => current, onpick });
   return {
     element: h('div', { class: 'zooming' }, host, buttons, readout),
-    /** Copies the map for saved images, without the zoom. */
     copy: () => {
       const copies = [...shapes.values()].map((shape) => /** @type {SVGElement} */ (shape.cloneNode()));
       return drawingOf(outlines, new Set(codes), copies);

@@ -1,4 +1,3 @@
-/** Creates the map of all markets with its title, legend and source. */
 import { pictureButtons } from '../../../../pages/data-views/figure.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { number, percent } from '../../../../pages/shared/format.js';

@@ -1,4 +1,3 @@
-/** Shows the map of one run, or a small map for each year. */
 import { checkBox } from '../../../../pages/data-views/controls.js';
 import { pictureButtons } from '../../../../pages/data-views/figure.js';
 import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
@@ -47,8 +46,7 @@ export const mapSection = ({ chosen, choose, onrun, loaded, picture, origin, sli
     place,
   );
   /**
-   * Measure that the small maps show. The maps do not depend on the filters, so they are drawn again only if the
-   * measure changes.
+   * Measure of the small maps. They do not depend on the filters, so only another measure redraws them.
    * @type {Choices['colour'] | undefined}
    */
   let drawn;

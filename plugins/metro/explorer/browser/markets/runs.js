@@ -30,13 +30,10 @@ export const runsOf = async (signal, markets) => {
     .toReversed();
 };
 
-/** Returns the newest quarter whose data a run used. @param {Run} run */
+/** @param {Run} run */
 export const lastQuarterOf = ({ target }) => addMonths(target, -12);
 
-/**
- * Returns a function that loads the forecasts of a run by market. Each run is loaded once.
- * @param {AbortSignal} signal @returns {(run: Run | undefined) => Promise<Map<string, Forecast>>}
- */
+/** @param {AbortSignal} signal @returns {(run: Run | undefined) => Promise<Map<string, Forecast>>} */
 export const forecastsBy = (signal) => {
   const once = onceEach();
   return async (run) => {
@@ -50,7 +47,6 @@ export const forecastsBy = (signal) => {
 };
 
 /**
- * Returns a function that computes the change of a market over the four quarters up to `until`, in percent.
  * @param {Awaited<ReturnType<typeof allIndexes>>} indexes @param {string} until
  * @returns {(cbsa: string) => number | null}
  */

@@ -1,4 +1,3 @@
-/** Shows a map and a list of all markets for any run of the model. */
 import { keepInAddress } from '../../../../pages/data-views/address.js';
 import { replaceTools } from '../../../../pages/data-views/figure.js';
 import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
@@ -139,10 +138,7 @@ const keepChoices = ({ q, state, signal, grade, colour, years }) =>
     maps: years ? 'years' : null,
   });
 
-/**
- * Returns a function that loads the rows of the selected run when the slider has stopped moving.
- * @param {Loaded['runs']} runs @param {Choices} chosen @param {ReturnType<typeof rowsByRun>} rowsOf
- */
+/** @param {Loaded['runs']} runs @param {Choices} chosen @param {ReturnType<typeof rowsByRun>} rowsOf */
 const runLoader = (runs, chosen, rowsOf) => async (/** @type {AbortSignal} */ shown) => {
   await new Promise((resolve) => setTimeout(resolve, REST_MS));
   shown.throwIfAborted();

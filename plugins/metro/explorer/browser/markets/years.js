@@ -1,4 +1,3 @@
-/** Shows a small map for each year. All maps have the same scale. */
 import { paint, svg } from '../../../../pages/data-views/svg.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { allIndexes } from '../index-data.js';
@@ -18,10 +17,7 @@ import { scaleOf } from './scales.js';
 
 const MOST_MAPS = 12;
 
-/**
- * Returns the newest run and the runs a whole number of years earlier, at most 12 in total.
- * @param {readonly Run[]} runs @returns {Year[]}
- */
+/** @param {readonly Run[]} runs @returns {Year[]} */
 export const yearsOf = (runs) => {
   const quarter = runs.at(-1)?.target.slice(5, 7);
   return runs

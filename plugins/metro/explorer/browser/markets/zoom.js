@@ -1,4 +1,3 @@
-/** Zooms and pans a drawing with the wheel, by dragging, with two fingers, keys or buttons. */
 import { h } from '../../../../pages/shared/dom.js';
 
 const MOST = 16;

@@ -1,4 +1,3 @@
-/** Generates the figures of the methodology page from the current snapshot, as Markdown. */
 import { number, share } from '../../../../pages/shared/format.js';
 import { BENCHMARKS, breakdown, mean, NOTHING, sum, table } from './tables.js';
 import { widerFigures } from './wider-figures.js';

@@ -1,5 +1,3 @@
-/** Shows the methodology with figures of the current snapshot. */
-
 import { showGuide } from '../../../../pages/guides/guide.js';
 import { getJson, getKey, Problem } from '../../../../pages/shared/api.js';
 import { h } from '../../../../pages/shared/dom.js';
@@ -9,7 +7,6 @@ import { blocksOf } from '../../../../pages/shared/markdown.js';
 import { onceEach } from '../../../../pages/shared/once.js';
 import { figures } from './figures.js';
 
-/** Replaces a placeholder with figures, or with a form for the key if the API requires one. */
 const fill = async (
   /** @type {string} */ name,
   /** @type {HTMLElement} */ place,

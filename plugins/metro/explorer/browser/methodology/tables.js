@@ -1,5 +1,3 @@
-/** Loads scores of past forecasts by group and formats them as Markdown tables. */
-
 /** @typedef {(target: string) => Promise<any>} Get requests a target from the API and returns the response body */
 
 export const NOTHING = 'No outcome of a past forecast has been published yet.';

@@ -1,4 +1,3 @@
-/** Generates figures of the methodology page for other horizons, the nation and the states. */
 import { number, share } from '../../../../pages/shared/format.js';
 import { BENCHMARKS, breakdown, mean, sum, table } from './tables.js';
 
