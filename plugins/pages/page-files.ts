@@ -85,7 +85,7 @@ export const resolveName = (from: string, path: string): string => posix.join(po
 const IMPORT = /^(?:import|export|\}) ?[^'\n]*'(\.[^']+)';$/gm;
 
 /**
- * Returns all modules that a module imports, directly or indirectly.
+ * @throws Error if an imported file is not one of the page's files
  * @throws Error if an imported file is not one of the page's files
  */
 export const importsOf = (files: PageFiles, entry: string): string[] => {

@@ -87,8 +87,7 @@ const digestOf = (files: PageFiles): string => {
 };
 
 /**
- * Creates a mount that serves a page with its scripts and styles. The files are read immediately, so that a missing file
- * prevents the start of the service.
+ * The files are read immediately, so that a missing file prevents the start of the service.
  * @throws Error if a file cannot be read or an imported file does not exist
  */
 export const pageMount = (page: Page): Mount => {

@@ -41,7 +41,7 @@ const listItem = (page: Mount, publicPath: string): string => {
 const listOf = (pages: readonly Mount[], publicPath: string): string =>
   pages.map((page) => listItem(page, publicPath)).join('');
 
-/** Returns preload links for all modules. Without them, the browser would discover the modules one after another. */
+/** Without preload links, the browser would discover the modules one after another. */
 const preloadsOf = (modules: readonly string[], root: string): string =>
   modules.map((name) => `<link rel="modulepreload" href="${escapeHtml(`${root}/${name}`)}">`).join('');
 
@@ -86,9 +86,7 @@ const REFERENCE = /\b(src|href)="(\.[^"]+)"/g;
 interface FilledPage {
   readonly path: string;
   readonly title: string;
-  /** Path of the page's files. */
   readonly root: string;
-  /** Origins that may embed the page in a frame. */
   readonly framers: readonly string[];
   readonly isEmbedded: boolean;
 }

@@ -67,10 +67,7 @@ const tablesOf = async ({ get, list }: FrontPageContext): Promise<Table[]> => {
   return (await Promise.all(tables)).filter((table) => table !== undefined);
 };
 
-/**
- * Returns the latest date in the first date column. Returns undefined if there is no date, or if the table has too many
- * rows to be read completely and to be sorted by the column.
- */
+/** Returns undefined if the table has too many rows to be read completely and to be sorted by the column. */
 const newestDate = async (
   { path, columns, rows, total }: Pick<Table, 'path' | 'columns' | 'rows' | 'total'>,
   list: FrontPageContext['list'],
@@ -153,7 +150,6 @@ interface Bars {
   readonly values: readonly (readonly [period: string, value: number])[];
 }
 
-/** Returns the shortest period that needs at most `MOST_BARS` bars. The longest period is a year. */
 const periodOf = (days: readonly string[]) =>
   PERIODS.find(([length]) => new Set(days.map((day) => day.slice(0, length))).size <= MOST_BARS) ?? PERIODS[2];
 

@@ -1,4 +1,3 @@
-/** Serves collections as tables. Filters, sorting and paging follow from the declaration of each collection. */
 import { type Collection, definePlugin, OperatorError, readDeclarations, version } from 'metro-forecast-api/plugin';
 import { TABLES } from './paths.js';
 import { tableRoutes } from './routes.js';

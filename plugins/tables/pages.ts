@@ -1,4 +1,3 @@
-/** Serves the web pages at `/tables` for browsing the tables of the plugin `tables`. */
 import { definePlugin, embedOptions, pageMount, version } from 'metro-forecast-api/plugin';
 import { tablesFrontPage } from './front-page.js';
 

@@ -1,10 +1,7 @@
 /** @param {string} date @returns {number} in milliseconds since 1970 */
 export const timeOf = (date) => Date.parse(`${date}T00:00:00Z`);
 
-/**
- * Returns about `count` round values within a range, and the number of decimals for displaying them.
- * @param {number} low @param {number} high @param {number} count
- */
+/** @param {number} low @param {number} high @param {number} count */
 export const roundTicks = (low, high, count) => {
   const rough = (high - low) / Math.max(count, 1);
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -51,10 +48,7 @@ const monthTicks = (first, last, room) => {
   return ticks;
 };
 
-/**
- * Returns ticks per year for at least three years, and ticks per month for shorter ranges.
- * @param {string} first @param {string} last @param {number} width in pixels
- */
+/** @param {string} first @param {string} last @param {number} width in pixels */
 export const dateTicks = (first, last, width) => {
   const room = Math.max(2, Math.floor(width / LABEL_WIDTH));
   const [from, until] = [Number(first.slice(0, 4)), Number(last.slice(0, 4))];

@@ -9,10 +9,7 @@ const [WIDTH, HEIGHT] = [150, 16];
 const picture = (...children) =>
   svg('svg', { width: WIDTH, height: HEIGHT, viewBox: `0 0 ${WIDTH} ${HEIGHT}`, 'aria-hidden': 'true' }, ...children);
 
-/**
- * Draws a bar from zero to a value. If there is a `mark`, a line across the bar shows this second value.
- * @param {number} value @param {{ least?: number, most: number, color: string, mark?: number | null }} scale
- */
+/** @param {number} value @param {{ least?: number, most: number, color: string, mark?: number | null }} scale */
 export const bar = (value, { least = 0, most, color, mark }) => {
   const x = (/** @type {number} */ at) => 2 + ((at - least) / (most - least || 1)) * (WIDTH - 4);
   const [from, to] = [Math.min(x(0), x(value)), Math.max(x(0), x(value))];
@@ -25,10 +22,7 @@ export const bar = (value, { least = 0, most, color, mark }) => {
   );
 };
 
-/**
- * Draws the age of a source as a dot on a line. Ticks show when the source becomes late and stale.
- * @param {number} age @param {number} late @param {number} stale
- */
+/** @param {number} age @param {number} late @param {number} stale */
 export const ageLine = (age, late, stale) => {
   const most = Math.max(stale, age, 1) * 1.05;
   const x = (/** @type {number} */ at) => 2 + (at / most) * (WIDTH - 4);

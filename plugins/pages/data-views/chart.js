@@ -13,7 +13,7 @@ const MIN_HEIGHT = 120;
  */
 const PAPER = { width: 680, height: 168 };
 
-/** Returns the height of the frame minus the height of everything outside the chart. @param {HTMLElement} host */
+/** @param {HTMLElement} host */
 const heightInFrame = (host) => {
   const others = document.body.offsetHeight - host.offsetHeight;
   return Math.max(MIN_HEIGHT, innerHeight - others);
@@ -68,7 +68,6 @@ const listen = (host, { drawn, last, show, clear }) => {
 };
 
 /**
- * Redraws a chart when its width changes, and for printing. A chart in a frame also follows the available height.
  * @param {HTMLElement} host @param {(size: { width: number, height: number }) => Drawing} redraw
  * @param {AbortSignal} signal
  */
@@ -106,10 +105,7 @@ const followSize = (host, redraw, signal) => {
   signal.addEventListener('abort', () => resized.disconnect());
 };
 
-/**
- * Creates a chart with a legend. The mouse, touch and the arrow keys show the values at a date.
- * @param {ChartOptions} options @param {AbortSignal} signal aborted when the chart is no longer needed
- */
+/** @param {ChartOptions} options @param {AbortSignal} signal aborted when the chart is no longer needed */
 export const chart = (options, signal) => {
   const { text, box, mark, show, clear } = readoutOf(options);
   const host = h('div', {

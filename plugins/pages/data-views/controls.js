@@ -54,7 +54,7 @@ export const labelledSelect = (id, label, options, value, onchange) => {
   return [h('label', { for: id }, label), field];
 };
 
-/** Creates a drop-down list. Its label is on the same line. @param {Parameters<typeof labelledSelect>} list */
+/** @param {Parameters<typeof labelledSelect>} list */
 export const select = (...list) => h('div', { class: 'check' }, ...labelledSelect(...list));
 
 /** @param {string} id @param {string} label @param {boolean} checked @param {(checked: boolean) => void} onchange */

@@ -19,10 +19,7 @@ const quoted = (cell) => {
 /** @param {readonly (readonly (string | number | null | undefined)[])[]} rows the first row names the columns */
 export const csvOf = (rows) => [...rows.map((row) => row.map(quoted).join(',')), ''].join('\r\n');
 
-/**
- * Exports the visible part of a chart as CSV. Each line of the chart is a column.
- * @param {import('./drawing.js').ChartOptions} options @param {string} time name of the date column
- */
+/** @param {import('./drawing.js').ChartOptions} options @param {string} time name of the date column */
 export const linesCsv = ({ dates, lines, from = '' }, time) =>
   csvOf([
     [time, ...lines.map(({ label }) => label)],

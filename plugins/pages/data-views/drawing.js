@@ -42,7 +42,7 @@ import { FONT_FAMILY, FONT_SIZE, LINE_HEIGHT, paint, svg, textWidth } from './sv
  */
 
 /**
- * Returns SVG path data for a line with gaps. A single value between two gaps is drawn as a dot.
+ * A single value between two gaps is drawn as a dot.
  * @param {readonly (number | null)[]} values @param {(index: number) => number} x @param {(value: number) => number} y
  */
 export const lineOf = (values, x, y) => {
@@ -58,10 +58,7 @@ export const lineOf = (values, x, y) => {
   return { path, dots };
 };
 
-/**
- * Returns the outline of one contiguous part of a band.
- * @param {readonly { x: number, low: number, high: number }[]} part
- */
+/** @param {readonly { x: number, low: number, high: number }[]} part */
 const outlineOf = (part) => {
   if (part.length === 0) return '';
   const [only] = part;
@@ -194,7 +191,7 @@ const lineNames = (lines, { columns, y, plot, isNamed }) => {
 };
 
 /**
- * Draws lines, bars and bands over time as SVG. The screen, printed pages and saved images use the same drawing.
+ * The screen, printed pages and saved images use the same drawing.
  * @param {ChartOptions} options @param {{ width: number, height: number }} size in pixels
  * @returns {Drawing}
  */

@@ -29,10 +29,7 @@ import { dataTable } from './table.js';
  * @property {string} [figure] name of the figure in addresses. Not needed for the first figure of a view
  */
 
-/**
- * Creates a button that starts asynchronous work, and an element that displays an error of this work.
- * @param {string} label @param {() => Promise<void>} work
- */
+/** @param {string} label @param {() => Promise<void>} work */
 const workButton = (label, work) => {
   const failure = h('span', { class: 'problem', role: 'alert' });
   const button = h('button', { type: 'button', class: 'quiet' }, label);
@@ -134,10 +131,7 @@ const hashOf = (figure) => {
   return addressOf(parts, query);
 };
 
-/**
- * Shows HTML code for embedding the figure in other sites. Returns null if the service does not allow embedding.
- * @param {string} title @param {string | undefined} figure
- */
+/** Returns null if the service does not allow embedding. @param {string} title @param {string | undefined} figure */
 const embedCode = (title, figure) => {
   const origins = document.querySelector('meta[name="embeds"]')?.getAttribute('content') ?? '';
   if (origins === '') return null;
@@ -200,10 +194,7 @@ export const dataTools = ({ sources, remark, more, picture, title = picture?.tit
     remark ? h('p', { class: 'muted' }, remark) : null,
   );
 
-/**
- * Replaces the content of an element. Details that the user has opened stay open.
- * @param {HTMLElement} place @param {readonly HTMLElement[]} content
- */
+/** Details that the user has opened stay open. @param {HTMLElement} place @param {readonly HTMLElement[]} content */
 const replaceContent = (place, content) => {
   const open = [...place.querySelectorAll('details')].map((details) => details.open);
   place.replaceChildren(...content);
@@ -216,10 +207,7 @@ export const replaceTools = (place, tools) => replaceContent(place, [dataTools(t
 /** Maximum number of decimals. Further digits are rounding errors. */
 const DECIMALS = 6;
 
-/**
- * Converts the lines of a chart to a table. The latest date comes first.
- * @param {ChartOptions} options @param {string} time the label of the date column
- */
+/** The latest date comes first. @param {ChartOptions} options @param {string} time the label of the date column */
 export const linesTable = ({ dates, lines, dateText }, time) => ({
   rows: dates.map((date, index) => ({ date, values: lines.map(({ values }) => values[index] ?? null) })).toReversed(),
   columns: [
@@ -272,10 +260,7 @@ const figureOf = ({ title, note, figure }, ...content) =>
 /** @template Row @param {Below<Row> & { note?: Child, chart: HTMLElement }} options */
 export const chartFigure = ({ note, chart, ...below }) => figureOf({ note, ...below }, chart, ...belowChart(below));
 
-/**
- * Creates a figure whose chart, tools and table can be replaced later.
- * @param {{ title: string, note: Child, chart: HTMLElement }} options
- */
+/** @param {{ title: string, note: Child, chart: HTMLElement }} options */
 export const changingFigure = ({ title, note, chart }) => {
   const place = h('div');
   return {

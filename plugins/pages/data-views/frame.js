@@ -4,7 +4,6 @@ import { FONT_SIZE, LINE_HEIGHT, textWidth, wrap } from './svg.js';
 
 /** @import { ChartOptions } from './drawing.js' */
 
-/** Maximum width of a bar, in pixels. */
 export const BAR_WIDTH = 60;
 /** Width of a bar as a fraction of its slot. */
 export const BAR_SHARE = 0.8;
@@ -38,8 +37,7 @@ const rangeOf = ({ columns, bounds, hasZero }) => {
 };
 
 /**
- * Returns the width of a bar's slot in pixels. Slots are as wide as the smallest distance between two dates. The first
- * and the last bar extend half a slot beyond their dates.
+ * Slots are as wide as the smallest distance between two dates. The first and the last bar extend beyond their dates.
  * @param {readonly number[]} times ascending @param {number} width
  */
 const slotOf = (times, width) => {
@@ -61,10 +59,7 @@ const dateScale = (dates, { left, right }, hasBars) => {
   return { start, end, slot, x };
 };
 
-/**
- * Computes the layout of a chart: the visible values, the scales and the area inside the axes.
- * @param {ChartOptions} options @param {{ width: number, height: number }} size in pixels
- */
+/** @param {ChartOptions} options @param {{ width: number, height: number }} size in pixels */
 export const frameOf = (options, { width, height }) => {
   const { lines, unit } = options;
   const shown = shownOf(options);

@@ -21,7 +21,7 @@ const showLimits = () => {
   find('#notes').before(note);
 };
 
-/** Adds a link that opens the embedded view on the full page. @param {string} owner */
+/** @param {string} owner */
 const linkFullPage = (owner) => {
   const address = () => `${location.pathname.replace(/\/embed$/, '')}${location.hash}`;
   // The address changes with the user's choices.
@@ -30,7 +30,6 @@ const linkFullPage = (owner) => {
   find('#notes').after(h('nav', { class: 'whole', 'aria-label': 'Full page' }, link));
 };
 
-/** Sets up the parts that all data pages share, such as the search box. */
 export const startPage = () => {
   showLimits();
   // The status view reports the error.

@@ -89,10 +89,7 @@ const pngOf = async (markup) => {
   });
 };
 
-/**
- * Draws a chart or map as an image with its title, legend and credits. Images always have light colours.
- * @param {Picture} picture @param {'png' | 'svg'} format @returns {Promise<Blob>}
- */
+/** @param {Picture} picture @param {'png' | 'svg'} format @returns {Promise<Blob>} */
 export const drawPicture = async (picture, format) => {
   const markup = pictureOf(picture);
   return format === 'svg' ? new Blob([markup], { type: 'image/svg+xml' }) : pngOf(markup);

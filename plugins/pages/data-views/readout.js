@@ -50,10 +50,7 @@ const rowsOf = ({ values, others, isEmpty }) => [
   ...(isEmpty ? [h('div', 'No value was published.')] : []),
 ];
 
-/**
- * Shows the values at one date in a box next to the date. Screen readers get the same values as text.
- * @param {ChartOptions} options
- */
+/** Screen readers get the same values as text. @param {ChartOptions} options */
 export const readoutOf = (options) => {
   const text = h('p', { class: 'readout hidden-text', 'aria-live': 'polite' });
   const box = h('div', { class: 'values', 'aria-hidden': 'true' });

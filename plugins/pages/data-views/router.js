@@ -29,10 +29,7 @@ export const loadModule = (load) =>
     throw new Problem(loadAdvice(), { status: 0, code: 'not_loaded' });
   });
 
-/**
- * Returns a route whose modules are loaded when the user first opens it.
- * @param {() => Promise<Route>} load @returns {Route}
- */
+/** @param {() => Promise<Route>} load @returns {Route} */
 export const lazyView =
   (load) =>
   async (...call) =>
@@ -78,11 +75,7 @@ const restoreScroll = () => {
   scrollTo(0, top);
 };
 
-/**
- * Scrolls to the figure that the address names. An embedded page shows only this figure. The default is the first
- * figure.
- * @param {string | null} name
- */
+/** An embedded page shows only this figure. The default is the first figure. @param {string | null} name */
 const showFigure = (name) => {
   const figures = [...document.querySelectorAll('main figure')];
   const named = name === null ? undefined : figures.find(({ id }) => id === name);
@@ -133,10 +126,7 @@ const render = ({ title, name = title, question, layout, content, about }, site,
   return heading;
 };
 
-/**
- * Shows a placeholder after 300 ms of loading.
- * @param {AbortSignal} signal @returns {() => void} a function to call when the view has loaded
- */
+/** @param {AbortSignal} signal @returns {() => void} a function to call when the view has loaded */
 const showLoading = (signal) => {
   const main = find('#main');
   main.setAttribute('aria-busy', 'true');
@@ -150,7 +140,7 @@ const showLoading = (signal) => {
   return stop;
 };
 
-/** Stores the scroll position when the user has stopped scrolling for 100 ms. @param {() => boolean} isSettled */
+/** @param {() => boolean} isSettled */
 const followScroll = (isSettled) => {
   /** @type {ReturnType<typeof setTimeout>} */
   let waiting;
@@ -163,7 +153,6 @@ const followScroll = (isSettled) => {
 };
 
 /**
- * Shows the view that the fragment of the address names. Changes of the fragment or of the key show the view again.
  * @param {Record<string, Route>} routes the keys are the first part of the fragment
  * @param {string} home the route for an empty fragment
  * @param {About} [about] returns the attributions of a view's series and a text about overdue data
@@ -199,7 +188,6 @@ export const startRouter = (routes, home, about) => {
     // If the notes appeared after the view, the content would move.
     const series = (await about?.(view.series ?? [], signal)) ?? { notes: [], late: '' };
     loaded();
-    // The user has opened another view in the meantime.
     if (signal.aborted) return;
     const heading = render(view, site, series);
     const field = document.querySelector('#main #key');

@@ -60,8 +60,7 @@ const findingOf = (status, sources) => {
 };
 
 /**
- * Creates the route of the status view, which shows the state of the service and the age of each source. It works
- * without a key.
+ * Works without a key.
  * @param {{ titles?: () => Promise<ReadonlyMap<string, string>>, more?: () => HTMLElement }} [parts] `titles` returns the
  *   titles of sources by id; `more` returns content for the end of the view
  * @returns {import('./router.js').Route}

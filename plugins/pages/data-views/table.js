@@ -16,7 +16,6 @@ import { exact } from '../shared/format.js';
  */
 
 /**
- * Defines a column that is sorted by the value that it shows.
  * @template Row @template {string | number | null} Value @param {string} label @param {(row: Row) => Value} value
  * @param {(value: Value) => Children} [shown] @param {Partial<Column<Row>>} [more] @returns {Column<Row>}
  */
@@ -60,7 +59,7 @@ const orderOf = (columns, sort) => {
   return {
     start,
     /**
-     * Sorts by a column. Choosing the same column again reverses the order.
+     * Choosing the same column again reverses the order.
      * @param {number} index @returns {string} the column's key, with a leading `-` if descending
      */
     choose: (index) => {
@@ -148,7 +147,7 @@ export const dataTable = ({ caption, columns, rows, sort, onsort, scrolls = fals
   fill();
   return {
     element,
-    /** Returns all rows in their current order, including rows that are not shown. */
+    /** Includes rows that are not shown. */
     rows: () => ordered,
     /** @param {readonly Row[]} others */
     show: (others) => {

@@ -1,4 +1,3 @@
-/** Describes the lists of the API as a Frictionless Data Package with one CSV resource per list. */
 import type { MountContext } from '../../../core/contracts/plugin.js';
 import type { Content } from '../front-page/content.js';
 import type { Column, Dataset } from './datasets.js';

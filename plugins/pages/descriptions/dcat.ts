@@ -1,4 +1,3 @@
-/** Describes the lists of the API as a DCAT 3 catalogue in JSON-LD. */
 import type { MountContext } from '../../../core/contracts/plugin.js';
 import type { Content } from '../front-page/content.js';
 import type { Dataset } from './datasets.js';

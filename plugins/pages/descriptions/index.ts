@@ -1,4 +1,3 @@
-/** Serves machine-readable descriptions of the service, such as `/llms.txt` and `/sitemap.xml`. */
 import type { Mount, MountContext } from '../../../core/contracts/plugin.js';
 import { Representation } from '../../../core/response/representation.js';
 import type { Content, ContentReader } from '../front-page/content.js';

@@ -9,7 +9,6 @@ interface ContentFile extends Pick<Mount, 'path' | 'summary'> {
   build(context: MountContext, content: Content): Representation;
 }
 
-/** Creates a mount for a file that is built from the content of the front page. New content rebuilds the file. */
 export const contentFile = (readContent: ContentReader, { path, summary, cacheControl, build }: ContentFile): Mount => {
   let latest: { readonly version: string; readonly file: Representation } | undefined;
   return {

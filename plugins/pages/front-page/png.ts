@@ -1,4 +1,3 @@
-/** Renders a drawing as a PNG. Other sites show it as the preview image of the front page. */
 import { crc32, deflateSync } from 'node:zlib';
 import type { Drawing } from '../../../core/contracts/plugin.js';
 
@@ -115,7 +114,6 @@ class Canvas {
     }
   }
 
-  /** Encodes the image as a PNG with 8 bits per channel, without filters. */
   png(): Buffer {
     const rows = Buffer.alloc((WIDTH * 3 + 1) * HEIGHT);
     for (let y = 0; y < HEIGHT; y++) {

@@ -68,7 +68,6 @@ export const offerSection = (site: Site): Markup | undefined => {
 const guideTo = (site: Site, path: string, text: string): Markup | undefined =>
   mountAt(site, path) && html` ${link(site, path, text)}.`;
 
-/** Returns a curl command for the first list. If the list requires a key, the command sends one. */
 const commandOf = ({ content, publicUrl }: Site): string | undefined => {
   const [dataset] = content.catalog.datasets;
   if (!dataset) return undefined;

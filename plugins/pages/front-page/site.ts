@@ -25,7 +25,6 @@ export const mountAt = ({ mounts }: Site, path: string): Mount | undefined =>
 export const link = ({ publicPath }: Site, href: string, text: Markup | string): Markup =>
   html`<a href="${publicPath}${href}">${text}</a>`;
 
-/** Returns the address where users can get a key. The default is the contact of the service. */
 export const keySource = ({ info: { getKeyUrl, contact } }: Site): string | undefined =>
   getKeyUrl ?? contact.url ?? (contact.email === undefined ? undefined : `mailto:${contact.email}`);
 

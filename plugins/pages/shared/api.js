@@ -18,7 +18,6 @@ export const getKey = () => {
 };
 
 /**
- * Stores the key in this browser.
  * @param {string} key an empty string deletes the key
  * @param {{ remember?: boolean }} [options] `remember`: whether to store the key permanently and for all tabs. Default:
  *   for this tab, until the tab is closed

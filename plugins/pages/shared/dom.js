@@ -38,21 +38,14 @@ export const find = (selector) => {
   return /** @type {Kind} */ (/** @type {unknown} */ (element));
 };
 
-/**
- * Runs a function that replaces elements. If the focused element is replaced, the new element with the same id gets the
- * focus.
- * @param {() => void} replace
- */
+/** If the focused element is replaced, the new element with the same id gets the focus. @param {() => void} replace */
 export const keepingFocus = (replace) => {
   const focused = document.activeElement?.id;
   replace();
   if (focused) document.getElementById(focused)?.focus();
 };
 
-/**
- * Makes the key `/` focus a search box, except while the user is typing in another field.
- * @param {HTMLInputElement} input
- */
+/** @param {HTMLInputElement} input */
 export const focusOnSlash = (input) =>
   addEventListener('keydown', (event) => {
     const { target } = event;
@@ -63,10 +56,7 @@ export const focusOnSlash = (input) =>
     input.select();
   });
 
-/**
- * Creates a button that copies text to the clipboard. Returns null if the browser denies access to the clipboard.
- * @param {() => string} text @param {string} [label]
- */
+/** Returns null if the browser denies access to the clipboard. @param {() => string} text @param {string} [label] */
 export const copyButton = (text, label = 'Copy') => {
   if (!navigator.clipboard) return null;
   const button = h('button', { type: 'button', class: 'quiet' }, label);

@@ -1,7 +1,4 @@
-/**
- * Shows a message if a script of the page cannot be loaded. Imports nothing, so that it works when other modules are
- * missing.
- */
+/** Imports nothing, so that it works when other modules are missing. */
 
 /** Explains why a file could not be loaded, based on the browser's record of responses. */
 export const loadAdvice = () => {
@@ -19,7 +16,6 @@ const elementWith = (tag, text) => {
   return element;
 };
 
-/** Replaces the content of the page with a message and a button that reloads the page. */
 export const showLoadError = () => {
   const button = elementWith('button', 'Try again');
   button.addEventListener('click', () => location.reload());

@@ -32,10 +32,7 @@ const explain = ({ status, code, message, retryAfter }) => {
   return { heading: 'That did not work', advice: message };
 };
 
-/**
- * Explains an error and offers a next step: a key form, a retry button or a link.
- * @param {unknown} error @param {() => void} retry @returns {HTMLElement}
- */
+/** @param {unknown} error @param {() => void} retry @returns {HTMLElement} */
 export const problemView = (error, retry) => {
   if (error instanceof Problem && error.status === 401) {
     return getKey() === ''

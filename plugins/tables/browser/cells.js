@@ -9,19 +9,13 @@ import { timesOf } from './time-figures.js';
 /** Converts `building-permits` to `Building permits`. @param {string} name @returns {string} */
 export const words = (name) => name.replaceAll(/[_-]/g, ' ').replace(/^./, (first) => first.toUpperCase());
 
-/**
- * Lower-cases the first letter of a label, for use within a sentence. Acronyms such as `GDP` stay as they are.
- * @param {string} label
- */
+/** Acronyms such as `GDP` stay as they are. @param {string} label */
 export const inSentence = (label) => label.replace(/^\p{Lu}(?!\p{Lu})/u, (first) => first.toLowerCase());
 
 /** Maximum number of decimals to show. Further decimals are rounding errors. */
 const MOST_DECIMALS = 12;
 
-/**
- * Returns the number of decimals needed to show all numbers exactly, up to a maximum.
- * @param {readonly unknown[]} values @param {number} [most]
- */
+/** @param {readonly unknown[]} values @param {number} [most] */
 export const decimalsOf = (values, most = MOST_DECIMALS) => {
   const decimals = (/** @type {number} */ value) =>
     value
@@ -50,7 +44,7 @@ const sharedDecimals = (values) => {
 };
 
 /**
- * Returns a function that formats cells. The numbers in a column have the same number of decimals.
+ * The numbers in a column have the same number of decimals.
  * @param {Pick<Table, 'columns' | 'key'>} table @param {readonly Row[]} rows
  */
 export const cellsOf = ({ columns, key }, rows) => {
@@ -68,10 +62,7 @@ export const cellsOf = ({ columns, key }, rows) => {
   };
 };
 
-/**
- * Returns a function that formats the values of a column by which rows are grouped.
- * @param {Column} column @param {Table['key']} key @param {readonly Row[]} rows
- */
+/** @param {Column} column @param {Table['key']} key @param {readonly Row[]} rows */
 export const groupTexts = (column, key, rows) => {
   const cell = cellsOf({ columns: [column], key }, rows);
   return (/** @type {Row} */ row) => {

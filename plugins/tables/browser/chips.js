@@ -18,7 +18,6 @@ export const conditionText = ({ column: { label }, operator, value }) => {
 };
 
 /**
- * Creates one button per active filter. Clicking the button removes the filter.
  * @param {Table} table @param {URLSearchParams} query
  * @param {(change: Record<string, string>) => void} choose changes the filters
  */

@@ -29,7 +29,6 @@ const itemOf = ({ name, label }, { isShown, isFirst, isLast, ontoggle, onmove })
 };
 
 /**
- * Creates the dialog for choosing and ordering columns, and the button that opens this dialog.
  * @param {Table} table @param {URLSearchParams} query
  * @param {(columns: string) => void} onchange called with the names, separated by commas; an empty string means all
  *   columns in the default order

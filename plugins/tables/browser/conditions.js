@@ -1,4 +1,3 @@
-/** Reads the filters, search, order and columns from the page's address and converts them to API parameters. */
 import { listIn } from '../../pages/data-views/address.js';
 
 /** @import { Column, Table } from './tables.js' */
@@ -39,19 +38,13 @@ export const matchingOf = (table, query, except) => {
   return parameters;
 };
 
-/**
- * Returns the columns that the user has chosen, in the chosen order. The default is all columns.
- * @param {Table} table @param {URLSearchParams} query
- */
+/** @param {Table} table @param {URLSearchParams} query */
 export const shownColumns = ({ columns }, query) => {
   const named = listIn(query.get('columns')).flatMap((name) => columns.find((each) => each.name === name) ?? []);
   return named.length > 0 ? named : columns;
 };
 
-/**
- * Returns path and query of the API call that lists the rows, without paging parameters.
- * @param {Table} table @param {URLSearchParams} query
- */
+/** @param {Table} table @param {URLSearchParams} query */
 export const listTarget = (table, query) => {
   const parameters = matchingOf(table, query);
   const sort = query.get('sort') ?? '';
@@ -64,17 +57,14 @@ export const listTarget = (table, query) => {
 /** @param {string} value */
 const quoted = (value) => (value === '' || /[",]|^\s|\s$/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
 
-/**
- * Splits a comma-separated list. Values can be in double quotes, as in CSV.
- * @param {string} list @returns {string[]}
- */
+/** Values can be in double quotes. @param {string} list @returns {string[]} */
 export const valuesIn = (list) =>
   [...list.matchAll(/\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*(?:,|$)/g)]
     .filter(([match], index) => match !== '' || index === 0)
     .map(([, inQuotes, plain = '']) => inQuotes?.replaceAll('""', '"') ?? plain.trim());
 
 /**
- * Returns the values of a column that the user has selected. Null selects rows without a value.
+ * Null selects rows without a value.
  * @param {URLSearchParams} query @param {string} name @returns {(string | null)[]}
  */
 export const chosenValues = (query, name) => {
@@ -83,11 +73,7 @@ export const chosenValues = (query, name) => {
   return list ? valuesIn(list) : one ? [one] : [];
 };
 
-/**
- * Returns changes to the query that replace the selected values of a column.
- * @param {string} name @param {readonly (string | null)[]} values
- * @returns {Record<string, string>}
- */
+/** @param {string} name @param {readonly (string | null)[]} values @returns {Record<string, string>} */
 export const selecting = (name, values) => {
   const [first = null] = values;
   // The API accepts quotes only in lists. Without quotes, an empty value and surrounding spaces would be lost.
@@ -99,10 +85,7 @@ export const selecting = (name, values) => {
   };
 };
 
-/**
- * Returns changes to the query that select a value of a column, or deselect a selected value.
- * @param {URLSearchParams} query @param {Column} column @param {string | null} value
- */
+/** @param {URLSearchParams} query @param {Column} column @param {string | null} value */
 export const toggled = (query, { name, kind }, value) => {
   const chosen = chosenValues(query, name);
   const isAlone = value === null || kind === 'boolean';

@@ -102,7 +102,7 @@ const fieldsOf = (column, query, choose) => {
   };
 };
 
-/** Returns errors of the API, and throws all other errors again. @param {unknown} error */
+/** @param {unknown} error */
 const problemOf = (error) => {
   if (error instanceof Problem) return error;
   throw error;
@@ -115,8 +115,7 @@ const reasonOf = ({ status, message }) => {
 };
 
 /**
- * Creates the list of the most frequent values of a column. `load` requests the values again if the filters have
- * changed.
+ * `load` requests the values again if the filters have changed.
  * @param {Table} table @param {Column} column @param {URLSearchParams} query
  * @param {{ signal: AbortSignal, choose: Keep, isVisible: () => boolean, showFields: (isNeeded: boolean) => void }} options
  *   `showFields` is called with true if the list does not contain all values
@@ -204,7 +203,7 @@ const facet = (table, column, query, { signal, open, choose, ontoggle, isVisible
 };
 
 /**
- * Returns the columns that are open initially. Only text and boolean columns with repeated values qualify.
+ * Only text and boolean columns with repeated values are open initially.
  * @param {Table} table @param {readonly Row[]} sample
  */
 const firstOpen = ({ columns }, sample) =>
@@ -220,7 +219,6 @@ const firstOpen = ({ columns }, sample) =>
 const WIDE = '(min-width: 64rem)';
 
 /**
- * Creates the panel of filters. Each column has a list of frequent values and input fields.
  * @param {Table} table @param {URLSearchParams} query
  * @param {{ signal: AbortSignal, sample: readonly Row[], choose: Keep }} options `sample`: rows of the table; `choose`
  *   changes the filters

@@ -17,8 +17,7 @@ const contentOf = ({ columns, key }) => {
 };
 
 /**
- * Returns the title of a table: its name, number of rows and newest date. If the API cannot count the rows, the title
- * omits their number.
+ * If the API cannot count the rows, the title omits their number.
  * @param {Table} table @param {Column | undefined} time a column with dates or years
  * @param {Promise<number>} total number of all rows @param {AbortSignal} signal
  */

@@ -1,4 +1,3 @@
-/** Entry point of the table pages. */
 import { readAddress } from '../../pages/data-views/address.js';
 import { textColumns } from '../../pages/data-views/figure.js';
 import { startPage } from '../../pages/data-views/page-start.js';
@@ -11,10 +10,7 @@ import { words } from './cells.js';
 import { tableView } from './table-view.js';
 import { tablesOf } from './tables.js';
 
-/**
- * Submitting a search on a view without a list shows the results in the current table. The first table is the default.
- * @param {readonly string[]} tables
- */
+/** Shows the results in the current table, or in the first table. @param {readonly string[]} tables */
 const startFinder = (tables) =>
   find('#finder').addEventListener('submit', (event) => {
     event.preventDefault();
@@ -24,10 +20,7 @@ const startFinder = (tables) =>
     location.hash = `#/${tables.includes(here) ? here : tables[0]}?q=${query}`;
   });
 
-/**
- * Shows a single row if the address contains a key, and otherwise the table.
- * @param {import('./tables.js').Table} table @returns {import('../../pages/data-views/router.js').Route}
- */
+/** @param {import('./tables.js').Table} table @returns {import('../../pages/data-views/router.js').Route} */
 const routeOf = (table) => {
   const list = tableView(table);
   const row = lazyView(async () => (await import('./row-view.js')).rowView(table));

@@ -81,10 +81,7 @@ const pager = ({ after, from, rows, next }, onturn) => {
   );
 };
 
-/**
- * Moves the focus from a replaced element to its replacement. If there is none, a paging button gets the focus.
- * @param {HTMLElement} place @param {Element} old
- */
+/** If there is no replacement, a paging button gets the focus. @param {HTMLElement} place @param {Element} old */
 const focusAgain = (place, old) => {
   const same = old.matches('th button')
     ? place.querySelector('[aria-sort] button')

@@ -75,7 +75,7 @@ export const newestOf = async ({ name }, { name: column }, signal) => {
   return row?.[column] == null ? undefined : String(row[column]).slice(0, 10);
 };
 
-/** Returns the error if the API rejected the call with a 400. Throws all other errors again. @param {unknown} error */
+/** Rethrows every error except a 400. @param {unknown} error */
 export const rejectionOf = (error) => {
   if (error instanceof Problem && error.status === 400) return error;
   throw error;

@@ -27,10 +27,7 @@ import { timesOf } from './time-figures.js';
  *   the number of rows
  */
 
-/**
- * Shows the number of matching rows and the range that is on the page.
- * @param {Table} table @param {URLSearchParams} query @param {AbortSignal} signal
- */
+/** @param {Table} table @param {URLSearchParams} query @param {AbortSignal} signal */
 const counter = (table, query, signal) => {
   const element = h('p', { class: 'count', role: 'status' });
   const next = latestOf(signal);
@@ -45,7 +42,6 @@ const counter = (table, query, signal) => {
   };
   return {
     element,
-    /** Returns the number of rows without filters. */
     total,
     /** @param {Page} [page] undefined if no rows are shown */
     showPage: (page) => change({ page }),

@@ -150,7 +150,6 @@ const parametersOf = ({ measures }, matching, { time, value, by }) => {
 };
 
 /**
- * Creates a chart of values over time, with controls for choosing the columns.
  * @param {Table} table @param {URLSearchParams} query
  * @param {{ signal: AbortSignal, sample: readonly Row[], keep: (change: Record<string, string>) => void }} options
  *   `sample`: rows that are examined to find the time columns

@@ -7,7 +7,7 @@ const isYear = (/** @type {unknown} */ value) =>
   Number.isInteger(value) && Number(value) >= 1000 && Number(value) < 3000;
 
 /**
- * Returns the columns that can be a time axis. These are dates, and integer columns whose values are all years.
+ * Dates, and integer columns whose values are all years.
  * @param {readonly Column[]} columns @param {readonly Row[]} rows
  */
 export const timesOf = (columns, rows) =>
@@ -34,7 +34,7 @@ const PERIODS = /** @type {const} */ ([
 const MAX_BARS = 60;
 
 /**
- * Returns the shortest period that needs at most `MAX_BARS` bars. The longest period is a century.
+ * The longest period is a century.
  * @param {readonly string[]} days @param {boolean} years whether the column contains years instead of dates
  */
 const periodOf = (days, years) => {
@@ -70,8 +70,7 @@ const STEPS = [
 const REGULAR = 0.9;
 
 /**
- * If the dates have a regular interval, adds the missing dates, so that lines have gaps there. Otherwise returns the
- * dates unchanged.
+ * Adds missing dates, so that lines have gaps there. Irregular dates stay unchanged.
  * @param {readonly string[]} dates ascending
  */
 export const withGaps = (dates) => {
@@ -97,7 +96,7 @@ export const withGaps = (dates) => {
 export const MAX_LINES = 8;
 
 /**
- * Combines totals into one value per period and line. The value of a period with several rows is their mean.
+ * The value of a period with several rows is their mean.
  * @param {readonly Row[]} totals
  * @param {{ time: string, value: string | null, by: string | null, form: Form }} chosen `value`: a column, or null to
  *   count rows; `by`: a column whose values become separate lines, or null for a single line
@@ -144,9 +143,7 @@ export const figuresOf = (totals, { time, value, by, form }, measures) => {
 };
 
 /**
- * Returns the columns that the chart offers and its initial choices. The initial value is the first numeric column
- * outside the key. If the key contains a time column, the chart shows lines over that column. Otherwise it shows bars
- * over the first time column.
+ * A time column in the key is shown as lines, and any other time column as bars.
  * @param {Table} table @param {readonly Row[]} rows a sample
  */
 export const chartChoices = ({ columns, key }, rows) => {

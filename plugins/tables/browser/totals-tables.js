@@ -1,6 +1,3 @@
-/**
- * Defines the columns of totals in their two layouts: a list with one row per group, and a cross table of two columns.
- */
 import { bar } from '../../pages/data-views/bars.js';
 import { column, numbers } from '../../pages/data-views/table.js';
 import { h } from '../../pages/shared/dom.js';
@@ -41,7 +38,7 @@ const measured = (row, measure) => {
 };
 
 /**
- * Creates a column whose cells are buttons. Each button filters the rows by the value of its cell.
+ * Each button filters the rows by the value of its cell.
  * @param {Column} column @param {Table['key']} key @param {readonly Row[]} rows @param {Pick} onpick
  */
 const groupColumn = (column, key, rows, onpick) => {
@@ -106,10 +103,7 @@ const shaded = (text, share) => {
   return element;
 };
 
-/**
- * Creates a cross table. The rows are the values of the first column, and the columns are the values of the second.
- * @param {Table} table @param {Choice} choice @param {readonly Row[]} rows @param {Pick} onpick
- */
+/** @param {Table} table @param {Choice} choice @param {readonly Row[]} rows @param {Pick} onpick */
 export const crossTable = ({ key, measures }, { groups, of }, rows, onpick) => {
   const [down, across] = /** @type {[Column, Column]} */ (groups);
   const measure = of ? measures['mean'] : measures['count'];
