@@ -19,6 +19,7 @@ import {
   runAt,
   runOrigin,
   runRules,
+  scores,
   signal,
   signalChangeShare,
   size,
@@ -182,19 +183,12 @@ export const backtests = collection({
       n: { ...count, description: 'Scored forecasts.' },
       n_metros: count,
       n_runs: count,
-      mae_pp: { ...size, description: 'Mean absolute error.' },
+      mae_pp: scores.mae_pp,
       rmse_pp: { ...size, description: 'Root mean squared error.' },
-      bias_pp: { type: 'number', description: 'Mean of realized - point, in percentage points.' },
-      coverage_80: { ...rate, description: 'Share of realized values inside the 80% interval.' },
-      interval_score_80: {
-        ...size,
-        description:
-          'Mean interval score: width of the interval plus 10 times the amount by which the outcome missed it. Lower is better.',
-      },
-      direction_hit_rate: {
-        ...rate,
-        description: 'Share of forecasts that have the same sign as the realized change.',
-      },
+      bias_pp: scores.bias_pp,
+      coverage_80: scores.coverage_80,
+      interval_score_80: scores.interval_score_80,
+      direction_hit_rate: scores.direction_hit_rate,
       benchmark: {
         ...record({ name: text, mae_pp: size }),
         description: 'Persistence: the last 12-month change known at run time, scored on the same forecasts.',
@@ -211,11 +205,7 @@ export const backtests = collection({
       declines_called: { ...tally, description: 'Number of declines with a point forecast below 0.' },
       n_published: { ...tally, description: 'Number of scored forecasts from published runs.' },
       n_reconstructed: { ...tally, description: 'Number of scored forecasts from reconstructed runs.' },
-      brier_score: {
-        ...rate,
-        description:
-          'Mean squared difference between `decline_probability` and the outcome (1 for a decline, 0 otherwise).',
-      },
+      brier_score: scores.brier_score,
       benchmarks: {
         type: 'array',
         items: record({ name: text, mae_pp: size, direction_hit_rate: rate, skill_mae: { type: 'number' } }),

@@ -34,6 +34,21 @@ export const size = {
   description: 'In percentage points.',
   'x-unit': 'percentage points',
 } as const;
+export const scores = {
+  mae_pp: { ...size, description: 'Mean absolute error.' },
+  bias_pp: { type: 'number', description: 'Mean of realized - point, in percentage points.' },
+  coverage_80: { ...rate, description: 'Share of realized values inside the 80% interval.' },
+  interval_score_80: {
+    ...size,
+    description:
+      'Mean interval score: width of the interval plus 10 times the amount by which the outcome missed it. Lower is better.',
+  },
+  direction_hit_rate: { ...rate, description: 'Share of forecasts that have the same sign as the realized change.' },
+  brier_score: {
+    ...rate,
+    description: 'Mean squared difference between `decline_probability` and the outcome: 1 for a decline, 0 otherwise.',
+  },
+} as const;
 export const signal = { type: ['string', 'null'], enum: [...SIGNALS, null], description: signalMeaning } as const;
 export const riskScore = { type: ['string', 'null'], enum: [...RISK_GRADES, null], description: gradeMeaning } as const;
 export const forecast12m = { ...percent, description: forecastMeaning } as const;

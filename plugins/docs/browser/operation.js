@@ -18,17 +18,16 @@ const entry = (place, { name, type, limits, description }, { mark, children = []
       { class: 'title' },
       nameLink(place, h('code', name)),
       h('span', { class: 'type' }, type, ...(limits ? [', ', ...inline(limits)] : [])),
-      mark === '' ? null : h('span', { class: mark === 'required' ? 'needed' : 'type' }, mark),
+      mark !== '' && h('span', { class: mark === 'required' ? 'needed' : 'type' }, mark),
     ),
-    description ? h('p', ...inline(description)) : null,
-    children.length === 0
-      ? null
-      : h(
-          'details',
-          { open },
-          h('summary', `${children.length} ${children.length === 1 ? 'field' : 'fields'} of `, h('code', name)),
-          fieldList(place, children),
-        ),
+    description && h('p', ...inline(description)),
+    children.length > 0 &&
+      h(
+        'details',
+        { open },
+        h('summary', `${children.length} ${children.length === 1 ? 'field' : 'fields'} of `, h('code', name)),
+        fieldList(place, children),
+      ),
   );
 
 /**
@@ -132,18 +131,17 @@ export const operationSection = (operation, { everywhere, listed, pathOf }) => {
         h('span', { class: 'type' }, ` ${contents.map(({ type }) => type).join(', ')}`),
       ),
       ...responseFields(operation, listed),
-      headers.length > 0
-        ? h(
-            'details',
-            { class: 'headers' },
-            h('summary', `${headers.length} headers`),
-            h(
-              'p',
-              { class: 'chips' },
-              ...headers.map((name) => h('a', { href: linkTo(placeOf('headers', name)) }, name)),
-            ),
-          )
-        : null,
+      headers.length > 0 &&
+        h(
+          'details',
+          { class: 'headers' },
+          h('summary', `${headers.length} headers`),
+          h(
+            'p',
+            { class: 'chips' },
+            ...headers.map((name) => h('a', { href: linkTo(placeOf('headers', name)) }, name)),
+          ),
+        ),
       ...errorLinks(operation, everywhere),
       ...(next.length > 0
         ? [

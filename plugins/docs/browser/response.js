@@ -61,19 +61,18 @@ const triedResponse = ({ headers }, response, content, ms, close) => {
       h('button', { type: 'button', class: 'quiet', onclick: close }, 'Example'),
     ],
     [
-      code === ''
-        ? null
-        : h(
-            'p',
-            { class: 'advice' },
-            'About this error: ',
-            h('a', { href: linkTo(placeOf('errors', code)) }, h('code', code)),
-          ),
+      code !== '' &&
+        h(
+          'p',
+          { class: 'advice' },
+          'About this error: ',
+          h('a', { href: linkTo(placeOf('errors', code)) }, h('code', code)),
+        ),
       h('details', { class: 'sent' }, h('summary', `${rows.length} headers`), h('dl', ...rows)),
       codeBlock('Response body', type.includes('json') ? coloured(body) : body),
-      text.length > body.length && body.length === SHOWN_CHARACTERS
-        ? h('p', { class: 'advice' }, `Only the first ${SHOWN_CHARACTERS.toLocaleString('en')} characters are shown.`)
-        : null,
+      text.length > body.length &&
+        body.length === SHOWN_CHARACTERS &&
+        h('p', { class: 'advice' }, `Only the first ${SHOWN_CHARACTERS.toLocaleString('en')} characters are shown.`),
     ],
   );
 };

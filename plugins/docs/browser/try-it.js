@@ -33,20 +33,24 @@ const field = (operation, parameter, onchange) => {
         oninput: onchange,
       });
   const operator =
-    operators.length === 0
-      ? null
-      : h(
-          'select',
-          { 'aria-label': `Operator for ${name}`, onchange },
-          ...['', ...operators].map((each) => h('option', { value: each }, each || '=')),
-        );
+    operators.length > 0 &&
+    h(
+      'select',
+      { 'aria-label': `Operator for ${name}`, onchange },
+      ...['', ...operators].map((each) => h('option', { value: each }, each || '=')),
+    );
   const element = h(
     'div',
     h('label', { for: id }, name, required ? h('span', { class: 'needed' }, ' required') : ''),
     operator,
     control,
   );
-  return { element, control, parameter, written: () => (operator?.value ? `${name}[${operator.value}]` : name) };
+  return {
+    element,
+    control,
+    parameter,
+    written: () => (operator && operator.value !== '' ? `${name}[${operator.value}]` : name),
+  };
 };
 
 /** @param {Operation} operation @param {readonly Filled[]} filled */
@@ -73,29 +77,27 @@ const exampleResponse = ({ id, contents }) => {
     shown.replaceChildren(codeBlock(label, type.includes('json') ? coloured(text) : text));
   };
   const choices =
-    contents.length < 2
-      ? null
-      : radios(
-          'Format of the example',
-          contents.map((content, index) => ({
-            input: h('input', {
-              type: 'radio',
-              name: `${id}-format-shown`,
-              checked: index === 0,
-              onchange: () => show(content),
-            }),
-            text: content.type.replace(/^.*\/(x-)?/, '').toUpperCase(),
-          })),
-        );
+    contents.length > 1 &&
+    radios(
+      'Format of the example',
+      contents.map((content, index) => ({
+        input: h('input', {
+          type: 'radio',
+          name: `${id}-format-shown`,
+          checked: index === 0,
+          onchange: () => show(content),
+        }),
+        text: content.type.replace(/^.*\/(x-)?/, '').toUpperCase(),
+      })),
+    );
   if (contents[0]) show(contents[0]);
   return panel(label, [h('span', { class: 'title' }, 'Response'), choices], shown);
 };
 
 /** @param {readonly { element: HTMLElement }[]} fields */
 const parameterFields = (fields) =>
-  fields.length === 0
-    ? null
-    : h('details', h('summary', 'Parameters'), h('div', { class: 'fields' }, ...fields.map(({ element }) => element)));
+  fields.length > 0 &&
+  h('details', h('summary', 'Parameters'), h('div', { class: 'fields' }, ...fields.map(({ element }) => element)));
 
 /** @param {Operation} operation @returns {HTMLElement} */
 export const tryIt = (operation) => {

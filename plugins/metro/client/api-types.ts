@@ -75,7 +75,7 @@ export type Backtest = {
   readonly n_published?: number;
   /** Number of scored forecasts from reconstructed runs. */
   readonly n_reconstructed?: number;
-  /** Mean squared difference between `decline_probability` and the outcome (1 for a decline, 0 otherwise). */
+  /** Mean squared difference between `decline_probability` and the outcome: 1 for a decline, 0 otherwise. */
   readonly brier_score?: number;
   /** All benchmarks on the same forecasts, most accurate first. `skill_mae` is the skill of the model relative to that benchmark. */
   readonly benchmarks?: readonly {

@@ -1,5 +1,5 @@
 import { dataRoute, type Route } from 'metro-forecast-api/plugin';
-import { backtests, forecasts, markets, nullable, percent, rate, record, text } from '../collections.js';
+import { backtests, forecasts, markets, nullable, percent, rate, record, scores, text } from '../collections.js';
 import { BREAKDOWN_KEYS, breakdownOf } from '../forecast/breakdown.js';
 import { isOfKind, kindParameter, normalizeKind } from './list-parameters.js';
 import { completedRuns, horizonParameter, listResponse } from './shared.js';
@@ -14,16 +14,11 @@ const groupProperties = {
   benchmark_mae_pp: { type: 'number', minimum: 0, description: 'The same for persistence.' },
   ar1_nation_mae_pp: { type: 'number', minimum: 0, description: 'The same for `ar1_nation`.' },
   shrunk_mean_mae_pp: { type: 'number', minimum: 0, description: 'The same for `shrunk_mean`.' },
-  bias_pp: { type: 'number', description: 'Mean of realized - point, in percentage points.' },
+  bias_pp: scores.bias_pp,
   benchmark_bias_pp: { type: 'number', description: 'The same for persistence.' },
-  coverage_80: { ...rate, description: 'Share of realized values inside the 80% interval.' },
-  interval_score_80: {
-    type: 'number',
-    minimum: 0,
-    description:
-      'Mean interval score: width of the interval plus 10 times the amount by which the outcome missed it. Lower is better.',
-  },
-  direction_hit_rate: { ...rate, description: 'Share of forecasts that have the same sign as the realized change.' },
+  coverage_80: scores.coverage_80,
+  interval_score_80: scores.interval_score_80,
+  direction_hit_rate: scores.direction_hit_rate,
   benchmark_hit_rate: { ...rate, description: 'The same for persistence.' },
   always_up_hit_rate: {
     ...rate,
@@ -37,10 +32,7 @@ const groupProperties = {
     ...nullable(rate),
     description: 'Mean `decline_probability`. Equals `decline_share` if probabilities are well calibrated.',
   },
-  brier_score: {
-    ...rate,
-    description: 'Mean squared difference between `decline_probability` and the outcome: 1 for a decline, 0 otherwise.',
-  },
+  brier_score: scores.brier_score,
   log_loss: {
     type: 'number',
     minimum: 0,

@@ -14,7 +14,7 @@ export interface MacroSeries {
   readonly values: readonly number[];
 }
 
-const ID = /^[A-Z0-9][A-Z0-9_.-]*$/;
+export const FRED_ID = /^[A-Z0-9][A-Z0-9_.-]*$/;
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 const MIN_DATES = 4;
 const isNumber = (text: string): boolean => NUMBER.test(text) && Number.isFinite(Number(text));
@@ -87,7 +87,7 @@ export const readFred = async (
       }
     }
   }
-  const unnamed = ids?.find((id) => !ID.test(id)) ?? (ids ? undefined : '');
+  const unnamed = ids?.find((id) => !FRED_ID.test(id)) ?? (ids ? undefined : '');
   if (ids === undefined || unnamed !== undefined) {
     errors.addFile(file, `the header or the file name must contain the series id, but "${unnamed}" is not a valid id`);
     return [];

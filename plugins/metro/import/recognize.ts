@@ -1,4 +1,5 @@
 import { type Row, rowsOf } from './csv.js';
+import { FRED_ID } from './fred.js';
 
 export type FileKind = 'fhfa-metro' | 'fhfa-purchase-only' | 'fred';
 
@@ -9,8 +10,6 @@ export const EXPECTED =
 /** Number of bytes at the start of a file from which the format is recognized. */
 const HEAD = 4096;
 
-const isFredId = (name: string): boolean => /^[A-Z0-9][A-Z0-9_.-]*$/.test(name);
-
 const isFhfaRow = ({ cells }: Row): boolean =>
   cells.length === 6 && /^\d{4}$/.test(cells[2]!) && /^\d$/.test(cells[3]!);
 
@@ -20,7 +19,8 @@ export const recognize = (head: string): FileKind | undefined => {
   const header = names.map((cell) => cell.toLowerCase());
   const isDated = header[0] === 'date' || header[0] === 'observation_date';
   // Several columns in lower case suggest a table of another publisher.
-  if (isDated && (names.length === 2 || (names.length > 2 && names.slice(1).every(isFredId)))) return 'fred';
+  if (isDated && (names.length === 2 || (names.length > 2 && names.slice(1).every((name) => FRED_ID.test(name)))))
+    return 'fred';
   if (header[0] === 'cbsa' && header[1] === 'metro_name') return 'fhfa-purchase-only';
   // One valid row is enough to recognize the format. Bad rows are reported later.
   return rows.some(isFhfaRow) ? 'fhfa-metro' : undefined;
