@@ -1,4 +1,4 @@
-import { anonymousLimits, basePath, getKey, setKey } from '../../pages/shared/api.js';
+import { anonymousLimits, basePath, curlOf, getKey, setKey } from '../../pages/shared/api.js';
 import { h } from '../../pages/shared/dom.js';
 import { keyForm } from '../../pages/shared/key-form.js';
 import { inline, prose } from '../../pages/shared/markdown.js';
@@ -24,8 +24,9 @@ const facts = ({ contact = {}, license, termsOfService }) => {
 };
 
 /** @param {Model} model */
-export const introduction = ({ title, version, summary, description, about }) =>
-  h(
+export const introduction = ({ title, version, summary, description, about, operations }) => {
+  const first = operations.find(({ path, takesKey }) => takesKey && !path.includes('{'));
+  return h(
     'section',
     { id: placeOf('introduction'), class: 'part h1', 'data-part': '', 'aria-labelledby': 'title' },
     h(
@@ -39,6 +40,7 @@ export const introduction = ({ title, version, summary, description, about }) =>
       'div',
       { class: 'aside' },
       codePanel('Base URL', 'Base URL', `${location.origin}${basePath}`),
+      first && codePanel('First request', 'First request', curlOf(first.path)),
       h(
         'dl',
         { class: 'facts' },
@@ -56,6 +58,7 @@ export const introduction = ({ title, version, summary, description, about }) =>
       ),
     ),
   );
+};
 
 /** @param {...import('../../pages/shared/dom.js').Children} content */
 const notice = (...content) => h('p', { class: 'notice', role: 'status' }, ...content);

@@ -1,3 +1,10 @@
+let home = '';
+
+/** Sets the first part of addresses with an empty fragment. @param {string} name */
+export const setHome = (name) => {
+  home = name;
+};
+
 /**
  * Reads the fragment of the address. For example, `#/books/9780141439587?show=all` consists of two parts and a query.
  * @returns {{ parts: string[], query: URLSearchParams }}
@@ -5,7 +12,7 @@
 export const readAddress = () => {
   const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?');
   try {
-    return { parts: path.split('/').map(decodeURIComponent), query: new URLSearchParams(query) };
+    return { parts: (path || home).split('/').map(decodeURIComponent), query: new URLSearchParams(query) };
   } catch {
     return { parts: ['nowhere'], query: new URLSearchParams() };
   }

@@ -2,7 +2,7 @@ import { getKey, Problem } from '../shared/api.js';
 import { find, h } from '../shared/dom.js';
 import { loadAdvice } from '../shared/load-errors.js';
 import { problemView } from '../shared/problems.js';
-import { addressOf, readAddress } from './address.js';
+import { addressOf, readAddress, setHome } from './address.js';
 
 /**
  * @typedef {object} View
@@ -160,6 +160,7 @@ const followScroll = (isSettled) => {
 export const startRouter = (routes, home, about) => {
   const site = document.title;
   history.scrollRestoration = 'manual';
+  setHome(home);
   let settled = false;
 
   /** @param {string} name @param {Parameters<Route>} call @returns {Promise<View>} */
@@ -182,9 +183,9 @@ export const startRouter = (routes, home, about) => {
     const { signal } = current;
     const { parts, query } = readAddress();
     const [name = '', ...parameters] = parts;
-    markCurrent(name || home);
+    markCurrent(name);
     const loaded = showLoading(signal);
-    const view = await viewOf(name || home, [parameters, signal, query]);
+    const view = await viewOf(name, [parameters, signal, query]);
     // If the notes appeared after the view, the content would move.
     const series = (await about?.(view.series ?? [], signal)) ?? { notes: [], late: '' };
     loaded();

@@ -272,6 +272,8 @@ describe('the reference page', () => {
     await open();
     expect(await sectionOf('getMarket').locator('pre').first().innerText()).to.match(/^library\(httr2\)/);
     await open('', '&lang=curl');
+    const first = page.locator('pre[aria-label="First request"]');
+    expect(await first.innerText()).to.match(/^curl .*\/markets'$/);
     expect(await sectionOf('getMarket').locator('pre').first().innerText()).to.match(/^curl /);
   });
 

@@ -418,6 +418,14 @@ describe('the pages of tables in Chromium', () => {
     });
   }
 
+  it('names the table in the address as soon as the user chooses something', async () => {
+    const { page } = browser;
+    await page.goto(`${service.origin}/tables?view=${views++}`);
+    await page.getByText('Totals', { exact: true }).click();
+    await page.locator('.totals').waitFor();
+    expect(new URL(await addressOf(page)).hash).to.equal('#/books?tab=totals');
+  });
+
   it('wraps a column name without spaces on a phone', async () => {
     const { page } = browser;
     await page.setViewportSize({ width: 390, height: 900 });
