@@ -4,7 +4,9 @@ import type { ServiceInfo } from './service.js';
 
 export interface IdentityRequest {
   /** Headers by lower-case name, including `authorization`. */
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>> & {
+    readonly authorization?: string | undefined;
+  };
   /** The address of the client. The setting `server.trustProxy` determines whether `X-Forwarded-For` is used. */
   readonly address: string;
 }
@@ -19,12 +21,12 @@ export interface IdentifiedCaller {
   /** The name of a configured tier. Any other name results in a 401. */
   readonly tier: string;
   /** Requests per minute. Default: the limit of the tier. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /**
    * When the credentials expire, in milliseconds since 1970. The result is cached until then, but for at most a minute.
    * Default: 5 seconds from now.
    */
-  readonly expiresAt?: number;
+  readonly expiresAt?: number | undefined;
 }
 
 /**

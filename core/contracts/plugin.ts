@@ -101,6 +101,6 @@ export const definePlugin = <const S extends JsonSchema = Empty>(
  */
 export const collection = <const S extends JsonSchema>(
   definition: Omit<Collection<NoInfer<ObjectFromSchema<S>>>, 'schema'> & { readonly schema: S },
-): Collection<ObjectFromSchema<S>> => definition;
+): Collection<ObjectFromSchema<S>> & { readonly schema: S } => definition;
 
 type ObjectFromSchema<S> = FromSchema<S> extends infer T extends object ? T : object;

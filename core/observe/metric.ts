@@ -41,7 +41,7 @@ export class Family<Series> {
     return entry.series;
   }
 
-  protected entries() {
+  protected entries(): Iterable<{ readonly labels: Labels; readonly series: Series }> {
     return this.#series.values();
   }
 }

@@ -7,8 +7,8 @@ import { compareScalars, isScalarOf, scalarType } from '../data/scalars.js';
 import { invalidParameter } from '../errors.js';
 
 export interface PageInput {
-  readonly limit?: number;
-  readonly after?: string;
+  readonly limit?: number | undefined;
+  readonly after?: string | undefined;
 }
 
 export const pageParameters = {

@@ -136,6 +136,10 @@ const HANDLERS: readonly Mistake[] = [
     `dataRoute({ ...route, handler: async () => ({ units: 'many' }) });`,
     `'{ readonly units: "many"; }' is not assignable to type '{ readonly units: number; }'`,
   ],
+  [
+    `dataRoute({ ...route, response: { ...response, schema: { title: 'Permit', ...permits.schema } }, handler: async () => ({ ...row, units: 'many' }) });`,
+    `Types of property 'units' are incompatible`,
+  ],
   [`dataRoute({ ...route, handler: async () => ({}) });`, `Type '{}' is not assignable to type`],
   [`dataRoute({ ...route, handler: () => ({ units: 1 }) });`, `missing the following properties from type 'Promise<`],
   [
@@ -148,6 +152,9 @@ const ALLOWED = [
   `await selection.selectTotals(context, permits, { where: conditionsOf({}), by: ['grade', 'note'], of: 'units' });`,
   `await selection.selectTotals(context, permits, { where: [{ field: 'grade', operator: 'null', value: true }] });`,
   `await paging.selectPage(context, permits, { where: conditionsOf({}), order: ['month', 'city'] }, {});`,
+  `const { city, ...page } = {} as { city?: string; limit?: number; after?: string }; await paging.selectPage(context, permits, { where: [...conditionsOf({}), { field: 'units', operator: 'gt', value: 1 }] }, { limit: page.limit, after: page.after });`,
+  `dataRoute({ ...route, response: { ...response, schema: { type: 'object', required: ['data'], properties: { data: { type: 'array', items: { type: 'object', properties: { city: { type: 'string' } } } } } } }, handler: async () => ({ data: await paging.selectPage(context, permits, { where: [] }, {}) }) });`,
+  `definePlugin({ ...plugin, identity: () => ({ identify: ({ headers: { authorization = '' } }) => ({ id: authorization.trim(), tier: 'a', limit: undefined }) }) });`,
   `paging.pageOf(context, [row], paging.rowOrder(['-units', 'grade', 'city']), {});`,
   `paging.pageOf(context, [row], paging.rowOrder(['-rank'], (row: { units: number }, field: string) => row.units), {});`,
   `await snapshot.find(permits, { order: ['month', 'city'], equal: { month: 'x' }, range: { field: 'city', from: 'y' } });`,
