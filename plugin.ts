@@ -1,4 +1,5 @@
 /** The `./plugin` entry point, for authors of plugins. The built-in plugins import only from this file. */
+import { chosenFields } from './core/routes/fields.js';
 import { pageHeaders, pageOf, pageParameters, rowOrder } from './core/routes/pagination.js';
 import {
   countMatching,
@@ -71,7 +72,6 @@ export {
 } from './core/errors.js';
 export { excerpt } from './core/keys/key.js';
 export { callerOf } from './core/pipeline/identify.js';
-export { chosenFields } from './core/routes/fields.js';
 export type { PageInput } from './core/routes/pagination.js';
 export type { Selection } from './core/routes/selection.js';
 export { packageVersion as version } from './core/util/package.js';
@@ -90,5 +90,5 @@ export const paging = {
   rowOrder,
 } as const;
 
-/** Helpers that search, count and total the rows that match a request. */
-export const selection = { countMatching, searchedFields, selectTotals, tooManyRows, wordsIn } as const;
+/** Helpers that select fields, and that search, count and total the rows that match a request. */
+export const selection = { chosenFields, countMatching, searchedFields, selectTotals, tooManyRows, wordsIn } as const;

@@ -5,7 +5,7 @@ import type { JsonSchema } from '../contracts/json-schema.js';
  * for the route's `columns`. Required properties are always included, so that each row conforms to the schema.
  * @param row schema of a row
  * @example
- * const fields = chosenFields(rowSchema);
+ * const fields = selection.chosenFields(rowSchema);
  * dataRoute({
  *   parameters: { query: { fields: fields.parameter } },
  *   columns: ({ fields: names }) => fields.columns(names),

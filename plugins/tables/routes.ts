@@ -1,7 +1,6 @@
 import {
   ApiError,
   type Collection,
-  chosenFields,
   conditionsOf,
   dataRoute,
   defineError,
@@ -146,7 +145,7 @@ const tooManyToSort = (sort: string, orders: Table['orders']): ApiError => {
 const listRoute = ({ collection, path, operation, orders, example, row }: Table): Route => {
   const { name, key } = collection;
   const filters = filterColumns(collection);
-  const fields = chosenFields(row);
+  const fields = selection.chosenFields(row);
   return dataRoute({
     path,
     operationId: `list${operation}`,

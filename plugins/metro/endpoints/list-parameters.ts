@@ -1,11 +1,11 @@
 import {
-  chosenFields,
   type DataContext,
   type JsonSchema,
   type PageInput,
   type Parameter,
   paging,
   type Scalar,
+  selection,
 } from 'metro-forecast-api/plugin';
 import { AREA_KINDS, kindOf, METRO_KINDS, metroAreas, statesOf } from '../areas.js';
 import { type Market, RISK_GRADES, type RiskGrade, SIGNALS, type Signal } from '../collections.js';
@@ -108,7 +108,7 @@ export const listParameters = <T extends ListRow = ListRow>(
   { order = ['cbsa'], read }: ListOptions<T> = {},
 ) => {
   const all = Object.keys(row['properties'] as object);
-  const { parameter: fields, columns } = chosenFields(row);
+  const { parameter: fields, columns } = selection.chosenFields(row);
   const { risk_score, ...others } = filterParameters();
   const filters = { ...others, ...(all.includes('risk_score') && { risk_score }) };
   const parameters = {

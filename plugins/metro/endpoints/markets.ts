@@ -1,11 +1,11 @@
 import {
   ApiError,
-  chosenFields,
   dataRoute,
   defineError,
   definePlugin,
   guidePage,
   type JsonSchema,
+  selection,
   version,
 } from 'metro-forecast-api/plugin';
 import { AREA_KINDS, type AreaKind, areaOf, kindOf, METRO_KINDS, metroAreas, nationAndStates } from '../areas.js';
@@ -138,7 +138,7 @@ const hpiObservation = {
   ),
 };
 
-const historyFields = chosenFields(hpiObservation);
+const historyFields = selection.chosenFields(hpiObservation);
 
 export default definePlugin({
   name: 'markets',
