@@ -232,8 +232,11 @@ const wholeOrStarted = async (
   return representationOf(request, reader, await together(chunks, size, pauses), { head, sha256 });
 };
 
-const bytesOf = (written: string | Uint8Array): Buffer => {
+const bytesOf = ({ name }: Format, written: unknown): Buffer => {
   if (typeof written === 'string') return Buffer.from(written);
+  if (!(written instanceof Uint8Array)) {
+    throw new ResponseError(`format "${name}" must yield text or bytes, not a value of type ${typeof written}`);
+  }
   return Buffer.isBuffer(written) ? written : Buffer.from(written.buffer, written.byteOffset, written.byteLength);
 };
 
@@ -261,7 +264,14 @@ async function* piecesOf(
       yield batch;
     }
   }
-  for await (const piece of format.write(paced(), columns)) if (piece.length > 0) yield bytesOf(piece);
+  const written: unknown = format.write(paced(), columns);
+  if (typeof (written as Partial<AsyncIterable<unknown>> | undefined)?.[Symbol.asyncIterator] !== 'function') {
+    throw new ResponseError(`format "${format.name}" must have an async generator as its method write`);
+  }
+  for await (const piece of written as AsyncIterable<unknown>) {
+    const bytes = bytesOf(format, piece);
+    if (bytes.length > 0) yield bytes;
+  }
 }
 
 /** Chunks with a total size up to this are joined in one step. */

@@ -43,6 +43,20 @@ const failing: Format = {
   },
 };
 
+/** Formats whose `write` does not yield text or bytes. */
+const broken = (name: string, write: () => unknown) =>
+  ({ ...tsv, name, mediaTypes: [`application/x-${name}`], write }) as unknown as Format;
+const BROKEN: readonly (readonly [Format, string])[] = [
+  [
+    broken('numbers', async function* () {
+      yield 5;
+    }),
+    'format "numbers" must yield text or bytes, not a value of type number',
+  ],
+  [broken('text', () => 'text'), 'format "text" must have an async generator as its method write'],
+  [broken('promise', async () => 'text'), 'format "promise" must have an async generator as its method write'],
+];
+
 const properties = { id: { type: 'integer' }, name: { type: 'string' } } as const;
 const response = {
   description: 'Things.',
@@ -196,6 +210,27 @@ describe('a format of a plugin', () => {
     expect([status, json.code]).to.deep.equal([500, 'internal_error']);
     expect((await service.get('/things?format=bytes')).status).to.equal(200);
   });
+});
+
+describe('a format that yields neither text nor bytes', () => {
+  const messages: string[] = [];
+  let service: TestApp;
+  before(async () => {
+    const formats = () => BROKEN.map(([format]) => format);
+    const onError = (error: unknown) => void messages.push((error as Error).message);
+    service = await startTestApp({ overrides: { plugins: [{ plugin: { ...things, formats, onError } }] } });
+  });
+  after(() => service.close());
+
+  for (const [{ name }, message] of BROKEN) {
+    it(`causes a 500 and is named in the error: ${message}`, async () => {
+      for (const path of ['/things', '/many']) {
+        messages.length = 0;
+        expect((await service.get(`${path}?format=${name}`)).status).to.equal(500);
+        expect(messages.join()).to.contain(`(${path}) cannot be sent: ${message}`);
+      }
+    });
+  }
 });
 
 describe('a format that cannot be used', () => {

@@ -9,7 +9,7 @@ describe('{{name}}', () => {
   let app;
   before(async () => {
     const path = fileURLToPath(new URL('../metro-forecast.json', import.meta.url));
-    app = await createApp(await loadConfig({ path, env: { METRO__LOG__LEVEL: 'silent' } }));
+    app = await createApp(await loadConfig({ path, env: { METRO__LOG__LEVEL: 'error' } }));
   });
   after(() => app?.close());
 

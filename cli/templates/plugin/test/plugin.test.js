@@ -10,7 +10,7 @@ describe('{{name}}', () => {
   before(async () => {
     const path = fileURLToPath(new URL('../metro-forecast.json', import.meta.url));
     app = await createApp(
-      await loadConfig({ path, env: { METRO__LOG__LEVEL: 'silent', METRO__HTTP__RESPONSE_CHECK: 'refuse' } }),
+      await loadConfig({ path, env: { METRO__LOG__LEVEL: 'error', METRO__HTTP__RESPONSE_CHECK: 'refuse' } }),
     );
   });
   after(() => app?.close());
