@@ -68,7 +68,7 @@ describe(PAGE, () => {
     const snippet = snippetsOf(PAGE).find(({ heading }) => heading === 'Write a limiter');
     await writeFile(join(folder, 'program.mjs'), snippet!.code);
     const { stdout } = await run(process.execPath, ['program.mjs'], { cwd: folder });
-    expect(stdout).to.match(/^401 "default";r=\d+;t=\d+$/m);
+    expect(stdout).to.match(/^200 "default";r=\d+;t=\d+$/m);
   });
 
   const startOf = async (name: string): Promise<Start> =>
@@ -77,6 +77,31 @@ describe(PAGE, () => {
     ...Object.fromEntries(
       ['express.js', 'koa.js', 'fastify.js', 'nest.js', 'hono.js'].map((name) => [name, () => startOf(name)]),
     ),
+    'a middleware class in Nest': async () => {
+      const { Controller, Get, Module, RequestMethod } = await import('@nestjs/common');
+      const { NestFactory } = await import('@nestjs/core');
+      return async (service, port) => {
+        class Home {
+          home() {
+            return 'the rest of your program';
+          }
+        }
+        Controller()(Home);
+        Get()(Home.prototype, 'home', Object.getOwnPropertyDescriptor(Home.prototype, 'home')!);
+        class Data {
+          readonly use = service.middleware({ prefix: '/data' });
+        }
+        class Program {
+          configure(consumer: import('@nestjs/common').MiddlewareConsumer) {
+            consumer.apply(Data).forRoutes({ path: '{*path}', method: RequestMethod.ALL });
+          }
+        }
+        Module({ controllers: [Home] })(Program);
+        const program = await NestFactory.create(Program, { logger: false });
+        await program.listen(port, '127.0.0.1');
+        return program.getHttpServer() as Server;
+      };
+    },
     'app.koa, mounted by koa-mount': async () => {
       const { default: mount } = (await import('koa-mount' as string)) as {
         default: (path: string, app: Koa) => Koa.Middleware;

@@ -88,15 +88,24 @@ ${GENERATED}
 
 This page is for operators. It lists every setting of a configuration file.
 [Installing](../guides/installing.md#configure) explains where values come from, and [Built-in modules](modules.md)
-lists the options of adapters, key stores and plugins.
+lists the built-in plugins and the options of adapters, key stores and plugins.
 \`metro-forecast config --schema\` prints the JSON Schema.
 
 ${parts.join('\n\n')}
 `;
 };
 
+const pluginTable = async (): Promise<string> => {
+  const rows = Object.entries(plugins).map(async ([name, load]) => {
+    const { description, needs = [] } = (await load()).default;
+    return [`\`${name}\``, description, needs.map((each) => `\`${each}\``).join(', ')];
+  });
+  return `## Plugins\n\n${table(['Plugin', 'Contents', 'Needs'], await Promise.all(rows))}`;
+};
+
 export const modulesPage = async (): Promise<string> => {
   const parts = [
+    await pluginTable(),
     ...(await optionsOf('Adapter', adapters)),
     ...(await optionsOf('Key store', keyStores)),
     ...(await optionsOf('Plugin', plugins)),
@@ -105,8 +114,8 @@ export const modulesPage = async (): Promise<string> => {
 
 ${GENERATED}
 
-This page is for operators. It lists the \`options\` of the built-in adapters, key stores and plugins. Modules without
-options are not listed.
+This page is for operators. It lists the built-in plugins, and the \`options\` of the built-in adapters, key stores and
+plugins. Modules without options have no section.
 
 ${parts.join('\n\n')}
 `;
