@@ -33,6 +33,9 @@ export const describeFindPages = (instance: () => Instance): void => {
     it('continues after any string and number', async () => {
       for (const collection of [words, numbers]) await behindEach(collection, { order: collection.key });
       for (const order of [BY_NAME, BY_SIZE]) await behindEach(spots, { order });
+      for (const descending of [false, true]) {
+        await isSequence(numbers, { order: numbers.key, descending, after: [-0] });
+      }
     });
 
     it('compares the fields of a position one by one, not joined', async () => {

@@ -68,6 +68,14 @@ export const describeFind = (instance: () => Instance): void => {
       await isSet(readings, { order: readings.key, equal: { station: 'south', day: '2024-01-31' } });
     });
 
+    it('on several leading fields, named in any order', async () => {
+      for (const collection of [items, readings, pairs]) {
+        for (const { order, equal } of equalities(collection)) {
+          await isSet(collection, { order, equal: Object.fromEntries(Object.entries(equal!).reverse()) });
+        }
+      }
+    });
+
     it('on all fields of the key', async () => {
       await isSet(readings, { order: readings.key, equal: { station: 'south', day: '2024-01-31', hour: 10 } });
     });

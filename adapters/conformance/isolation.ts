@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Document, Manifest, Snapshot } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { sameItems, sameList, sameSequence, sameValue } from './expect.js';
-import { find, restOf } from './find-rows.js';
+import { find, findJson, restOf } from './find-rows.js';
 import {
   aboutDataset,
   anotherDataset,
@@ -187,6 +187,15 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
             const right = answerOf(expected, { order: items.key, ...query }).map(({ label }) => label);
             sameList(found, right, `find("items", ${JSON.stringify(query)}) to read version ${snapshot.version}`);
           }
+          if (snapshot.findJson) sameItems(await findJson(snapshot, items), expected);
+          const groups = await snapshot.totals?.('items', { where: [], by: ['id'], limit: 100 });
+          const counted = groups?.map(({ values }) => values[0]).sort();
+          if (counted)
+            sameList(
+              counted,
+              expected.map(({ id }) => id),
+              `totals() to read version ${snapshot.version}`,
+            );
         };
         await ask(first, rows['items']!);
         await makeCurrent(target, instance, anotherDataset());

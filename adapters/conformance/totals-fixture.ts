@@ -41,7 +41,7 @@ export const notes: Collection = {
 };
 
 // biome-ignore format: in rows
-const TOWNS = ['', '0', 'Brno', 'brno', 'Brno, Old Town', 'Aviles', 'Avilés', 'Avile\u0301s', '\uffff', '𐀀 cart', 'a\0b', "it's"];
+const TOWNS = ['', '0', 'Brno', 'brno', 'Brno ', 'Brno, Old Town', 'Aviles', 'Avilés', 'Avile\u0301s', '\uffff', '𐀀 cart', 'a\0b', "it's"];
 const LEVELS = [-16_777_217, -1, 0, 0.5, 2, 10, 2 ** 53, 0.1 + 0.2, -0];
 const SHARES = [1e9, 0.125, null, -1e9, 3, undefined, -0.25, 1];
 /** Integers whose total exceeds 64 bits. */
@@ -78,6 +78,7 @@ export const CONDITIONS: readonly (readonly Condition[])[] = [
   [{ field: 'share', operator: 'in', value: [0.125, 3] }],
   [{ field: 'part', operator: 'in', value: ['b', 'a', 'b'] }],
   [{ field: 'town', operator: 'in', value: ['Brno'] }],
+  [{ field: 'town', operator: 'eq', value: 'Brno' }],
   [{ field: 'level', operator: 'in', value: [] }],
   [{ field: 'note', operator: 'null', value: true }],
   [{ field: 'share', operator: 'null', value: false }],
@@ -90,6 +91,10 @@ export const CONDITIONS: readonly (readonly Condition[])[] = [
   [
     { field: 'share', operator: 'lte', value: 1 },
     { field: 'part', operator: 'eq', value: 'b' },
+  ],
+  [
+    { field: 'town', operator: 'not', value: 'Brno' },
+    { field: 'town', operator: 'not', value: '' },
   ],
   [{ field: 'id', operator: 'gt', value: 1000 }],
   [{ field: 'town', operator: 'eq', value: '' }],
@@ -120,6 +125,8 @@ export const WORDS: readonly (readonly string[])[] = [
   ['𐀀'],
   ['o*', 'town'],
   ['nowhere'],
+  // These words occur only inside other words, or in the text of missing values.
+  ...['hale*', 'null', 'undefined'].map((word) => [word]),
   // Words that search engines often ignore or shorten.
   ...['the', 'of', 'a', 'to', 'not', '3', 'or', `${LONG_WORD}s`, `${LONG_WORD}*`, 'end'].map((word) => [word]),
   ['the', 'of', 'whale*'],

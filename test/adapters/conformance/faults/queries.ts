@@ -92,6 +92,14 @@ export const queryFaults: readonly BrokenAdapter[] = [
     fails: ['reading find(collection, { equal }) returns nothing for a value that no document has'],
   },
   {
+    that: 'assigns the values of equality to fields by position',
+    ...asking(({ equal, ...query }) => ({
+      ...query,
+      ...(equal && { equal: Object.fromEntries(Object.values(equal).map((value, i) => [query.order[i]!, value])) }),
+    })),
+    fails: ['reading find(collection, { equal }) on several leading fields, named in any order'],
+  },
+  {
     that: 'treats a limit of 0 as no limit',
     ...asking(({ limit, ...query }) => ({ ...query, ...(limit && { limit }) })),
     fails: ['reading find(collection, { limit }) returns nothing at 0'],

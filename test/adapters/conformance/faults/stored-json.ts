@@ -55,6 +55,20 @@ export const storedJsonFaults: readonly BrokenAdapter[] = [
     fails: ['findJson(collection, query) yields text that does not change after it was yielded'],
   },
   {
+    that: 'reads the current version in findJson()',
+    fault: inSnapshots((adapter) => () => ({
+      async *findJson(...query) {
+        const current = adapter.snapshot();
+        try {
+          yield* current.findJson!(...query);
+        } finally {
+          current.release();
+        }
+      },
+    })),
+    fails: ['snapshot() reads its own version, whatever was read from another one before'],
+  },
+  {
     that: 'ignores the words of a query in findJson()',
     database: true,
     fault: (adapter) => ({

@@ -3,7 +3,7 @@ import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Condition, Group, Query, Snapshot, TotalsQuery } from '../../../../core/contracts/storage.js';
 import { matcherOf } from '../../../../core/data/conditions.js';
 import { TotalsCollector } from '../../../../core/data/totals.js';
-import { wordMatcher } from '../../../../core/data/words.js';
+import { wordMatcher, wordsOf } from '../../../../core/data/words.js';
 import { inSnapshot } from '../breakable.js';
 import { aborted, type BrokenAdapter } from './breaking.js';
 
@@ -20,9 +20,15 @@ export const totalsRules = [COUNTS, NUMBERS] as const;
 const searched = ['town', 'note'];
 const key = ['part', 'id'];
 
-async function* found(snapshot: Snapshot, name: string, { words, limit, ...query }: Query, signal?: AbortSignal) {
+async function* found(
+  snapshot: Snapshot,
+  name: string,
+  { words, limit, ...query }: Query,
+  signal?: AbortSignal,
+  matcher = wordMatcher,
+) {
   if (!words) return yield* snapshot.find(name, { ...query, ...(limit !== undefined && { limit }) }, signal);
-  const contains = wordMatcher(searched, words);
+  const contains = matcher(searched, words);
   let left = limit ?? Number.POSITIVE_INFINITY;
   for await (const batch of snapshot.find(name, query, signal)) {
     const rows = batch.filter(contains).slice(0, left);
@@ -46,15 +52,30 @@ const totalling = (
   changed: (query: TotalsQuery) => TotalsQuery,
   change: (groups: readonly Group[], query: TotalsQuery) => readonly Group[] = (groups) => groups,
   searching: (query: Query) => Query = (query) => query,
+  matcher = wordMatcher,
 ): Pick<BrokenAdapter, 'fault' | 'capabilities'> => ({
   capabilities: { ...memory.capabilities, json: false, search: true },
   fault: inSnapshot((snapshot) => ({
     findJson: undefined as never,
     searches: true,
-    find: (name, query, signal): AsyncGenerator<readonly Document[]> => found(snapshot, name, searching(query), signal),
+    find: (name, query, signal): AsyncGenerator<readonly Document[]> =>
+      found(snapshot, name, searching(query), signal, matcher),
     totals: async (name, query, signal) => change(await totalsOf(snapshot, name, changed(query), signal), query),
   })),
 });
+
+const same = <T>(value: T): T => value;
+
+/** Also returns documents in which the field equals this other value. */
+const equalling = (other: (value: string) => string) =>
+  totalling(({ where, ...query }) => ({
+    ...query,
+    where: where.map((each) =>
+      each.operator === 'eq' && typeof each.value === 'string'
+        ? { ...each, operator: 'in', value: [each.value, other(each.value)] }
+        : each,
+    ),
+  }));
 
 const COMMON = ['the', 'of', 'a', 'to', 'not', 'or'];
 
@@ -139,6 +160,25 @@ export const totalsFaults: readonly BrokenAdapter[] = [
     fails: [`${TOTALS} returns at most limit groups`],
   },
   {
+    that: 'loses a group if there are as many groups as the limit',
+    ...totalling(same, (groups, { limit }) => (groups.length === limit && limit > 1 ? groups.slice(1) : groups)),
+    fails: [`${TOTALS} returns at most limit groups`],
+  },
+  {
+    that: 'counts the documents of the current version in the totals of an earlier one',
+    fault: inSnapshot((_snapshot, adapter) => ({
+      async totals(...query) {
+        const current = adapter.snapshot();
+        try {
+          return await current.totals!(...query);
+        } finally {
+          current.release();
+        }
+      },
+    })),
+    fails: ['snapshot() reads its own version, whatever was read from another one before'],
+  },
+  {
     that: 'finds documents that contain any of the words',
     ...totalling(
       (query) => query,
@@ -200,6 +240,46 @@ export const totalsFaults: readonly BrokenAdapter[] = [
       ({ words, ...query }) => ({ ...query, ...(words && { words: words.filter((word) => !COMMON.includes(word)) }) }),
     ),
     fails: [FINDS],
+  },
+  {
+    that: 'finds a prefix inside words',
+    ...totalling(same, same, same, (fields, words) => (document) => {
+      const own = fields.flatMap((field) => wordsOf(String(document[field] ?? '')));
+      return words.every((word) =>
+        own.some((each) => (word.endsWith('*') ? each.includes(word.slice(0, -1)) : each === word)),
+      );
+    }),
+    fails: [FINDS],
+  },
+  {
+    that: 'finds the word "null" in missing texts',
+    ...totalling(same, same, same, (fields, words) => {
+      const contains = wordMatcher(fields, words);
+      return (document) =>
+        contains(Object.fromEntries(fields.map((field) => [field, String(document[field] ?? null)])));
+    }),
+    fails: [FINDS],
+  },
+  {
+    that: 'ignores case in conditions',
+    ...equalling((value) => value.toLowerCase()),
+    fails: [COUNTS, NUMBERS],
+  },
+  {
+    that: 'ignores trailing spaces in conditions',
+    ...equalling((value) => `${value} `),
+    fails: [COUNTS, NUMBERS],
+  },
+  {
+    that: 'applies only the last condition with the same field and operator',
+    ...totalling(({ where, ...query }) => ({
+      ...query,
+      where: where.filter(
+        ({ field, operator }, i) =>
+          !where.slice(i + 1).some((other) => other.field === field && other.operator === operator),
+      ),
+    })),
+    fails: [COUNTS, NUMBERS],
   },
   {
     that: 'shortens words to 40 characters',
