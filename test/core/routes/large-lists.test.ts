@@ -85,7 +85,7 @@ describe('a list larger than 1 MB', function () {
     startTestApp({
       manifest,
       collections: { things: rows },
-      config: { plugins: [], server, http: { responseCheck: 'off', cacheBytes: 1_000_000, answerMs: 500, ...http } },
+      config: { plugins: [], server, http: { responseCheck: 'off', cacheBytes: 1_000_000, answerMs: 10_000, ...http } },
       overrides: { plugins: [{ plugin }] },
     });
   beforeEach(async () => {
@@ -183,6 +183,8 @@ describe('a list larger than 1 MB', function () {
 
   for (const path of ['/failing', '/stalling']) {
     it(`of ${path} aborts the connection after an error, so that it never looks complete`, async () => {
+      await service.close();
+      service = await start({ answerMs: 500 });
       const response = await open(path);
       expect(response.statusCode).to.equal(200);
       const error = await bodyOf(response).then(
