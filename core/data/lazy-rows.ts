@@ -1,6 +1,7 @@
 /** Lists of rows that remain JSON text until a row is accessed, so that responses can send them exactly as stored. */
 import type { Document } from '../contracts/dataset.js';
 import type { JsonRows } from '../contracts/storage.js';
+import type { JsonFields } from './json-fields.js';
 
 const TEXT = Symbol('text');
 
@@ -61,6 +62,26 @@ export const lazyRows = (...text: readonly JsonRows[]): readonly Document[] =>
 /** Returns the text of a list that `lazyRows` has created, or undefined if the list has already been parsed. */
 export const textOf = (rows: readonly object[]): readonly JsonRows[] | undefined =>
   (rows as { readonly [TEXT]?: readonly JsonRows[] })[TEXT];
+
+/** @param visit called with the text of a list and the offset of each row in it */
+export const forEachText = (text: readonly JsonRows[], visit: (json: Buffer, start: number) => void): void => {
+  for (const { json, ends } of text) {
+    let start = 0;
+    for (const end of ends) {
+      visit(json, start);
+      start = end + 1;
+    }
+  }
+};
+
+/** Returns the rows with at least these fields. Rows that are still text are not parsed completely. */
+export const partialRows = (rows: readonly Document[], fields: JsonFields): readonly Document[] => {
+  const text = textOf(rows);
+  if (!text) return rows;
+  const documents: Document[] = [];
+  forEachText(text, (json, start) => documents.push(fields.document(json, start)));
+  return documents;
+};
 
 /** The result remains text if no list has been parsed. */
 export const joinRows = <T extends object>(lists: readonly (readonly T[])[]): T[] => {

@@ -1,7 +1,7 @@
 import type { Format, Row } from '../contracts/format.js';
 import type { JsonRows } from '../contracts/storage.js';
 import { isString, JsonFields, valueIn } from '../data/json-fields.js';
-import { textOf } from '../data/lazy-rows.js';
+import { forEachText, textOf } from '../data/lazy-rows.js';
 import { jsonOf } from './formats.js';
 
 /**
@@ -87,13 +87,7 @@ class StoredRecords {
 
   write(text: readonly JsonRows[]): Buffer {
     this.#size = 0;
-    for (const { json, ends } of text) {
-      let start = 0;
-      for (const end of ends) {
-        this.#writeRecord(json, start);
-        start = end + 1;
-      }
-    }
+    forEachText(text, (json, start) => this.#writeRecord(json, start));
     return Buffer.from(this.#bytes.subarray(0, this.#size));
   }
 

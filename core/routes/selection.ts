@@ -3,7 +3,8 @@ import type { DataContext, QueryOf, ScalarField, StreamedList } from '../contrac
 import type { ConditionField, NumberField } from '../contracts/snapshot-reader.js';
 import type { Condition, Group, Operator, Scalar } from '../contracts/storage.js';
 import { matcherOf, planRead, type ReadPlan, textFields } from '../data/conditions.js';
-import { collectRows, firstRows, joinRows, lastRow } from '../data/lazy-rows.js';
+import { JsonFields } from '../data/json-fields.js';
+import { collectRows, firstRows, joinRows, lastRow, partialRows } from '../data/lazy-rows.js';
 import { compareScalars } from '../data/scalars.js';
 import { TotalsCollector } from '../data/totals.js';
 import { searchWords, wordMatcher } from '../data/words.js';
@@ -210,8 +211,16 @@ const coveredBy = ({ rest, range }: ReadPlan, where: readonly Condition[]): read
     return operator ? [{ ...condition, operator }] : [];
   });
 
-/** @throws ApiError `too_many_rows` */
-async function* readMatching(context: DataContext, collection: Collection, given: Matching): Batches<Document> {
+/**
+ * @param fields if set, only these fields are read
+ * @throws ApiError `too_many_rows`
+ */
+async function* readMatching(
+  context: DataContext,
+  collection: Collection,
+  given: Matching,
+  fields?: JsonFields,
+): Batches<Document> {
   const plan = planRead(collection, given.where);
   const { words, matches } = filtersOf(context, collection, plan, given);
   // Some stores can count the documents. If there are too many, the request is rejected before any document is read.
@@ -228,13 +237,16 @@ async function* readMatching(context: DataContext, collection: Collection, given
   })) {
     read += batch.length;
     if (read > MOST_READ) throw new ApiError(tooManyRows);
-    yield batch.filter(matches);
+    yield (fields ? partialRows(batch, fields) : batch).filter(matches);
   }
 }
 
 const readTotals = async (context: DataContext, collection: Collection, { by = [], of, ...given }: Grouping) => {
   const collector = new TotalsCollector({ by, ...(of !== undefined && { of }) });
-  for await (const batch of readMatching(context, collection, given)) {
+  const { where, words } = given;
+  const fields = new Set([...by, ...where.map(({ field }) => field), ...(words ? searchedFields(collection) : [])]);
+  if (of !== undefined) fields.add(of);
+  for await (const batch of readMatching(context, collection, given, new JsonFields([...fields]))) {
     for (const document of batch) collector.add(document);
     if (collector.size > MOST_GROUPS) break;
   }

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { firstRows, joinRows, lastRow, lazyRows, textOf } from '../../../core/data/lazy-rows.js';
+import { JsonFields } from '../../../core/data/json-fields.js';
+import { firstRows, joinRows, lastRow, lazyRows, partialRows, textOf } from '../../../core/data/lazy-rows.js';
 import { jsonRows } from '../../../core/data/packed-documents.js';
 
 type Row = { id: number; name?: string };
@@ -84,4 +85,18 @@ describe('firstRows(rows, count) and lastRow(rows)', () => {
       expect(lastRow(first)).to.deep.equal(array()[count - 1]);
     });
   }
+});
+
+describe('partialRows(rows, fields)', () => {
+  const fields = new JsonFields(['name', 'missing']);
+
+  it('reads only these fields, and keeps the text', () => {
+    const list = rows();
+    expect(partialRows(list, fields)).to.deep.equal([{ name: 'ü' }, {}, {}]);
+    expect(text(list)).to.not.equal(undefined);
+  });
+
+  it('returns the rows if they were parsed', () => {
+    expect(partialRows(array(), fields)).to.deep.equal(array());
+  });
 });
