@@ -55,7 +55,7 @@ export const offerSection = (site: Site): Markup | undefined => {
     .slice(0, MOST_LISTS)
     .map(
       ({ path, title, columns }) =>
-        html`<li><code>${path}</code><span>${title}. ${count(columns.length)} columns.</span></li>`,
+        html`<li><code>${path}</code><span>${title}. ${count(columns.length)} ${columns.length === 1 ? 'column' : 'columns'}.</span></li>`,
     );
   const docs = mountAt(site, '/docs');
   return html`<section aria-labelledby="offer">
@@ -124,19 +124,21 @@ const freshness = ({ sources }: Status): string => {
   const late = sources.filter(({ state }) => state === 'late' || state === 'stale').length;
   if (sources.length === 0) return '';
   const all = sources.length === 1 ? 'Its source is' : `All ${count(sources.length)} sources are`;
-  return late === 0 ? `${all} up to date.` : `${count(late)} of ${count(sources.length)} sources are late.`;
+  const some = `${count(late)} of ${count(sources.length)} sources ${late === 1 ? 'is' : 'are'}`;
+  return late === 0 ? `${all} up to date.` : `${late === sources.length ? all : some} late.`;
 };
 
 export const statusSection = (site: Site): Markup | undefined => {
   const { status } = site.content;
   if (!status) return undefined;
   const [color, text] = STATES[status.status] ?? STATES['unknown']!;
+  const page = mountAt(site, '/explore') ?? mountAt(site, '/tables');
   const published =
     status.snapshot && html` Data published on <time>${status.snapshot.published_at.slice(0, 10)}</time>.`;
   return html`<section aria-labelledby="status">
         <h2 id="status">Status</h2>
         <p class="status"><svg width="12" height="12" aria-hidden="true"><circle cx="6" cy="6" r="6" fill="var(--${color})"/></svg>
           ${text} ${freshness(status)}${published}
-          ${link(site, `${site.basePath}/status`, 'Details')}</p>
+          ${link(site, page ? `${page.path}#/status` : `${site.basePath}/status`, 'Details')}</p>
       </section>`;
 };
