@@ -1,5 +1,5 @@
 import { h } from '../../pages/shared/dom.js';
-import { conditionsOf, DAY_END, valuesIn } from './conditions.js';
+import { conditionsOf, DAY_END, matchingOf, valuesIn } from './conditions.js';
 
 /** @import { Condition } from './conditions.js' */
 /** @import { Table } from './tables.js' */
@@ -15,6 +15,15 @@ export const conditionText = ({ column: { label }, operator, value }) => {
     return `${label} is ${new Intl.ListFormat('en', { type: 'disjunction' }).format(values)}`;
   }
   return `${label} ${OPERATORS[operator]} ${value.endsWith(DAY_END) ? value.slice(0, -DAY_END.length) : value}`;
+};
+
+/** Explains why there are no rows. @param {Table} table @param {URLSearchParams} query */
+export const noRows = (table, query) => {
+  const [title, advice] =
+    matchingOf(table, query).size > 0
+      ? ['No matching rows', 'Remove a filter above, or search for other words.']
+      : ['No rows', 'This table is empty.'];
+  return h('div', { class: 'notice' }, h('h2', title), h('p', advice));
 };
 
 /**

@@ -8,7 +8,7 @@ import { h } from '../../pages/shared/dom.js';
 import { onceEach } from '../../pages/shared/once.js';
 import { problemView } from '../../pages/shared/problems.js';
 import { words } from './cells.js';
-import { chipsOf } from './chips.js';
+import { chipsOf, noRows } from './chips.js';
 import { columnChoice } from './columns.js';
 import { listTarget, matchingOf } from './conditions.js';
 import { countText } from './count-text.js';
@@ -61,17 +61,10 @@ const counter = (table, query, signal) => {
  */
 const rowsPart = (table, query, { signal, keep, onshow }) => {
   const tools = h('div');
-  const none = () => {
-    const hasFilters = matchingOf(table, query).size > 0;
-    const [title, advice] = hasFilters
-      ? ['No matching rows', 'Remove a filter above, or search for other words.']
-      : ['No rows', 'This table is empty.'];
-    return h('div', { class: 'notice' }, h('h2', title), h('p', advice));
-  };
   const list = rowList(table, query, {
     signal,
     keep,
-    empty: none,
+    empty: () => noRows(table, query),
     onshow: (page) => {
       onshow(page);
       replaceTools(tools, {

@@ -149,6 +149,14 @@ const parametersOf = ({ measures }, matching, { time, value, by }) => {
   return matching;
 };
 
+const noValues = () =>
+  h(
+    'div',
+    { class: 'notice' },
+    h('h2', 'No values'),
+    h('p', 'No matching row has a value. Choose other values, or remove a filter.'),
+  );
+
 /**
  * @param {Table} table @param {URLSearchParams} query
  * @param {{ signal: AbortSignal, sample: readonly Row[], keep: (change: Record<string, string>) => void }} options
@@ -173,7 +181,10 @@ export const timeChart = (table, query, { signal, sample, keep }) => {
       next,
       place,
       async (loading) => {
-        const parameters = parametersOf(table, matchingOf(table, query), chosen());
+        const matching = matchingOf(table, query);
+        // The filter "has no value" excludes all rows that the chart could show.
+        if (matching.get(`${chosen().value}[null]`) === 'true') return { parameters: matching, totals: [] };
+        const parameters = parametersOf(table, matching, chosen());
         return { parameters, totals: await totalsOf(table, parameters, loading).catch(rejectionOf) };
       },
       ({ parameters, totals }, shown) => {
@@ -181,6 +192,7 @@ export const timeChart = (table, query, { signal, sample, keep }) => {
           return place.replaceChildren(h('p', { class: 'notice', role: 'alert' }, totals.message));
         const target = `/totals/${table.name}?${parameters}`;
         const figures = figuresOf(totals, chosen(), table.measures);
+        if (figures.rows === 0) return place.replaceChildren(noValues());
         place.replaceChildren(timeFigure(table, chosen(), figures, { target, signal: shown }));
       },
     );

@@ -7,6 +7,7 @@ import { Problem } from '../../pages/shared/api.js';
 import { h, keepingFocus } from '../../pages/shared/dom.js';
 import { counted } from '../../pages/shared/format.js';
 import { inSentence, words } from './cells.js';
+import { noRows } from './chips.js';
 import { optionsFor } from './columns.js';
 import { matchingOf, toggled } from './conditions.js';
 import { rejectionOf, totalsOf } from './rows.js';
@@ -101,6 +102,7 @@ export const totalsView = (table, query, { signal, keep, choose }) => {
   const read = (/** @type {AbortSignal} */ loading) => totalsOf(table, parameters(), loading).catch(rejectionOf);
   /** @param {readonly Row[]} rows */
   const render = (rows) => {
+    if (rows.length === 0) return place.replaceChildren(noRows(table, query));
     const choice = choiceIn(offer, query);
     const title = titleOf(choice);
     const onpick = (/** @type {Column} */ column, /** @type {string | null} */ value) =>

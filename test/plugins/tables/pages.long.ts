@@ -418,6 +418,19 @@ describe('the pages of tables in Chromium', () => {
     });
   }
 
+  it('explains why there are no totals or no chart, and does not draw rows that the filters exclude', async () => {
+    const { page } = browser;
+    for (const [name, text] of [
+      ['books?tab=totals&q=nothing', 'No matching rows'],
+      ['books?tab=time&q=nothing', 'No values'],
+      ['books?tab=time&value=pages&pages[null]=true', 'No values'],
+    ] as const) {
+      await view(name);
+      expect(await page.locator('.browse .notice h2').innerText(), name).to.equal(text);
+      expect(await page.locator('main :is(.plot, table)').count(), name).to.equal(0);
+    }
+  });
+
   it('names the table in the address as soon as the user chooses something', async () => {
     const { page } = browser;
     await page.goto(`${service.origin}/tables?view=${views++}`);

@@ -281,11 +281,10 @@ describe('the explorer in Chromium', () => {
     await page.unroute('**/observations?*');
     await notice.getByRole('button', { name: 'Try again' }).click();
     await notice.waitFor({ state: 'detached' });
-    await page.waitForLoadState('networkidle');
+    await lines();
     const shown = await list();
     await page.reload();
-    await page.waitForSelector('main:not([aria-busy]) h1');
-    await page.waitForLoadState('networkidle');
+    await lines();
     expect(await list()).to.deep.equal(shown);
 
     // Only the first market has to load the national series.
