@@ -52,7 +52,7 @@ export interface EmbedOptions {
   readonly frameAncestors?: readonly string[];
 }
 
-export interface Page {
+interface Page {
   readonly path: string;
   /** Text of links to the page, and the name of the page in the log. */
   readonly summary: string;

@@ -9,7 +9,7 @@ export const placeOf = (...path) => `/${path.join('/')}`;
 export const linkTo = (place) => `#${place.split('/').map(encodeURIComponent).join('/')}`;
 
 /** Creates a name that links to its own entry on the page. @param {string} place @param {...Children} children */
-export const nameLink = (place, ...children) => h('a', { class: 'name', href: linkTo(place) }, ...children.flat());
+export const nameLink = (place, ...children) => h('a', { class: 'name', href: linkTo(place) }, ...children);
 
 /**
  * Creates a section. If there is no aside, the text takes the full width.
@@ -25,8 +25,8 @@ export const section = ({ place, title, level = 'h2', id }, text, aside = []) =>
       'data-part': '',
       'aria-labelledby': id ?? `${place}/title`,
     },
-    h('div', { class: 'text' }, h(level, { id: id ?? `${place}/title` }, nameLink(place, title)), ...[text].flat()),
-    [aside].flat().length === 0 ? null : h('div', { class: 'aside' }, ...[aside].flat()),
+    h('div', { class: 'text' }, h(level, { id: id ?? `${place}/title` }, nameLink(place, title)), text),
+    [aside].flat().length === 0 ? null : h('div', { class: 'aside' }, aside),
   );
 
 /** @param {string} legend @param {readonly { input: Node, text: string }[]} choices */
@@ -69,32 +69,19 @@ export const exampleText = (example) => (typeof example === 'string' ? example :
 
 /** @param {string} label for screen readers @param {Children} head @param {Children} body */
 export const panel = (label, head, body) =>
-  h(
-    'div',
-    { class: 'panel', role: 'group', 'aria-label': label },
-    h('div', { class: 'head' }, ...[head].flat()),
-    ...[body].flat(),
-  );
+  h('div', { class: 'panel', role: 'group', 'aria-label': label }, h('div', { class: 'head' }, head), body);
 
 /** @param {string} label @param {Children} title @param {string} code */
 export const codePanel = (label, title, code) =>
-  panel(
-    label,
-    [h('span', { class: 'title' }, ...[title].flat()), copyButton(() => code)],
-    codeBlock(label, coloured(code)),
-  );
+  panel(label, [h('span', { class: 'title' }, title), copyButton(() => code)], codeBlock(label, coloured(code)));
 
 /** @param {string} label @param {Children} code */
 export const codeBlock = (label, code) =>
-  h('pre', { tabindex: '0', role: 'group', 'aria-label': label }, h('code', ...[code].flat()));
+  h('pre', { tabindex: '0', role: 'group', 'aria-label': label }, h('code', code));
 
 /** @param {string} title @param {Children} text */
 export const problem = (title, text) =>
-  panel(
-    'Response to your request',
-    h('span', { class: 'status bad' }, title),
-    h('p', { class: 'advice' }, ...[text].flat()),
-  );
+  panel('Response to your request', h('span', { class: 'status bad' }, title), h('p', { class: 'advice' }, text));
 
 export const unreachable = () =>
   problem('No response', 'The service cannot be reached. Check that it is running, and try again.');

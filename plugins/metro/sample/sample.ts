@@ -76,19 +76,16 @@ const incompleteRuns = (newest: ForecastRun): ForecastRun[] => [
 const rowsOfFailedRun = (failed: ForecastRun, newest: readonly Forecast[]): Forecast[] =>
   newest.slice(-5).map((row) => ({ ...row, run_id: failed.id, run_at: failed.run_at, realized: null }));
 
-const byText =
-  <T>(of: (row: T) => string) =>
-  (a: T, b: T) =>
-    of(a) < of(b) ? -1 : 1;
-
 /** Returns the same rows on every call. `VERSION` must change whenever the rows change. */
 export const makeSample = (): Sample => {
   const index = sampleHousePrices();
-  const macro = [...sampleMacro(), ...sampleWideIndexes()].sort(byText(({ id }) => id));
-  const markets = [...macro.flatMap(toWideMarkets), ...index.map(toMarket)].sort(byText(({ cbsa }) => cbsa));
+  const macro = [...sampleMacro(), ...sampleWideIndexes()].sort((a, b) => compareScalars(a.id, b.id));
+  const markets = [...macro.flatMap(toWideMarkets), ...index.map(toMarket)].sort((a, b) =>
+    compareScalars(a.cbsa, b.cbsa),
+  );
   const hpi = index.flatMap(toHpi);
   const observations = macro.flatMap(toObservations);
-  const series = [metroSeries, ...macro.map(toSeries)].sort(byText(({ series_id }) => series_id));
+  const series = [metroSeries, ...macro.map(toSeries)].sort((a, b) => compareScalars(a.series_id, b.series_id));
 
   const made = makeRuns({
     ...panelsOf(markets, hpi, observations, macroSeries(series, observations)),

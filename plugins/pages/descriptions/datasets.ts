@@ -12,7 +12,7 @@ export interface Column {
   readonly isRequired: boolean;
 }
 
-export interface Distribution {
+interface Distribution {
   readonly format: string;
   readonly mediaType: string;
   readonly url: string;

@@ -32,7 +32,7 @@ export const prose = (text) =>
  * @param {readonly (readonly string[])[]} rows cells in inline Markdown; the first cell is the row's heading
  * @param {Addresses} [addressOf]
  */
-export const table = (head, rows, addressOf) => {
+const table = (head, rows, addressOf) => {
   // Screen readers would announce an empty `th` as an empty heading.
   const headOf = (/** @type {string} */ cell) =>
     cell === '' ? h('td') : h('th', { scope: 'col' }, ...inline(cell, addressOf));

@@ -9,7 +9,7 @@ import { decimalsOf, groupTexts, inSentence } from './cells.js';
 
 /**
  * @typedef {{ groups: readonly Column[], of: Column | undefined }} Choice `of`: undefined to count rows
- * @typedef {(column: Column, value: string | null) => void} Pick
+ * @typedef {(column: Column, value: string | null) => void} OnPick
  */
 
 /** @type {readonly (readonly [measure: string, label: string])[]} */
@@ -39,7 +39,7 @@ const measured = (row, measure) => {
 
 /**
  * Each button filters the rows by the value of its cell.
- * @param {Column} column @param {Table['key']} key @param {readonly Row[]} rows @param {Pick} onpick
+ * @param {Column} column @param {Table['key']} key @param {readonly Row[]} rows @param {OnPick} onpick
  */
 const groupColumn = (column, key, rows, onpick) => {
   const text = groupTexts(column, key, rows);
@@ -60,7 +60,7 @@ const groupColumn = (column, key, rows, onpick) => {
   };
 };
 
-/** @param {Table} table @param {Choice} choice @param {readonly Row[]} rows @param {Pick} onpick */
+/** @param {Table} table @param {Choice} choice @param {readonly Row[]} rows @param {OnPick} onpick */
 export const listColumns = ({ key, measures }, { groups, of }, rows, onpick) => {
   const valueIn = (/** @type {Row} */ row, /** @type {string} */ measure) => measured(row, measures[measure]);
   /** @param {string} measure @param {string} label @param {boolean} isDrawn */
@@ -103,7 +103,7 @@ const shaded = (text, share) => {
   return element;
 };
 
-/** @param {Table} table @param {Choice} choice @param {readonly Row[]} rows @param {Pick} onpick */
+/** @param {Table} table @param {Choice} choice @param {readonly Row[]} rows @param {OnPick} onpick */
 export const crossTable = ({ key, measures }, { groups, of }, rows, onpick) => {
   const [down, across] = /** @type {[Column, Column]} */ (groups);
   const measure = of ? measures['mean'] : measures['count'];
