@@ -275,7 +275,7 @@ export const configSchema = {
       responseCheck: {
         enum: ['off', 'sample', 'report', 'cut', 'refuse'],
         description:
-          'Whether responses are validated against the schemas of their routes. sample: checks 1% of responses and logs errors; report: checks all responses and logs errors; cut: removes undeclared properties and logs other errors; refuse: replaces invalid responses with a 500. Cached responses are not checked again.',
+          'Whether responses are validated against the schemas of their routes. sample: checks 1% of responses and logs errors; report: checks all responses and logs errors; cut: removes undeclared properties and logs other errors; refuse: replaces invalid responses, and errors that the route does not declare, with a 500. Cached responses are not checked again.',
         default: 'off',
       },
       csvFormulaGuard: {

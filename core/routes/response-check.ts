@@ -1,6 +1,7 @@
 import type { Config } from '../config/schema.js';
 import type { DataRoute, Route, ServiceRoute, StreamedList } from '../contracts/plugin.js';
 import type { Logger } from '../contracts/runtime.js';
+import { ApiError, errors } from '../errors.js';
 import { jsonOf, ResponseError } from '../response/formats.js';
 import { compileSchema, type ErrorObject, type ValidateFunction } from '../validation/compile-schema.js';
 import { isStreamed } from './route-response.js';
@@ -12,12 +13,22 @@ const SAMPLED_ONE_IN = 100;
 export const checkedRoute = (route: Route, check: Config['http']['responseCheck'], logger: Logger): Route => {
   if (check === 'off') return route;
   const checked = checker(route, check, logger);
+  const declared = new Set([...Object.keys(errors), ...(route.errors ?? []).map(({ code }) => code)]);
+  const responseOf = async (handle: () => Promise<unknown>): Promise<unknown> => {
+    try {
+      return await handle();
+    } catch (error) {
+      if (check !== 'refuse' || !(error instanceof ApiError) || declared.has(error.kind.code)) throw error;
+      throw new ResponseError(`the route does not declare the error "${error.kind.code}"`);
+    }
+  };
   if (route.kind === 'service') {
-    const handler: ServiceRoute['handler'] = async (...asked) => checked(await route.handler(...asked));
+    const handler: ServiceRoute['handler'] = async (...asked) =>
+      checked(await responseOf(() => route.handler(...asked)));
     return { ...route, handler };
   }
   const handler: DataRoute['handler'] = async (...asked) => {
-    const response = await route.handler(...asked);
+    const response = await responseOf(() => route.handler(...asked));
     return isStreamed(response) ? { data: eachBatch(response.data, checked) } : checked(response);
   };
   return { ...route, handler };

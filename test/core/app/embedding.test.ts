@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { App } from '../../../core/app/create-app.js';
 import type { Config } from '../../../core/config/schema.js';
 import { dataRoute, definePlugin, type Plugin, serviceRoute } from '../../../core/contracts/plugin.js';
-import type { OperatorError } from '../../../core/errors.js';
+import { ApiError, defineError, type OperatorError } from '../../../core/errors.js';
 import { MemoryKeyStore } from '../../../core/keys/memory-key-store.js';
 import { callerOf } from '../../../core/pipeline/identify.js';
 import { createApp } from '../../../product.js';
@@ -289,6 +289,40 @@ describe('an embedded application', () => {
       else expect(answered.body.code).to.equal('internal_error');
       const reports = check === 'sample' || check === 'report';
       expect(answered.log.includes('does not conform to its schema')).to.equal(reports);
+    });
+  }
+
+  for (const [check, statuses] of [
+    ['report', [404, 404, 404]],
+    ['refuse', [404, 500, 500]],
+  ] as const) {
+    it(`http.responseCheck ${check}: errors that a route declares or does not declare`, async () => {
+      const gone = defineError({ code: 'thing_gone', status: 404, sentence: 'It is gone.', when: 'It was deleted.' });
+      const route = {
+        summary: 'Fails',
+        response: { description: 'It.', schema: number, example: { a: 1 } },
+        handler: async () => {
+          throw new ApiError(gone);
+        },
+      };
+      const plugin = definePlugin({
+        name: 'failing',
+        version: '1.0.0',
+        description: 'Fails.',
+        routes: () => [
+          dataRoute({ ...route, path: '/declared', operationId: 'getDeclared', errors: [gone] }),
+          dataRoute({ ...route, path: '/data', operationId: 'getData' }),
+          serviceRoute({ ...route, path: '/service', operationId: 'getService' }),
+        ],
+      });
+      const adapter = { use: 'json', options: { path: 'plugins/metro/dataset' } };
+      const app = await embed({ ...config, adapter, http: { responseCheck: check } }, { plugins: [{ plugin }] });
+      const messages: string[] = [];
+      app.koa.on('error', (error: Error) => messages.push(error.message));
+      const responses = await Promise.all(['/declared', '/data', '/service'].map((path) => app.local.request(path)));
+      expect(responses.map(({ status }) => status)).to.deep.equal(statuses);
+      const reports = messages.filter((message) => message.includes('does not declare the error "thing_gone"'));
+      expect(reports).to.have.length(statuses.filter((status) => status === 500).length);
     });
   }
 
