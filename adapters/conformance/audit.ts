@@ -12,8 +12,9 @@ import {
   THIRD,
   THIRD_CREATED,
 } from './fixture.js';
-import { type Instance, publishTwo, testsOver } from './instance.js';
+import { type Instance, publishTwo } from './instance.js';
 import { isExclusive, without } from './obstacles.js';
+import { testsOver } from './tests-over.js';
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 const ABSENT = '0'.repeat(64);

@@ -16,8 +16,9 @@ import {
   records,
   shapes,
 } from './fixture.js';
-import { type Instance, startInstance, testsOver, withSnapshot } from './instance.js';
+import { type Instance, startInstance, withSnapshot } from './instance.js';
 import { itUnless, without } from './obstacles.js';
+import { testsOver } from './tests-over.js';
 
 function* queries(): Generator<[Collection, Partial<Query>]> {
   yield [nothing, {}];
@@ -41,9 +42,8 @@ export const describeFindJson = (target: AdapterUnderTest): void => {
 
   describe('findJson(collection, query)', () => {
     let instance: Instance;
-    before(async function () {
+    before(async () => {
       if (obstacle) return;
-      this.timeout(60_000);
       instance = await startInstance(target, datasetOf(FIRST, FIRST_CREATED, allRowsWithCrowd()), allCollections);
     });
     after(() => instance?.stop());

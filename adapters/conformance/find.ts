@@ -6,8 +6,8 @@ import { type Instance, withSnapshot } from './instance.js';
 import { ordersOf, valuesOf } from './reference.js';
 import { absentNumbers, absentWords } from './tricky-values.js';
 
-export const describeFind = (instance: () => Instance): void => {
-  const { found, isSet, isSequence, isNothing } = findChecks(instance);
+export const describeFindAll = (instance: () => Instance): void => {
+  const { found, isSet } = findChecks(instance);
 
   describe('find(collection)', () => {
     it('returns every document once', async () => {
@@ -58,6 +58,10 @@ export const describeFind = (instance: () => Instance): void => {
       sameValue(key, ['west', '2024-01-31', 2], 'the key to be unchanged');
     });
   });
+};
+
+export const describeFind = (instance: () => Instance): void => {
+  const { isSet, isSequence, isNothing } = findChecks(instance);
 
   describe('find(collection, { equal })', () => {
     it('on the first field of the key', async () => {

@@ -255,6 +255,14 @@ export const listWith = (current: string) =>
     ([version, created]) => ({ version, publishedAt: new Date(created), current: version === current }),
   );
 
+/** Versions whose names, and times of creation, are in another order than their publications. */
+export const OUT_OF_ORDER = [
+  ['z-2', '2020-01-01T00:00:00Z'],
+  ['10', '2019-01-01T00:00:00Z'],
+  ['a-1', '2018-01-01T00:00:00Z'],
+  ['9', '2017-01-01T00:00:00Z'],
+] as const;
+
 export const aboutDataset = (version: string, created: string) => ({
   version,
   publishedAt: new Date(created),

@@ -1,13 +1,14 @@
 /** Tests that an open adapter notices what other adapters in the same process publish and activate. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { eventually, failsWith, sameList } from './expect.js';
+import { eventually, failsWith, sameList, sameValue } from './expect.js';
 import {
   anotherDataset,
   brokenDataset,
   datasetOf,
   FIRST,
   FIRST_CREATED,
+  listWith,
   rows,
   SECOND,
   SECOND_CREATED,
@@ -16,20 +17,21 @@ import {
 } from './fixture.js';
 import {
   changedTo,
+  followMs,
   hasItems,
   type Instance,
   isCurrent,
+  listOf,
   makeCurrent,
   namesOf,
+  publicationTime,
   readsItems,
-  testsOfEmpty,
-  testsOver,
-  testsOverStore,
   versionAsOf,
   withSnapshot,
 } from './instance.js';
 import { serves } from './instances.js';
 import { cannotChange, isUnnoticed, type Obstacle, without } from './obstacles.js';
+import { testsOfEmpty, testsOver, testsOverStore } from './tests-over.js';
 
 const noop = () => {};
 
@@ -166,6 +168,27 @@ export const describeFollowing = (target: AdapterUnderTest): void => {
       sameList(found, [SECOND, FIRST], 'asOf() of the second adapter');
       await publish(other, THIRD, THIRD_CREATED);
       await areListed([THIRD, SECOND, FIRST]);
+    });
+
+    test(versions, 'lists and reads the versions that the first one activates and deletes', async (instance) => {
+      const { adapter } = instance;
+      await publish(instance, SECOND, SECOND_CREATED);
+      await publish(instance, THIRD, THIRD_CREATED);
+      const other = await instance.another();
+      for (const version of [FIRST, SECOND, THIRD, SECOND]) {
+        await adapter.versions!.activate(version);
+        const time = publicationTime(instance);
+        const isRead = async () =>
+          (await versionAsOf(other, time)) === version && (await versionAsOf(other, time - 1)) !== version;
+        await eventually(`asOf() of the second adapter returns ${version}`, isRead, followMs(target));
+        await isCurrent(target, other, version);
+        sameList(await listOf(other), listWith(version), 'list() of the second adapter');
+      }
+      sameList([...(await adapter.versions!.prune(0))].sort(), [THIRD, FIRST], 'prune(0) to delete two versions');
+      const isDeleted = async () => (await namesOf(other)).join() === SECOND;
+      await eventually('list() of the second adapter has no deleted versions', isDeleted, followMs(target));
+      sameValue(await versionAsOf(other, FIRST_CREATED), undefined, 'asOf() to find no deleted version');
+      await failsWith('unknown_version', () => other.adapter.versions!.activate(FIRST));
     });
 
     testsOfEmpty(target, publishes)('notices the first publication in an empty store', async (instance) => {

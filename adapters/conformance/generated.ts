@@ -176,8 +176,7 @@ const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 export const describeGeneratedQueries = (instance: () => Instance): void => {
   describe('generated queries', () => {
     for (const collection of [items, readings, pairs, spots, words, numbers]) {
-      itUnless(WITHOUT_FAST_CHECK, `of "${collection.name}" return what the reference returns`, async function () {
-        this.timeout(60_000);
+      itUnless(WITHOUT_FAST_CHECK, `of "${collection.name}" return what the reference returns`, async () => {
         const documents = allRows()[collection.name]!;
         await holds(
           queryRecipe(fc!),
@@ -198,9 +197,7 @@ export const describeGeneratedDatasets = (target: AdapterUnderTest): void => {
     read: () => inBatches(documents, 3),
   });
 
-  describe('generated datasets', function () {
-    this.timeout(60_000);
-
+  describe('generated datasets', () => {
     itUnless(obstacle, 'are returned as they were published, by get() and by any query', async () => {
       let version = 0;
       const instance = await startInstance(target, datasetOf(version, []), named);

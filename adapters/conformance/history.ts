@@ -15,17 +15,9 @@ import {
   THIRD,
   THIRD_CREATED,
 } from './fixture.js';
-import {
-  hasItems,
-  hasVersion,
-  type Instance,
-  listOf,
-  publishTwo,
-  testsOver,
-  versionAsOf,
-  withSnapshot,
-} from './instance.js';
+import { hasItems, hasVersion, type Instance, listOf, publishTwo, versionAsOf, withSnapshot } from './instance.js';
 import { type Obstacle, skip, standsAlone, without } from './obstacles.js';
+import { testsOver } from './tests-over.js';
 
 const { chain, dataAuditEntry, endOf, undoing } = audit;
 

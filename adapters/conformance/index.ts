@@ -29,7 +29,7 @@ import { type AdapterUnderTest, targets } from './adapter-under-test.js';
 import { describeAudit } from './audit.js';
 import { describeCancelling } from './cancelling.js';
 import { slowness } from './expect.js';
-import { describeFind } from './find.js';
+import { describeFind, describeFindAll } from './find.js';
 import { describeFindJson } from './find-json.js';
 import { describeFindPages } from './find-pages.js';
 import {
@@ -44,7 +44,7 @@ import {
 } from './fixture.js';
 import { describeChanged, describeFollowing } from './following.js';
 import { describeGeneratedDatasets, describeGeneratedQueries } from './generated.js';
-import { describeGet } from './get.js';
+import { describeGet, describeGetByKey } from './get.js';
 import { describeHistory } from './history.js';
 import { type Instance, startInstance } from './instance.js';
 import { describeInstances } from './instances.js';
@@ -53,6 +53,7 @@ import { describeIsolation } from './isolation.js';
 import { describeLifecycle } from './lifecycle.js';
 import { describeLimits } from './limits.js';
 import { describeMany } from './many.js';
+import { describeMoves } from './moves.js';
 import { standsAlone, withoutProcess } from './obstacles.js';
 import { describeOtherProcess } from './other-process.js';
 import { describePruning } from './pruning.js';
@@ -63,6 +64,7 @@ import { describeResources } from './resources.js';
 import { describeSequences } from './sequences.js';
 import { describeHandingOver, describeSharing } from './sharing.js';
 import { describeTakingTurns } from './taking-turns.js';
+import { withTimeLimits } from './time-limits.js';
 import { describeTimes } from './times.js';
 import { describeSearch, describeTotals } from './totals.js';
 import { describeValues } from './values.js';
@@ -71,14 +73,17 @@ import { describeVersions } from './versions.js';
 export type { AdapterUnderTest } from './adapter-under-test.js';
 export { describeKeyStore, type KeyStoreUnderTest } from './key-store.js';
 
-const TIMEOUT_MS = 60_000;
+/** Longer than the time limits of single calls. */
+const TIMEOUT_MS = 120_000;
 
 /** These groups of tests share one adapter, so that its dataset is published only once. */
 const READING = [
   describeGet,
+  describeFindAll,
+  describeValues,
+  describeGetByKey,
   describeFind,
   describeFindPages,
-  describeValues,
   describeSharing,
   describeGeneratedQueries,
 ];
@@ -87,8 +92,7 @@ const READING_MUCH = [describeMany, describeCancelling];
 const describeReading = (target: AdapterUnderTest, title: string, content: () => Rows, reads: typeof READING): void => {
   describe(title, () => {
     let instance: Instance;
-    before(async function () {
-      this.timeout(60_000);
+    before(async () => {
       instance = await startInstance(target, datasetOf(FIRST, FIRST_CREATED, content()), allCollections);
     });
     after(() => instance?.stop());
@@ -101,38 +105,41 @@ const describeReading = (target: AdapterUnderTest, title: string, content: () =>
  * Defines mocha tests for all rules of the adapter contract. Call it at the top level of a test file. It uses the
  * globals `describe`, `it`, `before` and `after`.
  */
-export const describeAdapter = (target: AdapterUnderTest): void => {
+export const describeAdapter = (adapter: AdapterUnderTest): void => {
   if (targets.take) {
-    targets.take(target);
+    targets.take(adapter);
     return;
   }
+  const target = withTimeLimits(adapter);
+  // A basic rule comes before the rules that depend on it, so that the first failing test names the cause.
   describe(`the storage adapter ${target.name}`, function () {
     this.timeout(TIMEOUT_MS * slowness());
     before(() => useLimits(target.capabilities.limits));
     const noProcess = withoutProcess(target, this.file);
     describeReading(target, 'reading', allRows, READING);
     describeReading(target, 'reading from a large dataset', allRowsWithCrowd, READING_MUCH);
+    describeIsolation(target);
+    describeLifecycle(target);
     describeFindJson(target);
     describeTotals(target);
     describeSearch(target);
-    describeIsolation(target);
-    describeLifecycle(target);
     describeHandingOver(target);
     describePublishing(target);
     describeLimits(target);
-    describeInterrupted(target);
     describeVersions(target);
     describePruning(target);
     describeTimes(target);
+    describeMoves(target);
     describeChanged(target);
     describeReopening(target);
+    describeInstances(target);
+    describeInterrupted(target);
     describeRacing(target);
     describeAudit(target);
     describeHistory(target);
     describeResources(target, noProcess, this.file);
     describeFollowing(target);
     describeTakingTurns(target);
-    describeInstances(target);
     describeOtherProcess(target, noProcess, this.file);
     describeGeneratedDatasets(target);
     describeSequences(target, noProcess || standsAlone(target), this.file);

@@ -1,5 +1,5 @@
 /** Creates adapters for the tests, each with its own context and store, and reads from them. */
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type {
@@ -24,7 +24,6 @@ import {
   THIRD,
   THIRD_CREATED,
 } from './fixture.js';
-import { itUnless, type Obstacle, skip, withoutEmpty } from './obstacles.js';
 
 type Collections = ReadonlyMap<string, Collection>;
 
@@ -49,6 +48,13 @@ export const versionOf = (adapter: StorageAdapter): string => {
   const snapshot = adapter.snapshot();
   snapshot.release();
   return snapshot.version;
+};
+
+/** When the current version was published or activated, in milliseconds since 1970. */
+export const publicationTime = ({ adapter }: Pick<Opened, 'adapter'>): number => {
+  const snapshot = adapter.snapshot();
+  snapshot.release();
+  return snapshot.publishedAt.getTime();
 };
 
 export const versionIfAny = (adapter: StorageAdapter): string | undefined => {
@@ -159,54 +165,6 @@ export const startInstance = (
 export const startEmpty = (target: AdapterUnderTest, of: Collections = collections): Promise<Instance> =>
   start(target, of, (context) => target.createEmpty!(context));
 
-type Test = (instance: Instance, running: Mocha.Context) => Promise<void>;
-
-const over = (begin: () => Promise<Instance>, test: Test) =>
-  async function (this: Mocha.Context) {
-    const instance = await begin();
-    try {
-      await test(instance, this);
-    } finally {
-      await instance.stop();
-    }
-  };
-
-/**
- * Returns a function that defines tests, each with its own instance. If there is an obstacle, the tests are skipped.
- */
-export const testsOver =
-  (target: AdapterUnderTest, obstacle: Obstacle = false, dataset = () => datasetOf()) =>
-  (title: string, test: Test): void =>
-    itUnless(
-      obstacle,
-      title,
-      over(() => startInstance(target, dataset()), test),
-    );
-
-/** Works like `testsOver`, but each test gets an adapter on an empty store, which is not open. */
-export const testsOfEmpty =
-  (target: AdapterUnderTest, obstacle: Obstacle = false) =>
-  (title: string, test: Test): void =>
-    itUnless(
-      obstacle || withoutEmpty(target),
-      title,
-      over(() => startEmpty(target), test),
-    );
-
-/**
- * Works like `testsOver`, for tests of several adapters on one store. If the adapter does not declare `durable` and
- * leaves its folder empty, the test is skipped while it runs, because a second adapter might not use the same store.
- */
-export const testsOverStore =
-  (target: AdapterUnderTest) =>
-  (obstacle: Obstacle, title: string, test: Test): void =>
-    testsOver(target, obstacle)(title, async (instance, running) => {
-      if (target.capabilities.durable === undefined && (await readdir(instance.folder)).length === 0) {
-        skip(running, 'the adapter does not declare "durable", and its folder is empty');
-      }
-      await test(instance, running);
-    });
-
 export const withSnapshot = async <T>(
   { adapter }: Pick<Instance, 'adapter'>,
   use: (snapshot: Snapshot) => Promise<T>,
@@ -219,7 +177,10 @@ export const withSnapshot = async <T>(
   }
 };
 
-export const versionAsOf = async ({ adapter }: Opened, time: string | number): Promise<string | undefined> => {
+export const versionAsOf = async (
+  { adapter }: Pick<Opened, 'adapter'>,
+  time: string | number,
+): Promise<string | undefined> => {
   const snapshot = await adapter.versions!.asOf(new Date(time));
   snapshot?.release();
   return snapshot?.version;
@@ -280,7 +241,7 @@ export const beginToPublish = async (adapter: StorageAdapter, dataset = anotherD
         await resumed;
       },
     });
-    publication.catch(failed);
+    publication.then(() => failed(new Error('publish() resolved before it had read a collection')), failed);
   });
   return { publication: publication!, resume };
 };

@@ -25,11 +25,11 @@ import {
   type Opened,
   publishTwo,
   readsItems,
-  testsOverStore,
   versionAsOf,
   withSnapshot,
 } from './instance.js';
 import { isExclusive, standsAlone, without } from './obstacles.js';
+import { testsOverStore } from './tests-over.js';
 
 export const serves = (opened: Pick<Opened, 'adapter'>, version: string, created: string): Promise<void> =>
   withSnapshot(opened, async (snapshot) => {

@@ -16,8 +16,9 @@ import {
   THIRD,
   THIRD_CREATED,
 } from './fixture.js';
-import { hasVersion, type Instance, namesOf, testsOver, testsOverStore, versionOf, withSnapshot } from './instance.js';
+import { hasVersion, type Instance, namesOf, versionOf, withSnapshot } from './instance.js';
 import { standsAlone, without } from './obstacles.js';
+import { testsOver, testsOverStore } from './tests-over.js';
 
 /** An interrupted publication must settle within this time, in milliseconds. */
 const SETTLE_MS = 20_000;

@@ -32,12 +32,12 @@ import {
   makeCurrent,
   readsItems,
   startInstance,
-  testsOver,
   withSnapshot,
 } from './instance.js';
 import { manifestOf } from './manifest.js';
 import { cannotChange } from './obstacles.js';
 import { answerOf } from './reference.js';
+import { testsOver } from './tests-over.js';
 
 /** This version has an empty collection, a collection with additional rows, and documents with different fields. */
 const OTHERWISE: Rows = {

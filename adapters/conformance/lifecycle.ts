@@ -5,8 +5,9 @@ import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameItems, sameList, sameSequence, sameValue } from './expect.js';
 import { find, restOf } from './find-rows.js';
 import { anotherDataset, crowd, crowdedDataset, FIRST, items, itemsIn, rows, rowsWithCrowd } from './fixture.js';
-import { beginToPublish, hasVersion, readsItems, testsOfEmpty, testsOver } from './instance.js';
-import { without, withoutBreak } from './obstacles.js';
+import { beginToPublish, hasVersion, readsItems } from './instance.js';
+import { without } from './obstacles.js';
+import { testsOfEmpty, testsOfOutages, testsOver } from './tests-over.js';
 
 /** Time that `close()` has to resolve before a publication in progress continues, in milliseconds. */
 const CLOSE_MS = 300;
@@ -30,7 +31,7 @@ const callsOf = (adapter: StorageAdapter): readonly (() => unknown)[] => [
 export const describeLifecycle = (target: AdapterUnderTest): void => {
   const test = testsOver(target);
   const testCrowded = testsOver(target, false, crowdedDataset);
-  const testBreaking = testsOver(target, withoutBreak(target));
+  const testBreaking = testsOfOutages(target);
   const testOfEmpty = testsOfEmpty(target);
 
   test('the adapter and its snapshots have the members of its capabilities, and no others', async ({ adapter }) => {
@@ -64,16 +65,6 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
       const after = instance.adapter.snapshot();
       sameValue([after.version, after.publishedAt], [version, publishedAt], 'the snapshot to be the same after open()');
       await readsItems(held, itemsIn(version));
-    });
-
-    testOfEmpty('settles if close() is called in the meantime', async ({ adapter }) => {
-      const opening = adapter.open();
-      // The handler is attached immediately, because an unhandled rejection would crash the process.
-      const settling = Promise.allSettled([opening]);
-      await adapter.close();
-      const [settled] = await settling;
-      if (settled?.status === 'rejected') await failsWith('closed', () => opening);
-      await failsWith('closed', () => adapter.snapshot());
     });
   });
 
@@ -175,6 +166,18 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
         if (settled.status === 'fulfilled') sameItems(settled.value, answers[i]!);
         else await failsWith('closed', () => reads[i]);
       }
+    });
+  });
+
+  describe('open()', () => {
+    testOfEmpty('settles if close() is called in the meantime', async ({ adapter }) => {
+      const opening = adapter.open();
+      // The handler is attached immediately, because an unhandled rejection would crash the process.
+      const settling = Promise.allSettled([opening]);
+      await adapter.close();
+      const [settled] = await settling;
+      if (settled?.status === 'rejected') await failsWith('closed', () => opening);
+      await failsWith('closed', () => adapter.snapshot());
     });
   });
 

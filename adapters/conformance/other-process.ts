@@ -11,21 +11,16 @@ import {
   SECOND,
   SECOND_CREATED,
 } from './fixture.js';
-import {
-  changedTo,
-  followMs,
-  type Instance,
-  isCurrent,
-  makeCurrent,
-  readsItems,
-  testsOverStore,
-  withSnapshot,
-} from './instance.js';
+import { changedTo, followMs, type Instance, isCurrent, makeCurrent, readsItems, withSnapshot } from './instance.js';
 import { serves } from './instances.js';
 import { cannotChange, isUnnoticed, type Obstacle, standsAlone, without } from './obstacles.js';
 import { type OtherProcess, startProcess } from './start-process.js';
+import { testsOverStore } from './tests-over.js';
+import { patiently } from './time-limits.js';
 
 const START_MS = 20_000;
+/** The lock of a killed process must expire within this time, in milliseconds. */
+const LOCK_MS = 50_000;
 
 /**
  * @param noProcess the reason why a second process cannot create the adapter
@@ -36,8 +31,7 @@ export const describeOtherProcess = (target: AdapterUnderTest, noProcess: Obstac
   const silent = alone || isUnnoticed(target);
   const publishes = alone || without(target, 'publish');
 
-  describe('an adapter in another process, over the same store', function () {
-    this.timeout(60_000);
+  describe('an adapter in another process, over the same store', () => {
     let other: OtherProcess | undefined;
     after(() => other?.kill());
 
@@ -115,8 +109,9 @@ export const describeOtherProcess = (target: AdapterUnderTest, noProcess: Obstac
 
     testKilled('that is killed during a publication does not prevent the next one', async (instance) => {
       const opened = target.capabilities.exclusive ? await instance.another() : instance;
-      const publication = opened.adapter.publish!(anotherDataset());
-      await within('the same version can be published', publication, 50_000);
+      await patiently(() =>
+        within('the same version can be published', opened.adapter.publish!(anotherDataset()), LOCK_MS),
+      );
       await serves(opened, SECOND, SECOND_CREATED);
     });
 

@@ -1,22 +1,33 @@
 /** Tests that `prune()` deletes the oldest versions, and keeps the versions in use. */
+import assert from 'node:assert/strict';
+import type { Snapshot, StorageAdapter } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { failsWith, isEmpty, sameList } from './expect.js';
+import { failsWith, isEmpty, sameList, sameSequence, sameValue } from './expect.js';
+import { find } from './find-rows.js';
 import {
   anotherDataset,
   brokenDataset,
+  collections,
   FIRST,
   FIRST_CREATED,
   items,
   itemsIn,
   itemsOf,
+  OUT_OF_ORDER,
   rows,
   SECOND,
   SECOND_CREATED,
   THIRD,
   THIRD_CREATED,
 } from './fixture.js';
-import { hasItems, hasVersion, namesOf, readsItems, withSnapshot } from './instance.js';
+import { hasItems, hasVersion, namesOf, publishTwo, readsItems, withSnapshot } from './instance.js';
 import { versionTests } from './versions.js';
+
+/** Two ways to take a snapshot of the first version. */
+const HOLDERS: readonly (readonly [string, (adapter: StorageAdapter) => Promise<Snapshot>])[] = [
+  ['snapshot()', async (adapter) => adapter.snapshot()],
+  ['asOf()', async (adapter) => (await adapter.versions!.asOf(new Date(FIRST_CREATED)))!],
+];
 
 export const describePruning = (target: AdapterUnderTest): void => {
   const { test, testOfThree, isAsOf } = versionTests(target);
@@ -52,6 +63,26 @@ export const describePruning = (target: AdapterUnderTest): void => {
       const deleted = await instance.adapter.versions!.prune(1);
       sameList(deleted, [FIRST], 'prune() to delete a version after its release');
     });
+
+    for (const [by, open] of HOLDERS) {
+      test(`prune() keeps the version of ${by} while all its collections are read`, async (instance) => {
+        const { adapter } = instance;
+        const held = await open(adapter);
+        await publishTwo(instance);
+        for (const collection of [items, ...collections.values(), items]) {
+          isEmpty(
+            (await adapter.versions!.prune(0)).filter((version) => version === FIRST),
+            'prune(0) to keep a held version',
+          );
+          const first = (await adapter.versions!.list()).find(({ version }) => version === FIRST);
+          sameValue(first?.held, true, 'list() to show that the version is held');
+          sameSequence(collection, await find(held, collection), rows[collection.name]!);
+        }
+        await readsItems(held, rows['items']!);
+        held.release();
+        sameList(await adapter.versions!.prune(0), [FIRST], 'prune(0) to delete a version after its release');
+      });
+    }
 
     testOfThree('prune(0) keeps the current version and held ones, and deletes all others', async (instance) => {
       const held = await instance.adapter.versions!.asOf(new Date(FIRST_CREATED));
@@ -180,6 +211,30 @@ export const describePruning = (target: AdapterUnderTest): void => {
       snapshot.release();
       await instance.adapter.publish!(anotherDataset());
       sameList(await instance.adapter.versions!.prune(1), [FIRST], 'prune() to delete a version after its release');
+    });
+
+    testOfThree(
+      'asOf() returns undefined, not an older version, if the version of that time was pruned',
+      async (instance) => {
+        await instance.adapter.versions!.activate(FIRST);
+        const pruned = await instance.adapter.versions!.prune(1);
+        if (pruned.includes(SECOND)) await isAsOf(instance, SECOND_CREATED, undefined);
+      },
+    );
+
+    testOfThree('asOf() locks the version that it returns', async ({ adapter }) => {
+      const snapshot = await adapter.versions!.asOf(new Date(SECOND_CREATED));
+      assert(snapshot);
+      sameList(await adapter.versions!.prune(1), [FIRST], 'prune() to keep the version of asOf()');
+      await readsItems(snapshot, itemsOf(SECOND));
+      snapshot.release();
+      sameList(await adapter.versions!.prune(1), [SECOND], 'prune() to delete a version after its release');
+    });
+
+    test('prune() keeps the last publications, whatever their names and times of creation', async (instance) => {
+      for (const [version, created] of OUT_OF_ORDER) await instance.adapter.publish!(anotherDataset(version, created));
+      const deleted = [...(await instance.adapter.versions!.prune(2))].sort();
+      sameList(deleted, ['10', FIRST, 'z-2'], 'prune(2) to delete all but the last two publications');
     });
   });
 };

@@ -23,8 +23,9 @@ import {
   THIRD_CREATED,
   twins,
 } from './fixture.js';
-import { hasItems, hasVersion, type Instance, testsOfEmpty, testsOver, withSnapshot } from './instance.js';
+import { hasItems, hasVersion, type Instance, publicationTime, withSnapshot } from './instance.js';
 import { without } from './obstacles.js';
+import { testsOfEmpty, testsOver } from './tests-over.js';
 
 /** Numbers of documents. Each group of three is one publication. */
 // biome-ignore format: one group a line
@@ -68,9 +69,7 @@ export const describePublishing = (target: AdapterUnderTest): void => {
   const obstacle = without(target, 'publish');
   const test = testsOver(target, obstacle);
 
-  describe('publish(dataset)', function () {
-    this.timeout(60_000);
-
+  describe('publish(dataset)', () => {
     test('makes a dataset visible only as a whole', async (instance) => {
       let pauses = 0;
       await instance.adapter.publish!(
@@ -97,6 +96,22 @@ export const describePublishing = (target: AdapterUnderTest): void => {
         await nothingChanged(instance);
       }
       sameList(instance.changes.slice(before), [], 'changed() not to be called, since nothing changed');
+    });
+
+    test('rejects with invalid_dataset if read() of the dataset throws, and can be called again', async (instance) => {
+      const cause = new Error('no such file');
+      for (const at of collections.keys()) {
+        const whole = anotherDataset();
+        const read = (name: string) => {
+          if (name === at) throw cause;
+          return whole.read(name);
+        };
+        const error = await failsWith('invalid_dataset', () => instance.adapter.publish!({ ...whole, read }));
+        sameValue(error.cause, cause, 'the cause to be the error of the dataset');
+        await nothingChanged(instance);
+      }
+      await instance.adapter.publish!(anotherDataset());
+      await hasItems(instance, itemsOf(SECOND));
     });
 
     test('accepts batches of any size: one document, and all at once', async (instance) => {
@@ -226,7 +241,7 @@ export const describePublishing = (target: AdapterUnderTest): void => {
       ] as const) {
         const before = Date.now();
         await instance.adapter.publish!(anotherDataset(version, created));
-        const publishedAt = await withSnapshot(instance, async (snapshot) => snapshot.publishedAt.getTime());
+        const publishedAt = publicationTime(instance);
         // The clock of the store can differ slightly from the clock of this process.
         const now = publishedAt >= before - 5000 && publishedAt <= Date.now() + 5000;
         assert(now, `${version}: published at ${new Date(publishedAt).toISOString()}`);

@@ -26,13 +26,12 @@ import {
   type Instance,
   namesOf,
   readsItems,
-  testsOver,
-  testsOverStore,
   versionAsOf,
   versionOf,
   withSnapshot,
 } from './instance.js';
 import { isExclusive, without } from './obstacles.js';
+import { testsOver, testsOverStore } from './tests-over.js';
 
 /** Calls that must not wait for a publication must return within this time, in milliseconds. */
 const CALL_MS = 5000;

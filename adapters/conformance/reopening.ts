@@ -31,12 +31,12 @@ import {
   publishTwo,
   readsItems,
   startInstance,
-  testsOverStore,
   versionAsOf,
   withSnapshot,
 } from './instance.js';
 import { serves } from './instances.js';
 import { itUnless, standsAlone, without } from './obstacles.js';
+import { testsOverStore } from './tests-over.js';
 import { zeros } from './tricky-values.js';
 
 export const describeReopening = (target: AdapterUnderTest): void => {

@@ -18,9 +18,10 @@ import {
   THIRD,
   THIRD_CREATED,
 } from './fixture.js';
-import { testsOfEmpty, testsOver, withSnapshot } from './instance.js';
-import { itUnless, type Obstacle, without, withoutBreak } from './obstacles.js';
+import { withSnapshot } from './instance.js';
+import { itUnless, type Obstacle, without } from './obstacles.js';
 import { type OtherProcess, startProcess } from './start-process.js';
+import { testsOfEmpty, testsOfOutages, testsOver } from './tests-over.js';
 
 const CALLS = 20;
 const CLOSE_MS = 10_000;
@@ -133,15 +134,12 @@ export const describeResources = (target: AdapterUnderTest, noProcess: Obstacle,
       },
     );
 
-    testsOver(target, withoutBreak(target))(
-      'is called without a message when the backend is reachable again',
-      async (instance) => {
-        await target.breakBackend!(instance.adapter);
-        await instance.adapter.ping().catch(() => {});
-        await target.repairBackend!(instance.adapter);
-        await eventually('the problem is resolved', () => instance.problems.at(-1) === undefined, 20_000);
-      },
-    );
+    testsOfOutages(target)('is called without a message when the backend is reachable again', async (instance) => {
+      await target.breakBackend!(instance.adapter);
+      await instance.adapter.ping().catch(() => {});
+      await target.repairBackend!(instance.adapter);
+      await eventually('the problem is resolved', () => instance.problems.at(-1) === undefined, 20_000);
+    });
   });
 
   describe('a process', () => {

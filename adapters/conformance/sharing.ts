@@ -4,8 +4,9 @@ import type { AdapterUnderTest } from './adapter-under-test.js';
 import { sameList, sameValue } from './expect.js';
 import { find } from './find-rows.js';
 import { datasetOf, FIRST, FIRST_CREATED, items, itemsOf, rows, shapes } from './fixture.js';
-import { type Instance, startInstance, testsOver, withSnapshot } from './instance.js';
+import { type Instance, startInstance, withSnapshot } from './instance.js';
 import { without } from './obstacles.js';
+import { testsOver } from './tests-over.js';
 import { shapes as cases } from './tricky-values.js';
 
 type Writable = Record<string, unknown>;

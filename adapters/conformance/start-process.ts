@@ -3,8 +3,11 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { StorageError } from 'metro-forecast-api/adapter';
 import { COMMANDS, type Commands, type Request, type Response } from './commands.js';
+import { within } from './expect.js';
 
 const MAIN = fileURLToPath(new URL('./process-main.js', import.meta.url));
+/** Longer than the time in which the lock of a killed process must expire, in milliseconds. */
+const CALL_MS = 60_000;
 /** The offset of this time zone is UTC+12:45, or UTC+13:45 in summer. It reveals stores that use local time. */
 const TIME_ZONE = 'Pacific/Chatham';
 
@@ -41,12 +44,14 @@ export const startProcess = (file: string, name: string): OtherProcess => {
     }
   });
   let last = 0;
-  const call = (command: keyof Commands, ...given: unknown[]): Promise<never> =>
-    new Promise((resolve, reject) => {
+  const call = (command: keyof Commands, ...given: unknown[]): Promise<never> => {
+    const response = new Promise<never>((resolve, reject) => {
       const id = ++last;
       waiting.set(id, { resolve: resolve as (result: unknown) => void, reject });
       child.send({ id, command, given } satisfies Request, (error) => error && reject(error));
     });
+    return within(`the other process responds to "${command}"`, response, CALL_MS);
+  };
   const calls = Object.fromEntries(
     COMMANDS.map((command) => [command, (...given: unknown[]) => call(command, ...given)]),
   ) as unknown as Commands;

@@ -26,10 +26,10 @@ import {
   type Opened,
   readsItems,
   startInstance,
-  testsOverStore,
   versionIfAny,
 } from './instance.js';
 import { isExclusive, isUnnoticed, skip, without } from './obstacles.js';
+import { testsOverStore } from './tests-over.js';
 
 const FOURTH = 'fourth-4';
 const FOURTH_CREATED = '2024-04-01T00:00:00Z';

@@ -271,6 +271,7 @@ export const shapes: readonly Shape[] = [
     rule: 'keeps long texts, long arrays and many fields',
     document: {
       id: 'long',
+      text: 'é'.repeat(65_536),
       // Common maximum lengths of columns, pages and packets, with one-byte and four-byte characters.
       texts: [254, 255, 256, 1023, 1025, 4001, 8001, 32_768, 65_534, 65_535, 65_536, 70_001].map(
         (length) => `${'x'.repeat(length - 1)}|`,

@@ -12,6 +12,7 @@ import {
   itemsIn,
   itemsOf,
   listWith,
+  OUT_OF_ORDER,
   rows,
   SECOND,
   SECOND_CREATED,
@@ -28,12 +29,11 @@ import {
   namesOf,
   publishTwo,
   readsItems,
-  testsOfEmpty,
-  testsOver,
   versionAsOf,
   withSnapshot,
 } from './instance.js';
 import { without } from './obstacles.js';
+import { testsOfEmpty, testsOver } from './tests-over.js';
 
 export const versionTests = (target: AdapterUnderTest) => {
   const obstacle = without(target, 'versions') || without(target, 'publish');
@@ -44,8 +44,12 @@ export const versionTests = (target: AdapterUnderTest) => {
       await body(instance);
     });
 
-  const isAsOf = async (instance: Instance, time: string | number, version: string | undefined): Promise<void> =>
-    sameValue(await versionAsOf(instance, time), version, `asOf(${new Date(time).toISOString()}) to return ${version}`);
+  const isAsOf = async (
+    opened: Pick<Instance, 'adapter'>,
+    time: string | number,
+    version: string | undefined,
+  ): Promise<void> =>
+    sameValue(await versionAsOf(opened, time), version, `asOf(${new Date(time).toISOString()}) to return ${version}`);
 
   return { obstacle, test, testOfEmpty: testsOfEmpty(target, obstacle), testOfThree, isAsOf };
 };
@@ -127,14 +131,7 @@ export const describeVersions = (target: AdapterUnderTest): void => {
     });
 
     test('are in the order of publication, whatever their names and times of creation', async (instance) => {
-      for (const [version, created] of [
-        ['z-2', '2020-01-01T00:00:00Z'],
-        ['10', '2019-01-01T00:00:00Z'],
-        ['a-1', '2018-01-01T00:00:00Z'],
-        ['9', '2017-01-01T00:00:00Z'],
-      ] as const) {
-        await instance.adapter.publish!(anotherDataset(version, created));
-      }
+      for (const [version, created] of OUT_OF_ORDER) await instance.adapter.publish!(anotherDataset(version, created));
       sameList(await namesOf(instance), ['9', 'a-1', '10', 'z-2', FIRST], 'list() to start with the last publication');
       const times = (await instance.adapter.versions!.list()).map(({ publishedAt }) => publishedAt.getTime());
       sameList(
@@ -142,8 +139,6 @@ export const describeVersions = (target: AdapterUnderTest): void => {
         times.toSorted((a, b) => b - a),
         'publication times that do not go back',
       );
-      const deleted = [...(await instance.adapter.versions!.prune(2))].sort();
-      sameList(deleted, ['10', FIRST, 'z-2'].sort(), 'prune(2) to keep the last two publications');
     });
 
     test('have publication times in milliseconds', async (instance) => {
@@ -194,24 +189,6 @@ export const describeVersions = (target: AdapterUnderTest): void => {
       await isAsOf(instance, '2024-03-15T00:00:00.000Z', THIRD);
       // The store's clock can be slightly ahead of the clock of this process.
       await isAsOf(instance, Date.now() + 5000, FIRST);
-    });
-
-    testOfThree(
-      'asOf() returns undefined, not an older version, if the version of that time was pruned',
-      async (instance) => {
-        await instance.adapter.versions!.activate(FIRST);
-        const pruned = await instance.adapter.versions!.prune(1);
-        if (pruned.includes(SECOND)) await isAsOf(instance, SECOND_CREATED, undefined);
-      },
-    );
-
-    testOfThree('asOf() locks the version that it returns', async ({ adapter }) => {
-      const snapshot = await adapter.versions!.asOf(new Date(SECOND_CREATED));
-      assert(snapshot);
-      sameList(await adapter.versions!.prune(1), [FIRST], 'prune() to keep the version of asOf()');
-      await readsItems(snapshot, itemsOf(SECOND));
-      snapshot.release();
-      sameList(await adapter.versions!.prune(1), [SECOND], 'prune() to delete a version after its release');
     });
   });
 };

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Collection, type Document, publishing, StorageError } from 'metro-forecast-api/adapter';
+import { type Collection, type Dataset, type Document, publishing, StorageError } from 'metro-forecast-api/adapter';
 import { BSON, type Collection as MongoCollection, MongoInvalidArgumentError, MongoServerError } from 'mongodb';
 import type { Publication } from './catalog.js';
 import type { Connection } from './connection.js';
@@ -63,12 +63,12 @@ const insert = async (rows: MongoCollection<Row>, step: readonly Row[], collecti
 const BATCH_CHARACTERS = 4 * 2 ** 20;
 
 /** Divides rows into batches of up to `batchSize`. Throws if rows are not in key order or cannot be stored. */
-async function* steps({ collection, batchSize }: ContentTarget, batches: AsyncIterable<readonly Document[]>) {
+async function* steps({ collection, batchSize }: ContentTarget, dataset: Dataset) {
   const { search } = collection;
   let step: Row[] = [];
   let characters = 0;
   let rows = 0;
-  for await (const batch of inKeyOrder(collection, batches)) {
+  for await (const batch of inKeyOrder(collection, dataset)) {
     for (const row of batch) {
       const json = JSON.stringify(row);
       const error = unstorable(row, json);
@@ -113,7 +113,7 @@ const buildIndexes = async ({ connection, id, collection, assertGoingOn }: Conte
 
 export const writeContent = async (
   target: ContentTarget,
-  batches: AsyncIterable<readonly Document[]>,
+  dataset: Dataset,
   onWritten: (rows: number) => void,
 ): Promise<Content> => {
   const { connection, id, collection } = target;
@@ -135,7 +135,7 @@ export const writeContent = async (
   };
 
   try {
-    for await (const step of steps(target, batches)) {
+    for await (const step of steps(target, dataset)) {
       target.assertGoingOn();
       if (failure) break;
       for (const { j } of step) hash.update(j).update('\n');

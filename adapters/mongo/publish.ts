@@ -142,7 +142,7 @@ const writeVersion = async (
     const target = { connection, id, collection, batchSize, assertGoingOn };
     const progress = (rows: number) => onProgress?.({ collection: collection.name, written: rows, total: undefined });
     progress(0);
-    written.set(target, await writeContent(target, dataset.read(collection.name), progress));
+    written.set(target, await writeContent(target, dataset, progress));
   }
   for (const [target, content] of written) await verifyContent(target, content);
   const described = [...written].map(([{ collection }, content]) => [

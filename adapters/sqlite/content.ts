@@ -1,7 +1,14 @@
 /** Writes the rows of a collection to its table, and compares stored rows with their digest. */
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { type Collection, type Document, filterColumns, publishing, type WrittenRow } from 'metro-forecast-api/adapter';
+import {
+  type Collection,
+  type Dataset,
+  type Document,
+  filterColumns,
+  publishing,
+  type WrittenRow,
+} from 'metro-forecast-api/adapter';
 import { type StoredCollection, type StoredVersion, wordsTable } from './catalog.js';
 import type { ThreadedConnection, Value } from './connection.js';
 
@@ -60,10 +67,10 @@ const jsonOf = (collection: Collection, row: Document): string => {
 /** @throws StorageError `invalid_dataset` if the rows are not in key order */
 export async function* written(
   collection: Collection,
-  batches: AsyncIterable<readonly Document[]>,
+  dataset: Pick<Dataset, 'read'>,
   fields: readonly string[],
 ): AsyncGenerator<readonly WrittenRow[]> {
-  for await (const batch of inKeyOrder(collection, batches))
+  for await (const batch of inKeyOrder(collection, dataset))
     yield batch.map((row) => [jsonOf(collection, row), ...fields.map((field) => row[field])]);
 }
 

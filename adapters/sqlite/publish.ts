@@ -110,7 +110,7 @@ const writeCollections = async (
         onWritten: (rows) => onProgress?.({ collection: name, written: rows, total: undefined }),
         poll,
       },
-      (fields) => dataset.written(name, fields) ?? written(collection, dataset.read(name), fields),
+      (fields) => dataset.written(name, fields) ?? written(collection, dataset, fields),
     );
   }
   return stored;

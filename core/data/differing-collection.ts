@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Collection, Document } from '../contracts/dataset.js';
 import type { Dataset, Snapshot } from '../contracts/storage.js';
+import { readable } from './publishing.js';
 
 async function* rowsOf(batches: AsyncIterable<readonly Document[]>): AsyncGenerator<Document> {
   for await (const batch of batches) yield* batch;
@@ -35,7 +36,7 @@ export const differingCollection = async (
   collections: ReadonlyMap<string, Collection>,
 ): Promise<string | undefined> => {
   for (const { name, key } of collections.values()) {
-    if (!(await haveSameRows(dataset.read(name), snapshot.find(name, { order: key })))) return name;
+    if (!(await haveSameRows(readable(dataset, name), snapshot.find(name, { order: key })))) return name;
   }
   return undefined;
 };

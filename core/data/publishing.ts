@@ -1,16 +1,20 @@
 /** Helpers for adapters that publish and store versions. `./adapter` exports them as a namespace. */
 import type { Collection, Document, Manifest } from '../contracts/dataset.js';
 import type { Clock } from '../contracts/runtime.js';
+import type { Dataset } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
 import { compareBy } from './scalars.js';
 import { wordsOf } from './words.js';
 
 export { nonFinitePath } from '../validation/json.js';
 
-/** Turns read errors into `invalid_dataset`. The original error becomes the cause. */
-export async function* readable(batches: AsyncIterable<readonly Document[]>): AsyncGenerator<readonly Document[]> {
+/** Reads a collection. Turns errors of the dataset into `invalid_dataset`. The original error becomes the cause. */
+export async function* readable(
+  dataset: Pick<Dataset, 'read'>,
+  collection: string,
+): AsyncGenerator<readonly Document[]> {
   try {
-    yield* batches;
+    yield* dataset.read(collection);
   } catch (cause) {
     if (cause instanceof StorageError) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);
@@ -27,11 +31,11 @@ export const keyText = ({ key }: Collection, row: Document): string => JSON.stri
 /** @throws StorageError with the code `invalid_dataset` if the rows are not in key order */
 export async function* inKeyOrder(
   collection: Collection,
-  batches: AsyncIterable<readonly Document[]>,
+  dataset: Pick<Dataset, 'read'>,
 ): AsyncGenerator<readonly Document[]> {
   const compare = compareBy(collection.key);
   let last: Document | undefined;
-  for await (const batch of readable(batches)) {
+  for await (const batch of readable(dataset, collection.name)) {
     for (const row of batch) {
       const order = last ? compare(last, row) : -1;
       if (order === 0) throw invalidCollection(collection, `two rows have the key ${keyText(collection, row)}`);

@@ -8,5 +8,5 @@ export const itFailsByItsRules = ({ that, fails, ...breakage }: BrokenAdapter): 
   it(`fails an adapter that ${that} for the rule that it breaks`, async () => {
     const { failed } = await runSuite(targetOf(that, breakage), fails);
     expect([...failed.keys()].sort()).to.deep.equal([...fails].sort());
-  }).timeout(60_000);
+  }).timeout(240_000);
 };

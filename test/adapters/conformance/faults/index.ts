@@ -5,11 +5,13 @@ import { cancellingFaults } from './cancelling.js';
 import { conditionBugs } from './conditions.js';
 import { documentFaults } from './documents.js';
 import { durabilityBugs, followingBugs } from './following.js';
+import { hangingBugs } from './hanging.js';
 import { historyBugs } from './history.js';
 import { holderFaults, sharingFaults } from './holders.js';
 import { leftoverBugs } from './leftovers.js';
 import { lifecycleFaults } from './lifecycle.js';
 import { manifestFaults, timeFaults } from './manifests.js';
+import { moveBugs } from './moves.js';
 import { interruptedBugs, meanwhileBugs, racingBugs } from './publications.js';
 import { publishingFaults } from './publishing.js';
 import { queryFaults } from './queries.js';
@@ -40,6 +42,7 @@ export const classes = {
   versions: versionFaults,
   audits: auditFaults,
   history: historyBugs,
+  hanging: hangingBugs,
   holders: holderFaults,
   times: timeFaults,
   manifests: manifestFaults,
@@ -53,6 +56,7 @@ export const classes = {
   racing: racingBugs,
   meanwhile: meanwhileBugs,
   moments: momentBugs,
+  moves: moveBugs,
   names: nameBugs,
   keys: keyBugs,
   fields: fieldBugs,

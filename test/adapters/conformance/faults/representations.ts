@@ -6,7 +6,8 @@ import { type BrokenAdapter, finding, getting } from './breaking.js';
 import { encoding, manifests } from './values.js';
 
 const JOINED = 'reading get(collection, key) distinguishes keys that would be equal if their fields were joined';
-const STRINGS = 'reading get(collection, key) compares strings by code point: no collation, no normal form';
+const STRINGS =
+  'reading get(collection, key) compares strings by code point: no collation, no normal form, no patterns';
 const OBJECTS = 'reading documents keeps objects that programming languages use for values of other types';
 const MANIFEST =
   'snapshot() keeps the manifest as it was published: every field, null or absent, and the same text in created';

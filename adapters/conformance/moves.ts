@@ -1,0 +1,147 @@
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { sameList, sameValue } from './expect.js';
+import {
+  anotherDataset,
+  FIRST,
+  FIRST_CREATED,
+  itemsIn,
+  itemsOf,
+  SECOND,
+  SECOND_CREATED,
+  THIRD,
+  THIRD_CREATED,
+} from './fixture.js';
+import { hasItems, hasVersion, type Instance, listOf, publicationTime, readsItems } from './instance.js';
+import { standsAlone } from './obstacles.js';
+import { versionTests } from './versions.js';
+
+const DAY_MS = 86_400_000;
+const MANY_ACTIVATIONS = 1100;
+/** Slow stores make fewer than `MANY_ACTIVATIONS` in this time, in milliseconds. */
+const MANY_MS = 3000;
+
+export const describeMoves = (target: AdapterUnderTest): void => {
+  const { test, testOfThree, isAsOf } = versionTests(target);
+
+  describe('versions', () => {
+    testOfThree('asOf() returns what was current between several activations', async (instance) => {
+      const moves: [number, string][] = [];
+      for (const [i, version] of [FIRST, SECOND, FIRST, THIRD].entries()) {
+        instance.clock.offset = (i + 1) * DAY_MS;
+        await instance.adapter.versions!.activate(version);
+        moves.push([publicationTime(instance), version]);
+      }
+      for (const [i, [time, version]] of moves.entries()) {
+        await isAsOf(instance, time, version);
+        await isAsOf(instance, time - 1, moves[i - 1]?.[1] ?? THIRD);
+        const snapshot = await instance.adapter.versions!.asOf(new Date(time + 1000));
+        sameValue(
+          snapshot?.publishedAt,
+          new Date(time),
+          'publishedAt to be the time at which the version became current',
+        );
+        await readsItems(snapshot!, itemsIn(version));
+        snapshot!.release();
+      }
+      await isAsOf(instance, SECOND_CREATED, SECOND);
+      await isAsOf(instance, Date.parse(SECOND_CREATED) - 1, FIRST);
+    });
+
+    test('times increase, even if the clock goes back or does not move', async (instance) => {
+      const moves: [number, string][] = [[publicationTime(instance), FIRST]];
+      for (const [i, offset] of [0, -30_000 * DAY_MS, 0].entries()) {
+        instance.clock.offset = offset;
+        const name = `v-${i}`;
+        await instance.adapter.publish!(anotherDataset(name, '2020-01-01T00:00:00Z'));
+        moves.push([publicationTime(instance), name]);
+        for (const version of [FIRST, name]) {
+          await instance.adapter.versions!.activate(version);
+          moves.push([publicationTime(instance), version]);
+        }
+      }
+      const times = moves.map(([time]) => time);
+      const sorted = [...new Set(times)].sort((a, b) => a - b);
+      sameList(times, sorted, 'each version to become current after the previous one');
+      for (const [time, version] of moves) await isAsOf(instance, time, version);
+    });
+
+    test('may reuse the name of a deleted version for different rows', async (instance) => {
+      await instance.adapter.publish!(anotherDataset());
+      sameList(await instance.adapter.versions!.prune(1), [FIRST], 'prune(1) to delete the first version');
+      await instance.adapter.publish!(anotherDataset(FIRST, THIRD_CREATED));
+      hasVersion(instance, FIRST);
+      await hasItems(instance, itemsOf(FIRST));
+      const listed = [
+        { version: FIRST, publishedAt: new Date(THIRD_CREATED), current: true },
+        { version: SECOND, publishedAt: new Date(SECOND_CREATED), current: false },
+      ];
+      sameList(await listOf(instance), listed, 'list() to return the new version once, with its time');
+      await isAsOf(instance, THIRD_CREATED, FIRST);
+      await isAsOf(instance, SECOND_CREATED, SECOND);
+      await isAsOf(instance, FIRST_CREATED, undefined);
+      for (const version of [SECOND, FIRST, SECOND]) {
+        await instance.adapter.versions!.activate(version);
+        await hasItems(instance, itemsOf(version));
+      }
+      sameList(await instance.adapter.versions!.prune(0), [FIRST], 'prune(0) to delete the new version');
+      await isAsOf(instance, THIRD_CREATED, undefined);
+    });
+
+    testOfThree('with a reused name are listed and read at the time of their last publication', async (instance) => {
+      const { adapter } = instance;
+      const created = '2024-04-01T00:00:00Z';
+      sameList(await adapter.versions!.prune(2), [FIRST], 'prune(2) to delete the first version');
+      await adapter.versions!.activate(SECOND);
+      sameList(await adapter.versions!.prune(0), [THIRD], 'prune(0) to delete the newest version');
+      const times: number[] = [];
+      for (const version of [THIRD, FIRST]) {
+        await adapter.publish!(anotherDataset(version, created));
+        times.push(publicationTime(instance));
+      }
+      const [third, first] = times;
+      const expected = [
+        { version: FIRST, publishedAt: new Date(first!), current: true },
+        { version: THIRD, publishedAt: new Date(third!), current: false },
+        { version: SECOND, publishedAt: new Date(SECOND_CREATED), current: false },
+      ];
+      const isRight = async (opened: Pick<Instance, 'adapter'>) => {
+        sameList(await listOf(opened), expected, 'list() to return the new versions at their new places');
+        for (const [time, version] of [
+          [FIRST_CREATED, undefined],
+          [THIRD_CREATED, undefined],
+          [third!, THIRD],
+          [first!, FIRST],
+        ] as const)
+          await isAsOf(opened, time, version);
+        await hasItems(opened, itemsOf(FIRST));
+      };
+      await isRight(instance);
+      if (standsAlone(target)) return;
+      await adapter.close();
+      await isRight(await instance.another());
+    });
+
+    test('asOf() returns what was current between any number of activations', async (instance) => {
+      const { adapter } = instance;
+      await adapter.publish!(anotherDataset());
+      const moves = [[Date.parse(FIRST_CREATED), FIRST] as const, [Date.parse(SECOND_CREATED), SECOND] as const];
+      const end = performance.now() + MANY_MS;
+      while (moves.length < MANY_ACTIVATIONS && performance.now() < end) {
+        const version = moves.length % 2 === 0 ? FIRST : SECOND;
+        await adapter.versions!.activate(version);
+        moves.push([publicationTime(instance), version]);
+      }
+      const isRight = async (opened: Pick<Instance, 'adapter'>) => {
+        for (const [i, [time, version]] of moves.entries()) {
+          if (i > 20 && i % 50 !== 0 && i < moves.length - 20) continue;
+          await isAsOf(opened, time, version);
+          await isAsOf(opened, time - 1, moves[i - 1]?.[1]);
+        }
+      };
+      await isRight(instance);
+      if (standsAlone(target)) return;
+      await adapter.close();
+      await isRight(await instance.another());
+    });
+  });
+};

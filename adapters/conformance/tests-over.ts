@@ -1,0 +1,61 @@
+/** Defines tests that each have their own store. */
+import { readdir } from 'node:fs/promises';
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { datasetOf } from './fixture.js';
+import { type Instance, startEmpty, startInstance } from './instance.js';
+import { itUnless, type Obstacle, skip, withoutBreak, withoutEmpty } from './obstacles.js';
+import { patiently } from './time-limits.js';
+
+type Test = (instance: Instance, running: Mocha.Context) => Promise<void>;
+
+const over = (begin: () => Promise<Instance>, test: Test) =>
+  async function (this: Mocha.Context) {
+    const instance = await begin();
+    try {
+      await test(instance, this);
+    } finally {
+      await instance.stop();
+    }
+  };
+
+/**
+ * Returns a function that defines tests, each with its own instance. If there is an obstacle, the tests are skipped.
+ */
+export const testsOver =
+  (target: AdapterUnderTest, obstacle: Obstacle = false, dataset = () => datasetOf()) =>
+  (title: string, test: Test): void =>
+    itUnless(
+      obstacle,
+      title,
+      over(() => startInstance(target, dataset()), test),
+    );
+
+/** Works like `testsOver`, but each test gets an adapter on an empty store, which is not open. */
+export const testsOfEmpty =
+  (target: AdapterUnderTest, obstacle: Obstacle = false) =>
+  (title: string, test: Test): void =>
+    itUnless(
+      obstacle || withoutEmpty(target),
+      title,
+      over(() => startEmpty(target), test),
+    );
+
+/** Works like `testsOver`, for tests that make the backend unreachable. */
+export const testsOfOutages =
+  (target: AdapterUnderTest) =>
+  (title: string, test: Test): void =>
+    testsOver(target, withoutBreak(target))(title, (...given) => patiently(() => test(...given)));
+
+/**
+ * Works like `testsOver`, for tests of several adapters on one store. If the adapter does not declare `durable` and
+ * leaves its folder empty, the test is skipped while it runs, because a second adapter might not use the same store.
+ */
+export const testsOverStore =
+  (target: AdapterUnderTest) =>
+  (obstacle: Obstacle, title: string, test: Test): void =>
+    testsOver(target, obstacle)(title, async (instance, running) => {
+      if (target.capabilities.durable === undefined && (await readdir(instance.folder)).length === 0) {
+        skip(running, 'the adapter does not declare "durable", and its folder is empty');
+      }
+      await test(instance, running);
+    });

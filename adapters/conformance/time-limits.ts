@@ -1,0 +1,132 @@
+/** Limits the time of all calls to an adapter, so that the suite continues after a call that never settles. */
+import assert from 'node:assert/strict';
+import type { StorageAdapter } from 'metro-forecast-api/adapter';
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { slowness } from './expect.js';
+
+/** Time limits of calls on an idle machine, in milliseconds. */
+const CALL_MS = 10_000;
+const PUBLISH_MS = 30_000;
+/** After each call that does not settle, the limit of the next call of this method is divided by 4, down to this time. */
+const LEAST_MS = 100;
+/** On a slow machine, the limits are up to this many times longer. */
+const MOST_SLOWNESS = 4;
+/** No collection of the suite has this many documents. */
+const TOO_MANY = 300_000;
+
+let patience = 1;
+
+/** Triples all time limits during `work`: calls can wait for a backend that is unreachable, or for a lock to expire. */
+export const patiently = async <T>(work: () => Promise<T>): Promise<T> => {
+  patience = 3;
+  try {
+    return await work();
+  } finally {
+    patience = 1;
+  }
+};
+
+/** The objects whose methods have a time limit, in addition to the adapter. */
+const PARTS: readonly PropertyKey[] = ['versions', 'audit', 'history'];
+/** These methods return no promise. */
+const SYNCHRONOUS: readonly PropertyKey[] = ['snapshot', 'release', 'find', 'findJson'];
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+const has = (value: unknown, method: PropertyKey): value is object =>
+  isObject(value) && typeof Reflect.get(value, method) === 'function';
+
+class Limiter {
+  /** By call, in milliseconds. */
+  readonly #limits = new Map<string, number>();
+
+  /** Calls a function that returns a promise, and fails if the promise does not settle in time. */
+  async call<T>(what: string, call: () => T): Promise<Awaited<T>> {
+    const result = call();
+    assert(has(result, 'then'), `expected ${what} to return a promise`);
+    const limit = this.#limits.get(what) ?? (what === 'publish()' || what === 'create()' ? PUBLISH_MS : CALL_MS);
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const expire = (ms: number) => {
+        const allowed = limit * patience * Math.min(MOST_SLOWNESS, slowness());
+        if (ms < allowed) {
+          timer = setTimeout(expire, allowed - ms, allowed);
+          return;
+        }
+        this.#limits.set(what, Math.max(LEAST_MS, limit / 4));
+        const message = `expected ${what} to resolve or reject within ${limit} ms`;
+        reject(new assert.AssertionError({ message }));
+      };
+      timer = setTimeout(expire, limit, limit);
+    });
+    try {
+      return await Promise.race([result as Awaited<T>, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Returns an object with the same members, whose methods have time limits. */
+  methods<T extends object>(object: T, prefix = ''): T {
+    return new Proxy(Object.create(object), {
+      get: (_, name) => {
+        const value: unknown = Reflect.get(object, name);
+        if (PARTS.includes(name) && isObject(value)) return this.methods(value, `${String(name)}.`);
+        if (typeof value !== 'function') return value;
+        const what = `${prefix}${String(name)}()`;
+        return (...given: unknown[]) => {
+          const call = () => value.apply(object, given);
+          return SYNCHRONOUS.includes(name) ? this.#limited(what, call()) : this.#result(what, call);
+        };
+      },
+    });
+  }
+
+  async #result(what: string, call: () => unknown): Promise<unknown> {
+    return this.#limited(what, await this.call(what, call));
+  }
+
+  #limited(what: string, result: unknown): unknown {
+    if (has(result, Symbol.asyncIterator)) return this.#stream(what, result as AsyncIterable<unknown>);
+    return has(result, 'release') ? this.methods(result) : result;
+  }
+
+  #stream(what: string, batches: AsyncIterable<unknown>): AsyncIterable<unknown> {
+    return {
+      [Symbol.asyncIterator]: () => {
+        const iterator = batches[Symbol.asyncIterator]();
+        let count = 0;
+        return {
+          next: async () => {
+            const batch = await this.call(`next() of ${what}`, () => iterator.next());
+            count += 1 + (Array.isArray(batch.value) ? batch.value.length : 0);
+            assert(count < TOO_MANY, `expected ${what} to end, but it has yielded more documents than the store has`);
+            return batch;
+          },
+          ...(iterator.return && { return: () => this.call(`return() of ${what}`, () => iterator.return!()) }),
+        };
+      },
+    };
+  }
+}
+
+/** Returns the same target, but with a time limit for each of its functions and for each call to its adapters. */
+export const withTimeLimits = (target: AdapterUnderTest): AdapterUnderTest => {
+  const limiter = new Limiter();
+  const originals = new WeakMap<StorageAdapter, StorageAdapter>();
+  const limited = (adapter: StorageAdapter): StorageAdapter => {
+    const outer = limiter.methods(adapter);
+    originals.set(outer, adapter);
+    return outer;
+  };
+  const original = (adapter: StorageAdapter) => originals.get(adapter) ?? adapter;
+  const { createEmpty, replace, breakBackend, repairBackend, cleanup } = target;
+  return {
+    ...target,
+    create: async (...given) => limited(await limiter.call('create()', () => target.create(...given))),
+    ...(createEmpty && { createEmpty: async (context) => limited(await createEmpty.call(target, context)) }),
+    ...(replace && { replace: (adapter, dataset) => replace.call(target, original(adapter), dataset) }),
+    ...(breakBackend && { breakBackend: (adapter) => breakBackend.call(target, original(adapter)) }),
+    ...(repairBackend && { repairBackend: (adapter) => repairBackend.call(target, original(adapter)) }),
+    ...(cleanup && { cleanup: (adapter) => cleanup.call(target, original(adapter)) }),
+  };
+};
