@@ -155,6 +155,26 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
       },
     );
 
+    testsOver(target, without(target, 'versions'))(
+      'lets other calls in progress settle, and they reject only with a StorageError',
+      async ({ adapter }) => {
+        const { versions } = adapter;
+        const calls = [
+          adapter.ping(),
+          versions!.list(),
+          versions!.asOf(new Date()),
+          versions!.activate(FIRST),
+          versions!.prune(1),
+        ];
+        const settling = Promise.allSettled(calls);
+        await adapter.close();
+        for (const settled of await settling) {
+          if (settled.status === 'fulfilled') continue;
+          assert(settled.reason instanceof StorageError, `expected a StorageError, got ${settled.reason}`);
+        }
+      },
+    );
+
     test('lets reads in progress settle, with their whole result or with closed', async ({ adapter }) => {
       const snapshot = adapter.snapshot();
       const reads = [find(snapshot, items), snapshot.get('items', ['i01']).then((item) => [item!])];

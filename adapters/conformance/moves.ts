@@ -87,6 +87,32 @@ export const describeMoves = (target: AdapterUnderTest): void => {
       await isAsOf(instance, THIRD_CREATED, undefined);
     });
 
+    testOfThree('asOf() notices changes, even if it was called for the same time before', async (instance) => {
+      const { adapter } = instance;
+      const future = '2999-01-01T00:00:00Z';
+      await isAsOf(instance, future, THIRD);
+      await isAsOf(instance, FIRST_CREATED, FIRST);
+      await adapter.versions!.activate(SECOND);
+      await isAsOf(instance, future, SECOND);
+      await adapter.publish!(anotherDataset('fourth-4', '2024-04-01T00:00:00Z'));
+      await isAsOf(instance, future, 'fourth-4');
+      await adapter.versions!.prune(2);
+      await isAsOf(instance, FIRST_CREATED, undefined);
+    });
+
+    testOfThree('a held snapshot keeps its time when its version is activated again', async (instance) => {
+      const { adapter } = instance;
+      await adapter.versions!.activate(FIRST);
+      const held = adapter.snapshot();
+      const asOf = await adapter.versions!.asOf(new Date(FIRST_CREATED));
+      const { publishedAt } = held;
+      instance.clock.offset = DAY_MS;
+      for (const version of [SECOND, FIRST]) await adapter.versions!.activate(version);
+      sameValue(held.publishedAt, publishedAt, 'the time of a snapshot to be unchanged');
+      sameValue(asOf?.publishedAt, new Date(FIRST_CREATED), 'the time of a snapshot from asOf() to be unchanged');
+      for (const snapshot of [held, asOf!]) await readsItems(snapshot, itemsIn(FIRST));
+    });
+
     testOfThree('with a reused name are listed and read at the time of their last publication', async (instance) => {
       const { adapter } = instance;
       const created = '2024-04-01T00:00:00Z';

@@ -34,7 +34,7 @@ export const describePruning = (target: AdapterUnderTest): void => {
 
   describe('versions', () => {
     testOfThree('prune() deletes all but the newest, and returns what it deleted', async (instance) => {
-      for (const keep of [3, 4, 5, 100]) {
+      for (const keep of [3, 4, 5, 100, 2 ** 31, 2 ** 32]) {
         isEmpty(await instance.adapter.versions!.prune(keep), `prune(${keep}) to delete none of three versions`);
       }
       const deleted = [...(await instance.adapter.versions!.prune(1))].sort();

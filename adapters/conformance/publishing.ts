@@ -176,7 +176,7 @@ export const describePublishing = (target: AdapterUnderTest): void => {
 
     test('rejects with aborted when its signal is aborted, and changes nothing', async (instance) => {
       const controller = new AbortController();
-      const dataset = observedDataset(() => controller.abort());
+      const dataset = observedDataset(() => controller.abort(new TypeError('no longer wanted')));
       await failsWith('aborted', () => instance.adapter.publish!(dataset, { signal: controller.signal }));
       await nothingChanged(instance);
       await failsWith('aborted', () => instance.adapter.publish!(anotherDataset(), { signal: AbortSignal.abort() }));

@@ -256,6 +256,18 @@ export const describeRacing = (target: AdapterUnderTest): void => {
 
   describe('a failed publication', () => {
     testsOver(target, without(target, 'publish'))(
+      'leaves the store unlocked if onProgress() throws',
+      async (instance) => {
+        const onProgress = () => {
+          throw new Error('no terminal');
+        };
+        const [settled] = await Promise.allSettled([instance.adapter.publish!(anotherDataset(), { onProgress })]);
+        if (settled!.status === 'rejected') await instance.adapter.publish!(anotherDataset());
+        await hasItems(instance, itemsOf(SECOND));
+      },
+    );
+
+    testsOver(target, without(target, 'publish'))(
       'rejects with a StorageError, whatever the dataset throws',
       async ({ adapter }) => {
         for (const thrown of [

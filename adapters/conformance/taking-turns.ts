@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { StorageAdapter } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { eventually, failsWith, sameList, sameValue } from './expect.js';
+import { eventually, failsWith, sameList, sameValue, within } from './expect.js';
 import {
   anotherDataset,
   brokenDataset,
@@ -29,12 +29,15 @@ import {
   versionIfAny,
 } from './instance.js';
 import { isExclusive, isUnnoticed, skip, without } from './obstacles.js';
-import { testsOverStore } from './tests-over.js';
+import { testsOver, testsOverStore } from './tests-over.js';
 
 const FOURTH = 'fourth-4';
 const FOURTH_CREATED = '2024-04-01T00:00:00Z';
 /** Milliseconds that the tests wait for a call that might have to wait for a publication. */
 const WAIT_MS = 300;
+
+/** A publication that waits must reject within this time after its signal is aborted, in milliseconds. */
+const ABORT_MS = 5000;
 
 /** Milliseconds without changes. An adapter that polls less often when idle could then exceed `withinMs`. */
 const IDLE_MS = 1500;
@@ -124,6 +127,67 @@ export const describeTakingTurns = (target: AdapterUnderTest): void => {
         await hasItems(instance, itemsOf(SECOND));
       });
     }
+  });
+
+  describe('a publication in progress', () => {
+    testsOver(target, without(target, 'publish'))(
+      'keeps its adapter locked when other publications of the adapter were rejected',
+      async ({ adapter }) => {
+        const { publication, resume } = await beginToPublish(adapter);
+        const outcomes: unknown[] = [];
+        for (const version of [THIRD, FOURTH, 'fifth-5']) {
+          const next = adapter.publish!(anotherDataset(version, THIRD_CREATED));
+          outcomes.push(await settled(next));
+        }
+        resume();
+        await publication;
+        if (outcomes[0] !== 'rejected') return;
+        sameList(outcomes, ['rejected', 'rejected', 'rejected'], 'every other publication to be rejected');
+      },
+    );
+  });
+
+  describe('a publication that waits for another one', () => {
+    const testWaiting = (title: string, body: (instance: Instance, other: Opened) => Promise<void>): void =>
+      test(publishes, title, async (instance) => body(instance, await instance.another()));
+
+    testWaiting('can be aborted, and calls onWait() at most once', async (instance, { adapter }) => {
+      const { publication, resume } = await beginToPublish(instance.adapter);
+      const controller = new AbortController();
+      const { signal } = controller;
+      let waits = 0;
+      const onWait = () => void waits++;
+      const next = adapter.publish!(anotherDataset(THIRD, THIRD_CREATED), { signal, onWait });
+      const outcome = await settled(next);
+      controller.abort();
+      try {
+        if (outcome === 'pending') {
+          const rejected = failsWith(['aborted', 'conflict'], () => next);
+          await within('publish() rejects after its signal is aborted', rejected, ABORT_MS);
+        }
+        assert(waits <= 1, `expected at most one call of onWait(), found ${waits}`);
+      } finally {
+        resume();
+        await publication;
+      }
+      if (outcome !== 'fulfilled') await hasItems(instance, itemsOf(SECOND));
+    });
+
+    testWaiting('rejects when its adapter is closed, and is never made', async (instance, { adapter }) => {
+      const { publication, resume } = await beginToPublish(instance.adapter);
+      const next = adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+      const outcome = await settled(next);
+      const closing = adapter.close();
+      const isClosed = (await settled(closing)) === 'fulfilled';
+      resume();
+      await publication;
+      await closing;
+      const [last] = await Promise.allSettled([next]);
+      if (outcome === 'fulfilled' || !isClosed) return;
+      sameValue(last!.status, 'rejected', 'the publication to reject after close() has resolved');
+      await delay(100);
+      await hasItems(instance, itemsOf(SECOND));
+    });
   });
 
   describe('several adapters over the same store', () => {

@@ -171,6 +171,7 @@ const describeDistantTimes = (target: AdapterUnderTest): void => {
       const times = [
         '1901-12-13T00:00:00.001Z',
         '1969-12-31T23:59:59.999Z',
+        '1970-01-01T00:00:00.000Z',
         '1970-01-01T00:00:00.001Z',
         '2299-01-01T00:00:00.500Z',
       ];

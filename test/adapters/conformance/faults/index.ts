@@ -25,6 +25,7 @@ import { momentBugs, nameBugs } from './times.js';
 import { totalsFaults } from './totals.js';
 import { descriptionBugs, fieldBugs, keyBugs, resourceBugs } from './values.js';
 import { versionFaults } from './versions.js';
+import { waitingBugs } from './waiting.js';
 
 export const classes = {
   values: [...documentFaults, ...columnFaults],
@@ -57,6 +58,7 @@ export const classes = {
   meanwhile: meanwhileBugs,
   moments: momentBugs,
   moves: moveBugs,
+  waiting: waitingBugs,
   names: nameBugs,
   keys: keyBugs,
   fields: fieldBugs,
