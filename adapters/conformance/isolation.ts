@@ -37,6 +37,7 @@ import {
 import { manifestOf } from './manifest.js';
 import { cannotChange } from './obstacles.js';
 import { answerOf } from './reference.js';
+import { TIME_ZONE } from './start-process.js';
 import { testsOver } from './tests-over.js';
 
 /** This version has an empty collection, a collection with additional rows, and documents with different fields. */
@@ -150,6 +151,20 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
         await withSnapshot(instance, async ({ publishedAt }) => {
           sameValue(publishedAt, new Date(created), 'the publication time to be a Date, equal to the time of creation');
         });
+      }
+    });
+
+    test('has the same publication time in every time zone', async (instance) => {
+      const { TZ } = process.env;
+      process.env['TZ'] = TIME_ZONE;
+      try {
+        await makeCurrent(target, instance, anotherDataset());
+        await withSnapshot(instance, async ({ publishedAt }) => {
+          sameValue(publishedAt, new Date(SECOND_CREATED), `publishedAt in the time zone ${TIME_ZONE}`);
+        });
+      } finally {
+        if (TZ === undefined) delete process.env['TZ'];
+        else process.env['TZ'] = TZ;
       }
     });
 
