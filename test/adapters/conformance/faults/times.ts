@@ -347,7 +347,7 @@ export const nameBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'returns the ids of deleted versions from prune()',
-    fails: ['versions are in the order of publication, whatever their names and times of creation'],
+    fails: ['versions prune() deletes all but the newest, and returns what it deleted'],
     folder: class extends FolderAdapter {
       override async prune(keep: number) {
         const pruned = this.toPrune(keep).map(({ id }) => id);
@@ -358,7 +358,7 @@ export const nameBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'returns only the last version that prune() deleted',
-    fails: ['versions are in the order of publication, whatever their names and times of creation'],
+    fails: ['versions prune() deletes all but the newest, and returns what it deleted'],
     folder: class extends FolderAdapter {
       override async prune(keep: number) {
         return (await super.prune(keep)).slice(-1);

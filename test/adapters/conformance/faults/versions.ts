@@ -90,7 +90,7 @@ export const versionFaults: readonly BrokenAdapter[] = [
       prune: (versions, keep) =>
         versions.toSorted((a, b) => (a.version < b.version ? -1 : 1)).slice(0, Math.max(0, versions.length - keep)),
     },
-    fails: ['versions are in the order of publication, whatever their names and times of creation'],
+    fails: ['versions prune() keeps the last publications, whatever their names and times of creation'],
   },
   {
     that: 'counts the current version among the newest',
