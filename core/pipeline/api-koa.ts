@@ -6,7 +6,6 @@ import type { Format } from '../contracts/format.js';
 import type { Decision } from '../contracts/limiter.js';
 import type { Mount } from '../contracts/plugin.js';
 import type { Logger } from '../contracts/runtime.js';
-import type { ApiError } from '../errors.js';
 import type { Caller } from '../keys/authenticator.js';
 import { holdsKey } from '../keys/key.js';
 import { type CommonHeaders, newRequestId } from '../response/headers.js';
@@ -25,7 +24,7 @@ export class RequestState {
   /** Undefined for a mount, or if the client accepts none of the available formats. */
   format: Format | undefined;
   /** An error that does not depend on the caller. `checkRequest` throws it. */
-  error: ApiError | undefined;
+  error: unknown;
 
   // Set by `identify`. An inner request has the same caller as the outer request.
   caller: Caller | undefined;
@@ -78,7 +77,7 @@ export interface Endpoint {
 export interface Match {
   readonly endpoint: Endpoint | undefined;
   readonly format?: Format | undefined;
-  readonly error?: ApiError | undefined;
+  readonly error?: unknown;
 }
 
 /** The number of proxies in front of the service, or functions that recognise configured networks. */

@@ -40,11 +40,7 @@ export const handle: ApiMiddleware = (ctx, next) => ctx.requestState.match!.endp
 const BODY_REFUSED = 'This API does not accept request bodies: send the request without one.';
 const BODY_DETAILS = { details: [{ in: 'body', name: '', issue: 'must be absent' }] } as const;
 
-const requestError = (
-  req: IncomingMessage,
-  { endpoint, error }: Match,
-  format: Format | undefined,
-): ApiError | undefined => {
+const requestError = (req: IncomingMessage, { endpoint, error }: Match, format: Format | undefined): unknown => {
   const method = req.method ?? '';
   if (endpoint && method === 'OPTIONS') return undefined;
   if (endpoint && !endpoint.methods.includes(method)) {

@@ -114,7 +114,7 @@ export class RouteTable {
         params: Object.fromEntries(parameters),
       };
     } catch (error) {
-      return { endpoint, error: asApiError(error) };
+      return { endpoint, error };
     }
   }
 
@@ -129,7 +129,7 @@ export class RouteTable {
       decodePercent(path, 'path', path);
       throw new ApiError(errors.route_not_found);
     } catch (error) {
-      return { endpoint: undefined, error: asApiError(error) };
+      return { endpoint: undefined, error };
     }
   }
 }
@@ -138,9 +138,6 @@ const pathOf = (url: string): string => {
   const mark = url.indexOf('?');
   return mark === -1 ? url : url.slice(0, mark);
 };
-
-const asApiError = (error: unknown): ApiError =>
-  error instanceof ApiError ? error : new ApiError(errors.internal_error, undefined, { cause: error });
 
 const servedRoute = (
   { route, plugin, middleware }: RegisteredRoute,

@@ -31,6 +31,9 @@ const plugin = definePlugin({
       summary: 'A thing',
       parameters: { path: { name: { description: 'Its name.', schema: { type: 'string' } } } },
       response: { description: 'It.', schema: { type: 'object' }, example: {} },
+      check: ({ name }) => {
+        if (name === 'gone') throw Object.assign(new Error('It moved out.'), { status: 410, expose: true });
+      },
       handler: async () => ({ thing: true }),
     }),
   ],
@@ -62,6 +65,11 @@ describe("a plugin's own middleware", () => {
     const { status, json, headers } = await service.get('/things/own');
     expect([status, json]).to.deep.equal([406, { error: 'Not so.', code: 'not_acceptable' }]);
     expect(headers).to.include({ 'x-own': 'kept' });
+  });
+
+  it('does not change the status of an HTTP error that `check` throws', async () => {
+    const { status, json } = await service.get('/things/gone');
+    expect([status, json]).to.deep.equal([410, { error: 'It moved out.', code: 'gone' }]);
   });
 
   for (const [name, what] of Object.entries({ headers: 'one whose headers none may have', other: 'something else' })) {
