@@ -90,6 +90,14 @@ interface InitOptions {
   readonly public?: boolean;
 }
 
+/** For example `Books and book prices`. */
+const titleOf = (tables: readonly string[]): string => {
+  const [first = '', second, third, ...more] = tables.map((name) => name.replaceAll('_', ' '));
+  const named = more.length > 0 ? [first, second!, `${more.length + 1} more tables`] : [first, second, third];
+  const list = new Intl.ListFormat('en').format(named.filter((name) => name !== undefined));
+  return `${list.charAt(0).toUpperCase()}${list.slice(1)}`;
+};
+
 const inDatabase = (path: string) => ({ use: 'sqlite', options: { path } });
 
 const databaseIn = (data: string, dataset: string): string | undefined => {
@@ -117,15 +125,16 @@ const writeStarter = async (file: string, { dataset, public: isPublic = false }:
   const tables = isDeclared ? readDeclarations(declarations).map(({ name }) => name) : [];
   const embedded = JSON.parse(await readFile(join(packageRoot, 'config/default.json'), 'utf8'));
   const $schema = await schemaReference(dirname(path));
+  const general = ['status', 'docs'];
+  const others: readonly string[] = database === undefined ? (fitting?.plugins ?? embedded.plugins) : general;
+  const hasOnlyTables = tables.length > 0 && others.every((name) => general.includes(name));
   const starter = {
     ...embedded,
     $schema,
+    ...(hasOnlyTables && { service: { title: titleOf(tables) } }),
     server: { host: '127.0.0.1', port: 8080 },
     adapter: database === undefined ? { use: 'json', options: { path: dataset } } : inDatabase(database),
-    plugins: [
-      ...(tables.length > 0 ? [{ use: 'tables', options: { path: folder } }, 'table-pages'] : []),
-      ...(database === undefined ? (fitting?.plugins ?? embedded.plugins) : ['status', 'docs']),
-    ],
+    plugins: [...(tables.length > 0 ? [{ use: 'tables', options: { path: folder } }, 'table-pages'] : []), ...others],
     auth: {
       ...(isPublic && PUBLIC),
       keys: database === undefined ? { use: 'file', options: { path: 'keys.json' } } : inDatabase(database),

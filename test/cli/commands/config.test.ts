@@ -206,6 +206,7 @@ describe('metro-forecast init', () => {
     expect(error).to.equal(undefined);
     expect(stdout).to.not.include('write a plugin');
     const loaded = await loadConfig({ path, env: {} });
+    expect(loaded.config.service.title).to.equal('Shelf');
     expect(loaded.config.plugins.map(({ use }) => use)).to.deep.equal(['tables', 'table-pages', 'status', 'docs']);
     const { registry } = await loadModules(loaded);
     expect(registry.routes.map(({ route }) => route.path)).to.include('/shelf/{isbn}');
