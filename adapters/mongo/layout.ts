@@ -57,21 +57,27 @@ const PROJECTION = { _id: 0, j: 1 };
 /** Offsets in the BSON of a document whose only field is `j`. The length includes the final NUL. */
 const LENGTH_AT = 7;
 const TEXT_AT = 11;
+const COMMA = 0x2c;
 
 /** Extracts the texts from BSON documents that were read with `planFind`. */
 export const jsonOf = (documents: readonly Uint8Array[]): JsonRows => {
   const ends: number[] = [];
-  let size = -1;
-  const texts = documents.map((bson) => {
-    const document = Buffer.from(bson.buffer, bson.byteOffset, bson.byteLength);
-    const text = document.subarray(TEXT_AT, TEXT_AT + document.readInt32LE(LENGTH_AT) - 1);
-    size += text.length + 1;
-    ends.push(size);
-    return text;
-  });
-  const json = Buffer.alloc(Math.max(0, size), ',');
-  for (const [i, text] of texts.entries()) text.copy(json, ends[i]! - text.length);
-  return { json, ends };
+  let size = 0;
+  for (const bson of documents) {
+    size +=
+      bson[LENGTH_AT]! | (bson[LENGTH_AT + 1]! << 8) | (bson[LENGTH_AT + 2]! << 16) | (bson[LENGTH_AT + 3]! << 24);
+    // The final NUL makes room for a comma.
+    ends.push(size - 1);
+  }
+  const json = Buffer.allocUnsafe(size);
+  let start = 0;
+  for (let i = 0; i < documents.length; i++) {
+    const end = ends[i]!;
+    json.set(documents[i]!.subarray(TEXT_AT, TEXT_AT + end - start), start);
+    json[end] = COMMA;
+    start = end + 1;
+  }
+  return { json: json.subarray(0, Math.max(0, size - 1)), ends };
 };
 
 const keyed = new WeakMap<Collection, { readonly fields: readonly string[]; readonly options: FindOptions }>();

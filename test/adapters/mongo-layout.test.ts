@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import { BSON } from 'mongodb';
 import { unstorable } from '../../adapters/mongo/content.js';
-import { dataCollection, indexOf, planFind, planGet, versionIdOf } from '../../adapters/mongo/layout.js';
+import { dataCollection, indexOf, jsonOf, planFind, planGet, versionIdOf } from '../../adapters/mongo/layout.js';
 import type { Collection } from '../../core/contracts/dataset.js';
 import { ordersOf } from '../../core/data/publishing.js';
 import { connectionTo } from './mongo-database.js';
@@ -12,6 +13,14 @@ const collection = {
 } as unknown as Collection;
 
 describe('the layout in MongoDB', () => {
+  it('returns the stored texts in one buffer, of any length', () => {
+    const texts = ['{}', '{"name":"Zürich 🏠"}', `{"note":"${'x'.repeat(70_000)}"}`];
+    const { json, ends } = jsonOf(texts.map((j) => BSON.serialize({ j })));
+    expect(json.toString()).to.equal(texts.join());
+    expect(ends.map((end, i) => json.toString('utf8', i === 0 ? 0 : ends[i - 1]! + 1, end))).to.deep.equal(texts);
+    expect(jsonOf([])).to.deep.equal({ json: Buffer.alloc(0), ends: [] });
+  });
+
   it('stores each collection of a version in a MongoDB collection whose name contains the version id', () => {
     expect(dataCollection(17, 'prices.monthly')).to.equal('data.17.prices.monthly');
     expect(
