@@ -91,13 +91,23 @@ const READING_MUCH = [describeMany, describeCancelling];
 
 const describeReading = (target: AdapterUnderTest, title: string, content: () => Rows, reads: typeof READING): void => {
   describe(title, () => {
-    let instance: Instance;
+    let instance: Instance | undefined;
+    let cause: unknown;
     before(async () => {
-      instance = await startInstance(target, datasetOf(FIRST, FIRST_CREATED, content()), allCollections);
+      try {
+        instance = await startInstance(target, datasetOf(FIRST, FIRST_CREATED, content()), allCollections);
+      } catch (error) {
+        cause = error;
+      }
     });
     after(() => instance?.stop());
+    const started = (): Instance => {
+      if (!instance) throw cause;
+      return instance;
+    };
 
-    for (const describeReads of reads) describeReads(() => instance);
+    it('starts with a publication of all rows within the limits of the adapter', () => void started());
+    for (const describeReads of reads) describeReads(started);
   });
 };
 

@@ -1,5 +1,6 @@
 /** Defines bugs in publications that wait or are rejected, and in calls whose effects depend on earlier calls. */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Dataset, PublishOptions } from '../../../../core/contracts/storage.js';
 import { StorageError } from '../../../../core/errors.js';
 import { conflict, FolderAdapter, type Move } from '../folder-adapter.js';
@@ -56,6 +57,21 @@ export const waitingBugs: readonly BrokenAdapter[] = [
     ...versioning((versions) => ({
       list: async () => (await versions.list()).map((each) => ({ ...each, held: each.held && !each.current })),
     })),
+  },
+  {
+    that: 'rejects keys above a limit that it does not declare',
+    fails: ['reading starts with a publication of all rows within the limits of the adapter'],
+    folder: class extends FolderAdapter {
+      override keyText(key: Parameters<FolderAdapter['keyText']>[0]) {
+        const text = super.keyText(key);
+        if (text.length > 1000) throw new StorageError('invalid_dataset', 'A key is too long.');
+        return text;
+      }
+      override encode(document: Document, name: string) {
+        this.keyText(this.context.collections.get(name)!.key.map((field) => document[field] as string));
+        return super.encode(document, name);
+      }
+    },
   },
   {
     that: 'caches the results of asOf() by time',
