@@ -81,7 +81,7 @@ class MemoryAdapter implements StorageAdapter {
       const collections = new Map<string, IndexedCollection>();
       for (const collection of this.#context.collections.values()) {
         const indexed = new IndexedCollection(collection);
-        for await (const batch of readable(dataset, collection.name)) {
+        for await (const batch of readable(() => dataset.read(collection.name))) {
           this.#assertUsable(signal);
           indexed.add(jsonRows(batch));
           onProgress?.({ collection: collection.name, written: indexed.length, total: undefined });

@@ -36,7 +36,7 @@ interface Source {
 
 /** Returns the rows of a directory that was already checked. Reading fails if a file has changed since then. */
 const checkedBefore = (dataset: Dataset, collections: ReadonlyMap<string, Collection>): Source => ({
-  batches: Object.fromEntries([...collections.keys()].map((name) => [name, readable(dataset, name)])),
+  batches: Object.fromEntries([...collections.keys()].map((name) => [name, readable(() => dataset.read(name))])),
   assertValid: () => {},
 });
 
@@ -48,7 +48,7 @@ const checkedNow = (dataset: Dataset, collections: ReadonlyMap<string, Collectio
   };
   async function* rowsOf(name: string): AsyncGenerator<readonly Document[]> {
     let firstRow = 1;
-    for await (const documents of readable(dataset, name)) {
+    for await (const documents of readable(() => dataset.read(name))) {
       check.add(name, { firstRow, documents });
       if (check.errors.isFull) refuse();
       firstRow += documents.length;

@@ -68,7 +68,7 @@ async function* steps({ collection, batchSize }: ContentTarget, dataset: Dataset
   let step: Row[] = [];
   let characters = 0;
   let rows = 0;
-  for await (const batch of inKeyOrder(collection, dataset)) {
+  for await (const batch of inKeyOrder(collection, () => dataset.read(collection.name))) {
     for (const row of batch) {
       const json = JSON.stringify(row);
       const error = unstorable(row, json);

@@ -70,7 +70,7 @@ export async function* written(
   dataset: Pick<Dataset, 'read'>,
   fields: readonly string[],
 ): AsyncGenerator<readonly WrittenRow[]> {
-  for await (const batch of inKeyOrder(collection, dataset))
+  for await (const batch of inKeyOrder(collection, () => dataset.read(collection.name)))
     yield batch.map((row) => [jsonOf(collection, row), ...fields.map((field) => row[field])]);
 }
 

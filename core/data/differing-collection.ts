@@ -36,7 +36,13 @@ export const differingCollection = async (
   collections: ReadonlyMap<string, Collection>,
 ): Promise<string | undefined> => {
   for (const { name, key } of collections.values()) {
-    if (!(await haveSameRows(readable(dataset, name), snapshot.find(name, { order: key })))) return name;
+    if (
+      !(await haveSameRows(
+        readable(() => dataset.read(name)),
+        snapshot.find(name, { order: key }),
+      ))
+    )
+      return name;
   }
   return undefined;
 };

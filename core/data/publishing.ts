@@ -1,20 +1,21 @@
 /** Helpers for adapters that publish and store versions. `./adapter` exports them as a namespace. */
 import type { Collection, Document, Manifest } from '../contracts/dataset.js';
 import type { Clock } from '../contracts/runtime.js';
-import type { Dataset } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
 import { compareBy } from './scalars.js';
 import { wordsOf } from './words.js';
 
 export { nonFinitePath } from '../validation/json.js';
 
-/** Reads a collection. Turns errors of the dataset into `invalid_dataset`. The original error becomes the cause. */
-export async function* readable(
-  dataset: Pick<Dataset, 'read'>,
-  collection: string,
-): AsyncGenerator<readonly Document[]> {
+type Batches = AsyncIterable<readonly Document[]>;
+
+/**
+ * Turns read errors into `invalid_dataset`. The original error becomes the cause.
+ * @param batches the documents, or a function that returns them, so that its errors are converted too
+ */
+export async function* readable(batches: Batches | (() => Batches)): AsyncGenerator<readonly Document[]> {
   try {
-    yield* dataset.read(collection);
+    yield* typeof batches === 'function' ? batches() : batches;
   } catch (cause) {
     if (cause instanceof StorageError) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);
@@ -31,11 +32,11 @@ export const keyText = ({ key }: Collection, row: Document): string => JSON.stri
 /** @throws StorageError with the code `invalid_dataset` if the rows are not in key order */
 export async function* inKeyOrder(
   collection: Collection,
-  dataset: Pick<Dataset, 'read'>,
+  batches: Batches | (() => Batches),
 ): AsyncGenerator<readonly Document[]> {
   const compare = compareBy(collection.key);
   let last: Document | undefined;
-  for await (const batch of readable(dataset, collection.name)) {
+  for await (const batch of readable(batches)) {
     for (const row of batch) {
       const order = last ? compare(last, row) : -1;
       if (order === 0) throw invalidCollection(collection, `two rows have the key ${keyText(collection, row)}`);

@@ -156,7 +156,7 @@ export class FolderAdapter implements StorageAdapter {
   }
 
   batchesOf(dataset: Dataset, name: string): AsyncIterable<readonly Document[]> {
-    return readable(dataset, name);
+    return readable(() => dataset.read(name));
   }
 
   encode(document: Document, _name: string): string {

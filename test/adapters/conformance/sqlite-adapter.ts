@@ -148,7 +148,7 @@ class SqliteAdapter implements StorageAdapter {
       for (const collection of this.#context.collections.values()) {
         const insert = this.#makeTable(db, collection);
         let written = 0;
-        for await (const batch of readable(dataset, collection.name)) {
+        for await (const batch of readable(() => dataset.read(collection.name))) {
           this.#assertUsable(signal);
           for (const document of batch) insert(document);
           written += batch.length;

@@ -1,6 +1,6 @@
 /** Defines adapters with calls that never settle, and with streams that never end. */
 import type { Document } from '../../../../core/contracts/dataset.js';
-import type { Dataset } from '../../../../core/contracts/storage.js';
+import type { Dataset, PublishOptions } from '../../../../core/contracts/storage.js';
 import { inSnapshot } from '../breakable.js';
 import { FolderAdapter } from '../folder-adapter.js';
 import type { BrokenAdapter } from './breaking.js';
@@ -95,12 +95,19 @@ export const hangingBugs: readonly BrokenAdapter[] = [
     },
   },
   {
-    that: 'loses the error of read()',
-    fails: ['publish(dataset) rejects with invalid_dataset if read() of the dataset throws, and can be called again'],
+    that: 'stays locked if read() throws',
+    fails: ['publish(dataset) rejects if read() of the dataset throws, and can be called again'],
     folder: class extends FolderAdapter {
-      override batchesOf(dataset: Dataset, name: string) {
-        const batches = dataset.read(name);
-        return super.batchesOf({ ...dataset, read: () => batches }, name);
+      override async readAll(dataset: Dataset, options: PublishOptions) {
+        const read = (name: string) => {
+          try {
+            return dataset.read(name);
+          } catch (error) {
+            this.unlock = () => {};
+            throw error;
+          }
+        };
+        return super.readAll({ ...dataset, read }, options);
       }
     },
   },
