@@ -107,6 +107,13 @@ export const describeAudit = (target: AdapterUnderTest): void => {
       },
     );
 
+    testVersions('list() includes no activation of the version that is already current', async (instance) => {
+      const before = (await entriesOf(instance)).length;
+      await instance.adapter.versions!.activate(FIRST);
+      sameList(await since(instance, before), [], 'list() to have no new entry');
+      await isWhole(instance);
+    });
+
     test('verify() returns the hash of the newest entry, and reports a missing entry', async (instance) => {
       const { adapter } = instance;
       await adapter.publish!(datasetOf(SECOND, SECOND_CREATED));

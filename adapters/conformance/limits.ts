@@ -1,11 +1,12 @@
 /** Tests values that some stores cannot represent. They must either be stored unchanged or rejected. */
 import type { Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { failsWith, sameList, sameValue } from './expect.js';
+import { failsWith, sameList, sameSequence, sameValue } from './expect.js';
 import { find } from './find-rows.js';
-import { datasetOf, FIRST, type Rows, SECOND, SECOND_CREATED, THIRD, THIRD_CREATED, words } from './fixture.js';
+import { datasetOf, FIRST, type Rows, SECOND, SECOND_CREATED, spots, THIRD, THIRD_CREATED, words } from './fixture.js';
 import { hasVersion, type Instance, startInstance, withSnapshot } from './instance.js';
 import { itUnless, without } from './obstacles.js';
+import { ordersOf } from './reference.js';
 
 const KEY_BYTES = 20_000;
 const ROW_BYTES = 4 * 2 ** 20;
@@ -21,13 +22,17 @@ const rowsOf = (bytes: number): readonly Document[] =>
     return { ...row, text: 'é'.repeat((bytes - JSON.stringify(row).length) / 2) };
   });
 
+/** Returns documents whose order fields have `bytes` bytes. All orders sort them in the same way. */
+const spotsOf = (bytes: number): readonly Document[] =>
+  [1, 2].map((id) => ({ id, size: id, name: `${'n'.repeat(bytes - 17)}${id}` }));
+
 const NUL_NAMES = [
   { word: 'a', units: 1, 'x\0y': 1, x: 2, 'x\0': 3, object: { 'x\0y': 4, x: 5 } },
   { word: 'b', units: 1, '\0': 1 },
 ];
 
 export const describeLimits = (target: AdapterUnderTest): void => {
-  const named = new Map([[words.name, words]]);
+  const named = new Map([words, spots].map((collection) => [collection.name, collection]));
 
   /** Asserts that the adapter either stores all documents, or rejects the publication and changes nothing. */
   const isWholeOrRejected = async (instance: Instance, documents: readonly Document[]): Promise<void> => {
@@ -78,6 +83,11 @@ export const describeLimits = (target: AdapterUnderTest): void => {
           await instance.adapter.publish!(datasetOf(version, created, { words: documents }));
           await isStored(instance, documents);
         }
+        const long = spotsOf(keyBytes);
+        await instance.adapter.publish!(datasetOf('spots', '2024-04-01T00:00:00Z', { spots: long }));
+        await withSnapshot(instance, async (snapshot) => {
+          for (const order of ordersOf(spots)) sameSequence(spots, await find(snapshot, spots, { order }), long);
+        });
       } finally {
         await instance.stop();
       }

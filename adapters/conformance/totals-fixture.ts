@@ -42,13 +42,13 @@ export const notes: Collection = {
 
 // biome-ignore format: in rows
 const TOWNS = ['', '0', 'Brno', 'brno', 'Brno ', 'Brno, Old Town', 'Aviles', 'Avilés', 'Avile\u0301s', '\uffff', '𐀀 cart', 'a\0b', "it's"];
-const LEVELS = [-16_777_217, -1, 0, 0.5, 2, 10, 2 ** 53, 0.1 + 0.2, -0];
+const LEVELS = [-16_777_217, -1, 0, 0.5, 2, 10, 2 ** 53, 0.1 + 0.2, 0.3, -0];
 const SHARES = [1e9, 0.125, null, -1e9, 3, undefined, -0.25, 1];
 /** Integers whose total exceeds 64 bits. */
 const MASSES = [2 ** 62, 2 ** 62 + 2 ** 12, 2 ** 53 - 1, 7, 9_999_999_999_999];
 const LONG_WORD = 'whale'.repeat(20);
 const NOTES = [
-  ...['red whale', null, 'Whales, RED', undefined, 'A whale_bone 42', '', 'straße ﬁsh', 'n\0o'],
+  ...['red whale', null, 'Whales, RED', undefined, 'A whale_bone 42', '', 'straße ﬁsh', 'n\0o', 'null'],
   ...[`The end of a line, to be or not: ${LONG_WORD}s, 3.14`, `${LONG_WORD}t on`],
 ];
 
@@ -56,7 +56,7 @@ export const noteRows: readonly Document[] = Array.from({ length: 240 }, (_, i) 
   part: i < 100 ? 'a' : 'b',
   id: i,
   town: TOWNS[(i * 7) % TOWNS.length],
-  level: LEVELS[(i * 5) % LEVELS.length],
+  level: LEVELS[(i * 3) % LEVELS.length],
   ...(SHARES[i % SHARES.length] !== undefined && { share: SHARES[i % SHARES.length] }),
   ...(i % 5 !== 0 && { checked: i % 4 === 0 ? null : i % 3 === 0 }),
   ...(NOTES[i % NOTES.length] !== undefined && { note: NOTES[i % NOTES.length] }),
@@ -84,6 +84,9 @@ export const CONDITIONS: readonly (readonly Condition[])[] = [
   [{ field: 'share', operator: 'null', value: false }],
   [{ field: 'town', operator: 'gt', value: '\uffff' }],
   [{ field: 'note', operator: 'lt', value: 'a' }],
+  [{ field: 'note', operator: 'gte', value: '' }],
+  [{ field: 'share', operator: 'gt', value: -0.25 }],
+  [{ field: 'level', operator: 'lt', value: 0.5 }],
   [
     { field: 'level', operator: 'gte', value: 0 },
     { field: 'level', operator: 'lt', value: 10 },

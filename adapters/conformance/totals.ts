@@ -2,9 +2,9 @@ import type { Collection, Group, Query, Snapshot, TotalsQuery } from 'metro-fore
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList, sameSequence, sameValue } from './expect.js';
 import { find, findJson } from './find-rows.js';
-import { datasetOf, FIRST, FIRST_CREATED } from './fixture.js';
-import { type Instance, startInstance, withSnapshot } from './instance.js';
-import { itUnless, type Obstacle, without } from './obstacles.js';
+import { datasetOf, FIRST, FIRST_CREATED, SECOND, SECOND_CREATED } from './fixture.js';
+import { type Instance, makeCurrent, startInstance, withSnapshot } from './instance.js';
+import { cannotChange, itUnless, type Obstacle, without } from './obstacles.js';
 import { CONDITIONS, foundBy, groupsOf, inOrder, noteRows, notes, WORDS } from './totals-fixture.js';
 
 const GROUPINGS = [
@@ -174,6 +174,18 @@ export const describeSearch = (target: AdapterUnderTest): void => {
           const query = { order: notes.key, ...parts, words };
           sameSequence(notes, await find(snapshot, notes, query), foundBy(query), query);
         }
+      }
+    });
+    itUnless(obstacle || cannotChange(target), 'reads the version of its snapshot', async () => {
+      const instance = await startNotes(target);
+      try {
+        await withSnapshot(instance, async (snapshot) => {
+          await makeCurrent(target, instance, datasetOf(SECOND, SECOND_CREATED, { notes: noteRows.slice(0, 5) }));
+          const query = { order: notes.key, words: ['whale'] };
+          sameSequence(notes, await find(snapshot, notes, query), foundBy(query), query);
+        });
+      } finally {
+        await instance.stop();
       }
     });
     test(obstacle || without(target, 'json'), 'yields the same documents with findJson()', async (snapshot) => {

@@ -148,6 +148,7 @@ export const shapes: readonly Shape[] = [
       value: 7,
       length: 0,
       toJSON: 'x',
+      __v: 5,
       object: {
         _id: { $oid: '1' },
         length: 3,
@@ -187,7 +188,7 @@ export const shapes: readonly Shape[] = [
     rule: 'keeps text with quotes, line ends, NUL and emoji',
     document: {
       id: 'text',
-      quotes: '"\'`\\"\\\\',
+      quotes: '"\'`\\"\\\\ \'\' ""',
       lines: 'a\r\nb\u2028c\rd\n',
       markup: '<&>&amp;&#65;',
       nul: 'a\0b',
@@ -261,6 +262,7 @@ export const shapes: readonly Shape[] = [
       map: { dataType: 'Map', value: [['a', 1]] },
       pairs: [['a', 1]],
       numbers: { '0': 'a', '1': 'b', length: 2 },
+      indexes: { '0': 'a', '1': 'b' },
     },
   },
   {

@@ -82,9 +82,14 @@ const VERSIONS = 'audit list() includes each activation with the version it repl
 const VERIFY = 'audit verify() returns the hash of the newest entry, and reports a missing entry';
 const CAPABILITIES = 'the adapter and its snapshots have the members of its capabilities, and no others';
 
-export const auditWithoutFault = auditing((change) => [change]);
+const UNCHANGED = 'audit list() includes no activation of the version that is already current';
 
-export const auditRules = [PUBLICATIONS, REFUSED, VERSIONS, VERIFY, CAPABILITIES] as const;
+const made = (change: Change): readonly Change[] =>
+  change.action === 'activate' && change.version === change.replaces ? [] : [change];
+
+export const auditWithoutFault = auditing(made);
+
+export const auditRules = [PUBLICATIONS, REFUSED, VERSIONS, UNCHANGED, VERIFY, CAPABILITIES] as const;
 
 export const auditFaults: readonly BrokenAdapter[] = [
   {
@@ -99,61 +104,51 @@ export const auditFaults: readonly BrokenAdapter[] = [
   },
   {
     that: 'has entries for rejected publications',
-    ...auditing((change) => [change], undefined, [{ action: 'publish', version: 'refused', replaces: null }]),
+    ...auditing(made, undefined, [{ action: 'publish', version: 'refused', replaces: null }]),
     fails: [REFUSED],
   },
   {
+    that: 'has an entry for the activation of the current version',
+    ...auditing((change) => [change]),
+    fails: [UNCHANGED],
+  },
+  {
     that: 'lists the newest change first',
-    ...auditing(
-      (change) => [change],
-      (audit) => ({ list: async () => [...(await audit.list())].reverse() }),
-    ),
+    ...auditing(made, (audit) => ({ list: async () => [...(await audit.list())].reverse() })),
     fails: [PUBLICATIONS, VERSIONS, VERIFY],
   },
   {
     that: 'returns an empty audit after close()',
-    ...auditing(
-      (change) => [change],
-      (audit) => ({ list: () => audit.list().catch(() => []) }),
-    ),
+    ...auditing(made, (audit) => ({ list: () => audit.list().catch(() => []) })),
     fails: ['close() makes every later call fail with closed'],
   },
   {
     that: 'replaces the last publication in each entry',
-    ...auditing(
-      (change) => [change],
-      (audit) => ({
-        async list() {
-          let last: string | null = null;
-          return (await audit.list()).map(({ replaces, ...entry }) => {
-            const before = last;
-            if (entry.action === 'publish') last = entry.version;
-            return entry.action === 'prune' ? entry : { ...entry, replaces: before };
-          });
-        },
-      }),
-    ),
+    ...auditing(made, (audit) => ({
+      async list() {
+        let last: string | null = null;
+        return (await audit.list()).map(({ replaces, ...entry }) => {
+          const before = last;
+          if (entry.action === 'publish') last = entry.version;
+          return entry.action === 'prune' ? entry : { ...entry, replaces: before };
+        });
+      },
+    })),
     fails: [VERSIONS],
   },
   {
     that: 'counts too few entries in its audit',
-    ...auditing(
-      (change) => [change],
-      (audit) => ({ verify: async (hash) => ({ ...(await audit.verify(hash)), chained: 1 }) }),
-    ),
+    ...auditing(made, (audit) => ({ verify: async (hash) => ({ ...(await audit.verify(hash)), chained: 1 }) })),
     fails: [PUBLICATIONS, VERSIONS],
   },
   {
     that: 'finds no error in any audit',
-    ...auditing(
-      (change) => [change],
-      (audit) => ({ verify: async () => ({ ...(await audit.verify()), faults: [] }) }),
-    ),
+    ...auditing(made, (audit) => ({ verify: async () => ({ ...(await audit.verify()), faults: [] }) })),
     fails: [VERIFY],
   },
   {
     that: 'has an audit but does not declare it',
-    ...auditing((change) => [change]),
+    ...auditing(made),
     capabilities: memory.capabilities,
     fails: [CAPABILITIES],
   },

@@ -40,6 +40,14 @@ export const cancellingFaults: readonly BrokenAdapter[] = [
     fails: [`${SIGNAL} that is aborted makes get() reject with aborted`],
   },
   {
+    that: 'throws instead of rejecting when the signal of get() is aborted',
+    ...getting((snapshot, collection, key, signal) => {
+      if (signal?.aborted) throw aborted();
+      return snapshot.get(collection, key, signal);
+    }),
+    fails: [`${SIGNAL} that is aborted makes get() reject with aborted`],
+  },
+  {
     that: 'leaves its listeners on the signal',
     ...getting((snapshot, collection, key, signal) => {
       signal?.addEventListener('abort', () => {});

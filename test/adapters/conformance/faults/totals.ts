@@ -160,6 +160,78 @@ export const totalsFaults: readonly BrokenAdapter[] = [
     fails: [`${TOTALS} returns at most limit groups`],
   },
   {
+    that: 'ignores the fraction of bounds in conditions',
+    ...totalling(({ where, ...query }) => ({
+      ...query,
+      where: where.map((each) =>
+        /^[gl]t/.test(each.operator) && typeof each.value === 'number'
+          ? { ...each, value: Math.trunc(each.value) }
+          : each,
+      ),
+    })),
+    fails: [COUNTS, NUMBERS],
+  },
+  {
+    that: 'treats null as the largest value in conditions',
+    fault: inSnapshot((snapshot) => ({
+      findJson: undefined as never,
+      async totals(name, query, signal) {
+        const groups = await totalsOf(snapshot, name, query, signal);
+        const [only, ...others] = query.where;
+        if (!only?.operator.startsWith('gt') || others.length > 0 || query.by.length > 0) return groups;
+        const where = [{ field: only.field, operator: 'null', value: true }] as const;
+        const [nulls] = await totalsOf(snapshot, name, { ...query, where }, signal);
+        return groups.map((group) => ({ ...group, count: group.count + nulls!.count }));
+      },
+    })),
+    capabilities: { ...memory.capabilities, json: false },
+    fails: [COUNTS, NUMBERS],
+  },
+  {
+    that: 'merges the groups of null and "null"',
+    ...totalling(same, (groups, { by }) => {
+      const [none, text] = [null, 'null'].map((value) => groups.find(({ values }) => values[0] === value));
+      if (by.length !== 1 || !none || !text) return groups;
+      return [
+        ...groups.filter((group) => group !== none && group !== text),
+        { ...none, count: none.count + text.count },
+      ];
+    }),
+    fails: [COUNTS, NUMBERS],
+  },
+  {
+    that: 'merges groups of numbers with the same six decimals',
+    ...totalling(same, (groups, { by }) => {
+      if (by.length !== 1) return groups;
+      const merged = new Map<unknown, Group>();
+      for (const group of groups) {
+        const [value] = group.values;
+        const name = typeof value === 'number' ? value.toFixed(6) : value;
+        merged.set(name, { ...group, count: group.count + (merged.get(name)?.count ?? 0) });
+      }
+      return [...merged.values()];
+    }),
+    fails: [COUNTS, NUMBERS],
+  },
+  {
+    that: 'searches the current version in an earlier snapshot',
+    ...totalling(same),
+    fault: inSnapshot((snapshot, adapter) => ({
+      findJson: undefined as never,
+      searches: true,
+      totals: (name, query, signal) => totalsOf(snapshot, name, query, signal),
+      async *find(name, query, signal) {
+        const current = adapter.snapshot();
+        try {
+          yield* found(query.words ? current : snapshot, name, query, signal);
+        } finally {
+          current.release();
+        }
+      },
+    })),
+    fails: [`${SEARCH} reads the version of its snapshot`],
+  },
+  {
     that: 'loses a group if there are as many groups as the limit',
     ...totalling(same, (groups, { limit }) => (groups.length === limit && limit > 1 ? groups.slice(1) : groups)),
     fails: [`${TOTALS} returns at most limit groups`],

@@ -130,6 +130,17 @@ export const keyBugs: readonly BrokenAdapter[] = [
     },
   },
   {
+    that: 'loses documents with order fields above 1,024 bytes',
+    fails: ['publish(dataset) stores keys and documents that are as long as the limits allow'],
+    folder: class extends FolderAdapter {
+      override matching(rows: readonly Document[], query: Query) {
+        const isLong = (row: Document) =>
+          query.order.length > 2 && query.order.some((field) => `${row[field]}`.length > 1024);
+        return super.matching(rows, query).filter((row) => !isLong(row));
+      }
+    },
+  },
+  {
     that: 'loses a document from a collection of 4,096',
     fails: ['publish(dataset) accepts any number of documents, including the sizes of pages and batches'],
     folder: losing(4096),
@@ -159,6 +170,24 @@ export const fieldBugs: readonly BrokenAdapter[] = [
     that: 'decodes percent signs in field names',
     fails: ['reading documents keeps field names with percent signs and control characters'],
     folder: names((name) => name.replace(/%41/g, 'A')),
+  },
+  {
+    that: 'loses fields that start with two underscores',
+    fails: ['reading documents keeps field names that stores and programming languages reserve'],
+    folder: names((name) => (name === '__proto__' ? name : name.replace(/^__/, ''))),
+  },
+  {
+    that: 'replaces two apostrophes with one',
+    fails: ['reading documents keeps text with quotes, line ends, NUL and emoji'],
+    folder: strings((text) => text.replaceAll("''", "'")),
+  },
+  {
+    that: 'returns objects with numbered fields as arrays',
+    fails: ['reading documents keeps objects that programming languages use for values of other types'],
+    folder: encoding((value) => {
+      const isList = typeof value === 'object' && value !== null && Object.keys(value).join() === '0,1';
+      return isList ? Object.values(value) : value;
+    }),
   },
   {
     that: 'removes percent signs from field names',
