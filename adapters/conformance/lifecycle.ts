@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Document, type StorageAdapter, StorageError } from 'metro-forecast-api/adapter';
+import { type Document, type Snapshot, type StorageAdapter, StorageError } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameItems, sameList, sameSequence, sameValue } from './expect.js';
-import { find, restOf } from './find-rows.js';
+import { find, parseRows, restOf } from './find-rows.js';
 import { anotherDataset, crowd, crowdedDataset, FIRST, items, itemsIn, rows, rowsWithCrowd } from './fixture.js';
 import { beginToPublish, hasVersion, readsItems } from './instance.js';
 import { without } from './obstacles.js';
@@ -28,9 +28,12 @@ const callsOf = (adapter: StorageAdapter): readonly (() => unknown)[] => [
   ...(adapter.history ? [() => adapter.history!.read(), () => adapter.history!.clear()] : []),
 ];
 
+async function* parsedCrowd(snapshot: Snapshot): AsyncGenerator<readonly Document[]> {
+  for await (const batch of snapshot.findJson!('crowd', { order: crowd.key })) yield parseRows(batch);
+}
+
 export const describeLifecycle = (target: AdapterUnderTest): void => {
   const test = testsOver(target);
-  const testCrowded = testsOver(target, false, crowdedDataset);
   const testBreaking = testsOfOutages(target);
   const testOfEmpty = testsOfEmpty(target);
 
@@ -97,14 +100,23 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
       snapshot.release();
     });
 
-    testCrowded('lets a find() in progress return all its rows or reject with closed', async ({ adapter }) => {
-      const batches = adapter.snapshot().find('crowd', { order: crowd.key })[Symbol.asyncIterator]();
-      const first: readonly Document[] = (await batches.next()).value ?? [];
-      await adapter.close();
-      const [settled] = await Promise.allSettled([restOf(batches)]);
-      if (settled.status === 'rejected') await failsWith('closed', () => Promise.reject(settled.reason));
-      else sameSequence(crowd, [...first, ...settled.value], rowsWithCrowd()['crowd']!);
-    });
+    for (const [method, obstacle, read] of [
+      ['find()', false, (snapshot: Snapshot) => snapshot.find('crowd', { order: crowd.key })],
+      ['findJson()', without(target, 'json'), parsedCrowd],
+    ] as const) {
+      testsOver(
+        target,
+        obstacle,
+        crowdedDataset,
+      )(`lets a ${method} in progress return all its rows or reject with closed`, async ({ adapter }) => {
+        const batches = read(adapter.snapshot())[Symbol.asyncIterator]();
+        const first: readonly Document[] = (await batches.next()).value ?? [];
+        await adapter.close();
+        const [settled] = await Promise.allSettled([restOf(batches)]);
+        if (settled.status === 'rejected') await failsWith('closed', () => Promise.reject(settled.reason));
+        else sameSequence(crowd, [...first, ...settled.value], rowsWithCrowd()['crowd']!);
+      });
+    }
 
     testsOver(target, without(target, 'versions'))(
       'makes reads of a snapshot from asOf() reject with closed',

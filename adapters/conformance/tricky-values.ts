@@ -297,5 +297,4 @@ export const typedRows: readonly Document[] = [
   { code: 'long', count: 2 ** 31, ratio: 16_777_217, note: 'é'.repeat(65_536), tags: Array(300).fill('t') },
 ];
 
-/** An adapter can return -0 as 0. */
 export const zeros: Document = { id: 'zeros', negative: -0, list: [-0, 0], object: { negative: -0 } };

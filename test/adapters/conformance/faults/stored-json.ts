@@ -1,4 +1,6 @@
 import type { JsonRows } from '../../../../core/contracts/storage.js';
+import { jsonRows } from '../../../../core/data/packed-documents.js';
+import { StorageError } from '../../../../core/errors.js';
 import { inSnapshots } from '../breakable.js';
 import type { BrokenAdapter } from './breaking.js';
 
@@ -53,6 +55,30 @@ export const storedJsonFaults: readonly BrokenAdapter[] = [
       });
     }),
     fails: ['findJson(collection, query) yields text that does not change after it was yielded'],
+  },
+  {
+    that: 'ends findJson() without an error when the adapter is closed',
+    fault: (adapter) => {
+      let isClosed = false;
+      return {
+        async close() {
+          isClosed = true;
+          await adapter.close();
+        },
+        ...inSnapshots(() => (snapshot) => ({
+          async *findJson(...query) {
+            if (isClosed) throw new StorageError('closed', 'The adapter has been closed.');
+            for await (const documents of snapshot.find(...query)) {
+              for (let start = 0; start < documents.length; start += 1000) {
+                yield jsonRows(documents.slice(start, start + 1000));
+                if (isClosed) return;
+              }
+            }
+          },
+        }))(adapter, undefined as never),
+      };
+    },
+    fails: ['close() lets a findJson() in progress return all its rows or reject with closed'],
   },
   {
     that: 'reads the current version in findJson()',
