@@ -31,7 +31,6 @@ export type {
   Following,
   Group,
   History,
-  ImportedDataset,
   JsonRows,
   PublishOptions,
   Query,
@@ -42,7 +41,6 @@ export type {
   StoreLimits,
   TotalsQuery,
   Versions,
-  WrittenRow,
 } from './core/contracts/storage.js';
 export { filterColumns } from './core/data/conditions.js';
 export { DirectoryDataset, openDirectory } from './core/data/directory.js';

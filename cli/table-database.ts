@@ -2,9 +2,10 @@
 import { createHash } from 'node:crypto';
 import { dirname, join, resolve } from 'node:path';
 import { pino } from 'pino';
+import type { SqliteAdapter } from '../adapters/sqlite/index.js';
 import type { Collection } from '../core/contracts/dataset.js';
 import { systemClock } from '../core/contracts/runtime.js';
-import type { Snapshot, StorageAdapter } from '../core/contracts/storage.js';
+import type { Snapshot } from '../core/contracts/storage.js';
 import { DECLARATION, hasDeclarations, readDeclarations } from '../core/data/declarations.js';
 import { contentVersion } from '../core/data/manifest.js';
 import type { KeyedTable, TableTarget, WrittenTable } from '../core/data/table/write-table.js';
@@ -16,9 +17,9 @@ import { toJson } from './output.js';
 
 export const isDatabase = (path: string): boolean => /\.(db|sqlite3?)$/i.test(path);
 
-const openWith = async (database: string, collections: readonly Collection[]): Promise<StorageAdapter> => {
+const openWith = async (database: string, collections: readonly Collection[]): Promise<SqliteAdapter> => {
   const module = await loadModule('adapter', 'sqlite', dirname(database), adapters);
-  return module.create(
+  const adapter = module.create(
     // A publication waits for the next poll of this process, which renews its transactions.
     { path: database, pollMs: 50 },
     {
@@ -30,6 +31,7 @@ const openWith = async (database: string, collections: readonly Collection[]): P
       problem: () => {},
     },
   );
+  return adapter as SqliteAdapter;
 };
 
 /** @throws OperatorError if the folder declares tables that are not in the database */
@@ -74,7 +76,7 @@ export const writeToDatabase = async (
   const vintage = time.slice(0, 10);
   let version = '';
   try {
-    await publisher.import!(
+    await publisher.import(
       {
         manifest: { format: 1, created: time, vintage, synthetic: false, sources: snapshot?.manifest.sources ?? [] },
         written: (each, fields) => (each === name ? rows(fields) : undefined),

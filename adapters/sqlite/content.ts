@@ -1,16 +1,12 @@
 /** Writes the rows of a collection to its table, and compares stored rows with their digest. */
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import {
-  type Collection,
-  type Dataset,
-  type Document,
-  filterColumns,
-  publishing,
-  type WrittenRow,
-} from 'metro-forecast-api/adapter';
+import { type Collection, type Dataset, type Document, filterColumns, publishing } from 'metro-forecast-api/adapter';
 import { type StoredCollection, type StoredVersion, wordsTable } from './catalog.js';
 import type { ThreadedConnection, Value } from './connection.js';
+
+/** The JSON of a row as `JSON.stringify` writes it, followed by the values of some fields. */
+export type WrittenRow = readonly [json: string, ...values: readonly unknown[]];
 
 const { inKeyOrder, invalidCollection, keyText, nonFinitePath, ordersOf, wordsToIndex } = publishing;
 

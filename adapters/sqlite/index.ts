@@ -8,7 +8,6 @@ import {
   type Dataset,
   files,
   type History,
-  type ImportedDataset,
   type PublishOptions,
   type Snapshot,
   type StorageAdapter,
@@ -20,7 +19,7 @@ import { sqliteDataAudit } from './audit.js';
 import { type Activation, listVersions, openStore, readActivationAt, readCurrent } from './catalog.js';
 import { isBusy, type ReadConnection, ThreadedConnection } from './connection.js';
 import { sqliteHistory } from './history.js';
-import { publish, type ToPublish } from './publish.js';
+import { type ImportedDataset, publish, type ToPublish } from './publish.js';
 import { type Reader, Readers } from './readers.js';
 import { SqliteSnapshot } from './snapshot.js';
 import { sqliteVersions } from './versions.js';
@@ -44,7 +43,7 @@ const UNSUITABLE = 'A new version was published for another configuration and is
 const isSame = (a: Activation | undefined, b: Activation): boolean =>
   a?.versionId === b.versionId && +a.activatedAt === +b.activatedAt;
 
-class SqliteAdapter implements StorageAdapter {
+export class SqliteAdapter implements StorageAdapter {
   readonly audit: DataAudit;
   readonly history: History;
   readonly versions: Versions;
@@ -128,6 +127,10 @@ class SqliteAdapter implements StorageAdapter {
     );
   }
 
+  /**
+   * Like `publish`, but for a table that is being imported. Its rows are already JSON and checked. An error while they
+   * are read rejects unchanged. Resolves with the version.
+   */
   async import(dataset: ImportedDataset, options: PublishOptions = {}): Promise<string> {
     return this.#publish(dataset, options);
   }

@@ -4,8 +4,9 @@ import { dirname } from 'node:path';
 import {
   type AdapterContext,
   audit,
+  type Document,
   files,
-  type ImportedDataset,
+  type Manifest,
   type PublishOptions,
   publishing,
   StorageError,
@@ -22,11 +23,29 @@ import {
   tableOf,
 } from './catalog.js';
 import { ThreadedConnection } from './connection.js';
-import { differencesIn, writeContent, written } from './content.js';
+import { differencesIn, type WrittenRow, writeContent, written } from './content.js';
 
 const { contentOf, dataAuditEntry, sumsOf } = audit;
 const { FileLockError, fileErrorReason, withFileLock } = files;
 const { assertNotAborted, missingIn, publicationTime, versionTaken } = publishing;
+
+/** A table that is imported while it is published. Its version is known after its last row. */
+export interface ImportedDataset {
+  readonly manifest: Omit<Manifest, 'version'>;
+  /**
+   * Reads the rows of the imported collection in key order. Returns undefined for any other collection.
+   * @param fields the fields whose values follow the JSON of each row
+   */
+  written(collection: string, fields: readonly string[]): AsyncIterable<readonly WrittenRow[]> | undefined;
+  /** Reads any other collection. */
+  read(collection: string): AsyncIterable<readonly Document[]>;
+  /**
+   * Resolves with the version. Called after the last row, before the dataset becomes current. If the promise rejects,
+   * nothing changes.
+   * @param sha256 the SHA-256 of each collection as NDJSON
+   */
+  version(sha256: Readonly<Record<string, string>>): Promise<string>;
+}
 
 /** `known` is the version if it does not depend on the rows. */
 export type ToPublish = ImportedDataset & { readonly known?: string };

@@ -162,11 +162,6 @@ export interface StorageAdapter {
    */
   publish?(dataset: Dataset, options?: PublishOptions): Promise<void>;
   /**
-   * Like `publish`, but for a table that is being imported. The rows are already JSON and checked. An error while they
-   * are read rejects unchanged. Resolves with the version.
-   */
-  import?(dataset: ImportedDataset, options?: PublishOptions): Promise<string>;
-  /**
    * Checks the structure of the stored files for the command `doctor`. Resolves with one sentence per problem.
    * @param full also compares every index with its rows, which takes longer
    */
@@ -225,27 +220,6 @@ export interface Capabilities {
 export interface Dataset {
   readonly manifest: Manifest;
   read(collection: string): AsyncIterable<readonly Document[]>;
-}
-
-/** The JSON of a row as `JSON.stringify` writes it, followed by the values of some fields. */
-export type WrittenRow = readonly [json: string, ...values: readonly unknown[]];
-
-/** A table that is imported while it is published. Its version is known after its last row. */
-export interface ImportedDataset {
-  readonly manifest: Omit<Manifest, 'version'>;
-  /**
-   * Reads the rows of the imported collection in key order. Returns undefined for any other collection.
-   * @param fields the fields whose values follow the JSON of each row
-   */
-  written(collection: string, fields: readonly string[]): AsyncIterable<readonly WrittenRow[]> | undefined;
-  /** Reads any other collection. */
-  read(collection: string): AsyncIterable<readonly Document[]>;
-  /**
-   * Resolves with the version. Called after the last row, before the dataset becomes current. If the promise rejects,
-   * nothing changes.
-   * @param sha256 the SHA-256 of each collection as NDJSON
-   */
-  version(sha256: Readonly<Record<string, string>>): Promise<string>;
 }
 
 export interface PublishOptions {

@@ -2,8 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Scalar, WrittenRow } from '../../contracts/storage.js';
+import type { Scalar } from '../../contracts/storage.js';
 import { compareScalars } from '../scalars.js';
+
+/** The JSON of a row as `JSON.stringify` writes it, followed by the values of some fields. */
+export type WrittenRow = readonly [json: string, ...values: readonly unknown[]];
 
 export interface KeyedRow {
   readonly key: readonly Scalar[];

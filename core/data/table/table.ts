@@ -1,5 +1,5 @@
 import type { Collection } from '../../contracts/dataset.js';
-import type { Scalar, WrittenRow } from '../../contracts/storage.js';
+import type { Scalar } from '../../contracts/storage.js';
 import { firstLines, OperatorError } from '../../errors.js';
 import { counted } from '../../util/counted.js';
 import { readerOf, writerOf } from './cells.js';
@@ -9,7 +9,7 @@ import type { KeySearch } from './key-search.js';
 import { SCHEMAS } from './notations.js';
 import { Problems } from './problems.js';
 import { type OpenedTable, openTable } from './rows.js';
-import { compareKeys, type KeyedRow, sortRows } from './sort-rows.js';
+import { compareKeys, type KeyedRow, sortRows, type WrittenRow } from './sort-rows.js';
 import { EncodingError } from './text.js';
 
 export type { Column, TableOptions } from './first-pass.js';

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Collection, Source } from '../../contracts/dataset.js';
-import type { WrittenRow } from '../../contracts/storage.js';
 import { writeFileAtomic } from '../../util/write-atomic.js';
 import { DECLARATION } from '../declarations.js';
 import { writeDirectory } from '../write-directory.js';
+import type { WrittenRow } from './sort-rows.js';
 import { type Key, OutOfOrder, type ReadTable, RepeatedKey } from './table.js';
 
 export interface KeyedTable {
