@@ -74,15 +74,16 @@ class Limiter {
         if (typeof value !== 'function') return value;
         const what = `${prefix}${String(name)}()`;
         return (...given: unknown[]) => {
-          const call = () => value.apply(object, given);
-          return SYNCHRONOUS.includes(name) ? this.#limited(what, call()) : this.#result(what, call);
+          // A method that throws instead of rejecting also throws here.
+          const result: unknown = value.apply(object, given);
+          return SYNCHRONOUS.includes(name) ? this.#limited(what, result) : this.#result(what, result);
         };
       },
     });
   }
 
-  async #result(what: string, call: () => unknown): Promise<unknown> {
-    return this.#limited(what, await this.call(what, call));
+  async #result(what: string, result: unknown): Promise<unknown> {
+    return this.#limited(what, await this.call(what, () => result));
   }
 
   #limited(what: string, result: unknown): unknown {
