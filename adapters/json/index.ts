@@ -154,7 +154,7 @@ class JsonAdapter implements StorageAdapter {
   }
 
   async #open(): Promise<void> {
-    // The state is read before the directory, so that the first poll notices a dataset that is created in between.
+    // Taken first, so that the first poll detects a dataset that is created while the directory is being checked.
     this.#stamp = await stampOf(this.#path, []);
     if (await isEmpty(this.#path)) {
       this.#context.logger.warn(
@@ -176,7 +176,7 @@ class JsonAdapter implements StorageAdapter {
     }, this.#pollMs).unref();
   }
 
-  /** Polls run one after another. Never rejects: an error is logged and passed to `context.problem`. */
+  /** Checks for a new version after any running poll has finished. Never rejects. */
   #poll(): Promise<void> {
     this.#polling = this.#polling.then(async () => {
       this.#isPolling = true;
@@ -209,7 +209,7 @@ class JsonAdapter implements StorageAdapter {
   #accept({ manifest, collections, content, size }: Loaded): void {
     this.#rejection = undefined;
     this.#context.problem();
-    // This version is already served. Only a timestamp has changed, or an operator has restored the files.
+    // The files are newer, but contain the version that is already being served.
     if (this.#current?.manifest.version === manifest.version) return;
     const publishedAt = publicationTime(manifest, this.#current?.publishedAt, this.#context.clock);
     this.#current = { manifest, publishedAt, collections, size };
@@ -232,7 +232,7 @@ class JsonAdapter implements StorageAdapter {
   }
 }
 
-/** A directory with other files does not count as empty, because the path is then probably wrong. */
+/** Ignores hidden files. Any other file makes the directory non-empty, because the path is probably wrong. */
 const isEmpty = async (path: string): Promise<boolean> =>
   readdir(path).then(
     (names) => names.every((name) => name.startsWith('.')),

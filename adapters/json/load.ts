@@ -24,27 +24,25 @@ export interface Loaded {
 
 interface LoadResult {
   readonly files: readonly string[];
-  /** The state of the files when they were read. If undefined, the next poll loads them again. */
+  /** Identifies the state of the files that were read. If undefined, the next poll loads the files again. */
   readonly stamp: string | undefined;
-  /**
-   * Neither `loaded` nor `refused` is set if files changed during the load, because rows could come from two versions.
-   */
+  /** If a file changed during the load, neither `loaded` nor `refused` is set. */
   readonly loaded?: Loaded;
   readonly refused?: StorageError;
 }
 
 export interface LoadOptions {
   readonly collections: ReadonlyMap<string, Collection>;
-  /** The size of the dataset that is served during the load. Undefined if there is none. */
+  /** The size of the dataset that is being served during the load, if any. */
   readonly served?: DatasetSize | undefined;
-  /** The `content` of rows that this process has already checked. They are not checked again. */
+  /** The `content` of the last valid rows. If it is unchanged, the rows are not validated again. */
   readonly checkedContent?: string | undefined;
   readonly signal: AbortSignal;
 }
 
 /**
- * Loads a dataset directory. The promise never rejects. If another dataset is served in the meantime, the load runs in
- * steps of less than a millisecond with pauses in between, so that requests are not delayed.
+ * Loads a dataset directory. The promise never rejects. While another dataset is being served, the load pauses at least
+ * once per millisecond, so that it does not delay requests.
  */
 export const load = async (path: string, options: LoadOptions): Promise<LoadResult> => {
   const manifestStamp = await stampOf(path, []);
@@ -81,9 +79,9 @@ const read = async (
   const pacing = new BackgroundPacing();
   const pause = () => (served ? pacing.pause(signal) : setImmediate(undefined, { signal }));
   const errors = await checkDataset(dataset, collections, {
-    // `checkDataset` compares each file with its SHA-256.
+    // Rows with known checksums need no validation. `checkDataset` still verifies the SHA-256 of each file.
     checked: checkedContent !== undefined && checkedContent === contentIn(collections, audit.sumsOf(dataset.manifest)),
-    // If no dataset is served yet, there are no requests to delay, so the check does not pause.
+    // Until a dataset is being served, there are no requests to delay.
     ...(served && { pause }),
     onProgress: () => signal.throwIfAborted(),
     onRows: ({ name }, { text }) => indexed.get(name)!.add(text!),
@@ -115,7 +113,9 @@ const stampOfFile = async (path: string): Promise<string> => {
   }
 };
 
-/** Returns a text that changes with the files. Works on bind mounts and network file systems, unlike notifications. */
+/**
+ * Returns a string that changes whenever a file changes. File notifications do not work on all network file systems.
+ */
 export const stampOf = async (directory: string, files: readonly string[]): Promise<string> => {
   const stamps = await Promise.all([MANIFEST_FILE, ...files].map((file) => stampOfFile(join(directory, file))));
   return stamps.join('\n');

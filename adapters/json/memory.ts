@@ -1,11 +1,11 @@
-/** The operating system would kill a process that needs too much memory, so the service refuses such a dataset. */
+/** Refuses datasets that do not fit into memory, because the operating system would kill the process. */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Collection, type DirectoryDataset, resources, StorageError } from 'metro-forecast-api/adapter';
 
 export interface DatasetSize {
   readonly bytes: number;
-  /** Rows x orders, summed over all collections. */
+  /** The sum of rows × sort orders over all collections. */
   readonly positions: number;
 }
 

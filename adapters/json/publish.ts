@@ -19,7 +19,9 @@ import {
 const { recordPublication } = audit;
 const { readable } = publishing;
 
-/** Also true for a damaged dataset. @throws StorageError `conflict` if the directory contains only other files */
+/**
+ * Also returns true for a damaged dataset. @throws StorageError `conflict` if the directory contains only other files
+ */
 export const hasDataset = async (path: string): Promise<boolean> => {
   const names = (await readdir(path).catch(() => [])).filter((name) => !name.startsWith('.'));
   if (names.includes(MANIFEST_FILE) || names.some((name) => name.endsWith('.ndjson'))) return true;

@@ -1,9 +1,10 @@
 /**
  * Stores an audit log in a MongoDB collection. Each entry is a numbered document. The head is a document that contains
  * the newest entry and its hash.
- * To append an entry, a process updates the head, but only if the head still has the hash that the process has read.
- * Otherwise, it reads the head again. If a process stops before it has inserted the document of its entry, the next
- * process copies the entry from the head. This works without transactions, which a standalone server does not support.
+ * To append an entry, a process updates the head, but only if its hash has not changed since the process read it.
+ * Otherwise, the process reads the head again. If a process stops between updating the head and inserting the entry,
+ * the next process copies the entry from the head. This works without transactions, which a standalone server does not
+ * support.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type AuditEntry, type AuditVerification, audit } from 'metro-forecast-api/adapter';
@@ -40,8 +41,8 @@ export class MongoAudit<E extends AuditEntry> {
   }
 
   /**
-   * If the change is not made, a second entry revokes the first. If MongoDB becomes unreachable, only the first
-   * remains.
+   * Appends an entry and then makes a change. If the change fails, appends a second entry that revokes the first,
+   * unless MongoDB has become unreachable.
    * @param change resolves with true if it changed anything
    */
   async around(entry: E, change: () => Promise<boolean>): Promise<boolean> {
@@ -57,7 +58,7 @@ export class MongoAudit<E extends AuditEntry> {
     }
   }
 
-  /** For a restore. No other process may write to the log at the same time. */
+  /** Used to restore a backup. No other process may write to the log at the same time. */
   async replace(entries: readonly E[]): Promise<void> {
     const documents: readonly AuditDocument[] = entries.map((entry, i) => ({ ...(entry as object), _id: i + 1 }));
     await this.#connection.run('delete the audit', (db) => this.#documents(db).deleteMany({}));
@@ -134,9 +135,9 @@ export class MongoAudit<E extends AuditEntry> {
       const head = await this.#connection.run('read the audit', (db) => this.#head(db));
       const placed = await this.#entries();
       const after = await this.#connection.run('read the audit', (db) => this.#head(db));
-      // An entry was appended between the reads, so the entries and the head do not match. Read both again.
+      // If an entry was appended between the reads, read both again.
       if (after?.number !== head?.number || after?.hash !== head?.hash) continue;
-      // If the process that wrote the newest entry was stopped, that entry exists only in the head.
+      // If a process stopped while appending the newest entry, that entry exists only in the head.
       const place = `entry ${head?.number}`;
       if (head?.entry && placed.at(-1)?.place !== place) placed.push({ entry: head.entry, place });
       return { placed, head };

@@ -1,6 +1,4 @@
-/**
- * Each change is a single atomic update of one document. If a publisher has lost the lock, its updates match nothing.
- */
+/** Each change is an atomic update of a single document. Updates have no effect if the publisher has lost the lock. */
 import type { ChangeStream, Collection as MongoCollection, UpdateFilter, UpdateResult } from 'mongodb';
 import type { Connection } from './connection.js';
 
@@ -13,15 +11,15 @@ export interface Publication {
 export interface CatalogDocument {
   readonly _id: 'catalog';
   /**
-   * Ids are never reused. A new catalog starts with its creation time in milliseconds, so that the ids of an earlier
-   * catalog are not reused either.
+   * The last id. Ids are never reused, even after the catalog was deleted: a new catalog starts counting at its
+   * creation time in milliseconds.
    */
   readonly sequence: number;
   readonly lock: { readonly owner: string; readonly id: number; readonly expires: Date } | null;
   readonly current: Publication | null;
-  /** The versions that can be read, oldest first. All others are deleted unless a replica has locked them. */
+  /** The readable versions, oldest first. Other versions are deleted unless a replica has locked them. */
   readonly versions: readonly Publication[];
-  /** Every value that `current` has had, oldest first. */
+  /** All values of `current` so far, oldest first. */
   readonly moves: readonly Publication[];
 }
 
@@ -37,7 +35,7 @@ export class Catalog {
     this.#connection = connection;
   }
 
-  /** The majority read concern ensures that an election cannot roll back the result. */
+  /** Uses majority read concern, because an election could roll back other reads. */
   async current(signal?: AbortSignal): Promise<Publication | undefined> {
     const options = { projection: { current: 1 }, readConcern: { level: 'majority' } } as const;
     const found = await this.#run(
@@ -69,7 +67,7 @@ export class Catalog {
     );
     const free = { $or: [{ lock: null }, { $expr: { $lte: ['$lock.expires', '$$NOW'] } }] };
     const id = { $add: ['$sequence', 1] };
-    // If a list was damaged by hand, an empty list replaces it, so that publishing repairs the catalog.
+    // Replaces a list that a manual edit corrupted with an empty one.
     const [versions, moves] = ['$versions', '$moves'].map((list) => ({ $cond: [{ $isArray: list }, list, []] }));
     const take = [{ $set: { sequence: id, lock: { owner, id, expires: fromNow(ms) }, versions, moves } }];
     const taken = await this.#run('lock the catalog', (catalog) =>

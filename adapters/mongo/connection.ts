@@ -78,7 +78,7 @@ interface FirstReply<T> {
   readonly cursor: { readonly firstBatch: readonly T[] };
 }
 
-/** The message of the driver is not shown, because it might contain a password. */
+/** Shown instead of the driver's message, which might contain a password. */
 const WRITE_IT = [
   'write mongodb://HOST:PORT/?replicaSet=NAME or mongodb+srv://HOST/',
   'percent-encode special characters in the user name and the password: @ is %40, : is %3A, / is %2F',
@@ -95,7 +95,7 @@ export const checkConnection = ({ uri }: Pick<ConnectionOptions, 'uri'>): Readon
     return {};
   } catch (error) {
     const { message } = error as Error;
-    // If there is an unencoded @ after a question mark, the text after the question mark might be part of the password.
+    // An @ after a question mark might mean that the question mark is part of an unencoded password.
     if (ABOUT_PARAMETERS.test(message) && !/\?.*@/.test(uri)) {
       return { uri: `has an invalid parameter after the question mark: ${message}` };
     }
@@ -108,7 +108,7 @@ export const checkConnection = ({ uri }: Pick<ConnectionOptions, 'uri'>): Readon
 const FILE_PARAMETERS = ['tlsCAFile', 'tlsCRLFile', 'tlsCertificateKeyFile'] as const;
 const MAX_FILE_BYTES = 16 * 2 ** 20;
 
-/** Reading from a pipe would block a thread of this process forever. */
+/** Reports unreadable files, and rejects pipes, which would block a thread forever. */
 const checkFiles = async (options: MongoClientOptions): Promise<void> => {
   for (const parameter of FILE_PARAMETERS) {
     const path = options[parameter];
@@ -124,12 +124,12 @@ const checkFiles = async (options: MongoClientOptions): Promise<void> => {
 
 export class Connection {
   readonly db: Db;
-  /** Without a write concern. With one, the driver makes a slow copy of the options of each `find`. */
+  /** Has no write concern, because with one the driver would copy the options of each `find`, which is slow. */
   readonly readDb: Db;
   readonly #client: MongoClient;
   readonly #operationMs: number;
   readonly #timed: ((ms: number) => void) | undefined;
-  /** The driver reads the files in the connection string only once, so they are also checked only once. */
+  /** True if the files named in the connection string have been checked. The driver reads them only once. */
   #checked = false;
 
   constructor(options: ConnectionOptions, timed?: (ms: number) => void) {
@@ -140,7 +140,7 @@ export class Connection {
       connectTimeoutMS: options.connectMs,
       waitQueueTimeoutMS: options.waitQueueMs,
       socketTimeoutMS: options.operationMs,
-      // A server that hangs counts as unreachable after about heartbeatFrequencyMS + connectMs.
+      // A hanging server is detected after about heartbeatFrequencyMS + connectMs.
       heartbeatFrequencyMS: 2000,
       minPoolSize: options.poolMin,
       maxPoolSize: options.poolMax,
@@ -162,7 +162,7 @@ export class Connection {
     this.readDb = this.#client.db(name);
   }
 
-  /** Must be called until it succeeds. After that, the client reconnects automatically. */
+  /** Establishes the first connection. Call this again if it fails. After that, the client reconnects automatically. */
   async connect(signal?: AbortSignal): Promise<void> {
     await bounded('connect', this.#operationMs, signal, async () => {
       this.#checked ||= await checkFiles(this.#client.options).then(() => true);
@@ -175,13 +175,13 @@ export class Connection {
     return bounded(what, this.#operationMs, signal, () => work(this.db), this.#timed);
   }
 
-  /** The driver would otherwise connect without the checks in `connect`. */
+  /** Calls `connect` first, because `watch` would connect without checking the files. */
   async watch(collection: string, waitMs: number): Promise<ChangeStream> {
     await this.connect();
     return this.db.collection(collection).watch([], { maxAwaitTimeMS: waitMs });
   }
 
-  /** The timeout applies to the whole call. @param collection a collection of `readDb` */
+  /** @param collection a collection of `readDb` */
   first<T extends Document>(
     what: string,
     collection: Collection<T>,
@@ -192,7 +192,7 @@ export class Connection {
     return bounded(what, this.#operationMs, signal, () => this.#first(collection, filter, options), this.#timed);
   }
 
-  /** Sends the command directly, because the cursor of the driver would take a tenth of a request's CPU time. */
+  /** Sends the command directly, because a driver cursor would take a tenth of a request's CPU time. */
   async #first<T extends Document>(
     collection: Collection<T>,
     filter: Filter<T>,
@@ -215,7 +215,7 @@ export class Connection {
         yield cursor.readBufferedDocuments();
       }
     } finally {
-      // The result is not awaited, because the server might hang.
+      // Not awaited, because the server might hang.
       cursor.close().catch(() => undefined);
     }
   }
@@ -240,7 +240,7 @@ export class Connection {
   }
 
   async close(): Promise<void> {
-    // If the server hangs, this fails, and the operating system closes the connections when the process exits.
+    // Fails if the server hangs. The operating system then closes the connections when the process exits.
     await bounded('close', this.#operationMs, undefined, () => this.#client.close()).catch(() => undefined);
   }
 }

@@ -59,7 +59,7 @@ const insert = async (rows: MongoCollection<Row>, step: readonly Row[], collecti
   }
 };
 
-/** Characters of JSON text. Rows are stored as text and as fields, so a batch has about twice this size. */
+/** Characters of JSON per batch. Rows are stored as both text and fields, so a batch is about twice this size. */
 const BATCH_CHARACTERS = 4 * 2 ** 20;
 
 /** Divides rows into batches of up to `batchSize`. Throws if rows are not in key order or cannot be stored. */
@@ -89,8 +89,8 @@ async function* steps({ collection, batchSize }: ContentTarget, dataset: Dataset
 /**
  * Builds the indexes of a collection one after another, after all its rows were written. With indexes, inserting rows
  * would take ten times as long: more than 240 seconds instead of 24 for a million rows and six indexes.
- * If a build times out, it continues on the server, and the next call waits for it. This has no time limit, but ends if
- * the publication stops, for example because its lock expired.
+ * If a build times out, it continues on the server, and the next call waits for it. The total time is unlimited, but
+ * the wait ends if the publication stops, for example because its lock expired.
  */
 const buildIndexes = async ({ connection, id, collection, assertGoingOn }: ContentTarget): Promise<void> => {
   const name = dataCollection(id, collection.name);
@@ -152,7 +152,7 @@ export const writeContent = async (
   return { rows, sha256: hash.digest('hex') };
 };
 
-/** If the text of a row differs from its fields, the digest includes the fields, so that it does not match. */
+/** If the fields of a row differ from its text, they are added to the digest, so that the digest does not match. */
 const readContent = async ({ connection, id, collection, batchSize, assertGoingOn }: ReadTarget): Promise<Content> => {
   const cursor = connection.db
     .collection<Row>(dataCollection(id, collection.name))
@@ -163,7 +163,7 @@ const readContent = async ({ connection, id, collection, batchSize, assertGoingO
     assertGoingOn();
     rows += batch.length;
     for (const { d, j } of batch) {
-      // The text might have been removed by hand.
+      // A manual edit might have removed the text.
       hash.update(j ?? '').update('\n');
       const fields = JSON.stringify(d);
       if (fields !== j) hash.update(fields);
@@ -177,7 +177,7 @@ const differenceOf = (found: Content, expected: Content): string | undefined => 
   return found.sha256 === expected.sha256 ? undefined : 'other rows';
 };
 
-/** Rejects with `unavailable` if the number of stored rows is wrong. */
+/** Rejects with `unavailable` if MongoDB has not stored all rows. */
 export const verifyContent = async (
   { connection, id, collection }: ContentTarget,
   { rows }: Content,
@@ -226,7 +226,7 @@ export const readStored = async (
   return { described, errors };
 };
 
-/** If the JSON of a row matches, its values are checked one by one, because MongoDB might be unable to store them. */
+/** Matches the JSON of rows that MongoDB might be unable to store. Each value of such a row is checked. */
 const SUSPICIOUS = /\\u|"_bsontype"|"\$ref"/i;
 
 const HALF_PAIR = /\p{Surrogate}/u;
@@ -240,7 +240,7 @@ const error = (value: unknown, path: string): string | undefined => {
     const at = Array.isArray(value) ? `${path}[${name}]` : `${path}.${name}`;
     if (name.includes('\0')) return `the name of ${JSON.stringify(at)} contains the character U+0000`;
     if (HALF_PAIR.test(name)) return `the name of ${JSON.stringify(at)} contains half a surrogate pair`;
-    // The driver treats objects with this field as BSON types.
+    // The driver interprets an object with this field as a BSON type.
     if (name === '_bsontype') return `${at} has a name that is reserved by MongoDB's driver`;
     if (name === '$ref' && '$id' in value) return `${path} would be read back as a database reference`;
     const found = error(inner, at);

@@ -27,9 +27,9 @@ export class CurrentVersion {
   readonly #poller: Poller;
   #watch: ChangeWatch | undefined;
   #served: Served | undefined;
-  /** The id of a version that cannot be served with this configuration. It is not tried again. */
+  /** The id of a version that cannot be served with this configuration, so that polls skip it. */
   #refused: number | undefined;
-  /** Clients see this message, so it must not contain messages of the server. */
+  /** Shown to clients, so it must not contain server messages. */
   #problem: string | undefined;
   #error: StorageError | undefined;
 
@@ -102,7 +102,7 @@ export class CurrentVersion {
       this.#context.logger.error({ err: error, version: publication.version }, 'the new version is not served');
       return UNSUITABLE;
     }
-    // The version was deleted in the meantime. The next poll finds its successor.
+    // Another process has just deleted this version. The next poll finds a newer one.
     if (!locked) return undefined;
     this.#served = {
       locked,

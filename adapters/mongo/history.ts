@@ -17,7 +17,7 @@ export const mongoHistory = (connected: <T>(work: (connection: Connection) => Pr
 
   clear: () =>
     connected(async (connection) => {
-      // The next publication deletes the rows of versions that are not in the catalog.
+      // The next publication deletes the rows.
       await new Catalog(connection).rewrite([], []);
       await auditOver(connection).replace([]);
     }),
@@ -28,7 +28,7 @@ export const mongoHistory = (connected: <T>(work: (connection: Connection) => Pr
       const ids = new Map((await catalog.read()).versions.map(({ id, version }) => [version, id]));
       const publications = versions.map((each): Publication => ({ ...each, id: ids.get(each.version)! }));
       const moved = moves.map(
-        // A deleted version needs an id that no stored version has.
+        // Versions that no longer exist get negative ids.
         ({ version, publishedAt }, i): Publication => ({
           id: ids.get(version ?? '') ?? -i - 1,
           version: version ?? '',

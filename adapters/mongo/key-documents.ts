@@ -21,7 +21,7 @@ export interface KeyDocument {
 const time = (value: string | Date | null | undefined): string | null =>
   value instanceof Date ? value.toISOString() : (value ?? null);
 
-/** A document that was edited by hand can contain dates instead of strings, or lack fields. */
+/** Accepts dates instead of strings, and missing fields, because operators can edit documents. */
 export const toRecord = (document: KeyDocument): KeyRecord => ({
   id: document._id,
   hash: document.hash,
@@ -35,7 +35,7 @@ export const toRecord = (document: KeyDocument): KeyRecord => ({
   ...(document.shares_limit_of ? { shares_limit_of: document.shares_limit_of } : {}),
 });
 
-/** Returns an update that sets these fields and `changed_at`. MongoDB does not evaluate the values as expressions. */
+/** Returns an update that sets these fields and `changed_at`. `$literal` keeps MongoDB from evaluating the values. */
 export const setting = (fields: Partial<KeyRecord>): MongoDocument[] => [
   {
     $set: {
@@ -95,7 +95,8 @@ export const replaceKeys = async (
 };
 
 /**
- * Replicas do not watch this collection. In the documents of the keys, each update would make them read a key again.
+ * A separate collection that replicas do not watch. If times of use were stored in the keys, each update would make
+ * every replica read the key again.
  */
 const USE_COLLECTION = 'api_key_use';
 const BATCH = 1000;
@@ -105,7 +106,7 @@ interface UseDocument {
   readonly last_used_at: Date;
 }
 
-/** Milliseconds since 1970, by key id. Only a later time replaces a stored time. */
+/** Milliseconds since 1970, by key id. A stored time is replaced only by a later one. */
 export const writeUse = async (connection: Connection, times: ReadonlyMap<string, number>): Promise<void> => {
   const updates = [...times].map(([id, time]) => ({
     updateOne: { filter: { _id: id }, update: { $max: { last_used_at: new Date(time) } }, upsert: true },

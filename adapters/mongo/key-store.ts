@@ -1,8 +1,8 @@
 /**
  * Stores API keys in MongoDB, and keeps all of them in memory.
- * A change stream reports which keys have changed, including keys that were edited by hand. Standalone servers have no
- * change streams, so each poll also reads the keys whose `changed_at` is later than the previous poll. The periods of
- * consecutive polls overlap, because a change can become visible some time after its timestamp.
+ * A change stream reports all changes, including manual edits. Standalone servers have no change streams, so each poll
+ * also reads keys whose `changed_at` is later than the previous poll, minus a margin: a change can become visible some
+ * time after its timestamp.
  */
 import {
   type AuditVerification,
@@ -50,7 +50,7 @@ class MongoKeyStore implements KeyStore {
   readonly #listeners: (() => void)[] = [];
   #watch: ChangeWatch | undefined;
   #table = new KeyTable();
-  /** All changes before this time on the server's clock have been read. */
+  /** Changes before this time, by the server's clock, have been read. */
   #since = new Date(0);
   /** If true, the next poll reads all keys. Otherwise, it reads `#dirty` and the changes since `#since`. */
   #all = true;
@@ -77,7 +77,7 @@ class MongoKeyStore implements KeyStore {
           else this.#all = true;
           void this.#poller.poll();
         },
-        // A new stream does not report earlier edits by hand. The first one opens during a poll that reads all keys.
+        // A reopened stream has missed manual edits, so all keys are read again. The first poll reads them anyway.
         open: () => {
           this.#all ||= this.#streamed;
           this.#streamed = true;
@@ -128,7 +128,7 @@ class MongoKeyStore implements KeyStore {
       const same = await keys.findOne({ $or: [{ _id: id }, { hash: record.hash }] });
       if (same) throw this.#conflict(id);
       await this.#audit.around(auditEntry(undefined, record, this.#context.clock.now())!, async () => {
-        // If the id exists, the condition does not match, and the upsert fails with a duplicate id.
+        // The condition never matches an existing key, so for a used id the upsert fails with a duplicate key error.
         await keys.updateOne({ _id: id, hash: { $exists: false } }, setting(fields), { upsert: true });
         return true;
       });
@@ -192,7 +192,7 @@ class MongoKeyStore implements KeyStore {
       const record = toRecord(before);
       const entry = auditEntry(record, { ...record, ...change }, this.#context.clock.now());
       if (!entry) return before;
-      // If another process has changed the key, nothing matches, and the loop starts again.
+      // If another process has changed the key, the filter does not match, and the loop retries.
       const recorded = Object.keys(entry.changes).map((name) => [
         name,
         { $eq: before[name as keyof KeyDocument] ?? null },
@@ -216,7 +216,7 @@ class MongoKeyStore implements KeyStore {
     return this.#connection.db.collection<KeyDocument>(COLLECTION);
   }
 
-  /** Writes one key. When the promise resolves, this process uses the changed key. */
+  /** Writes a key. When the promise resolves, the change is in effect in this process. */
   async #write<T>(id: string, work: () => Promise<T>): Promise<T> {
     try {
       await this.#connection.connect();
@@ -236,7 +236,7 @@ class MongoKeyStore implements KeyStore {
     const { logger } = this.#context;
     const all = this.#all;
     const dirty = this.#dirty;
-    // The next poll handles changes that are reported from now on.
+    // Changes reported during this poll are left to the next one.
     this.#all = false;
     this.#dirty = new Set();
     try {

@@ -18,7 +18,7 @@
 import type { Collection, Document, JsonRows, Query, Scalar } from 'metro-forecast-api/adapter';
 import { type Filter, type FindOptions, MongoServerError } from 'mongodb';
 
-/** Each stored version contains this number. It must be increased when stored versions become incompatible. */
+/** Stored with each version. Increase this number if a new layout is incompatible with stored versions. */
 export const LAYOUT = 2;
 
 const DUPLICATE_KEY = 11000;
@@ -54,12 +54,15 @@ interface Plan {
 
 const PROJECTION = { _id: 0, j: 1 };
 
-/** Offsets in the BSON of a document whose only field is `j`. The length includes the final NUL. */
+/**
+ * Offsets of the string length and the string in a BSON document whose only field is `j`. The length includes the
+ * trailing NUL.
+ */
 const LENGTH_AT = 7;
 const TEXT_AT = 11;
 const COMMA = 0x2c;
 
-/** Extracts the texts from BSON documents that were read with `planFind`. */
+/** Extracts the JSON from raw BSON documents. */
 export const jsonOf = (documents: readonly Uint8Array[]): JsonRows => {
   const ends: number[] = [];
   let size = 0;
@@ -114,8 +117,8 @@ const conditionsOf = ({ equal = {}, range }: Query): Conditions => {
 };
 
 /**
- * The alternatives do not overlap: each requires equal values in the first fields and a later value in the next field.
- * MongoDB reads each from the index in order and merges the results.
+ * Splits "after this position" into conditions that do not overlap: each requires equal values in the first fields and
+ * a later value in the next one. MongoDB reads each range from the index in order and merges the results.
  */
 const alternativesBehind = (after: readonly Scalar[], query: Query): readonly Conditions[] => {
   const base = conditionsOf(query);
@@ -137,7 +140,7 @@ export const planFind = (query: Query, batchSize: number): Plan => {
     filter: words ? { $and: [filter, ...wordFilters(words)] } : filter,
     options: {
       projection: PROJECTION,
-      // If the query has words, MongoDB chooses between the index of the words and the index of the order.
+      // For a search, MongoDB chooses between the word index and the index for this order.
       ...(words ? {} : { hint: indexOf(order) }),
       sort: indexOf(order, descending ? -1 : 1),
       batchSize,

@@ -90,7 +90,7 @@ export const withDefaults = <Options extends ConnectionOptions>(
   return { ...Object.fromEntries(defaults), ...given } as Options;
 };
 
-/** Writes have a longer timeout than reads, and wait for an election instead of failing. */
+/** Writes have longer timeouts than reads, so that they survive an election. */
 export const forWriting = <Options extends MongoOptions>(options: Options): Options => ({
   ...options,
   operationMs: options.writeMs,

@@ -1,4 +1,4 @@
-/** Polls for changes. A change stream makes a poll start sooner, but polling alone finds every change. */
+/** Polls for changes. Polling alone finds every change. A change stream only triggers polls sooner. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'metro-forecast-api/adapter';
 import { type ChangeStream, type ChangeStreamDocument, MongoServerError } from 'mongodb';
@@ -16,7 +16,7 @@ export class Poller {
     this.#task = task;
   }
 
-  /** Resolves when a run that started after this call is complete. */
+  /** Starts a run, after the current one if there is one, and resolves when it is complete. */
   poll(): Promise<void> {
     if (this.#stopped) return Promise.resolve();
     if (!this.#running) return this.#run();
@@ -44,14 +44,14 @@ export class Poller {
 }
 
 export interface ChangeWatch {
-  /** Stops watching. Does not wait for a pending request to the server, which ends when the client closes. */
+  /** Stops watching. Does not wait for a pending request, because closing the client ends it. */
   stop(): void;
 }
 
-/** Standalone servers, which have no change streams, respond with these error codes. */
+/** Error codes of standalone servers, which do not support change streams. */
 const UNSUPPORTED = new Set([40573, 40324]);
 
-/** @param on.open called when a stream was opened, which does not report earlier changes */
+/** @param on.open called when a stream has been opened, which does not report earlier changes */
 export const watchChanges = (
   open: () => Promise<ChangeStream>,
   on: { change(change: ChangeStreamDocument): void; open?(): void },
@@ -67,7 +67,7 @@ export const watchChanges = (
       const change = await stream.tryNext();
       if (!opened) on.open?.();
       if (change) on.change(change);
-      // The watched collection was dropped. The stream has ended, so `tryNext` would no longer wait.
+      // The stream ends if the watched collection is dropped. `tryNext` would then return immediately.
       if (change?.operationType === 'invalidate' || stream.closed) return;
     }
   };

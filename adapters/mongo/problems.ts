@@ -4,7 +4,7 @@ const AUTHENTICATION_FAILED = 18;
 const UNAUTHORIZED = 13;
 const ATLAS_ERROR = 8000;
 
-/** These driver errors can be recognized only by their messages. */
+/** Advice for driver errors that can be recognized only by their messages. */
 const ADVICE: readonly (readonly [pattern: RegExp, advice: string])[] = [
   [/ECONNREFUSED|ETIMEDOUT|EHOSTUNREACH/, 'start MongoDB, or correct the address in the connection string'],
   [/ENOTFOUND|EAI_AGAIN|querySrv/, 'correct the host name in the connection string'],
@@ -16,7 +16,7 @@ const ADVICE: readonly (readonly [pattern: RegExp, advice: string])[] = [
 const topologyOf = (error: unknown): TopologyDescription | undefined =>
   error instanceof MongoServerSelectionError ? error.reason : undefined;
 
-/** True if no server has replied. During an election, at least some servers reply. */
+/** True if no server is reachable. During an election, some servers still are. */
 export const isUnreachable = (error: unknown): boolean => {
   const servers = [...(topologyOf(error)?.servers.values() ?? [])];
   return servers.length > 0 && servers.every(({ error: cause }) => cause != null);

@@ -40,7 +40,7 @@ export interface PublishContext {
 
 const conflict = (message: string): StorageError => new StorageError('conflict', message);
 
-/** Rejects with `conflict` if the other publisher renews the lock, or publishes a version in the meantime. */
+/** Rejects with `conflict` if another publisher renews its lock or publishes a version during the wait. */
 const takeLock = async (catalog: Catalog, owner: string, lockMs: number, { signal, onWait }: PublishOptions) => {
   const before = await catalog.read();
   let isWaiting = false;
@@ -67,7 +67,7 @@ const takeLock = async (catalog: Catalog, owner: string, lockMs: number, { signa
   }
 };
 
-/** `lost()` returns true if the lock might have expired, so that another publisher might hold it. */
+/** Renews the lock regularly. `lost()` returns true if the lock might have expired. */
 const keepLock = (catalog: Catalog, owner: string, lockMs: number, clock: Clock) => {
   let heldFrom = clock.monotonic();
   let taken = false;
@@ -77,7 +77,7 @@ const keepLock = (catalog: Catalog, owner: string, lockMs: number, clock: Clock)
       taken ||= !(await catalog.renew(owner, lockMs));
       heldFrom = startedAt;
     } catch {
-      // The next renewal might succeed, and `lost` checks the time.
+      // Ignored, because the next renewal might succeed, and `lost` checks whether the lock has expired.
     }
   }, lockMs / 4);
   return {

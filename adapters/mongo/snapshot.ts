@@ -32,7 +32,7 @@ export class MongoSnapshot implements Snapshot {
   readonly searches = true;
   readonly #context: SnapshotContext;
   readonly #locked: LockedVersion;
-  /** Creating a collection object of the driver costs half as much as a read, so they are cached. */
+  /** Cached, because creating a driver collection costs half as much as a read. */
   readonly #handles = new Map<string, MongoCollection<Row>>();
   #released = false;
 
@@ -63,7 +63,7 @@ export class MongoSnapshot implements Snapshot {
 
   async *findJson(name: string, query: Query, signal?: AbortSignal): AsyncGenerator<JsonRows> {
     this.#collection(name);
-    // In MongoDB, a limit of 0 means no limit. In the adapter contract, it means no documents.
+    // A limit of 0 means no limit in MongoDB, but no documents in the adapter contract.
     if (query.limit === 0) return;
     this.#context.assertOpen();
     const { filter, options } = planFind(query, this.#context.batchSize);
@@ -100,7 +100,7 @@ export class MongoSnapshot implements Snapshot {
     this.#context.locks.release(this.#locked);
   }
 
-  /** Throws `closed` if the read failed because the adapter was closed. Otherwise returns the error. */
+  /** Returns the error, or throws `closed` if the adapter has been closed. */
   #failure(error: unknown): unknown {
     this.#context.assertOpen();
     return error;

@@ -4,11 +4,10 @@ import { versionIdOf } from './layout.js';
 import { lockedIds, type VersionDocument } from './version-locks.js';
 
 /**
- * Removes versions that are no longer needed. The order of the reads matters. Collections are listed first, so that the
- * list does not include a publication that starts later. The locks of the replicas are read last (see
- * `version-locks.ts`).
- * The version id in the publisher lock is kept even after the lock has expired, because the publisher might still renew
- * it. The next publisher overwrites that id.
+ * Removes versions that are no longer needed. Lists the collections first, so that a publication that starts later is
+ * not deleted. Reads the locks of the replicas last (see `version-locks.ts`).
+ * Keeps the version named in the publisher lock even if the lock has expired, because the publisher might still renew
+ * it.
  */
 export const sweep = async (connection: Connection, catalog: Catalog): Promise<void> => {
   const names = await connection.run('list the collections', async (db) =>

@@ -10,7 +10,7 @@ const filterOf = ({ field, operator, value }: Condition): Filter<Row> => ({
 });
 
 export interface GroupDocument {
-  /** The values of the group are named by position: `v0`, `v1`, ... */
+  /** The values of the group in order: `v0`, `v1`, ... */
   readonly _id: Readonly<Record<string, Group['values'][number]>>;
   readonly count: number;
   readonly known: number;
@@ -37,7 +37,7 @@ export const planTotals = ({ where, words = [], by, of, limit }: TotalsQuery): D
 };
 
 export const groupsOf = (documents: readonly GroupDocument[], { by, of }: TotalsQuery): readonly Group[] => {
-  // If no document matches, the aggregation returns no group.
+  // MongoDB returns no group if no document matches.
   if (documents.length === 0 && by.length === 0) return [{ values: [], count: 0 }];
   return documents.map(({ _id, count, known, sum, min, max }) => ({
     values: by.map((_, i) => _id[`v${i}`]!),

@@ -1,9 +1,9 @@
 /**
  * Version locks keep a version from being deleted while a replica reads it.
  *
- * Each replica has a document in `replicas` with the ids it has locked (`holds`) and the time at which its locks
- * expire. The replica renews its locks after a quarter of `holdMs`. Deleting a version and locking a version both take
- * three steps:
+ * Each replica stores a document in `replicas` with the ids it has locked (`holds`) and the time at which its locks
+ * expire. It renews its locks after a quarter of `holdMs`. Deleting a version and locking a version both take three
+ * steps:
  *
  *     pruner:   1. remove it from the catalog   2. read the replicas' locks   3. drop it unless a replica has locked it
  *     replica:  1. write the lock               2. read the catalog           3. read the version if it is listed
@@ -13,9 +13,9 @@
  * to a later sweep. Ids are never reused, so a removed version never returns to the catalog.
  *
  * A replica that hangs or cannot reach MongoDB does not renew its locks and loses them after `holdMs`. The replica
- * counts from before it sent the last renewal, and the server from when it received that renewal, so the locks expire
- * on the replica first. From then on, its reads fail, because a dropped collection would look like an empty one. Each
- * batch is checked after it has arrived. On the next renewal, the replica checks in the catalog which of its versions
+ * measures this time from before it sent the last renewal, and the server from when it received that renewal, so the
+ * locks expire on the replica first. Reads then fail, because a dropped collection would look like an empty one. The
+ * locks are checked after each batch. On the next renewal, the replica checks in the catalog which of its versions
  * still exist, and continues with those.
  */
 import { randomUUID } from 'node:crypto';
@@ -47,7 +47,7 @@ export const lockedIds = async (connection: Connection): Promise<ReadonlySet<num
   return new Set(replicas.flatMap(({ holds }) => holds));
 };
 
-/** The server then deletes the documents of crashed replicas. */
+/** Creates a TTL index, so that the server deletes the documents of crashed replicas. */
 export const expireReplicas = (connection: Connection): Promise<unknown> =>
   connection.run('create an index', (db) =>
     db.collection(COLLECTION).createIndex({ expires: 1 }, { expireAfterSeconds: 0 }),
@@ -71,7 +71,7 @@ export class VersionLocks {
     return this.#clock.monotonic() - this.#writtenAt < this.#holdMs;
   }
 
-  /** @param lapsed called before expired locks become valid again; must find out which versions have been deleted */
+  /** @param lapsed must detect deleted versions; called before expired locks become valid again */
   async keep(ids: readonly number[], lapsed: () => Promise<void>): Promise<void> {
     const previous = this.#writtenAt;
     const due = this.#clock.monotonic() - previous > this.#holdMs / 4;
@@ -99,7 +99,7 @@ export class VersionLocks {
 
 export interface VersionDocument {
   readonly _id: number;
-  /** Not set if the version was published before layouts had numbers. */
+  /** Undefined if the version was published before layouts were numbered. */
   readonly layout?: number;
   readonly manifest: Manifest;
   readonly collections: Readonly<
@@ -156,7 +156,8 @@ export class LockedVersions {
   }
 
   /**
-   * Undefined if the version was deleted. Rejects with `invalid_dataset` if it lacks a declared collection or order.
+   * Resolves with undefined if the version was deleted. Rejects with `invalid_dataset` if the version lacks a declared
+   * collection or order.
    */
   async acquire(id: number): Promise<LockedVersion | undefined> {
     for (;;) {
@@ -173,7 +174,7 @@ export class LockedVersions {
     return version;
   }
 
-  /** Removes a reader. A version without readers stays locked until the next `keep`, because it is often read again. */
+  /** Removes a reader. A version without readers stays locked until the next `keep`, because another read is likely. */
   release(version: LockedVersion): void {
     (version as Entry).readers--;
   }
@@ -230,7 +231,7 @@ export class LockedVersions {
     });
   }
 
-  /** Runs writes one after another, because each must include the ids that the previous write added. */
+  /** Runs tasks one at a time, because each write must include the ids that the previous one added. */
   #serially<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#last.then(work);
     this.#last = result.catch(() => undefined);

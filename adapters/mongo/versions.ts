@@ -68,7 +68,7 @@ export class MongoVersions implements Versions {
   prune(keep: number): Promise<readonly string[]> {
     return this.#context.write(async (connection) => {
       const catalog = new Catalog(connection);
-      // Releases locks that this process no longer needs, which would otherwise count until the next poll.
+      // Release unused locks of this process now instead of at the next poll.
       await this.#context.locks.keep();
       const { versions, current } = await catalog.read();
       const locked = await lockedIds(connection);
@@ -85,7 +85,7 @@ export class MongoVersions implements Versions {
 
   async asOf(time: Date): Promise<Snapshot | undefined> {
     this.#context.assertOpen();
-    // A version that this replica does not serve yet is left out, because the history contains only what it has read.
+    // Does not include versions that this replica does not serve yet.
     const publication = this.#context.current.moves.findLast(({ publishedAt }) => publishedAt <= time);
     if (!publication) return undefined;
     // An earlier version would be wrong, because it was not current at that time.

@@ -29,7 +29,7 @@ export const readEntries = async <E extends AuditEntry>(
 ): Promise<readonly E[]> =>
   (await connection.rows(`SELECT entry FROM ${table} ORDER BY n`)).map(([entry]) => JSON.parse(String(entry)));
 
-/** Replaces all entries with entries that are already chained. Must be called within a transaction. */
+/** Replaces all entries. The new entries must already be chained. Must be called within a transaction. */
 export const replaceEntries = async (
   connection: ThreadedConnection,
   table: string,
@@ -56,7 +56,7 @@ export const verifyEntries = async (
 
 export const DATA_AUDIT = 'data_audit';
 
-/** Resolves with a message for each difference. */
+/** Resolves with a message for each version that differs from the audit. */
 const damageOf = async (
   connection: ThreadedConnection,
   catalog: Catalog,
@@ -82,7 +82,7 @@ export const sqliteDataAudit = (
   list: () => withConnection(async (connection) => madeOnly(await readEntries<DataAuditEntry>(connection, DATA_AUDIT))),
   verify: (expected) =>
     withConnection(async (connection) => {
-      // The entries and the versions are read in a single transaction, so that they are consistent.
+      // A transaction makes the reads consistent.
       await connection.exec('BEGIN');
       const entries = await readEntries<DataAuditEntry>(connection, DATA_AUDIT);
       const catalog = await readCatalog(connection);

@@ -6,14 +6,14 @@
  *   `c0`, `c1`, ... contain its key fields, order fields and numbers. Each order has an index.
  * - `rows_<version>_<number>_words`: the full-text index, if the collection declares a search.
  *
- * Row tables are written once. A process that is reading a table can continue when it is dropped, because its
- * transaction began earlier.
+ * Row tables never change once they are written. If a table is dropped, processes that are reading it can continue,
+ * because their transactions began earlier.
  */
 import { existsSync } from 'node:fs';
 import { type Manifest, StorageError } from 'metro-forecast-api/adapter';
 import { ReadConnection, type Row, type ThreadedConnection } from './connection.js';
 
-/** Identifies databases of this adapter. SQLite stores this number in the file header. */
+/** Identifies databases that this adapter created. SQLite stores this number in the file header. */
 const APPLICATION_ID = 0x4d465631;
 const FORMAT = 1;
 
@@ -68,7 +68,7 @@ export interface Activation {
 
 export const tableOf = (id: number, index: number): string => `rows_${id}_${index}`;
 
-/** The full-text index of a table uses the same row ids as the table. */
+/** The full-text index, which has the same row ids as the table. */
 export const wordsTable = (table: string): string => `${table}_words`;
 
 const COLUMNS = 'id, name, published_at, manifest, collections';
@@ -121,7 +121,7 @@ export const prepareStore = async (path: string, connection: ThreadedConnection)
   if (!isNew(path, header!)) return;
   await connection.exec('PRAGMA journal_mode = WAL');
   await connection.transaction(async () => {
-    // Another process might have created the tables.
+    // Another process might have created the tables in the meantime.
     const [[now] = []] = await connection.rows('SELECT count(*) FROM sqlite_schema');
     if (now !== 0) return;
     await connection.exec(`${SCHEMA}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT}`);

@@ -25,7 +25,7 @@ interface ThreadedStatement {
   all(...values: Value[]): Promise<readonly Row[]>;
 }
 
-/** The types of the driver do not contain these methods. */
+/** Missing from the driver's type definitions. */
 export interface Threaded {
   readonly inTransaction: boolean;
   exec(sql: string): Promise<void>;
@@ -44,7 +44,7 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^SQLITE_IOERR/, 'the disk reported an error'],
 ];
 
-/** If a database cannot be opened, the driver provides the SQLite result code only in the message. */
+/** If a database cannot be opened, the driver reports the SQLite result code only in the message. */
 const codeOf = (error: object): string => {
   const { code, message } = error as { readonly code?: string; readonly message?: string };
   return code || (/ConnectionFailed\(.*: 14"\)$/.test(message ?? '') ? 'SQLITE_CANTOPEN' : '');
@@ -68,16 +68,14 @@ export const storageError = (path: string, cause: unknown): unknown => {
   return new StorageError('unavailable', `The database ${path} cannot be used: ${reason}.`, { cause });
 };
 
-/** Another process has the lock, and will probably release it soon. */
+/** True if another process holds the lock. It will probably be released soon. */
 export const isBusy = (error: unknown): boolean => codeOf((error as Error).cause ?? {}).startsWith('SQLITE_BUSY');
 
 const uriOf = (path: string, parameters: string): string => `${pathToFileURL(path).href}?${parameters}`;
 
-/**
- * The highest value that SQLite allows. Mapped pages are in the page cache of the system, which all processes share.
- */
+/** The SQLite maximum. Mapped pages are in the system's page cache, which all processes share. */
 const MAPPED_BYTES = 0x7fff0000;
-/** The cache mostly contains upper levels of indexes that are not memory-mapped. */
+/** Mostly used for the upper levels of indexes beyond the memory-mapped part of the file. */
 const READ_CACHE_KIB = 16 * 1024;
 
 export const PRAGMAS = `PRAGMA query_only = 1; PRAGMA mmap_size = ${MAPPED_BYTES}; PRAGMA cache_size = -${READ_CACHE_KIB}`;
@@ -100,7 +98,7 @@ export class ReadConnection {
   }
 
   /**
-   * If this user cannot write to the folder, the file is opened as immutable, unless there is a write-ahead log.
+   * If the folder is not writable, opens the file as immutable, unless there is a write-ahead log.
    * @throws StorageError `unavailable`
    */
   static open(path: string): ReadConnection {
@@ -133,7 +131,7 @@ export class ReadConnection {
     }
   }
 
-  /** The connection sees the current state of the database until the next `pin` or `unpin`. */
+  /** Starts a read transaction on the current state of the database, which lasts until the next `pin` or `unpin`. */
   pin(): void {
     try {
       this.unpin();
@@ -144,7 +142,10 @@ export class ReadConnection {
     }
   }
 
-  /** Lets readers and writers work at once. Copies made with `VACUUM INTO` lack the log. */
+  /**
+   * Enables the write-ahead log, so that readers and writers do not block each other. `VACUUM INTO` creates copies
+   * without it.
+   */
   turnOnLog(): void {
     try {
       this.#db.exec('PRAGMA query_only = 0; PRAGMA journal_mode = WAL');
@@ -178,7 +179,7 @@ export class ReadConnection {
 const BUSY_MS = 30_000;
 const LOG_WAIT_MS = 2500;
 const RETRY_MS = 20;
-/** The cache contains changed pages and rows that are being sorted. */
+/** Used for changed pages and for sorting rows. */
 const CACHE_KIB = 64 * 1024;
 
 /** The file can contain key hashes. */
@@ -217,7 +218,8 @@ export class ThreadedConnection {
   }
 
   /**
-   * SQLite must not wait on the thread: the driver has one thread per core, and the other writer might need this one.
+   * Retries while the database is locked. SQLite itself must not wait: the driver has one thread per core, and the
+   * writer that holds the lock might need this one.
    */
   async #retried<T>(work: () => Promise<T>): Promise<T> {
     for (const until = performance.now() + BUSY_MS; ; await delay(RETRY_MS * Math.random())) {
@@ -272,8 +274,8 @@ export class ThreadedConnection {
   }
 
   /**
-   * Waits up to LOG_WAIT_MS for readers in older transactions. After that, SQLite reuses the log when they have
-   * finished.
+   * Empties the write-ahead log. Waits up to LOG_WAIT_MS for readers in older transactions. If they take longer, SQLite
+   * reuses the log when they finish.
    * @param renew renews the transactions of this process
    */
   async emptyLog(renew: () => void): Promise<void> {

@@ -38,7 +38,7 @@ export const sqliteHistory = (
           await connection.run('UPDATE version SET published_at = ? WHERE name = ?', publishedAt.getTime(), version);
         }
         await connection.run('DELETE FROM move');
-        // Deleted versions get the id 0, which no version uses.
+        // Versions that no longer exist get the id 0.
         for (const { version, publishedAt } of moves) {
           await addActivation(connection, { versionId: ids.get(version ?? '') ?? 0, activatedAt: publishedAt });
         }

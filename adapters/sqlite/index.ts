@@ -58,10 +58,10 @@ export class SqliteAdapter implements StorageAdapter {
   };
   #opening: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Reads outside of transactions. Undefined until there is a database. */
+  /** A connection without a transaction. Undefined until the database exists. */
   #catalog: ReadConnection | undefined;
   #served: Served | undefined;
-  /** Cannot be served with this configuration, and is not tried again. */
+  /** An activation that cannot be served with this configuration, so that polls skip it. */
   #refused: { readonly activation: Activation; readonly error: StorageError } | undefined;
   #problem: string | undefined;
 
@@ -157,11 +157,11 @@ export class SqliteAdapter implements StorageAdapter {
     if (!this.#ensureConnected()) return undefined;
     const activation = readActivationAt(this.#catalog!, time);
     const reader = activation && this.#readers.open(activation.versionId);
-    // The version was pruned. An earlier version would be wrong, because it was not current at that time.
+    // If the version was pruned, no other version is returned, because none was current at that time.
     return reader && this.#snapshotOf({ reader, activation });
   }
 
-  /** Polls after the write, so that this process sees the change when the promise resolves. */
+  /** Polls after a write. When the promise resolves, the change is in effect in this process. */
   async #tracked<T>(writing: Promise<T>): Promise<T> {
     this.#writing.add(writing);
     try {
@@ -240,7 +240,7 @@ export class SqliteAdapter implements StorageAdapter {
       this.#context.logger.error({ err: error }, 'the new version is not served');
       return UNSUITABLE;
     }
-    // The version was deleted in the meantime. The next poll finds its successor.
+    // Another process has just deleted this version. The next poll finds a newer one.
     if (!reader) return undefined;
     this.#refused = undefined;
     this.#served = { reader, activation };

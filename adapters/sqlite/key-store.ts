@@ -59,7 +59,7 @@ class SqliteKeyStore implements KeyStore {
   }
 
   /**
-   * A missing file counts as a store without keys.
+   * If the file is missing, the store has no keys.
    * @throws KeyStoreError if the file cannot be read
    */
   async open(): Promise<void> {
@@ -165,7 +165,7 @@ class SqliteKeyStore implements KeyStore {
     });
   }
 
-  /** When the promise resolves, this process uses the changed keys. */
+  /** When the promise resolves, the changes are in effect in this process. */
   async #write<T>(work: (connection: ThreadedConnection) => Promise<T>): Promise<T> {
     return this.#connected(async () => {
       const prepared = async (connection: ThreadedConnection): Promise<T> => {

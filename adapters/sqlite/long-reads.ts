@@ -1,4 +1,4 @@
-/** Runs queries that might read a whole table, one at a time. They can be interrupted. */
+/** Runs queries that might read a whole table. They run one at a time and can be interrupted. */
 import ThreadedDatabase from 'libsql/promise';
 import { StorageError } from 'metro-forecast-api/adapter';
 import { PRAGMAS, ReadConnection, type Row, storageError, type Threaded, type Value } from './connection.js';
@@ -17,8 +17,8 @@ export class LongReads {
   }
 
   /**
-   * The driver finds the first row on its thread, and reads the others on the event loop. Therefore, the query should
-   * do all its work before the first row, for example by sorting.
+   * The driver computes only the first row on its thread. It reads the remaining rows on the event loop, so a query
+   * should do all its work before the first row, for example by sorting.
    * @param signal removes the query from the queue, or interrupts it
    * @param onWait called if the query has to wait; returns a function that is called when the query starts
    */

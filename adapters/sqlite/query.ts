@@ -15,7 +15,7 @@ type Table = Pick<StoredCollection, 'table' | 'fields' | 'orders'>;
 
 const columnOf = ({ fields }: Table, field: string): string => `c${fields.indexOf(field)}`;
 
-/** Without the name, the query planner could choose a different index. */
+/** Names the index, because the query planner could choose a different one. */
 const indexed = (table: Table, order: readonly string[]): string => {
   const name = order.join();
   return `${table.table} INDEXED BY ${table.table}_${table.orders.findIndex((each) => each.join() === name)}`;
@@ -23,11 +23,11 @@ const indexed = (table: Table, order: readonly string[]): string => {
 
 const freeFields = ({ order, equal = {} }: Query): readonly string[] => order.slice(Object.keys(equal).length);
 
-/** If the range is not on the first free field of the index, the query must skip index entries. */
+/** True if the query must skip index entries, because its range is not on the first free field of the index. */
 export const skipsEntries = (query: Query): boolean =>
   query.range !== undefined && query.range.field !== freeFields(query)[0];
 
-/** Keeps only the later of a range bound and a position: SQLite might seek to the earlier one and scan what follows. */
+/** Keeps only the later of the range bound and the position, because SQLite might start at the earlier one. */
 const withoutImplied = (query: Query): Query => {
   const { range, after, ...rest } = query;
   const first = query.descending ? range?.to : range?.from;
@@ -71,7 +71,7 @@ const sortOf = (table: Table, { order, descending }: Query): string =>
 export const selectRows = (table: Table, query: Query, limit: number, upTo?: readonly Scalar[]): Select => {
   const { sql, values } = conditionsOf(table, query, upTo);
   return {
-    // One value instead of many rows, because passing a value to JavaScript takes half a microsecond.
+    // Returns one value instead of many rows, because passing a value to JavaScript takes half a microsecond.
     sql: `SELECT CAST(group_concat(json, char(10)) AS BLOB) FROM (SELECT json FROM ${indexed(table, query.order)}${sql} ORDER BY ${sortOf(table, query)} LIMIT ?)`,
     values: [...values, limit],
   };
@@ -90,7 +90,7 @@ export const matchOf = (words: readonly string[]): string =>
   words.map((word) => (word.endsWith('*') ? `"${word.slice(0, -1)}"*` : `"${word}"`)).join(' ');
 
 /**
- * Row ids have the same order as keys, so the search starts after the row id of the position and stops at the limit.
+ * In key order, the search continues after the row id of the position, because row ids are in the same order as keys.
  */
 export const selectFound = (table: Table, query: Query, limit: number): Select => {
   const { order, equal = {}, after, words = [], descending } = query;

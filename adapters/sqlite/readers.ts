@@ -1,6 +1,6 @@
 /**
- * Each version has an open read transaction, so it remains readable even if another process deletes it. SQLite cannot
- * reuse its log meanwhile, so transactions are renewed on every poll.
+ * Keeps a read transaction open for each version, so that the version remains readable even if another process deletes
+ * it. Open transactions keep SQLite from reusing its log, so each poll renews them.
  */
 import { type Collection, publishing } from 'metro-forecast-api/adapter';
 import { hasVersion, readVersion, type StoredVersion } from './catalog.js';
@@ -20,7 +20,10 @@ export class Readers {
   readonly #path: string;
   readonly #collections: ReadonlyMap<string, Collection>;
   readonly #readers = new Map<number, Reader>();
-  /** Searches are short and must not wait for totals. Without a transaction, reads of a deleted version fail. */
+  /**
+   * Separate queues, because searches are short and must not wait for totals. These reads have no transaction, so they
+   * fail if the version has been deleted.
+   */
   readonly #longReads: { readonly totals: LongReads; readonly searches: LongReads };
 
   constructor(path: string, collections: ReadonlyMap<string, Collection>) {
@@ -29,7 +32,10 @@ export class Readers {
     this.#longReads = { totals: new LongReads(path), searches: new LongReads(path) };
   }
 
-  /** Undefined if deleted. @throws StorageError `invalid_dataset` if it lacks a declared collection or order */
+  /**
+   * @returns undefined if the version was deleted
+   * @throws StorageError `invalid_dataset` if the version lacks a declared collection or order
+   */
   open(id: number): Reader | undefined {
     const known = this.#readers.get(id);
     if (known) return known;
@@ -62,7 +68,7 @@ export class Readers {
         this.#readers.delete(id);
         connection.close();
       } else if (hasVersion(catalog, id)) connection.pin();
-      // A deleted version can be read only in its old transaction, so that transaction is kept.
+      // A deleted version is readable only in its old transaction, so that one is not renewed.
     }
   }
 

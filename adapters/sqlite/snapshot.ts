@@ -16,9 +16,9 @@ import { positionOf, type Select, selectAhead, selectFound, selectKey, selectRow
 import type { Reader } from './readers.js';
 import { groupsOf, selectTotals } from './totals.js';
 
-/** Reading this many documents takes 0.1 ms as text and 0.3 ms as objects. */
+/** Documents per query. Reading a batch takes 0.1 ms as text and 0.3 ms as objects. */
 const BATCH = 250;
-/** One query scans this many index entries, which takes about 0.5 ms. */
+/** Index entries scanned per query, which takes about 0.5 ms. */
 const WINDOW = 2000;
 const LINE_END = 0x0a;
 const COMMA = 0x2c;

@@ -49,7 +49,7 @@ export const selectTotals = (
     conditions.push([sql, matchOf(words)]);
   }
   const groups = by.map((field) => expressionOf(table, field));
-  // Without a number field, the query selects constants. Aggregating NULL would double the time of a count.
+  // Constants, because aggregating NULL would make a plain count take twice as long.
   const numbers =
     of === undefined
       ? ['0', 'NULL', 'NULL', 'NULL']
@@ -58,7 +58,7 @@ export const selectTotals = (
   const filter = conditions.length > 0 ? ` WHERE ${conditions.map(([sql]) => sql).join(' AND ')}` : '';
   const grouping = groups.length > 0 ? ` GROUP BY ${groups.join()}` : '';
   return {
-    // Because groups are sorted, the driver does all work on its thread before the first row is read here.
+    // Sorted, so that the driver thread does all the work before it returns the first row.
     sql: `SELECT ${columns.join()} FROM ${words && isCount ? index : table.table}${filter}${grouping} ORDER BY count(*) LIMIT ?`,
     values: [...conditions.flatMap(([, ...values]) => values), limit],
   };
