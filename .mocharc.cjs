@@ -1,4 +1,4 @@
-/** How tests run, and where: MongoDB's files are in memory where there is enough of it, which halves the time of its tests. */
+/** Test settings. If there is enough memory, temporary files are kept there, which halves the time of MongoDB tests. */
 const { accessSync, constants, statfsSync } = require('node:fs');
 const { freemem } = require('node:os');
 
@@ -19,7 +19,7 @@ if (!process.env.TMPDIR && hasRoom()) process.env.TMPDIR = IN_MEMORY;
 
 module.exports = {
   parallel: true,
-  // One more than is good for two cores, since many tests wait.
+  // Many tests mostly wait, so more jobs than cores are useful.
   jobs: 4,
   timeout: 60_000,
   'enable-source-maps': true,

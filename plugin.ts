@@ -90,5 +90,5 @@ export const paging = {
   rowOrder,
 } as const;
 
-/** Helpers that select fields, and that search, count and total the rows that match a request. */
+/** Helpers for requests that select fields, and search, count or total rows. */
 export const selection = { chosenFields, countMatching, searchedFields, selectTotals, tooManyRows, wordsIn } as const;

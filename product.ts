@@ -41,7 +41,7 @@ export const plugins: Builtins<Plugin> = {
   opentelemetry: withOptions(() => import('./plugins/opentelemetry/index.js')),
 };
 
-/** These settings also have a conventional environment variable, such as `PORT`. */
+/** Settings that can also be set with a conventional environment variable, such as `PORT`. */
 export const namedVariables: readonly NamedVariable[] = [
   { variable: 'HOST', path: ['server', 'host'] },
   { variable: 'PORT', path: ['server', 'port'] },

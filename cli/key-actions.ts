@@ -124,7 +124,7 @@ const change = async (store: KeyStore, id: string, changes: KeyChange): Promise<
 
 export const revokeKey = async (store: KeyStore, id: string, now: number): Promise<ShownKey> => {
   const record = (await store.list()).find((each) => each.id === id);
-  // Revoking a key again does not change the time of its revocation.
+  // Revoking a key again keeps the original revocation time.
   return record?.revoked_at ? shown(record) : change(store, id, { revoked_at: new Date(now).toISOString() });
 };
 
@@ -154,7 +154,7 @@ export const rotateKey = async (
     );
   }
   const { key, record: created } = newKey({ ...record, shares_limit_of }, now, rules);
-  // The successor is stored first, so that an interruption leaves two valid keys and not none.
+  // The successor is stored first, so an interruption leaves two valid keys rather than none.
   await store.insert(created);
   const stored = await readBack(store, created.id, created);
   const ends = record.expires_at !== null && record.expires_at < until ? record.expires_at : until;
@@ -233,7 +233,7 @@ export const verifyAudit = (store: KeyStore, expected: string | undefined): Prom
   return store.verifyAudit(expected);
 };
 
-/** Returns the changes of all keys, or of one key, oldest first. The key might have been deleted. */
+/** Returns the audit log of all keys, or of one key that might have been deleted, oldest entry first. */
 export const auditOf = async (store: KeyStore, id: string | undefined): Promise<readonly KeyAuditEntry[]> => {
   if (!store.audit) throw new OperatorError(NO_AUDIT);
   const entries = await store.audit();

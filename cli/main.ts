@@ -15,7 +15,7 @@ const COMMANDS = {
   start: [
     'serve the configured API until SIGTERM or SIGINT',
     async () => {
-      // As process 1 of a container, the program would ignore signals without a handler.
+      // Process 1 of a container ignores signals that have no handler.
       handleSignals();
       const { pauseOptimization } = await import('./engine.js');
       pauseOptimization();
@@ -119,7 +119,7 @@ export const createProgram = async (names: readonly CommandName[] = NAMES, json 
   return program;
 };
 
-/** A full disk or a closed terminal does not stop a command. It finishes its work, and then fails. */
+/** If output cannot be written, for example to a full disk, the command still finishes its work and then fails. */
 const onResultsLost = (error: NodeJS.ErrnoException): void => {
   // The reader of a pipe can close it early, as "| head" does.
   if (error.code === 'EPIPE') return;

@@ -6,7 +6,7 @@ import { packageVersion } from '../core/util/package.js';
 
 const VALID_MS = 10 * 60_000;
 
-/** A header, because CORS keeps other origins from sending it, and because proxies log paths. */
+/** Sent as a header, which proxies do not log and CORS prevents other origins from sending. */
 const HEADER = 'one-time-code';
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

@@ -45,7 +45,7 @@ export const whatServicesDo = ({ module }: OpenedStorage): string =>
     ? 'Restart running services to serve it.'
     : 'Running services switch to it now.';
 
-/** Ctrl-C and SIGTERM abort the signal, so that the adapter can clean up. */
+/** Returns a signal that is aborted on Ctrl-C or SIGTERM, so that the adapter can clean up. */
 export const interruption = (): { signal: AbortSignal; end(): void } => {
   const controller = new AbortController();
   const abort = () => controller.abort();
@@ -53,7 +53,7 @@ export const interruption = (): { signal: AbortSignal; end(): void } => {
   return { signal: controller.signal, end: () => void process.off('SIGINT', abort).off('SIGTERM', abort) };
 };
 
-/** The directory of the sample belongs to the package and must not be changed. */
+/** The sample dataset is part of the package and must not be changed. */
 export const refuseSample = ({ directory }: OpenedStorage): void => {
   if (directory === undefined) return;
   const real = (path: string) => (existsSync(path) ? realpathSync(path) : path);

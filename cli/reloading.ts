@@ -21,7 +21,7 @@ export interface ServiceFile {
   readonly afterRestart: readonly string[];
 }
 
-/** Returns the path of the state file. systemd creates its directory for the service. */
+/** Returns the path of the state file, in the runtime directory that systemd creates. */
 export const serviceFile = (): string | undefined => {
   const [directory] = process.env['RUNTIME_DIRECTORY']?.split(':') ?? [];
   return directory ? join(directory, 'service.json') : undefined;
@@ -66,7 +66,7 @@ export const reloadAtHangup = ({ path, logger, url, apply }: Reloading): void =>
   let latest = report(0, null);
   let isDue = false;
   onReload(() => {
-    // A reload is already queued. It will read the configuration after this signal.
+    // A reload is already queued and will read the latest configuration.
     if (isDue) return;
     isDue = true;
     latest = latest.then(() => {

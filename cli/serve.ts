@@ -13,7 +13,7 @@ import { loadModules } from '../product.js';
 import { resumeOptimization, yieldToEventLoop } from './engine.js';
 import { type ListenError, listenError } from './listen-error.js';
 
-/** Starts the service. If the assignment contains a demo key, the service accepts only this key. */
+/** Starts the service. If there is a demo key, the service accepts no other keys. */
 export const openApp = async ({ loaded, demo }: Assignment, modules: Modules, overrides: Overrides): Promise<App> => {
   if (!demo) return startApp(loaded, modules, overrides);
   const keyStore = new MemoryKeyStore();
@@ -21,7 +21,7 @@ export const openApp = async ({ loaded, demo }: Assignment, modules: Modules, ov
   return startApp(loaded, modules, { ...overrides, keyStore });
 };
 
-/** A service waits this long for stores that cannot be read. Then it starts to listen and responds with 503. */
+/** How long to wait for unreadable stores. After that, the service listens anyway and responds with 503. */
 const FIRST_READ_MS = 5000;
 const FIRST_READ_EVERY_MS = 20;
 
@@ -65,7 +65,7 @@ const drain = (app: App, idleMs: number | undefined): void => app.drain(idleMs =
 
 const CLOSE_STORES_MS = 2000;
 
-/** During `delayMs`, load balancers can notice that the service is no longer ready. */
+/** Waits `delayMs` before closing, so that load balancers notice that the service is no longer ready. */
 export const shutDown = async (app: App, { drainMs }: Config['server'], { delayMs, idleMs }: Stop): Promise<void> => {
   drain(app, idleMs);
   await delay(delayMs);
@@ -113,7 +113,7 @@ export const work = async (): Promise<void> => {
     isStopping = true;
   });
   try {
-    // Redis counts the requests of all processes. Without Redis, the primary process counts them.
+    // Requests are counted in Redis if it is configured, and otherwise in the primary process.
     const limiter = config.redis ? {} : { limiter: primary.limiter };
     app = await openApp(assignment, await loadModules(loaded), { logger, ...limiter });
     const metrics = partOf(app, 'metrics');

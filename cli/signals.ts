@@ -5,7 +5,7 @@ import { isWorker } from '../core/util/is-worker.js';
 
 interface SignalActions {
   readonly logger: Logger;
-  /** After SIGTERM, load balancers need time to notice. After SIGINT, a user is waiting at a terminal. */
+  /** SIGINT usually comes from a user at a terminal, so it should stop the service without delay. */
   stop(signal: NodeJS.Signals): void;
 }
 

@@ -20,7 +20,7 @@ export const isDatabase = (path: string): boolean => /\.(db|sqlite3?)$/i.test(pa
 const openWith = async (database: string, collections: readonly Collection[]): Promise<SqliteAdapter> => {
   const module = await loadModule('adapter', 'sqlite', dirname(database), adapters);
   const adapter = module.create(
-    // A publication waits for the next poll of this process, which renews its transactions.
+    // Polls often, because publishing waits until the poll has renewed the transactions of this process.
     { path: database, pollMs: 50 },
     {
       collections: new Map(collections.map((each) => [each.name, each])),

@@ -19,7 +19,7 @@ const tar = async (...args: readonly string[]): Promise<void> => {
   }
 };
 
-/** The folder is next to the archive. It is removed when `work` has ended. */
+/** Creates a temporary folder next to the archive, and removes it after `work`. */
 const withFolder = async <T>(archive: string, work: (folder: string) => Promise<T>): Promise<T> => {
   const folder = `${archive}.${randomUUID()}.tmp`;
   await mkdir(folder, { mode: 0o700 });

@@ -3,9 +3,9 @@
  *
  * - `snapshots/1`, `snapshots/2`, ...: a dataset directory for each version, oldest first
  * - `keys.ndjson`, `key-audit.ndjson`, `key-use.ndjson`, `data-audit.ndjson`: one JSON object per line
- * - `declarations/*.collection.json`: the declarations of tables
+ * - `declarations/*.collection.json`: the table declarations
  * - `config.json`: the configuration with masked secrets, for reference only
- * - `backup.json`: describes the backup. It is written last, so an interrupted backup does not have it.
+ * - `backup.json`: describes the backup. It is written last, so it is missing from interrupted backups.
  */
 import { hash } from 'node:crypto';
 import { join } from 'node:path';

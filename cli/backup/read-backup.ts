@@ -83,7 +83,10 @@ const contentOf = async ({ storage, keyStore }: Targets): Promise<readonly strin
   ];
 };
 
-/** The audit of a source that stores only its current version lists versions that the backup lacks. */
+/**
+ * Adds a deletion for each published version that is not in the backup. The source might have stored only its current
+ * version.
+ */
 const withDeletions = (entries: readonly DataAuditEntry[], stored: ReadonlySet<string>): readonly DataAuditEntry[] => {
   const last = new Map<string, DataAuditEntry['action']>();
   for (const { action, version } of madeOnly(entries)) if (action !== 'activate') last.set(version, action);
@@ -131,7 +134,7 @@ const publishVersion = async (
   }
 };
 
-/** Adapters without `history` choose new times. */
+/** Adapters without `history` cannot restore the publication times. */
 const finish = async (adapter: StorageAdapter, backup: Backup, audit: readonly DataAuditEntry[]): Promise<boolean> => {
   const moves = backup.moves.map(({ version, published_at }) => ({ version, publishedAt: new Date(published_at) }));
   const current = moves.findLastIndex(({ version }) => version !== null);

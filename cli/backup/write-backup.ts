@@ -28,7 +28,7 @@ export interface ExportOptions {
 
 type Listed = Move & { readonly version: string; readonly current: boolean };
 
-/** The data and its audit must be read without a change in between. After this many attempts, the backup fails. */
+/** Maximum number of reads. The backup fails if no two consecutive reads return the same state. */
 const ATTEMPTS = 5;
 
 const consistent = async <T>(what: string, read: () => Promise<T>, stateOf: (found: T) => unknown): Promise<T> => {
@@ -56,7 +56,7 @@ export const listVersions = async ({ adapter }: OpenedStorage): Promise<readonly
 
 const readHistory = async ({ adapter }: OpenedStorage, versions: readonly Listed[]): Promise<StoredHistory> => {
   if (adapter.history) return adapter.history.read();
-  // Without a history, the current version is assumed to be the last publication.
+  // Assumes that the current version was published last, because the adapter stores no history.
   const current = versions.find((each) => each.current);
   const moves = [...versions.filter((each) => !each.current), ...(current ? [current] : [])];
   return { moves, audit: (await adapter.audit?.list()) ?? [] };

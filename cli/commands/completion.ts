@@ -17,11 +17,11 @@ interface CommandNode {
   readonly commands: readonly Candidate[];
   readonly options: readonly Candidate[];
   readonly choices: readonly string[];
-  /** Options that take a value. If their values are limited, also the allowed values. */
+  /** Options that take a value, with the allowed values if they are limited. */
   readonly valued: readonly ValuedOption[];
 }
 
-/** Returns the program and its commands, depth first. Every command also has the options of the program. */
+/** Returns the program and its commands, depth first. The options of the program apply to every command. */
 export const commandNodes = (program: Command): CommandNode[] => {
   const walk = (command: Command, path: string): CommandNode[] => {
     const help = command.createHelp();

@@ -113,7 +113,7 @@ const declaredIn = (folder: string): readonly Collection[] => {
   }
 };
 
-/** The example row is left out, because it changes with the data. */
+/** Omits the example row, which changes with the data. */
 const withoutExample = (declared: Collection | undefined): string =>
   JSON.stringify(declared && { ...declared, schema: { ...declared.schema, examples: [] } });
 

@@ -17,7 +17,7 @@ import { print, toJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 import { isDatabase } from '../table-database.js';
 
-/** Each plugin comes after the plugins that it needs. None of them requires options or additional packages. */
+/** Sorted so that plugins follow their dependencies. None of these plugins requires options or additional packages. */
 const CANDIDATES = [
   'markets',
   'forecasts',
@@ -34,7 +34,9 @@ interface FittingPlugins {
   readonly unserved: readonly string[];
 }
 
-/** A plugin fits if the dataset has its collections with valid first rows, and all plugins that it needs also fit. */
+/**
+ * Selects plugins whose collections are all in the dataset with a valid first row, and whose dependencies are selected.
+ */
 export const fittingPlugins = async (opened: OpenedDirectory): Promise<FittingPlugins> => {
   const plugins: string[] = [];
   const read = new Set<string>();
@@ -79,7 +81,7 @@ const schemaReference = async (folder: string): Promise<string | undefined> => {
 const rowsOf = ({ manifest }: OpenedDirectory): number =>
   Object.values(manifest.collections).reduce((sum, { rows = 0 }) => sum + rows, 0);
 
-/** A page of the explorer makes about ten requests. New keys get the first tier, so `enterprise` comes first. */
+/** An explorer page makes about ten requests. `enterprise` comes first, because new keys get the first tier. */
 const PUBLIC = {
   tiers: { enterprise: {}, public: { requestsPerMinute: 600 } },
   anonymous: 'public',

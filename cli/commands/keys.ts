@@ -34,7 +34,7 @@ const READ_MS = 100;
 
 const visibleAfter = ({ options }: Config['auth']['keys']): number => Number(options['pollMs'] ?? POLL_MS) + READ_MS;
 
-/** The keys in memory would be lost when the command exits. */
+/** Keys in memory would be lost when the command exits. */
 const rejectMemory = ({ config, embedded, path }: LoadedConfig): void => {
   if (config.auth.keys.use !== 'memory') return;
   throw new OperatorError(
@@ -239,7 +239,7 @@ const addAudit = (keys: Command): void => {
 };
 
 export const register = (keys: Command): void => {
-  // With these flags, a command that changes a file of 100,000 keys uses a sixth less memory.
+  // Reduces memory by a sixth for commands that change a file of 100,000 keys.
   setFlagsFromString('--optimize-for-size');
   setFlagsFromString('--semi-space-growth-factor=1');
   keys.addHelpText('after', help('metro-forecast -c my.json keys list'));

@@ -9,7 +9,7 @@ const loadServer = () =>
     throw new OperatorError(`This command cannot run: ${importErrorReason(error as Error)}`, [], { cause: error });
   });
 
-/** Serves until the input ends or a signal arrives. The log is written to standard error. */
+/** Serves until standard input closes or a signal arrives. The log is written to standard error. */
 const serve = async (config: string | undefined): Promise<void> => {
   const { serveOverStdio } = await loadServer();
   const app = await createApp(await loadConfig({ path: config }));

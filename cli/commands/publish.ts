@@ -46,7 +46,7 @@ const compare = async (
     if (snapshot?.version !== version) return undefined;
     return { differs: await differingCollection(dataset, snapshot, collections) };
   } catch (error) {
-    // There is no published version, or it is damaged. Publishing will repair or report this.
+    // The published version is missing or damaged. Publishing repairs or reports this.
     if (error instanceof StorageError) return undefined;
     throw error;
   } finally {
@@ -80,7 +80,7 @@ const explainConflict = async (
   const current = list.find((each) => each.current)?.version;
   const listed = list.find((each) => each.version === version);
   const published = (await adapter.audit?.list())?.some((each) => each.version === version) ?? false;
-  // The store does not have this version, so another publisher has caused the conflict.
+  // The store does not have this version, so another publisher caused the conflict.
   if (!listed && !published && servedVersion(adapter) !== version) return error;
   if (listed && !listed.current) {
     const compared = await compare(

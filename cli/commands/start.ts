@@ -85,7 +85,7 @@ interface Serving {
 
 const hasDemoKey = ({ config: { auth }, embedded }: LoadedConfig): boolean => embedded && auth.keys.use === 'memory';
 
-/** A sign-in link works only in the process that has printed it. */
+/** A sign-in link works only in the process that printed it. */
 const isSigningIn = (loaded: LoadedConfig): boolean => hasDemoKey(loaded) && workerCountOf(loaded.config) === 1;
 
 /** Creates the demo key of the embedded configuration. It is valid until this process exits. */
@@ -175,11 +175,11 @@ const withLogFormat = (loaded: LoadedConfig, { log: { format } }: Config): Loade
   return config.log.format === format ? loaded : { ...loaded, config: { ...config, log: { ...config.log, format } } };
 };
 
-/** SIGTERM usually comes from a system whose load balancer must first notice the shutdown. SIGINT needs no delay. */
+/** After SIGTERM, load balancers need time to notice the shutdown. SIGINT usually comes from a user at a terminal. */
 const drainDelay = ({ drainDelayMs }: Config['server'], signal: NodeJS.Signals): number =>
   signal === 'SIGTERM' ? drainDelayMs : 0;
 
-/** The primary process serves the metrics, because each worker has only its own metrics. */
+/** The primary process serves the metrics, because each worker knows only about its own requests. */
 const listenForMetrics = async (workers: Workers, config: Config): Promise<MetricsServer | null> => {
   try {
     return config.metrics && (await serveMetrics(config.metrics, () => workers.metrics()));
@@ -197,7 +197,7 @@ const announce = (
   const pages = registry.mounts
     .filter(({ mount }) => mount.contentSecurityPolicy !== undefined)
     .map(({ mount }) => `${mount.summary}: ${new URL(mount.path, url)}`);
-  // All lines are printed at once, because a program that waits for the first line might stop reading after that line.
+  // Prints all lines at once, because a program that waits for the first line might then stop reading.
   print([`Listening on ${url}`, ...pages].join('\n'));
   if (!demo) return;
   if (demo.code !== undefined) {

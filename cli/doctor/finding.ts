@@ -3,7 +3,7 @@ import type { Modules } from '../../core/app/load-modules.js';
 import type { LoadedConfig } from '../../core/config/load.js';
 import { OperatorError } from '../../core/errors.js';
 
-/** A check is `skipped` if it depends on a check that has failed. */
+/** A check is `skipped` if it depends on a failed check. */
 type State = 'ok' | 'warning' | 'failed' | 'skipped';
 
 export interface Finding {

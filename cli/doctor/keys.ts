@@ -29,7 +29,7 @@ export const checkKeys = async (context: CheckContext): Promise<Finding> => {
     await store.open();
     const now = Date.now();
     const all = await store.list();
-    // The service must be able to write when keys were last used. Writing the stored times again changes nothing.
+    // Rewrites the stored times of last use, to check that the service can write them.
     if (keys.use === 'mongo') await store.noteUse?.((await store.lastUsed?.()) ?? new Map());
     const active = all.filter((record) => isActive(record, now));
     const entitled = active.filter(({ tier }) => tiers.includes(tier));
@@ -49,11 +49,11 @@ export const checkKeys = async (context: CheckContext): Promise<Finding> => {
       return warning('keys', `${keys.use}: ${which}; ${whom}`, ...advice);
     }
     const message = `${keys.use}: ${usable.length} of ${all.length} keys can be used`;
-    // A rotated key is meant to expire, so its successor is checked instead.
+    // Rotated keys are expected to expire, so only their successors are checked.
     const last = usable.filter((key) => !usable.some((other) => succeeds(other, key)));
     const ending = last.filter(({ expires_at }) => expires_at !== null && Date.parse(expires_at) - now < SOON_MS);
     if (ending.length === 0 && missing.length === 0) return ok('keys', message);
-    // `keys rotate` would not help, because a successor has the same expiry.
+    // `keys rotate` would not help, because a successor expires at the same time.
     const soon = ending.map(({ id, name, tier, expires_at }) => {
       const create = command('keys', 'create', '--name', name, '--tier', tier);
       return `${id} ("${name}") expires at ${expires_at}. To create a new key for its owner: ${create}`;

@@ -51,7 +51,7 @@ const withoutRedis = ({ auth, limits }: Config): Finding => {
   return warning('redis', `not configured, but ${need}`, ...advice);
 };
 
-/** Returns advice about Redis settings that would lose counts. Settings that this user cannot read are skipped. */
+/** Returns advice about Redis settings that can lose request counts. Skips settings that this user cannot read. */
 const settingsAdvice = async (client: RedisClient, { auth, limits }: Config): Promise<string[]> => {
   const info = await (client.info() as Promise<string>).catch(() => '');
   const read = (name: string) => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1];

@@ -82,7 +82,7 @@ export const checkStorage = async (service: CheckContext): Promise<StorageFindin
     const finding = ok('storage', manifest.synthetic ? `${message}; its data is synthetic` : message);
     return { finding, readable: true, close };
   } catch (error) {
-    // If the error has no cause, nothing was published yet.
+    // An error without a cause means that nothing has been published yet.
     const advice = (error as Error).cause ? [] : [command('publish', 'DIR')];
     return { finding: failure('storage', error, advice), readable: false, close };
   }

@@ -38,11 +38,11 @@ export const respond = async (ctx: Context, tools: Tools, mount: MountContext): 
 };
 
 const MAX_BODY_BYTES = 64 * 1024;
-/** Valid calls nest three levels deep. Their arguments are scalars or a flat object. */
+/** Valid calls are only three levels deep, because arguments are scalars or flat objects. */
 const MAX_DEPTH = 32;
 /**
- * Maximum number of values in a message, far more than any tool has arguments. For an invalid value, validation in the
- * SDK takes about a thousand times as long as parsing.
+ * Maximum number of values in a message. No valid call has this many arguments. The SDK takes about a thousand times as
+ * long to reject an invalid value as to parse it.
  */
 const MAX_VALUES = 250;
 /** Maximum length of a message's id, in characters. The limit exists because every response repeats the id. */
@@ -156,7 +156,7 @@ const LOCAL = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
 const withoutPort = (host: string): string => host.replace(/:\d*$/, '').toLowerCase();
 
 /**
- * Rejects requests from web pages of other sites. The check of the host name prevents DNS rebinding.
+ * Rejects requests from web pages on other sites. Checking the host name prevents DNS rebinding.
  * @throws an http-error with status 403, as the protocol requires
  */
 export const checkBrowser = (ctx: Context, { allowedOrigins, allowedHosts }: BrowserOptions): void => {

@@ -43,8 +43,8 @@ const BATCH = 512;
 const MAX_VALUE_LENGTH = 1024;
 
 /**
- * Timeout for the last export, in milliseconds. The store timeout is longer, so an unreachable backend does not delay
- * the shutdown.
+ * Timeout for the last export, in milliseconds. It is shorter than the timeout for closing stores, so an unreachable
+ * backend does not delay the shutdown.
  */
 const FLUSH_MS = 1500;
 
@@ -120,8 +120,8 @@ const contextOf = (parent: TraceParent | null): Context => {
 };
 
 /**
- * Methods of RFC 9110, plus PATCH and QUERY. All other methods are recorded as `_OTHER`, because callers can send
- * arbitrary names.
+ * Methods defined in RFC 9110, plus PATCH and QUERY. All other methods are recorded as `_OTHER`, because callers can
+ * send arbitrary names.
  */
 const KNOWN_METHODS: ReadonlySet<string> = new Set(
   'CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT QUERY TRACE'.split(' '),
@@ -130,7 +130,7 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set(
 /** Matches `host[:port]`. The host can be an IPv6 address in brackets. */
 const HOST = /^\[?(.*?)\]?(?::(\d+))?$/;
 
-/** Responses with a 4xx status are errors of the caller. */
+/** Responses with a 4xx status are client errors, not failures of the service. */
 const isFailure = ({ status }: FinishedRequest): boolean => status >= 500;
 
 const spanName = ({ method, route }: FinishedRequest): string =>

@@ -35,7 +35,7 @@ const sourceFolder = (folder: URL): string => {
   return existsSync(path) ? path : path.replace(/(.*[\\/])dist[\\/]/, '$1');
 };
 
-/** Block comments that occupy whole lines. About a fifth of the scripts and styles is comments. */
+/** Matches block comments that occupy whole lines. They make up about a fifth of the scripts and styles. */
 const COMMENTS = /^[ \t]*\/\*(?:(?!\*\/)[\s\S])*\*\/[ \t]*$/gm;
 
 const readFile = (path: string): PageFile => {

@@ -9,7 +9,7 @@ import { type PageFile, type PageFiles, readPageFiles } from './page-files.js';
 import { documents, Template } from './template.js';
 
 /**
- * Allows scripts, styles and requests of the page's origin. Inline code, `eval` and HTML from strings are forbidden.
+ * Allows scripts, styles and requests only from the page's origin. Forbids inline code, `eval` and HTML from strings.
  */
 const POLICY = [
   "default-src 'none'",
@@ -28,14 +28,14 @@ const pagePolicy = (ancestors: readonly string[] = []): string =>
   [...POLICY, `frame-ancestors ${ancestors.length > 0 ? ancestors.join(' ') : "'none'"}`].join('; ');
 
 /**
- * Policy of the files that a page loads. Browsers apply the policy of the page to them, so this policy only matters if
- * a file is opened directly.
+ * Policy for scripts, styles and other files. It applies only if a file is opened directly. A file that a page loads is
+ * subject to the policy of the page.
  */
 const FILE_POLICY = "default-src 'none'; frame-ancestors 'none'";
 
 /** Browsers revalidate on every use, so that users see a new release immediately. Unchanged files cost only a 304. */
 const REVALIDATED = 'no-cache';
-/** For files at an address that contains the digest of all files. The content at such an address never changes. */
+/** For files whose address contains the digest of all files. The content at such an address never changes. */
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
 /** JSON Schema of `EmbedOptions`, for the options of plugins. */
@@ -54,7 +54,7 @@ export interface EmbedOptions {
 
 interface Page {
   readonly path: string;
-  /** Text of links to the page, and the name of the page in the log. */
+  /** Text of links to the page, and its name in the log. */
   readonly summary: string;
   /** Folder with the page's own files, such as `new URL('./browser/', import.meta.url)`. */
   readonly folder: URL;
@@ -77,7 +77,7 @@ interface Page {
 const framersOf = (embed: EmbedOptions | undefined, { anonymous }: MountContext): readonly string[] =>
   embed?.frameAncestors ?? (embed && anonymous ? ['*'] : []);
 
-/** Maximum number of pages in the cache. There is a page for each public path, and proxies use only a few paths. */
+/** Maximum number of cached pages, one for each public path. Proxies use only a few paths. */
 const MOST_FILLED = 20;
 
 const digestOf = (files: PageFiles): string => {
@@ -87,7 +87,7 @@ const digestOf = (files: PageFiles): string => {
 };
 
 /**
- * The files are read immediately, so that a missing file prevents the start of the service.
+ * Reads the files immediately, so that the service does not start if a file is missing.
  * @throws Error if a file cannot be read or an imported file does not exist
  */
 export const pageMount = (page: Page): Mount => {

@@ -28,7 +28,7 @@ export const pagesOf = ({
   return { pages: all.filter((page) => !isGuide(page)), guides: all.filter(isGuide) };
 };
 
-/** The Markdown document in `docs/` of each guide. Links between documents become links between guides. */
+/** Maps guides to their Markdown files in `docs/`. Links between these files become links between guides. */
 export const documents = new WeakMap<Mount, string>();
 
 const listItem = (page: Mount, publicPath: string): string => {
@@ -95,7 +95,7 @@ interface FilledPage {
  * An HTML file with the placeholders `{{head}}`, `{{service}}`, `{{owner}}`, `{{title}}`, `{{base}}` (the base path of
  * the API), `{{publicPath}}` (the path prefix of all pages), `{{mount}}` (the address of the page), `{{preloads}}`, and
  * `{{links}}` and `{{guides}}` (list items).
- * Relative references become the addresses under which the files are served.
+ * Relative references are replaced with the addresses of the files.
  */
 export class Template {
   readonly #file: PageFile;

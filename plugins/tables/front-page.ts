@@ -84,7 +84,7 @@ type Rows = Pick<Table, 'rows' | 'total'>;
 
 const sizeOf = ({ rows, total }: Rows): number => total ?? rows.length;
 
-/** @param moreThan prefix for an unknown total; the table then has more rows than were read */
+/** @param moreThan prefix for the number of rows read, if the total is unknown */
 const sizeText = (of: Rows, moreThan: string): string =>
   `${of.total === undefined ? moreThan : ''}${count(sizeOf(of))}`;
 
@@ -137,7 +137,7 @@ const summaryOf = (tables: readonly Table[]): Finding[] => {
   ];
 };
 
-/** Length of the prefix that dates in the same period have in common. */
+/** Length of the prefix that all dates in a period share. */
 const PERIODS = [
   [10, 'day'],
   [7, 'month'],
@@ -156,8 +156,8 @@ const periodOf = (days: readonly string[]) =>
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /**
- * Counts the rows in each period. If the key contains the date, all counts would be similar. The bars then show the
- * mean of the first numeric column.
+ * Counts the rows in each period. If the date is part of the key, the counts would be similar, so the bars show the
+ * mean of the first numeric column instead.
  */
 const barsOf = ({ columns, rows, title, total, key }: Table): Bars | undefined => {
   const time = columns.find(isDate);

@@ -31,7 +31,7 @@ export const rowNotFound = defineError({
 const pascal = (name: string): string => name.replaceAll(/(?:^|_)([a-z0-9])/g, (_, letter) => letter.toUpperCase());
 
 /**
- * Maps each value of the parameter `sort` to an order. The value is the shortest prefix of the order that no earlier
+ * Maps the values of the parameter `sort` to orders. Each value is the shortest prefix of its order that no earlier
  * order uses.
  */
 export const sortNames = (orders: readonly (readonly string[])[]): ReadonlyMap<string, readonly string[]> => {
@@ -44,7 +44,7 @@ export const sortNames = (orders: readonly (readonly string[])[]): ReadonlyMap<s
   return names;
 };
 
-/** Returns the schema of a field for use as a parameter. Defaults and examples apply only to the field. */
+/** Returns the schema of a parameter for a field, without the default and the examples of the field. */
 const schemaOf = (schema: JsonSchema, field: string): JsonSchema => {
   const {
     default: _,

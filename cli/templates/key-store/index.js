@@ -122,7 +122,7 @@ class JsonKeyStore {
   }
 
   /**
-   * Makes changes one after another. Changes made by several processes at the same time can be lost.
+   * Runs changes one after another. Concurrent changes from other processes can be lost.
    * @template T
    * @param {() => Promise<T>} change
    * @returns {Promise<T>}

@@ -25,7 +25,7 @@ const choose = (name) => {
   try {
     localStorage.setItem(KEY, name);
   } catch {
-    // Browsers can forbid pages to store data. The choice then lasts until the page is closed.
+    // Without access to storage, the choice lasts until the page is closed.
   }
   const address = new URL(location.href);
   address.searchParams.set('lang', name);
@@ -41,8 +41,7 @@ export const languageChoice = (name) => {
   const inputs = Object.entries(LANGUAGES).map(([value, { name: text }]) => {
     const input = h('input', { type: 'radio', name, value, checked: value === chosen });
     input.addEventListener('change', () => {
-      // Samples above this control change their height with the language. Scrolling by the difference keeps the control
-      // in place.
+      // Samples above this control can change their height. Scrolling by the difference keeps the control in place.
       const before = input.getBoundingClientRect().top;
       choose(value);
       scrollBy({ top: input.getBoundingClientRect().top - before, behavior: 'instant' });

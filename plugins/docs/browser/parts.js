@@ -8,7 +8,7 @@ export const placeOf = (...path) => `/${path.join('/')}`;
 /** @param {string} place */
 export const linkTo = (place) => `#${place.split('/').map(encodeURIComponent).join('/')}`;
 
-/** Creates a name that links to its own entry on the page. @param {string} place @param {...Children} children */
+/** @param {string} place @param {...Children} children */
 export const nameLink = (place, ...children) => h('a', { class: 'name', href: linkTo(place) }, ...children);
 
 /**

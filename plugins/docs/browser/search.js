@@ -34,7 +34,7 @@ export const search = (entries, query) => {
       else if (more.some((one) => one.startsWith(word))) total += 4;
       else return 0;
     }
-    // The shorter of two equally good names is the more likely one.
+    // If two names match equally well, the shorter one ranks higher.
     return total + (plain(name) === whole ? 40 : 0) - name.length / 100;
   };
   /** @type {Map<string, number>} */

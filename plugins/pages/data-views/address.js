@@ -1,6 +1,6 @@
 let home = '';
 
-/** Sets the first part of addresses with an empty fragment. @param {string} name */
+/** Sets the default for the first part of the address. @param {string} name */
 export const setHome = (name) => {
   home = name;
 };

@@ -1,7 +1,7 @@
 /** Maximum number of decimals. No source publishes more, so further digits are rounding errors. */
 const DECIMALS = 6;
 
-/** Text that spreadsheets would execute as a formula. The same rule applies to the CSV of the API. */
+/** Text that spreadsheets would execute as a formula. The API applies the same rule to CSV responses. */
 const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/u;
 
 /** @param {string | number | null | undefined} cell */

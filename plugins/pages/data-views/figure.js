@@ -142,7 +142,7 @@ const embedCode = (title, figure) => {
   const code = h('code');
   return h(
     'details',
-    // Creates the code on each opening, because the address in it depends on the user's choices.
+    // Updates the code whenever it is opened, because the address depends on the user's choices.
     { ontoggle: () => code.replaceChildren(text()) },
     h('summary', 'Embed'),
     h(

@@ -18,8 +18,8 @@ export const latestOf = (signal) => {
 };
 
 /**
- * Shows the result of `make`, or its error with a retry button. If a newer call has started, the result is dropped.
- * `place` has `aria-busy` until then.
+ * Shows the result of `make`, or its error with a retry button. Drops the result if a newer call has started. Sets
+ * `aria-busy` on `place` while waiting.
  * @template Made @param {() => AbortSignal} next from `latestOf` @param {HTMLElement} place shows the error
  * @param {(shown: AbortSignal) => Promise<Made>} make @param {(made: Made, shown: AbortSignal) => void} show
  * @returns {Promise<void>}

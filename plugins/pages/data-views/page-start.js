@@ -42,7 +42,7 @@ export const startPage = () => {
     if (paper) paper.textContent = `${owner} · ${location.href}`;
   });
   document.querySelector('#forget')?.addEventListener('click', () => setKey(''));
-  // The skip link would otherwise replace the fragment of the address, and the page would leave the view.
+  // Following the skip link would replace the fragment in the address and leave the current view.
   document.querySelector('.skip')?.addEventListener('click', (event) => {
     event.preventDefault();
     find('#main').focus();

@@ -186,7 +186,7 @@ export const startRouter = (routes, home, about) => {
     markCurrent(name);
     const loaded = showLoading(signal);
     const view = await viewOf(name, [parameters, signal, query]);
-    // If the notes appeared after the view, the content would move.
+    // Waits for the notes, because the content would move if they appeared later.
     const series = (await about?.(view.series ?? [], signal)) ?? { notes: [], late: '' };
     loaded();
     if (signal.aborted) return;

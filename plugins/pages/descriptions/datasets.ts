@@ -61,7 +61,7 @@ const columnOf = (name: string, schema: Json, isRequired: boolean): Column => ({
   type: typeOf(schema),
   unit: schema['x-unit'],
   values: (schema.enum ?? []).filter((value: unknown) => value !== null),
-  // The column can be null if `type` is a list or missing.
+  // The column is nullable if `type` is a list or missing.
   isRequired: isRequired && typeof schema.type === 'string',
 });
 
@@ -75,7 +75,7 @@ const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined
   const single = Object.keys(document.paths).find((other) => other.startsWith(`${path}/{`) && !/\}\/[^{]/.test(other));
   const key = [...(single ?? '').matchAll(/\{([^}]+)\}/g)].map(([, name]) => name!);
   const base = document.servers[0].url;
-  // The schema also has columns that the API sends only on request. The example has only the default columns.
+  // The schema includes columns that the API returns only on request. The example contains the default columns.
   const served = new Set(content['text/csv'].example.split(/\r?\n/, 1)[0].split(','));
   return {
     name: path.slice(1).replaceAll(/[^A-Za-z0-9]+/g, '_'),
@@ -94,8 +94,8 @@ const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined
 };
 
 /**
- * The values of the parameter `format` have the same order as the media types of the response. JSON is the default. If
- * the table has a column named `format`, the parameter is also a filter, and one of its `anyOf` schemas has the values.
+ * The values of the parameter `format` are in the same order as the media types of the response. JSON is the default.
+ * If the table has a column named `format`, the parameter is also a filter, and an `anyOf` schema contains the values.
  */
 const distributionsOf = ({ parameters, responses }: Json, url: string): Distribution[] => {
   const mediaTypes = Object.keys(responses[200].content);

@@ -58,7 +58,7 @@ const contextOf = (context: MountContext): FrontPageContext => ({
   },
 });
 
-/** Maximum number of public paths in the cache. Proxies use only a few different paths. */
+/** Maximum number of cached public paths. Proxies use only a few paths. */
 const MOST_PATHS = 10;
 
 interface Contributions {

@@ -13,7 +13,7 @@ import { pngOf } from './png.js';
 import { figureOf } from './site.js';
 import { lightColors } from './styles.js';
 
-/** Link with a relation from RFC 8631, or `terms-of-service` from RFC 6903. */
+/** The link relations are defined in RFC 8631, except `terms-of-service`, which is defined in RFC 6903. */
 interface Link {
   readonly rel: 'service-desc' | 'service-doc' | 'status' | 'terms-of-service';
   readonly href: string;
@@ -40,7 +40,7 @@ const linksOf = (context: MountContext): Link[] => {
   return [...ofPages, ...ofRoutes, ...(termsOfService === null ? [] : [terms])];
 };
 
-/** Maximum number of pages in the cache. There is a page for each public path, and proxies use only a few paths. */
+/** Maximum number of cached pages, one for each public path. Proxies use only a few paths. */
 const MOST_VERSIONS = 10;
 
 const HTML = { mediaTypes: ['text/html'] } as const;

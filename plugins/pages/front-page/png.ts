@@ -9,7 +9,7 @@ const MARGIN = 24;
 type Point = readonly [x: number, y: number];
 type Color = readonly [red: number, green: number, blue: number];
 
-/** Parses SVG path data into closed polygons and open lines. There is no support for curves. */
+/** Parses SVG path data into closed polygons and open lines. Curves are not supported. */
 const linesOf = (path: string): Point[][] => {
   const lines: Point[][] = [];
   let [x, y] = [0, 0];

@@ -5,7 +5,7 @@ const service = meta('service');
 
 const KEY = `${service}-key`;
 
-/** Holds the key if the browser forbids pages to store data. The key is lost when the page is closed. */
+/** Holds the key if the browser denies access to storage. The key is lost when the page is closed. */
 let unstored = '';
 
 /** @returns {string} an empty string if there is no key */
@@ -29,7 +29,7 @@ export const setKey = (key, { remember = false } = {}) => {
     sessionStorage.removeItem(KEY);
     if (key !== '') (remember ? localStorage : sessionStorage).setItem(KEY, key);
   } catch {
-    // The browser forbids pages to store data, so the key stays in memory.
+    // The browser denies access to storage, so the key stays in memory.
   }
   dispatchEvent(new Event('keychange'));
 };
@@ -45,10 +45,10 @@ export const anonymousLimits = meta('anonymous');
 /** Address where users can get a key. Empty if there is none. */
 export const getKeyUrl = meta('get-key');
 
-/** Whether calls are possible. Without a key, they are possible only if the service does not require one. */
+/** Whether the page can call the API, either with a key or because none is required. */
 export const mayCall = () => getKey() !== '' || anonymousLimits !== '';
 
-/** Path prefix of the API, such as `/api/v1`. If a proxy adds the prefix `/lib`, this is `/lib/api/v1`. */
+/** Path prefix of the API, such as `/api/v1`. Includes the prefix of a proxy, as in `/lib/api/v1`. */
 export const basePath = meta('base-path');
 
 /** Path prefix of the API and of all pages. Empty unless a proxy adds a prefix such as `/lib`. */

@@ -33,8 +33,8 @@ export const decimalsOf = (values, most = MOST_DECIMALS) => {
 const MOST_DIGITS = 17;
 
 /**
- * Returns the number of decimals that all numbers of a column share. Returns undefined if they would be too long,
- * because the numbers differ too much in size.
+ * Returns the number of decimals to show for all numbers in a column, or undefined if large numbers would then have too
+ * many digits.
  * @param {readonly unknown[]} values
  */
 const sharedDecimals = (values) => {

@@ -80,7 +80,7 @@ const fieldsOf = (column, query, choose) => {
     const parameter = `${column.name}[${operator}]`;
     const id = `by-${parameter}`;
     const input = h('input', { id, ...inputType(column), autocomplete: 'off' });
-    // An upper bound that is a day includes the whole day.
+    // Includes all times on the last day.
     const end = operator === 'lte' && column.timed ? DAY_END : '';
     input.addEventListener('change', () => {
       const value = input.value.trim();

@@ -17,7 +17,7 @@ const contentOf = ({ columns, key }) => {
 };
 
 /**
- * If the API cannot count the rows, the title omits their number.
+ * Omits the number of rows if the API cannot count them.
  * @param {Table} table @param {Column | undefined} time a column with dates or years
  * @param {Promise<number>} total number of all rows @param {AbortSignal} signal
  */

@@ -81,7 +81,7 @@ const pager = ({ after, from, rows, next }, onturn) => {
   );
 };
 
-/** If there is no replacement, a paging button gets the focus. @param {HTMLElement} place @param {Element} old */
+/** Focuses the replacement of a button, or else a paging button. @param {HTMLElement} place @param {Element} old */
 const focusAgain = (place, old) => {
   const same = old.matches('th button')
     ? place.querySelector('[aria-sort] button')

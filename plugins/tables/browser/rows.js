@@ -10,8 +10,8 @@ import { matchingOf } from './conditions.js';
 const ROWS_PER_PAGE = 100;
 
 /**
- * Maximum number of API calls per page of rows. If no index supports the filters, a response can contain fewer rows
- * than requested although more rows match.
+ * Maximum number of API calls per page of rows. If no index supports the filters, one response might not contain all
+ * requested rows.
  */
 const MAX_CALLS = 5;
 
@@ -45,8 +45,8 @@ addEventListener('keychange', () => {
 });
 
 /**
- * Reads the first rows as a sample of the table, only once. Leaving the view does not abort the request, because the
- * next view of the table uses the same sample.
+ * Returns the first rows as a sample of the table. They are requested only once. Leaving the view does not abort the
+ * request, because the next view of the table uses the same sample.
  * @param {Table} table
  */
 export const sampleOf = ({ name }) => once(name, async () => (await readPage(`/${name}`, null)).rows);

@@ -47,7 +47,7 @@ const counter = (table, query, signal) => {
     showPage: (page) => change({ page }),
     show: async () => {
       const loading = next();
-      // The previous count and page belong to other filters.
+      // Clears the count and page of the previous filters.
       state = {};
       const count = await (isFiltered() ? countOf(table, query, loading) : total()).catch(() => null);
       if (!loading.aborted) change({ count });

@@ -42,7 +42,7 @@ const columnOf = (name, schema) => {
 const sortValues = ({ enum: values, anyOf }) => values ?? anyOf.find((/** @type {Json} */ one) => one['enum'])?.enum;
 
 /**
- * Whether the parameter accepts text. In a table without text, a parameter named `q` only filters the column `q`.
+ * Whether the parameter accepts text. If not, a parameter named `q` is a filter for the column `q`, not a search.
  * @param {Json} schema
  */
 const isText = ({ type, anyOf = [] }) =>

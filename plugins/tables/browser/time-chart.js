@@ -182,7 +182,7 @@ export const timeChart = (table, query, { signal, sample, keep }) => {
       place,
       async (loading) => {
         const matching = matchingOf(table, query);
-        // The filter "has no value" excludes all rows that the chart could show.
+        // Charts cannot show rows without a value, so nothing is requested.
         if (matching.get(`${chosen().value}[null]`) === 'true') return { parameters: matching, totals: [] };
         const parameters = parametersOf(table, matching, chosen());
         return { parameters, totals: await totalsOf(table, parameters, loading).catch(rejectionOf) };

@@ -7,7 +7,7 @@ const isYear = (/** @type {unknown} */ value) =>
   Number.isInteger(value) && Number(value) >= 1000 && Number(value) < 3000;
 
 /**
- * Dates, and integer columns whose values are all years.
+ * Returns date columns, and integer columns whose values are all years.
  * @param {readonly Column[]} columns @param {readonly Row[]} rows
  */
 export const timesOf = (columns, rows) =>
@@ -34,7 +34,7 @@ const PERIODS = /** @type {const} */ ([
 const MAX_BARS = 60;
 
 /**
- * The longest period is a century.
+ * Returns the shortest period that needs at most `MAX_BARS` bars, or a century if there is none.
  * @param {readonly string[]} days @param {boolean} years whether the column contains years instead of dates
  */
 const periodOf = (days, years) => {
@@ -53,8 +53,7 @@ export const periodText = (date, period) => {
 const DAY_MS = 86_400_000;
 
 /**
- * Intervals of regular dates. The dates are `least` to `most` days apart, and adding `days` and `months` gives the next
- * date.
+ * Regular intervals between dates, of `least` to `most` days. Adding `days` and `months` to a date gives the next date.
  */
 const STEPS = [
   { least: 1, most: 1, days: 1, months: 0 },
@@ -65,12 +64,12 @@ const STEPS = [
 ];
 
 /**
- * Minimum share of equal intervals in a regular sequence of dates. Weekdays reach 0.8, so they do not count as regular.
+ * Minimum share of equal intervals in a regular sequence of dates. Sequences of weekdays reach only 0.8.
  */
 const REGULAR = 0.9;
 
 /**
- * Adds missing dates, so that lines have gaps there. Irregular dates stay unchanged.
+ * Adds missing dates to regular sequences, so that lines have gaps. Returns irregular sequences unchanged.
  * @param {readonly string[]} dates ascending
  */
 export const withGaps = (dates) => {
@@ -85,7 +84,7 @@ export const withGaps = (dates) => {
     const time = new Date(`${first}T00:00:00Z`);
     time.setUTCMonth(time.getUTCMonth() + step.months * count, time.getUTCDate() + step.days * count);
     date = time.toISOString().slice(0, 10);
-    // Month ends have different days of the month, so a month is missing only if it has no date.
+    // Months end on different days, so a month is missing only if there is no date in it.
     if (date < last && !(step.months > 0 && dates.some((each) => each.slice(0, 7) === date.slice(0, 7)))) all.add(date);
   }
   return [...all].sort();
@@ -96,7 +95,7 @@ export const withGaps = (dates) => {
 export const MAX_LINES = 8;
 
 /**
- * The value of a period with several rows is their mean.
+ * If a period contains several rows, its value is their mean.
  * @param {readonly Row[]} totals
  * @param {{ time: string, value: string | null, by: string | null, form: Form }} chosen `value`: a column, or null to
  *   count rows; `by`: a column whose values become separate lines, or null for a single line

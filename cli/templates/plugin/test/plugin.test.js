@@ -15,7 +15,7 @@ describe('{{name}}', () => {
   });
   after(() => app?.close());
 
-  /** Makes a request in this process, which needs no key. */
+  /** Makes an in-process request, which does not require a key. */
   const get = async (/** @type {string} */ target) => {
     const { status, body } = await app.local.request(target);
     return { status, body: JSON.parse(body) };
