@@ -1,4 +1,4 @@
-// Builds a checkout. If the compiler is missing, for example after "npm ci --omit=dev", explains how to build.
+// Builds a checkout. Explains how if the compiler is missing, for example after "npm ci --omit=dev".
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -18,7 +18,7 @@ const compiler = () => {
 
 export const isBuilt = () => existsSync(join(root, 'dist/cli/main.js'));
 
-/** If the compiler is missing, an existing build is kept. */
+/** Keeps an existing build if the compiler is missing. */
 export const build = () => {
   const path = compiler();
   if (path) execFileSync(process.execPath, [path, '-p', join(root, 'tsconfig.json')], { stdio: 'inherit' });

@@ -14,7 +14,7 @@ const newestOf = ({ runs, forecasts }: Runs) => {
   return { id: run?.id ?? null, run_at: run?.run_at ?? null, forecasts: rows.length, signals };
 };
 
-/** Returns a report on the 12-month runs for `--json`. The API reference explains the fields. */
+/** Returns the `--json` report on the 12-month runs. The API reference documents the fields. */
 export const forecastReport = ({ version, made, replacedRuns }: ForecastReport) => {
   const runs = made.runs.filter(isOf());
   const added = new Set(made.added.filter(isMainRun));

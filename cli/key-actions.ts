@@ -163,7 +163,7 @@ export const rotateKey = async (
   return { old, created: { ...stored, key } };
 };
 
-/** Also changes predecessors and successors, so that the owner cannot use the old limit with another of these keys. */
+/** Also changes predecessors and successors, because the owner could otherwise use one of them with the old limit. */
 const changeSharing = async (
   store: KeyStore,
   id: string,
@@ -198,7 +198,7 @@ export interface KeyUsage extends Pick<KeyRecord, 'id' | 'name' | 'tier'> {
   readonly data: readonly DayUsage[];
 }
 
-/** Keys that share a limit appear only once, as the newest active key, so that sums are correct. */
+/** Lists keys that share a limit only once, as the newest active key, so that usage is not counted twice. */
 export const usageOf = async (
   store: KeyStore,
   id: string | undefined,

@@ -10,7 +10,7 @@ interface CommandModule {
   register(command: Command): void;
 }
 
-/** Only the command to run is loaded, so that the program starts fast. Help needs only these descriptions. */
+/** Only the requested command is loaded, so that the program starts fast. Help needs only the descriptions. */
 const COMMANDS = {
   start: [
     'serve the configured API until SIGTERM or SIGINT',
@@ -106,7 +106,7 @@ export const createProgram = async (names: readonly CommandName[] = NAMES, json 
     outputError: (text, show) => show(json ? errorText(text.trim().replace(/^error: /, ''), [], { json }) : text),
   });
   program.configureHelp({
-    // The arguments of commands that are not loaded are unknown, so only the names are shown.
+    // Shows only the names, because the arguments of commands that are not loaded are unknown.
     subcommandTerm: (command) => (command.parent === program ? command.name() : Help.prototype.subcommandTerm(command)),
   });
   for (const name of names.length > 0 ? names : NAMES) {

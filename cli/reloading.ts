@@ -76,7 +76,7 @@ export const reloadAtHangup = ({ path, logger, url, apply }: Reloading): void =>
   });
 };
 
-/** Sends a message to systemd if it expects one. Node cannot send to systemd's socket directly. */
+/** Notifies systemd if it expects this. Uses a program, because Node cannot write to the socket of systemd. */
 const notifySystemd = (logger: Logger, states: readonly string[]): void => {
   if (!process.env['NOTIFY_SOCKET']) return;
   execFile('systemd-notify', states, (error) => {

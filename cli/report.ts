@@ -7,7 +7,7 @@ export const EXIT_CODES = '0 success, 1 failure, 2 wrong usage';
 const FAILED = 1;
 const WRONG_USAGE = 2;
 
-/** The messages of these errors are written for operators. */
+/** Errors whose messages are written for operators. */
 const KNOWN = [OperatorError, StorageError, KeyStoreError, LimiterUnavailable, FileLockError];
 
 interface ReportOptions {

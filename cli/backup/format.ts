@@ -30,7 +30,7 @@ export interface Backup {
   readonly program: string;
   /** Versions in the backup, oldest first. Version n is in `snapshots/n`, counting from 1. */
   readonly versions: readonly { readonly version: string; readonly published_at: string }[];
-  /** All changes of the current version, oldest first. `version` is null if that version is not in the backup. */
+  /** History of the current version, oldest first. `version` is null if that version is not in the backup. */
   readonly moves: readonly { readonly version: string | null; readonly published_at: string }[];
   /** The SHA-256 of each file, except this file and the files with rows, whose digests are in the manifests. */
   readonly files: Readonly<Record<string, string>>;

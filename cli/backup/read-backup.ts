@@ -192,7 +192,7 @@ const restoreKeys = async (
   if (used.size > 0) await keyStore.noteUse?.(used);
 };
 
-/** @throws OperatorError if the stores are not empty, or if one of them cannot be written to */
+/** @throws OperatorError if a store is not empty or cannot be written to */
 const assertRestorable = async (targets: Targets, keys: number, { replace }: RestoreOptions): Promise<void> => {
   const { storage, keyStore } = targets;
   const { adapter, module } = storage;

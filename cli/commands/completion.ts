@@ -63,7 +63,7 @@ const partsOf = (nodes: readonly CommandNode[]) => {
   };
 };
 
-/** Returns the script for bash. If no word matches, it suggests files. */
+/** Returns the script for bash. It suggests files if no word matches. */
 const bashCompletion = (name: string, nodes: readonly CommandNode[]): string => {
   const fn = `_${name.replaceAll('-', '_')}`;
   const { paths, valued, limited } = partsOf(nodes);

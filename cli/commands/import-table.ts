@@ -72,7 +72,7 @@ const read = async (path: string, source: string, collection: string, options: O
   }
 };
 
-/** In addition to "tables", `init` and the tutorial configure these plugins. */
+/** Plugins that `init` and the tutorial configure in addition to "tables". */
 const SERVED_WITH = ['table-pages', 'status', 'docs'];
 
 /** @throws OperatorError if the service would not start */
@@ -167,7 +167,7 @@ const collectionName = (source: string): string => {
   return tableNameError(name) === undefined ? name || 'table' : `${name}_table`;
 };
 
-/** Writing more rows than this takes longer than a second, so progress is shown. */
+/** Shows progress if there are more rows, because writing them takes longer than a second. */
 const SHOWS_PROGRESS = 200_000;
 
 const run = async (source: string, options: Options): Promise<void> => {

@@ -63,8 +63,8 @@ const isReadable = async ({ name, schema }: Collection, { dataset }: OpenedDirec
 const SCHEMA = 'config/schema.json';
 
 /**
- * A relative path into the nearest `node_modules` or checkout above the folder. A path into a global installation or a
- * package cache would break when the file is copied or the package is updated.
+ * Returns a relative path into the nearest `node_modules` or checkout. A path into a global installation or a package
+ * cache would break when the file is copied or the package is updated.
  */
 const schemaReference = async (folder: string): Promise<string | undefined> => {
   // Symbolic links are resolved first, because editors resolve `..` relative to the real folder.

@@ -33,7 +33,7 @@ const checkName = (name: string): void => {
   );
 };
 
-/** In a configuration, the name of a built-in module takes precedence over a package with the same name. */
+/** Rejects names of built-in modules, which take precedence over packages in a configuration. */
 const checkShadow = (kind: TemplateKind, name: string): void => {
   const builtins = Object.keys({ plugin: plugins, format: plugins, adapter: adapters, 'key-store': keyStores }[kind]);
   if (!builtins.includes(name)) return;

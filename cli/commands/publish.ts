@@ -68,7 +68,7 @@ const servedVersion = (adapter: StorageAdapter): string | undefined => {
 const isCodeOf = (error: unknown, code: StorageError['code']): error is StorageError =>
   error instanceof StorageError && error.code === code;
 
-/** An earlier version is not activated automatically, because an operator might have rolled it back on purpose. */
+/** Only suggests activating an earlier version, because an operator might have rolled it back on purpose. */
 const explainConflict = async (
   error: StorageError,
   { adapter, collections }: OpenedStorage,

@@ -21,7 +21,7 @@ export const respond = async (ctx: Context, tools: Tools, mount: MountContext): 
     return;
   }
   const handler = createMcpHandler(() => mcpServer(tools, mount), {
-    // The list of tools never changes while the service runs, so subscriptions would be useless.
+    // The list of tools never changes while the service runs, so there is nothing to subscribe to.
     maxSubscriptions: 0,
   });
   const headers = Object.entries(ctx.req.headersDistinct).flatMap(([name, values = []]) =>
@@ -30,7 +30,7 @@ export const respond = async (ctx: Context, tools: Tools, mount: MountContext): 
   const response = await handler.fetch(new Request(`http://localhost${ctx.path}`, { method: ctx.method, headers }), {
     parsedBody: message,
   });
-  // Without subscriptions, even an event stream ends after the response, so `text()` does not wait forever.
+  // Without subscriptions, event streams also end after the response, so `text()` always resolves.
   const body = withShortErrors(await response.text());
   ctx.status = response.status;
   if (body !== '') ctx.body = body;

@@ -211,8 +211,8 @@ export const argumentName = (parameter: string): string =>
   parameter.replace(/[^A-Za-z0-9_-]+/g, '_').replace(/^_+|_+$/g, '');
 
 /**
- * Derives a unique name for each id. A hash of the id is appended to names that are empty, too long or ambiguous. A
- * counter instead of the hash would make the names depend on the order of the ids.
+ * Derives a unique name for each id. A hash of the id is appended to names that are empty, too long or ambiguous.
+ * Unlike a counter, the hash does not depend on the order of the ids.
  * @returns a map from names to ids
  */
 export const uniqueNames = (ids: readonly string[], derive: (id: string) => string): ReadonlyMap<string, string> => {

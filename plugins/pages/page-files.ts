@@ -79,15 +79,11 @@ export const readPageFiles = (folder: URL, name: string, more: Readonly<Record<s
 export const resolveName = (from: string, path: string): string => posix.join(posix.dirname(from), path);
 
 /**
- * Matches `import ... from './x.js'`, also on several lines, `export ... from` and `import './x.js'`. Comments do not
- * match.
+ * Matches the ends of `import ... from './x.js'`, `export ... from './x.js'` and `import './x.js'`, except in comments.
  */
 const IMPORT = /^(?:import|export|\}) ?[^'\n]*'(\.[^']+)';$/gm;
 
-/**
- * @throws Error if an imported file is not one of the page's files
- * @throws Error if an imported file is not one of the page's files
- */
+/** @throws Error if an imported file is not one of the page's files */
 export const importsOf = (files: PageFiles, entry: string): string[] => {
   const found = new Set([entry]);
   for (const module of found) {

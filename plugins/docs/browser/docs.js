@@ -32,7 +32,7 @@ const partsOf = (model) => {
   ];
 };
 
-/** Scrolls to the element that the address refers to and marks it. Closed `details` around the element are opened. */
+/** Scrolls to the element that the address refers to and highlights it. Opens any `details` around it. */
 const aim = () => {
   const place = decodeURIComponent(location.hash.slice(1));
   const target = place === '' ? null : document.getElementById(place);

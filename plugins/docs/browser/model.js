@@ -21,7 +21,7 @@ const DEEPEST = 6;
 
 /**
  * @param {Any} document @param {Any} value
- * @returns {Any} the value, or the target of its `$ref` merged with the keywords next to `$ref`
+ * @returns {Any} the value, or the target of its `$ref` merged with other keywords of the value
  */
 const resolve = (document, value) => {
   const { $ref, ...own } = value;
@@ -120,7 +120,7 @@ const examplesOf = (document, response) =>
   Object.entries(resolve(document, response)['content']?.['application/json']?.['examples'] ?? {});
 
 /**
- * An empty alternative means that the operation can be called without a key.
+ * An empty security requirement means that the operation can be called without a key.
  * @param {readonly object[]} alternatives
  */
 const keyUse = (alternatives) => {

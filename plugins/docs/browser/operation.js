@@ -71,7 +71,7 @@ const parameterList = (id, title, parameters) =>
 const responseFields = ({ id, type, fields }, listed) => {
   if (fields.length === 0) return [];
   const again = listed.has(type);
-  // Types without a title are all named `object`, so this name does not identify a type.
+  // All types without a title are named `object`, so this name is ambiguous.
   if (type !== 'object') listed.add(type);
   const list = fieldList(placeOf(id, 'fields'), fields, listed);
   if (!again) return [list];

@@ -71,7 +71,7 @@ const typescript = ({ url, query, sendsKey, text }) =>
   ].join('\n');
 
 /**
- * The keys also appear in addresses, as in `?lang=curl`.
+ * Code samples by language. The keys are also the values of the URL parameter `lang`.
  * @type {Readonly<Record<string, { name: string, write: (call: Call) => string }>>}
  */
 export const LANGUAGES = {

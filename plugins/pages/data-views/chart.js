@@ -48,8 +48,7 @@ const listen = (host, { drawn, last, show, clear }) => {
   };
   host.addEventListener('pointermove', showNearest);
   host.addEventListener('pointerdown', (event) => {
-    // Capturing the pointer keeps the values visible when the finger moves sideways out of the chart. Vertical movement
-    // scrolls the page.
+    // Capturing the pointer keeps the values visible when a finger moves sideways out of the chart.
     if (event.pointerType === 'touch') host.setPointerCapture(event.pointerId);
     showNearest(event);
   });
@@ -88,7 +87,7 @@ const followSize = (host, redraw, signal) => {
   });
   resized.observe(host);
   if (isFramed) {
-    // Attributions appear below the chart later, which reduces the height for the chart.
+    // Attributions that appear below the chart later reduce its height.
     resized.observe(document.body);
     addEventListener('resize', adapt, { signal });
   }

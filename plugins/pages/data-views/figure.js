@@ -15,9 +15,8 @@ import { dataTable } from './table.js';
  * @typedef {{ legend: readonly { label: string, swatch: SVGSVGElement }[],
  *   draw: (size: { width: number, height: number }) => SVGSVGElement }} Content
  * @typedef {{ title: string, file: string, options?: () => ChartOptions, drawn?: () => Content,
- *   credits: () => readonly string[] }} Picture has either `options` for a chart, or `drawn`, which returns a different
- *   drawing
- * @typedef {{ file: string, text: () => string }} Shown a CSV file with the data that is shown
+ *   credits: () => readonly string[] }} Picture either `options` describes a chart, or `drawn` returns a drawing
+ * @typedef {{ file: string, text: () => string }} Shown a CSV file with the data in the chart
  * @typedef {object} Tools
  * @property {readonly Source[]} sources
  * @property {string} [remark] explains differences between the API responses and the page
@@ -194,7 +193,7 @@ export const dataTools = ({ sources, remark, more, picture, title = picture?.tit
     remark ? h('p', { class: 'muted' }, remark) : null,
   );
 
-/** Details that the user has opened stay open. @param {HTMLElement} place @param {readonly HTMLElement[]} content */
+/** Keeps `details` open that the user has opened. @param {HTMLElement} place @param {readonly HTMLElement[]} content */
 const replaceContent = (place, content) => {
   const open = [...place.querySelectorAll('details')].map((details) => details.open);
   place.replaceChildren(...content);

@@ -37,7 +37,8 @@ const rangeOf = ({ columns, bounds, hasZero }) => {
 };
 
 /**
- * Slots are as wide as the smallest distance between two dates. The first and the last bar extend beyond their dates.
+ * Returns the width of a bar with its margin: the smallest distance between two dates. The first and last bars extend
+ * beyond their dates.
  * @param {readonly number[]} times ascending @param {number} width
  */
 const slotOf = (times, width) => {

@@ -59,7 +59,7 @@ const titleOf = (error) => {
   return error.status === 401 ? 'Key needed' : error.status === 404 ? 'Not found' : 'Problem';
 };
 
-/** Lists that have their own scroll bar. */
+/** Selects lists with a scroll bar. */
 const SCROLLING = '[data-scrolls]';
 
 /** Stores scroll positions in the history entry, so that Back and a reload restore them. */
@@ -153,7 +153,7 @@ const followScroll = (isSettled) => {
 };
 
 /**
- * @param {Record<string, Route>} routes the keys are the first part of the fragment
+ * @param {Record<string, Route>} routes by the first part of the fragment
  * @param {string} home the route for an empty fragment
  * @param {About} [about] returns the attributions of a view's series and a text about overdue data
  */

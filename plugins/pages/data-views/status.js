@@ -60,7 +60,6 @@ const findingOf = (status, sources) => {
 };
 
 /**
- * Works without a key.
  * @param {{ titles?: () => Promise<ReadonlyMap<string, string>>, more?: () => HTMLElement }} [parts] `titles` returns the
  *   titles of sources by id; `more` returns content for the end of the view
  * @returns {import('./router.js').Route}

@@ -101,7 +101,7 @@ const rowOf = (columns, row) =>
  * @template Row @param {object} options @param {string} options.caption @param {readonly Column<Row>[]} options.columns
  * @param {readonly Row[]} options.rows
  * @param {string | null} [options.sort] key of the initial sort column, with a leading `-` for descending order.
- *   Default: the rows keep their order
+ *   Default: the given order
  * @param {(sort: string) => void} [options.onsort] called when the user sorts the table
  * @param {boolean} [options.scrolls] whether the rows scroll under fixed headings
  * @param {boolean} [options.whole] whether to show all rows. Default: the first 50 rows and a button

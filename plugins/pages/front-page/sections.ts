@@ -40,7 +40,7 @@ const cardOf = (site: Site, { title, text, href }: FrontPageItem): Markup =>
 /** Maximum number of lists on the front page. The API reference contains all lists. */
 const MOST_LISTS = 6;
 
-/** Shows the tables that pages contribute. If there are none, shows the lists of the API. */
+/** Shows the tables that pages contribute, or the lists of the API if there are none. */
 export const offerSection = (site: Site): Markup | undefined => {
   const { datasets } = site.content.catalog;
   const { items } = partsOf(site);

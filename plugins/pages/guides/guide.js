@@ -31,7 +31,7 @@ const listParts = (elements) => {
 };
 
 /**
- * @param {(name: string) => HTMLElement} [figures] creates a placeholder for a block of figures
+ * @param {(name: string) => HTMLElement} [figures] creates the element for a block of figures
  * @returns {Promise<HTMLElement[]>} the elements of the guide
  */
 export const showGuide = async (figures = () => h('div')) => {

@@ -106,7 +106,7 @@ const BLOCK = /```.*?\n```|(?:(?!```)[^\n]*\S[^\n]*(?:\n|$))+/gs;
 
 /**
  * Converts the subset of Markdown that the documentation uses: headings, paragraphs, lists, tables, links and code.
- * @param {string} markdown a placeholder replaces the text from `<!-- figures NAME -->` to `<!-- /figures -->`
+ * @param {string} markdown text from `<!-- figures NAME -->` to `<!-- /figures -->` becomes a block of figures
  * @param {Addresses} [addressOf] @returns {Block[]}
  */
 export const blocksOf = (markdown, addressOf = webAddress) =>

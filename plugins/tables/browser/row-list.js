@@ -10,7 +10,7 @@ import { readPage, rejectionOf } from './rows.js';
 /** @import { Row } from './time-figures.js' */
 
 /**
- * @typedef {{ after: string | null, from: number }} Start where a page starts: `after` is the API parameter, or null for
+ * @typedef {{ after: string | null, from: number }} Start where a page starts: `after` is the API parameter, null for
  *   the first page; `from` is the number of the first row, counted from 1
  * @typedef {Start & import('./rows.js').Page} Page
  */

@@ -3,9 +3,9 @@ import { words } from './cells.js';
 /**
  * @typedef {'text' | 'date' | 'number' | 'boolean'} Kind
  * @typedef {{ name: string, label: string, kind: Kind, whole: boolean, timed: boolean, description: string }} Column
- *   `whole`: whether all numbers are integers; `timed`: whether dates have a time of day
+ *   `whole`: whether all numbers are integers; `timed`: whether dates include a time
  * @typedef {object} Table
- * @property {string} name as in the API path: `building-permits`
+ * @property {string} name as in the API path, such as `building-permits`
  * @property {readonly Column[]} columns
  * @property {readonly string[]} key
  * @property {readonly string[]} filters columns that the page offers as filters

@@ -22,7 +22,7 @@ import { chartChoices, figuresOf, MAX_LINES, periodText } from './time-figures.j
  * @typedef {{ form: string, time: string, value: string, by: string }} Query the user's choices, as kept in the address
  */
 
-/** Value of two options: "Number of rows" in the list of values, and "None" in the list of groups. */
+/** Value of the option "Number of rows" in the list of values, and of "None" in the list of groups. */
 const COUNT = 'rows';
 
 /** @param {readonly Column[]} columns @param {string} name */

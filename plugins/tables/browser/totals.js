@@ -23,7 +23,7 @@ const offerOf = ({ columns, filters, key }) => {
   const isCategory = (/** @type {Column} */ { kind }) => kind === 'text' || kind === 'boolean';
   return {
     groups: groups.length > 0 ? groups : columns,
-    // Columns whose values repeat make better groups.
+    // Text and boolean columns usually contain repeated values, which make better groups.
     first: groups.find(isCategory) ?? groups[0] ?? columns[0],
     numbers: columns.filter(({ name, kind }) => kind === 'number' && filters.includes(name) && !key.includes(name)),
   };
