@@ -1,6 +1,6 @@
 /**
- * All data is from the Census Bureau: codes and titles from the delineation of July 2023, the centres of metropolitan
- * areas from the 2025 Gazetteer, and the centres of states from their outlines in `us-atlas`.
+ * All data is from the Census Bureau: codes and titles from the July 2023 delineation, centres of metropolitan areas
+ * from the 2025 Gazetteer, and centres of states from the outlines in `us-atlas`.
  */
 import { compareScalars } from 'metro-forecast-api/adapter';
 import table from './areas.json' with { type: 'json' };
@@ -15,12 +15,12 @@ export interface Area {
   readonly cbsa: string;
   readonly name: string;
   readonly kind: AreaKind;
-  /** Postal codes of the states in the order of the title. Empty for the nation. */
+  /** Postal codes of the states, in the order in which they appear in the title. Empty for the nation. */
   readonly states: readonly string[];
-  /** Code of the metropolitan area to which a division belongs. Null for all other areas. */
+  /** For a division, the code of its metropolitan area. Null for all other areas. */
   readonly parent: string | null;
   readonly divisions: readonly string[];
-  /** Coordinates of the centre in degrees. A division has the centre of its parent. */
+  /** Coordinates of the centre in degrees. A division uses the centre of its metropolitan area. */
   readonly latitude: number;
   readonly longitude: number;
 }
@@ -81,7 +81,7 @@ export const nationAndStates = byCode([
 
 export const areaOf = (cbsa: string): Area | undefined => metroAreas.get(cbsa) ?? nationAndStates.get(cbsa);
 
-/** Older datasets contain codes that are no longer in use. These count as metropolitan areas. */
+/** Treats unknown codes as metropolitan areas, because older datasets contain codes that are no longer in use. */
 export const kindOf = (cbsa: string): AreaKind => areaOf(cbsa)?.kind ?? 'metropolitan';
 
 export const statesOf = ({ cbsa, name }: { readonly cbsa: string; readonly name: string }): readonly string[] =>
@@ -92,7 +92,7 @@ const areasBySeries = new Map<string, Area>(
 );
 const seriesByCode = new Map([...areasBySeries].map(([id, { cbsa }]) => [cbsa, id]));
 
-/** Returns the id of the series with the index of a state or the nation. For Texas, this is `TXSTHPI`. */
+/** Returns the id of the house price index series of a state or the nation, such as `TXSTHPI` for Texas. */
 export const seriesOfArea = (cbsa: string): string | undefined => seriesByCode.get(cbsa);
 
 export const areaOfSeries = (id: string): Area | undefined => areasBySeries.get(id);

@@ -54,7 +54,7 @@ export const markets = collection({
       yoy_price: { ...nullable(percent), description: 'Change in the index over the last 12 months, in percent.' },
       forecast_12m: nullable(forecast12m),
     },
-    // Values of the newest forecast. They are null if the area has no forecast.
+    // Taken from the newest forecast. Null if the area has no forecast.
     {
       lower_80: nullable(lower80),
       upper_80: nullable(upper80),
@@ -76,7 +76,7 @@ export const hpi = collection({
 });
 export type Hpi = RowOf<typeof hpi>;
 
-/** Catalogue of series. All metro indexes together are one series, and each macro series is one series. */
+/** The series catalogue: one entry for all metro indexes, and one for each macro series. */
 export const series = collection({
   name: 'series',
   key: ['series_id'],
@@ -125,7 +125,7 @@ export const forecastRuns = collection({
       features: { type: ['array', 'null'], items: text },
       notes: nullable({ type: 'string' }),
     },
-    // Runs without `basis` count as reconstructed.
+    // A run without `basis` is treated as reconstructed.
     { ...runOrigin, rules: runRules, coefficients, inputs, signal_change_share: signalChangeShare },
   ),
 });
@@ -135,7 +135,7 @@ export const forecasts = collection({
   name: 'forecasts',
   key: ['run_id', 'cbsa'],
   orders: [['cbsa', 'run_at', 'run_id']],
-  // Published runs keep their forecasts for areas that were redrawn later, so forecasts cannot refer to `markets`.
+  // Forecasts do not reference `markets`, because published runs keep forecasts for areas that have since been redrawn.
   references: [{ fields: ['run_id'], to: 'forecast_runs' }],
   schema: record(
     {
@@ -151,14 +151,14 @@ export const forecasts = collection({
       upper_80: nullable(upper80),
       signal,
       risk_score: riskScore,
-      // Published change over the forecast horizon, and the vintage from which it was taken.
+      // Actual change over the forecast horizon, and the vintage of the data it was computed from.
       realized: nullable(percent),
       realized_as_of: nullable(date),
     },
     {
       decline_probability: nullable(rate),
       ...benchmarkPoints,
-      // Contributions of the `inputs` of the run to `point`, in percentage points.
+      // Contribution of each of the run's `inputs` to `point`, in percentage points.
       contributions: { type: 'array', items: { type: 'number' } },
     },
   ),

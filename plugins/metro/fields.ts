@@ -15,7 +15,7 @@ export type RiskGrade = (typeof RISK_GRADES)[number];
 export const BASES = ['published', 'reconstructed'] as const;
 export type Basis = (typeof BASES)[number];
 
-/** Id of the series of all metro indexes. Its values are in the collection `hpi`. */
+/** Id of the series that contains all metro indexes. The values are stored in the collection `hpi`. */
 export const METRO_HPI = 'metro_hpi';
 
 export const cbsa = { type: 'string', pattern: '^\\d{5}$', description: 'Core-based statistical area code.' } as const;

@@ -1,6 +1,6 @@
 /**
- * Calendar arithmetic. Days have the format `YYYY-MM-DD`. Quarters are numbered from year 0, so that they can be
- * subtracted.
+ * Calendar arithmetic. Days have the format `YYYY-MM-DD`. Quarters are counted from year 0, so that their numbers can
+ * be subtracted.
  */
 import { type Cadence, periods } from 'metro-forecast-api/plugin';
 
@@ -46,8 +46,8 @@ export const addDays = (day: string, days: number): string => toDay((dayNumber(d
 export const periodEnd = (start: string, cadence: Cadence): string => addDays(nextPeriod(start, cadence), -1);
 
 /**
- * Returns the last day of the period of a value. The value cannot be known earlier. Daily and weekly values have the
- * date of their last day, and values of longer periods have the date of their first day.
+ * Returns the last day of a value's period, before which the value cannot be known. Daily, weekly and biweekly values
+ * are dated by the last day of their period, and values for longer periods by the first day.
  */
 export const lastDay = (day: string, cadence: Cadence): string => (monthsIn(cadence) ? periodEnd(day, cadence) : day);
 
@@ -67,7 +67,10 @@ const SHIFTS: ReadonlyMap<Cadence, number> = new Map([
   ['biweekly', 3],
 ]);
 
-/** Returns whether `next` is the period after `day`. In daily and irregular series, this is any later observation. */
+/**
+ * Returns whether `next` is the period after `day`. In daily and irregular series, any later observation counts as the
+ * next one.
+ */
 export const isNextPeriod = (day: string, next: string, cadence: Cadence): boolean => {
   if (monthsIn(cadence)) return nextPeriod(day, cadence) === next;
   const shift = SHIFTS.get(cadence);
@@ -82,7 +85,7 @@ const fits = (gaps: readonly number[], step: number, shift = 0): boolean =>
 
 /**
  * Infers the cadence of a series from its days in ascending order. Missing observations are allowed, so gaps can be
- * multiples of the usual gap. Fewer than two days, or days without a matching cadence, are `irregular`.
+ * multiples of the usual gap. Returns `irregular` for fewer than two days, or if no cadence matches.
  */
 export const inferCadence = (days: readonly string[]): Cadence => {
   if (days.length < 2) return 'irregular';

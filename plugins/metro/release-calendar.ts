@@ -2,7 +2,7 @@ import type { Cadence } from 'metro-forecast-api/plugin';
 import type { Basis } from './collections.js';
 import { addDays, lastDay, periodEnd, quarterStart } from './periods.js';
 
-/** Days between two values, and the usual number of days from the end of a period to the release of its value. */
+/** Number of days between values, and the usual delay in days from the end of a period to the release of its value. */
 const SCHEDULES: Readonly<Record<Cadence, { readonly period: number; readonly delay: number }>> = {
   // Daily values are published on the next business day. The period of 6 days allows for a holiday weekend and one
   // missed day.
@@ -31,13 +31,15 @@ export const freshness = (cadence: Cadence): { late_after_seconds: number; stale
   };
 };
 
-/** The index of a quarter counts as known from the first day of the third month after the quarter. */
+/**
+ * Returns the day from which the index for a quarter counts as known: the first of the third month after the quarter.
+ */
 export const indexKnownOn = (quarter: number): string =>
   `${periodEnd(quarterStart(quarter + 1), 'quarterly').slice(0, 7)}-01`;
 
 const TUESDAY = 2;
 
-/** Returns the last Tuesday of the second month after a quarter, on which FHFA releases the index of that quarter. */
+/** Returns the day on which FHFA releases the index for a quarter: the last Tuesday of the second month after it. */
 export const indexReleaseOf = (quarter: number): string => {
   const last = addDays(indexKnownOn(quarter), -1);
   const sinceTuesday = (new Date(last).getUTCDay() - TUESDAY + 7) % 7;

@@ -76,7 +76,7 @@ const RETRIED: ReadonlySet<number> = new Set([429, 503]);
 
 /**
  * Creates a client.
- * @typeParam P types of the paths of the API. `metro-forecast types` generates these types for other services
+ * @typeParam P types of the API's paths. `metro-forecast types` generates these types for other services
  */
 export const createClient = <P = Paths>({
   baseUrl,

@@ -21,7 +21,6 @@ const driversOf = (current: Made, prior: Made) => {
   });
 };
 
-/** Both are null if a forecast has no contributions. */
 export const mainDriverOf = (current: Made, prior: Made) => {
   const [main] = driversOf(current, prior).sort((a, b) => Math.abs(b.change_pp ?? 0) - Math.abs(a.change_pp ?? 0));
   return { driver: main?.change_pp == null ? null : main.input, driver_pp: main?.change_pp ?? null };

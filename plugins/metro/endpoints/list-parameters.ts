@@ -40,7 +40,7 @@ export const isOfKind = (kinds: readonly string[] = METRO_KINDS): ((row: { reado
   return ({ cbsa }) => chosen.has(kindOf(cbsa));
 };
 
-/** Sorts the kinds and removes the default. Equivalent requests then share a response in the cache. */
+/** Sorts the kinds and removes the default, so that equivalent requests share a cached response. */
 export const normalizeKind = <Input extends { readonly kind?: readonly string[] | undefined }>({
   kind,
   ...others
@@ -59,7 +59,7 @@ interface Filter {
   matches(row: ListRow, values: ReadonlySet<unknown>): boolean;
 }
 
-/** Filters without a default. Lists without `risk_score` do not offer the filter for it. */
+/** Filters without defaults. The `risk_score` filter is offered only if rows contain that property. */
 const FILTERS = {
   state: {
     parameter: filter('Postal codes of states. A market can be in several states.', STATES, ['TX', 'OK']),
@@ -86,7 +86,7 @@ const filterParameters = () =>
     readonly [Name in FilterName]: (typeof FILTERS)[Name]['parameter'];
   };
 
-/** Sets make the cost per row independent of the number of filter values. */
+/** Uses sets, so that the cost per row does not depend on the number of filter values. */
 const chosenBy = (given: Selection): ((row: ListRow) => boolean) => {
   const hasKind = isOfKind(given.kind);
   const filters = FILTER_NAMES.flatMap((name) => {
@@ -97,12 +97,12 @@ const chosenBy = (given: Selection): ((row: ListRow) => boolean) => {
 };
 
 interface ListOptions<T> {
-  /** Order of a request without `sort`, in the format of `rowOrder`. Default: by CBSA code. */
+  /** Sort order for requests without `sort`, in the format of `rowOrder`. Default: by CBSA code. */
   readonly order?: readonly string[];
   readonly read?: (row: T, field: string) => Scalar | null;
 }
 
-/** @param row schema of a row, whose properties are the values of `sort` and `fields` */
+/** @param row schema of a row; `sort` and `fields` accept the names of its properties */
 export const listParameters = <T extends ListRow = ListRow>(
   row: JsonSchema,
   { order = ['cbsa'], read }: ListOptions<T> = {},
@@ -133,7 +133,7 @@ export const listParameters = <T extends ListRow = ListRow>(
     parameters,
     headers: paging.headers,
     columns: (given: Selection) => columns(given.fields),
-    /** Sorts filter values and removes defaults. Equivalent requests then share a response in the cache. */
+    /** Sorts filter values and removes defaults, so that equivalent requests share a cached response. */
     normalize<Input extends Selection>({ sort, fields, ...others }: Input): Input {
       const entries = Object.entries(normalizeKind(others)).map(([name, value]) =>
         isFilter(name) && Array.isArray(value) ? [name, value.toSorted()] : [name, value],

@@ -125,7 +125,7 @@ const rowMaker = (series_id: string, isNamed: boolean, base_period: string | und
 };
 
 async function* rowsOf(snapshot: SnapshotReader, { catalogued, codes, units, prices, since = '', until }: RowsOptions) {
-  // A change needs an earlier level, which can be before `since`.
+  // Changes are computed from earlier levels, which can be before `since`.
   const isWhole = since === '' || units === 'change' || units === 'yoy';
   const span: Span = { ...(!isWhole && { since }), ...(until !== undefined && { until }) };
   for (const { series_id, cadence } of catalogued) {

@@ -41,7 +41,7 @@ export const cbsaList = (what: string) =>
     example: [cbsaParameter.example],
   }) as const satisfies Parameter;
 
-/** Equivalent requests share a response in the cache if their codes have the same order. */
+/** Sorts the codes, so that equivalent requests share a cached response. */
 export const sortedCodes = <Input extends { readonly cbsa?: readonly string[] }>({ cbsa, ...others }: Input): Input =>
   ({ ...others, ...(cbsa !== undefined && { cbsa: [...cbsa].sort() }) }) as unknown as Input;
 

@@ -1,4 +1,4 @@
-/** Implements `since` and `until`. Equivalent spans are normalized, so that requests share a response in the cache. */
+/** Implements `since` and `until`. Normalizes spans, so that equivalent requests share a cached response. */
 import { invalidParameter, type Parameter, type SnapshotReader } from 'metro-forecast-api/plugin';
 import { seriesOfArea } from '../areas.js';
 import { date, hpi, observations } from '../collections.js';
@@ -8,7 +8,7 @@ export interface Span {
   readonly until?: string;
 }
 
-/** The span limits the first day of a row's period. For forecasts, it limits the target period. */
+/** Selects rows by the first day of their period, and forecasts by their target period. */
 export const spanParameters = {
   since: { description: 'Earliest period, inclusive.', schema: date, example: '2024-01-01' },
   until: { description: 'Latest period, inclusive.', schema: date, example: '2025-12-31' },
@@ -32,7 +32,7 @@ export const periodsOfSeries =
     return (await snapshot.find(observations, query))[0]?.period_start;
   };
 
-/** Returns the index of a market, oldest first. The indexes of the nation and the states are macro series. */
+/** Returns a market's index values, oldest first. National and state indexes are stored as macro series. */
 export const indexOfMarket = async (snapshot: SnapshotReader, cbsa: string, span: Span) => {
   const series_id = seriesOfArea(cbsa);
   const rows: readonly { period_start: string; value: number; standard_error?: number }[] = series_id
@@ -61,7 +61,7 @@ const readIndexPeriods = async (snapshot: SnapshotReader): Promise<readonly stri
   return [...found].sort();
 };
 
-/** Reads the whole index once per snapshot, because no order of the collection starts with the period. */
+/** Reads the whole index once per snapshot, because no sort order of the collection starts with the period. */
 export const periodsOfIndex = (snapshot: SnapshotReader): FindPeriod => {
   const { manifest } = snapshot;
   const known = indexPeriods.get(manifest);

@@ -16,7 +16,7 @@ export type Described = Pick<Series, 'series_id' | 'kind' | 'title' | 'units' | 
 
 const ADJUSTED = /\breal\b(?! estate)|\bchained\b|\bconstant\b|\binflation\b/i;
 const MONEY = /dollar|\busd\b|\$/i;
-/** "2017 dollars" are adjusted for inflation, and exchange rates are not amounts of money. */
+/** Matches units that are adjusted for inflation ("2017 dollars"), exchange rates ("to one") and percentages. */
 const NOT_MONEY = /\b\d{4}|adjusted|\bto one\b|percent/i;
 const PRICE_INDEX =
   /\b(prices?|costs?|rents?|wages?|earnings|compensation|stocks?)\b|S&P|Nasdaq|Dow Jones|Wilshire|Case-Shiller/i;
@@ -50,8 +50,8 @@ const rounded = (value: number): number => {
 };
 
 /**
- * Returns the mean price index over a period, or undefined if a month is missing. A period shorter than a month has the
- * index of the month in which it starts. A five-year period has the mean of its first year.
+ * Returns the mean price index over a period, or undefined if a month is missing. For a period shorter than a month,
+ * uses the month in which it starts. For a five-year period, uses the mean of the first year.
  */
 const priceIn = ({ months }: Prices, start: string, cadence: Cadence): number | undefined => {
   const count = Math.min(periods.monthsIn(cadence) ?? 1, 12);
@@ -69,7 +69,7 @@ const priceIn = ({ months }: Prices, start: string, cadence: Cadence): number | 
 const yearBefore = (day: string): string =>
   `${String(Number(day.slice(0, 4)) - 1).padStart(4, '0')}${day.slice(4).replace('02-29', '02-28')}`;
 
-/** The last observation in this range is compared. */
+/** Returns the dates to search for the observation one year earlier. The last observation in this range is used. */
 const yearEarlier = (period: string, cadence: Cadence): { since: string; until: string } => {
   // Holidays can shift a weekly observation by up to three days.
   if (cadence === 'weekly' || cadence === 'biweekly')

@@ -54,7 +54,7 @@ interface Difference {
   changed: number;
 }
 
-/** Compares a collection in two snapshots. Both snapshots are streamed, which limits the memory in use. */
+/** Compares a collection in two snapshots. Streams both snapshots to limit memory use. */
 const compare = async <T extends object>(
   collection: Collection<T>,
   before: SnapshotReader,
@@ -106,7 +106,7 @@ class Vintages {
   async list(published: readonly PublishedVersion[]) {
     const counted = new Map<string, Counted>();
     const rows: FromSchema<typeof vintageRow>[] = [];
-    // Each comparison reads two whole versions, so there is only one at a time.
+    // Each comparison reads two whole versions, so comparisons run one at a time.
     for (const [i, version] of published.entries()) {
       const before = published[i + 1];
       const name = JSON.stringify([version.version, before?.version]);

@@ -12,10 +12,7 @@ interface Outlines {
   readonly areas: Readonly<Record<string, Outline>>;
 }
 
-/**
- * Widths of classes in percent, and numbers of colours for falls and rises. Keep them equal to the values in
- * `scales.js`.
- */
+/** Class widths in percent, and the number of colours for falls and for rises. Must match the values in `scales.js`. */
 const WIDTHS = [0.5, 1, 2, 5, 10, 20, 50, 100];
 const [FALLS, RISES] = [5, 7];
 
@@ -51,7 +48,7 @@ const median = (values: readonly number[]): number => {
 const shortName = (name: string): string =>
   name.replace(/[-/,].*(?=, [A-Z]{2})/, '').replace(/, ([A-Z]{2}).*$/, ', $1');
 
-/** If there is no national index, uses the median metro. */
+/** Uses the median metro if there is no national index. */
 const nationFinding = ({ nation, markets, forecasts, target }: Facts): Finding[] => {
   const past = markets.flatMap(({ yoy_price }) => yoy_price ?? []);
   const last = nation?.yoy_price ?? (past.length === 0 ? null : median(past));
@@ -115,7 +112,7 @@ const accuracy = (backtest: Backtest | null | undefined): Finding[] => {
 
 const colorOf = (index: number): string => (index < 0 ? `fall-${-index}` : `rise-${index + 1}`);
 
-/** Creates classes of equal width on both sides of zero. The first and the last class have no limit. */
+/** Creates classes of equal width on both sides of zero. The first and last classes are open-ended. */
 const classesOf = (values: readonly number[]) => {
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const width = WIDTHS.find((one) => -least <= one * FALLS && most <= one * RISES) ?? WIDTHS.at(-1)!;
@@ -184,7 +181,7 @@ const mapOf = ({ markets, forecasts, target, series }: Facts): FrontPageFigure =
   };
 };
 
-/** Not always the newest run, which can have a different horizon. */
+/** Finds the run by its id, because the newest run can have a different horizon. */
 const runOf = ([forecast]: readonly Forecast[], runs: readonly ForecastRun[] = []): ForecastRun | undefined =>
   runs.find(({ id }) => id === forecast?.run_id);
 

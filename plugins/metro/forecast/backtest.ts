@@ -1,11 +1,11 @@
 import type { Backtest, Forecast, ForecastRun } from '../collections.js';
 import { rounded } from '../rounding.js';
 
-/** Names of the benchmarks, by the column of their forecasts. */
+/** Names of the benchmarks, keyed by the column that contains their forecasts. */
 const BENCHMARKS = { benchmark: 'persistence', ar1_nation: 'ar1_nation', shrunk_mean: 'shrunk_mean' } as const;
 export type Benchmark = keyof typeof BENCHMARKS;
 
-/** Values are in percent, but the probability is from 0 to 1. */
+/** All values are in percent, except the probability, which ranges from 0 to 1. */
 export interface ScoredForecast extends Readonly<Record<Benchmark, number>> {
   readonly point: number;
   readonly lower_80: number;
@@ -25,7 +25,7 @@ interface BenchmarkScores {
 
 export interface Scores {
   readonly n: number;
-  /** Number of declines that happened. `declines_called` counts how many of them had a negative point forecast. */
+  /** Number of actual declines. `declines_called` counts those with a negative point forecast. */
   readonly declines: number;
   readonly declines_called: number;
   /** Share of outcomes above 0, which is the hit rate of always forecasting a rise. */
@@ -112,7 +112,7 @@ interface BacktestInput {
   readonly vintage: string;
 }
 
-/** The order of RFC 3339 timestamps in UTC is the alphabetical order. */
+/** RFC 3339 timestamps in UTC can be sorted as strings. */
 const spanTwelveMonths = (moments: readonly string[]): boolean => {
   const [first] = moments.toSorted();
   if (first === undefined) return false;

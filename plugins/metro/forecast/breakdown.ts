@@ -39,7 +39,7 @@ interface Named {
   readonly run: ForecastRun | undefined;
 }
 
-/** A market in several states belongs to several groups. A forecast without the value belongs to no group. */
+/** Returns several groups for a market in several states, and undefined if the forecast lacks the value. */
 const groupOf = ({ row, name, run }: Named, by: BreakdownKey): string | readonly string[] | undefined => {
   switch (by) {
     case 'year':

@@ -1,4 +1,4 @@
-/** The object has the type `Rules`. Importing the type would create an import cycle. */
+/** Conforms to `Rules`. The type is not imported, to avoid an import cycle. */
 export const defaultRules = {
   expandPoint: 4,
   expandLower: 0,

@@ -19,7 +19,7 @@ import { macroSeries, panelsOf } from './panel.js';
 import { makeRuns, type Runs, type RunsInput, withNewestRun } from './runs.js';
 
 export interface ForecastInput extends Omit<RunsInput, 'panel' | 'nationAndStates' | 'vintage' | 'kept'> {
-  /** Recompute existing runs. Runs that were published with an earlier vintage are kept. */
+  /** Recompute existing runs, except those published with an earlier vintage. */
   readonly recompute?: boolean | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Defines the contract of forecast models. A model receives one quarter at a time and returns forecasts after each, so
- * that it cannot use data of later quarters.
+ * Defines the contract of forecast models. A model processes one quarter at a time, so that it cannot use data from
+ * later quarters.
  */
 import type { MacroSeriesValues, PanelMarket } from './panel.js';
 
@@ -10,8 +10,8 @@ export type Horizon = (typeof HORIZONS)[number];
 export const HORIZON_MONTHS = 12;
 
 /**
- * Horizons for the nation and the states. At shorter horizons, a benchmark was as good as the model, for the states at
- * 3 months and for the nation at 6 months.
+ * Horizons for the nation and the states. Shorter horizons are omitted, because a benchmark was as accurate as the
+ * model: for the states at 3 months, and for the nation at 6 months.
  */
 export const WIDE_HORIZONS: readonly Horizon[] = [12, 24];
 
@@ -19,9 +19,9 @@ const MONTHS_IN_QUARTER = 3;
 export const quartersOf = (months: number): number => months / MONTHS_IN_QUARTER;
 
 /**
- * Forecasts of one quarter, with one value per market in the order of the panel: the change of the index over the
- * horizon, and the bounds of the 80% interval, in percent. `NaN` marks a missing value. A forecast has either both
- * bounds or none.
+ * Forecasts made in one quarter, with one value per market in panel order: the change in the index over the horizon,
+ * and the bounds of the 80% interval, in percent. `NaN` marks a missing value. Either both bounds are present or both
+ * are missing.
  */
 export interface QuarterForecasts {
   readonly point: Float64Array;
@@ -38,7 +38,7 @@ export interface QuarterForecasts {
 
 export interface Known {
   readonly quarter: number;
-  /** Values of the model's `series` for all periods that ended by the end of the quarter. */
+  /** Values of the model's `series`, for all periods that end in or before this quarter. */
   readonly macro: MacroSeriesValues;
 }
 
@@ -60,9 +60,9 @@ export interface ForecastOptions {
 export const defaultForecastOptions: ForecastOptions = { minValues: 20 };
 
 export interface ForecastModel {
-  /** Name in kebab case, with which commands select the model. */
+  /** Name in kebab case, used to select the model on the command line. */
   readonly name: string;
-  /** Version of the formula, which must change whenever the formula changes. */
+  /** Must change whenever the formula changes. */
   readonly version: string;
   readonly summary: string;
   /** Names of the inputs, published with each run. */

@@ -7,7 +7,7 @@ import { lastDay, quarterOf, quarterStart } from '../periods.js';
 export interface PanelMarket {
   readonly cbsa: string;
   readonly name: string;
-  /** Postal code of the first state. Empty without a state, which models treat as a separate state. */
+  /** Postal code of the first state, or an empty string, which models treat as a separate state. */
   readonly state: string;
   /** Centre of the area in degrees. Undefined for the nation and for codes that the Census Bureau does not list. */
   readonly centre?: { readonly latitude: number; readonly longitude: number } | undefined;
@@ -37,7 +37,9 @@ const toPanelMarket = (market: Pick<Market, 'cbsa' | 'name'>): PanelMarket => {
   return { cbsa: market.cbsa, name: market.name, state: statesOf(market)[0] ?? '', centre };
 };
 
-/** Groups observations by macro series and adds the last day of each period. Values are not known before that day. */
+/**
+ * Groups observations by macro series and adds the last day of each period. A value cannot be known before that day.
+ */
 export const macroSeries = (
   catalog: readonly Pick<Series, 'series_id' | 'cadence'>[],
   observations: readonly Observation[],

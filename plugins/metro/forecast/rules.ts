@@ -12,7 +12,7 @@ export interface Rules {
   readonly expandLower: number;
   /** The point forecast of `contract` must be below this value, in percent. */
   readonly contractPoint: number;
-  /** A forecast must cross a threshold by this margin before the signal changes, in percentage points. */
+  /** Margin by which a forecast must cross a threshold before the signal changes, in percentage points. */
   readonly margin: number;
   /** Exclusive upper limits of the decline probability for the grades A to D. Higher probabilities are F. */
   readonly grades: readonly [a: number, b: number, c: number, d: number];

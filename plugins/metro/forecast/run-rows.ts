@@ -18,8 +18,8 @@ import { declineProbability, type Outlook, type Rules, riskGradeOf, signalOf } f
 import { type Origin, realizedChange, walk } from './walk.js';
 
 /**
- * Derives the id of a run from its quarter, such as 20054 for 2005Q4. Ids of horizons other than 12 months end with the
- * horizon, such as 2005403 for 3 months.
+ * Derives the id of a run from its quarter, such as 20054 for 2005Q4. For horizons other than 12 months, the id ends
+ * with the horizon, such as 2005403 for 3 months.
  */
 export const runId = (quarter: number, horizon: Horizon = HORIZON_MONTHS): number => {
   const id = Math.floor(quarter / 4) * 10 + (quarter % 4) + 1;
@@ -35,7 +35,7 @@ export const quarterOfRun = (id: number): number => {
 
 export const toTimestamp = (time: Date): string => time.toISOString().replace('.000Z', 'Z');
 
-/** Returns the time at which the index of a quarter becomes known. `created` is the upper limit. */
+/** Returns the time at which the index for a quarter becomes known, but no later than `created`. */
 export const runAt = (quarter: number, created: Date): string =>
   toTimestamp(new Date(Math.min(Date.parse(indexKnownOn(quarter)), created.getTime())));
 
@@ -55,13 +55,13 @@ const orNull = (value: number | undefined): number | null =>
 
 export interface ServedOrigin extends Origin {
   readonly served: readonly ((Outlook & { readonly signal: Signal }) | undefined)[];
-  /** Only markets with a signal in both runs count. `NaN` if there are no such markets. */
+  /** Share of markets whose signal changed, among those with a signal in both runs. `NaN` if there are none. */
   readonly signalChanges: number;
 }
 
 /**
- * Adds the signals. Each signal depends on the signal of the previous quarter. For the newest quarter, this is the
- * published signal of the previous run, if there is one. For all other quarters, it is recomputed.
+ * Adds the signals. Each signal depends on the signal of the previous quarter. Previous signals are recomputed, except
+ * that the newest quarter uses the published signal of the previous run if there is one.
  */
 const withSignals = (origins: readonly Origin[], { panel, rules, kept, newest }: RowsInput): ServedOrigin[] => {
   let before: readonly (Signal | null | undefined)[] = [];
@@ -103,7 +103,7 @@ const realizedIn = ({ panel, vintage, options: { horizon } }: RowsInput, quarter
   return { realized, realized_as_of: realized === null ? null : vintage };
 };
 
-/** The rules use rounded numbers, so that signals and grades agree with the published numbers. */
+/** The rules are applied to rounded numbers, so that signals and grades agree with the published numbers. */
 export const createPanelRows = (input: RowsInput): PanelRows => {
   const { panel, model, options, rules, created } = input;
   const { horizon } = options;

@@ -21,19 +21,19 @@ import { type Rules, toRunRules } from './rules.js';
 import { createPanelRows, quarterOfRun, runAt, runId, type ServedOrigin, toTimestamp } from './run-rows.js';
 import { macroKnownAt, type Origin } from './walk.js';
 
-/** Quarters of new runs. These are the newest `last` quarters from `from` to `to`, both inclusive. */
+/** Quarters for which runs are created: the newest `last` quarters between `from` and `to`, inclusive. */
 export interface Span {
   readonly from?: number;
   readonly to?: number;
   readonly last?: number;
 }
 
-/** The methodology page describes this default. */
+/** Keep the methodology page in sync with this default. */
 export const defaultSpan = { from: quarterIndex(2005, 4) } satisfies Span;
 
 export interface RunsInput {
   readonly panel: Panel;
-  /** Panel of the nation and the states, to which the model is fitted separately. */
+  /** Panel of the nation and the states. The model is fitted to it separately. */
   readonly nationAndStates?: Panel | undefined;
   /** Default: the default model, or the fallback model if the panel lacks inputs of the default model. */
   readonly model?: ForecastModel | undefined;
@@ -46,7 +46,7 @@ export interface RunsInput {
   readonly computed?: Date | undefined;
   /** The horizons to forecast. Default: all. */
   readonly horizons?: readonly Horizon[] | undefined;
-  /** Existing runs to keep, with their forecasts. They are not created again. */
+  /** Existing runs to keep, with their forecasts. They are not recomputed. */
   readonly kept?: Pick<Runs, 'runs' | 'forecasts'> | undefined;
 }
 

@@ -25,7 +25,7 @@ export function* walk(model: ForecastModel, panel: Panel, options: ForecastOptio
   }
 }
 
-/** In percent. `NaN` if the change is not published yet. */
+/** Returns the actual change in percent, or `NaN` if it is not published yet. */
 export const realizedChange = (panel: Panel, quarter: number, market: number, horizon = HORIZON_MONTHS): number => {
   const index = quarter - panel.firstQuarter;
   return percentChange(panel.quarters[index]?.[market], panel.quarters[index + quartersOf(horizon)]?.[market]);

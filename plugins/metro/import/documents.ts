@@ -26,7 +26,7 @@ export const toMarket = (index: MetroIndex): Market => ({
   forecast_12m: null,
 });
 
-/** Returns an empty list unless the series is the index of the nation or of a state. */
+/** Returns the market of a national or state index, or an empty list for any other series. */
 export const toWideMarkets = ({ id, cadence, days, values }: MacroSeries): Market[] => {
   const area = cadence === 'quarterly' ? areaOfSeries(id) : undefined;
   return area ? [toMarket({ cbsa: area.cbsa, name: area.name, quarters: days.map(quarterOf), values })] : [];
@@ -53,7 +53,6 @@ const span = (areas: readonly MetroIndex[]): { first: string; last: string } | u
   return first > last ? undefined : { first: quarterStart(first), last: quarterStart(last) };
 };
 
-/** A series in the catalogue and its source in the manifest. Both have the same id. */
 export interface Entry {
   readonly series: Series;
   readonly source: Source;
@@ -63,7 +62,6 @@ export const toSource = (series: Series, attribution: string | null): Source => 
   id: series.series_id,
   title: series.title,
   cadence: series.cadence,
-  // The date of an observation is the first day of its period.
   latest_period: series.observation_end,
   last_loaded_at: series.last_updated,
   ...freshness(series.cadence),

@@ -10,7 +10,7 @@ export interface MetroIndex {
   readonly name: string;
   readonly quarters: readonly number[];
   readonly values: readonly number[];
-  /** Standard errors, which are null for values without one. Undefined if the publisher provides none. */
+  /** Standard error of each value, or null if it is missing. Undefined if the publisher provides no standard errors. */
   readonly errors?: readonly (number | null)[];
 }
 
@@ -20,7 +20,7 @@ const MISSING = '-';
 const NUMBER = /^\d+(\.\d+)?$/;
 const STANDARD_ERROR = /^\(\s*(\d+(?:\.\d+)?)\s*\)$/;
 
-/** Collects the rows of an area. Missing values are stored as `NaN`, so that repeated quarters are detected. */
+/** Collects the rows of an area. Missing values are stored as `NaN` to detect repeated quarters. */
 class Area {
   readonly #quarters: number[] = [];
   readonly #values: number[] = [];
@@ -68,7 +68,7 @@ const rulesBroken = ([name, code, year, quarter, value, error]: readonly string[
 /**
  * Reads rows with the columns name, 5-digit code, year, quarter, index or `-`, standard error or `-`. There is no
  * header, and rows can be in any order. Double spaces in names are collapsed, because older vintages contain two spaces
- * before `(MSAD)`. Invalid rows are reported to `errors` and left out. An area without any value is kept.
+ * before `(MSAD)`. Invalid rows are reported to `errors` and dropped. Areas without values are kept.
  * @returns the areas, sorted by code
  */
 export const readFhfaMetro = async (

@@ -45,8 +45,8 @@ const ruleBroken = ([day = '', ...texts]: readonly string[], ids: readonly strin
 };
 
 /**
- * The cadence of the dates takes precedence over the catalogue, because FRED also offers series that are aggregated to
- * longer periods. If the dates are irregular or fewer than 4, the catalogue decides.
+ * The inferred cadence takes precedence over the catalogue, because FRED also offers series aggregated to longer
+ * periods. The catalogue is used if the dates are irregular or fewer than 4.
  */
 const cadenceOf = (id: string, days: readonly string[]): Cadence => {
   const inferred = inferCadence(days);
@@ -56,8 +56,8 @@ const cadenceOf = (id: string, days: readonly string[]): Cadence => {
 
 /**
  * Reads rows in any order. The header is `date,value`, or `observation_date` or `DATE` followed by one or more series
- * ids. A column named `value` gets the series id from the file name. Missing values are empty or `.`. The cadence is
- * inferred from the dates. Invalid rows are reported to `errors` and dropped.
+ * ids. For a column named `value`, the series id is taken from the file name. Missing values are empty or `.`. The
+ * cadence is inferred from the dates. Invalid rows are reported to `errors` and dropped.
  */
 export const readFred = async (
   rows: AsyncIterable<readonly Row[]>,

@@ -61,8 +61,8 @@ export const openOld = async (directory: string): Promise<OldDataset | undefined
 };
 
 /**
- * Returns the default vintage. It is the day of `created`, or the day on which the newest data was released. A vintage
- * is never in the future and never before the vintage of an index that is kept.
+ * Returns the default vintage: the day of `created` if it is given, otherwise the day on which the newest data was
+ * released. The vintage is never in the future, and never before the vintage of an index that is kept.
  */
 const defaultVintage = (
   { sources }: Merged,

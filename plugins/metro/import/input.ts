@@ -10,7 +10,7 @@ interface Opened {
 
 export interface Input {
   readonly name: string;
-  /** Whether the file was found in a directory. Such a file can be unrelated to the import. */
+  /** Whether the file was found in a directory, in which case it can be unrelated to the import. */
   readonly found: boolean;
   /** @throws OperatorError or errors from `node:fs` */
   open(): Promise<Opened>;
@@ -18,10 +18,10 @@ export interface Input {
 
 /** Maximum size of a file in bytes, more than ten times the size of the largest file from FHFA or FRED. */
 const MAX_BYTES = 2 ** 30;
-/** Maximum time in milliseconds without a response or data from a server. */
+/** Maximum time to wait for a response or further data from a server, in milliseconds. */
 const SILENCE_MS = 30_000;
 
-/** `fetch` puts the actual reason of an error into `cause`. */
+/** `fetch` stores the underlying error in `cause`. */
 const reason = (error: unknown): string => {
   const { cause, message } = error as Error;
   return cause instanceof Error ? `${message}: ${cause.message || (cause as NodeJS.ErrnoException).code}` : message;

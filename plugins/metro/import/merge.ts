@@ -25,10 +25,10 @@ import type { Imported } from './read.js';
 
 export interface Merged {
   readonly sources: readonly Source[];
-  /** Rows to write by collection, in key order. Other collections stay unchanged. */
+  /** Rows to write for each collection, in key order. Other collections remain unchanged. */
   readonly collections: ReadonlyMap<string, Rows>;
   readonly droppedMarkets: readonly string[];
-  /** Number of dropped rows by collection. These rows were computed from the replaced index. */
+  /** Number of rows dropped from each collection because they were computed from the replaced index. */
   readonly droppedRows: Readonly<Record<string, number>>;
 }
 
@@ -127,7 +127,7 @@ export const merge = async (
   sources.sort((a, b) => compareScalars(a.id, b.id));
 
   const written = new Map<string, Rows>();
-  // A dataset must contain every collection, even an empty one.
+  // A dataset must contain every collection, even if it is empty.
   for (const { name } of collections) if (!old?.collections.includes(name)) written.set(name, nothing());
   written.set(series.name, inOneBatch(catalog));
   if (macro.length > 0) written.set(observations.name, mergeObservations(readOld(observations.name), macro));

@@ -1,4 +1,4 @@
-/** Reads the files to import. Their content determines the format, not their name. */
+/** Reads the files to import. The format is determined by the content, not by the file name. */
 import { files } from 'metro-forecast-api/adapter';
 import { OperatorError } from 'metro-forecast-api/plugin';
 import { readRows } from './csv.js';
@@ -15,7 +15,7 @@ export interface Imported {
   readonly ignored: readonly string[];
 }
 
-/** `done` and `total` are in bytes. `total` is undefined if the size is not known in advance. */
+/** Reports progress in bytes. `total` is undefined if the size is not known in advance. */
 export type OnRead = (progress: { input: string; done: number; total: number | undefined }) => void;
 
 const describe = (kind: FileKind | undefined, head: string): string =>

@@ -1,7 +1,7 @@
 /**
  * Creates the outlines of metropolitan areas and divisions as SVG paths. An outline merges the counties of an area. The
- * counties are from `us-atlas`, which contains the Census Bureau's cartographic boundary files of 2017 in the Albers
- * USA projection at 975 by 610 pixels.
+ * counties are from `us-atlas`, which contains the Census Bureau's 2017 cartographic boundary files in the Albers USA
+ * projection at 975 by 610 pixels.
  */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -20,21 +20,21 @@ export interface Outlines {
   readonly size: readonly [width: number, height: number];
   readonly land: string;
   readonly states: string;
-  /** For each CBSA code, an outline, which can be empty, and a point inside the area. */
+  /** For each CBSA code, an outline (possibly empty) and a point inside the area. */
   readonly areas: Readonly<Record<string, readonly [outline: string, x: number, y: number]>>;
 }
 
 const SIZE = [975, 610] as const;
 /** Number of coordinate steps per pixel of the atlas. */
 const STEPS = 5;
-/** Simplification removes triangles below this area, in square pixels of the atlas. */
+/** Simplification removes triangles smaller than this, in square pixels of the atlas. */
 const DETAIL = 0.35;
-/** Rings below this area are removed if the area also has larger rings, in square pixels of the atlas. */
+/** Minimum size of a ring, in square pixels of the atlas. Smaller rings are kept only in areas without larger rings. */
 const SMALLEST = 0.6;
 
 const round = (value: number) => Math.round(value * STEPS);
 
-/** Formats a ring or line as relative steps. Rounding can make consecutive points equal, and these are merged. */
+/** Formats a ring or line as relative steps. Merges consecutive points that are equal after rounding. */
 const stepsOf = (points: readonly Position[]): string => {
   let [x, y] = [0, 0];
   const steps: string[] = [];
@@ -76,7 +76,7 @@ const middleOf = ({ coordinates }: MultiPolygon): readonly [number, number] => {
 };
 
 /**
- * Five-digit codes of the counties of each area. An area with divisions is not listed, but its divisions are.
+ * Five-digit county codes of each area. A metropolitan area with divisions is represented by its divisions.
  * `counties.json` is the July 2023 delineation by the Office of Management and Budget, with two digits for the state
  * and three for each county.
  */
@@ -105,8 +105,8 @@ export const buildOutlines = async (): Promise<Outlines> => {
       areas[cbsa] = [outlineOf(outline), round(x), round(y)];
       continue;
     }
-    // Areas in Connecticut are points, because the planning regions of the state are newer than the atlas. The atlas
-    // does not contain Puerto Rico.
+    // Areas in Connecticut are drawn as points, because the atlas predates the state's planning regions. The atlas does
+    // not contain Puerto Rico.
     const centre = projection([longitude, latitude]);
     if (centre) areas[cbsa] = ['', round(centre[0]), round(centre[1])];
   }

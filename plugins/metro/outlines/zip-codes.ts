@@ -23,7 +23,7 @@ const stepsOf = (zips: readonly string[]): string =>
     .map((zip, index, all) => zip - (all[index - 1] ?? 0))
     .join(' ');
 
-/** Returns the ZIP codes of each area. A ZIP code in a metro with divisions belongs to a division. */
+/** Returns the ZIP codes of each area. In metros with divisions, ZIP codes are assigned to the divisions. */
 export const zipCodesByArea = (rows: readonly ZipCode[]): Record<string, string> => {
   const areaOfCounty = new Map([...countiesByArea].flatMap(([cbsa, counties]) => counties.map((code) => [code, cbsa])));
   const zipsByArea = new Map<string, string[]>([...countiesByArea.keys()].map((cbsa) => [cbsa, []]));

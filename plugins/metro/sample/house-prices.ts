@@ -19,7 +19,7 @@ export const LAST_QUARTER = quarterIndex(2026, 2);
 const LENGTH = LAST_QUARTER - FIRST_QUARTER + 1;
 
 interface Shape {
-  /** Number of newest quarters with values. Default: all. */
+  /** Number of quarters with values, counted back from the newest. Default: all. */
   readonly last?: number;
   readonly end?: number;
   readonly gaps?: readonly number[];

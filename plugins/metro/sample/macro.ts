@@ -12,11 +12,14 @@ interface Definition {
   /** First and last day on which a period can start. */
   readonly from: string;
   readonly to: string;
-  /** First value. Later values revert to `around` or grow by the share `growth` per period. */
+  /** First value. Later values revert to `around`, or grow by the fraction `growth` per period. */
   readonly start: number;
   readonly around?: number;
   readonly growth?: number;
-  /** Standard deviation of the shock per period, in units. If the series has `growth`, it is a share. */
+  /**
+   * Standard deviation of the shock per period, in the units of the series, or as a fraction if the series has
+   * `growth`.
+   */
   readonly shock: number;
   readonly decimals: number;
   readonly missing?: readonly string[];

@@ -1,4 +1,4 @@
-/** Generates the embedded sample. The data is fictitious, and the real model computes the forecasts. */
+/** Generates the embedded sample. The data is fictitious, but the forecasts are computed by the real model. */
 import { compareScalars, writeDirectory } from 'metro-forecast-api/adapter';
 import type { Document, Manifest } from 'metro-forecast-api/plugin';
 import { type Forecast, type ForecastRun, METRO_HPI, type Series } from '../collections.js';

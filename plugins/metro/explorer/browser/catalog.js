@@ -24,22 +24,22 @@ export const allMarkets = () => listOf('/markets');
 /** @returns {Promise<Area[]>} */
 export const allAreas = () => listOf('/areas');
 
-/** Loads all markets and areas. `parents` contains the code and name of the parent metro of each division. */
+/** Loads all markets and areas. `parents` maps each division to the code and name of its metro. */
 export const places = async () => {
-  // Parallel requests with an invalid key would cause two errors.
+  // Not in parallel, because an invalid key would then cause two errors.
   const markets = await allMarkets();
   const areas = await allAreas();
   const names = new Map(areas.map(({ cbsa, name }) => [cbsa, name]));
   const parents = new Map(
     areas.flatMap(({ cbsa, parent }) =>
-      // With the code of the parent, a search for the code of a metro also finds its divisions.
+      // Includes the code of the metro, so that a search for this code also finds the divisions.
       parent === null ? [] : [/** @type {const} */ ([cbsa, `${parent} ${names.get(parent) ?? ''}`])],
     ),
   );
   return { markets, areas, parents };
 };
 
-/** If the series cannot be loaded, there are no notes. @param {readonly string[]} ids @param {AbortSignal} signal */
+/** Returns no notes if the series cannot be loaded. @param {readonly string[]} ids @param {AbortSignal} signal */
 export const notesOf = async (ids, signal) => {
   if (ids.length === 0) return [];
   const all = await catalog().catch(() => /** @type {Series[]} */ ([]));
@@ -50,7 +50,7 @@ export const notesOf = async (ids, signal) => {
 /** @param {string} id @returns {Promise<Series | undefined>} */
 export const seriesOf = async (id) => (await catalog()).find(({ series_id }) => series_id === id);
 
-/** Without a valid key, the map is empty. @returns {Promise<ReadonlyMap<string, string>>} */
+/** Returns an empty map if the series cannot be loaded. @returns {Promise<ReadonlyMap<string, string>>} */
 export const titlesOf = async () => {
   const all = await catalog().catch(() => /** @type {Series[]} */ ([]));
   return new Map(all.map(({ series_id, title }) => [series_id, title]));

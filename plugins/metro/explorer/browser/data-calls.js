@@ -4,7 +4,7 @@
  *   empty
  */
 
-/** API names of the columns that the API can sort by. */
+/** Sortable columns, with their names in the API. */
 const SORTS = new Map([
   ['name', 'name'],
   ['forecast', 'forecast_12m'],
@@ -60,9 +60,9 @@ export const marketCalls = ({ q, state, signal, grade, sort }, pastTarget) => {
  */
 export const compareCalls = ({ m, s, show, real, from, money, nation }) => {
   const inReal = real && show !== 'nation';
-  // The API returns either real values or yearly changes.
+  // The API cannot combine real values and yearly changes.
   const units = inReal ? 'real' : show === 'change' ? 'yoy' : undefined;
-  // Computing yearly changes needs data of one more year.
+  // Yearly changes require an additional year of data.
   const since = `${Number(from) - (show === 'nation' || (inReal && show === 'change') ? 1 : 0)}-01-01`;
   const call = (/** @type {readonly string[]} */ ids, /** @type {string | undefined} */ unit, cbsa = '') =>
     ids.length > 0 ? [callOf('/observations', { series_id: ids.join(','), cbsa, units: unit, since })] : [];

@@ -3,7 +3,7 @@ import { number, share } from '../../../pages/shared/format.js';
 /**
  * @typedef {{ n: number, decline_share: number }} Outcomes
  * @typedef {Outcomes & { group: string, forecasts: string, recent?: Outcomes | undefined }} GroupRecord
- * `forecasts`: see `forecastsName`; `recent`: targets from 2014 on, after the crash
+ *   `forecasts`: see `forecastsName`; `recent`: outcomes since 2014, after the housing crash
  * @typedef {{ grades: readonly number[] }} Limits upper probability limits of grades A to D, as fractions
  */
 

@@ -11,7 +11,7 @@ export const PRICES = 'CPIAUCSL';
 export const NATION = 'USSTHPI';
 
 /**
- * Series such as `TXSTHPI` contain the index of a state, and `USSTHPI` contains the index of the nation.
+ * Returns whether a series is the house price index of a state, such as `TXSTHPI`, or of the nation (`USSTHPI`).
  * @param {string} id
  */
 export const isAreaIndex = (id) => /^[A-Z]{2}STHPI$/.test(id);
@@ -53,7 +53,7 @@ export const realOf = async (target, signal) => {
 };
 
 /**
- * CSV is a third of the size of JSON.
+ * Requests CSV, which is a third of the size of JSON.
  * @param {AbortSignal} signal @param {string} [since] @param {string} [until]
  * @param {readonly string[]} [codes] CBSA codes. Default: all markets
  * @returns {Promise<Map<string, Map<string, number>>>} by CBSA code
@@ -75,7 +75,7 @@ export const allIndexes = async (signal, since, until, codes = []) => {
   return found;
 };
 
-/** If there is no national index, uses the median of all markets. @param {AbortSignal} signal */
+/** Uses the median of all markets if there is no national index. @param {AbortSignal} signal */
 export const nationOf = async (signal) => {
   const rows = await observationsOf(NATION, signal);
   if (rows.length > 0)

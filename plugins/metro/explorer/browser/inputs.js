@@ -15,7 +15,7 @@ const LABELS = {
 export const inputLabel = (input) => LABELS[input] ?? input.replaceAll('_', ' ');
 
 /**
- * Returns the change of the average forecast between two runs, and the input that explains most of it.
+ * Returns the change in the average forecast between two runs, and the input that explains most of the change.
  * @param {Run | undefined} newest @param {Run | undefined} prior
  * @returns {{ change: number, input: string, part: number } | undefined} undefined if the runs have no inputs
  */
@@ -32,7 +32,7 @@ export const commonCause = (newest, prior) => {
 };
 
 /**
- * For example "+1.50 pp of +1.60 pp from new home sales".
+ * Returns a text such as "+1.50 pp of +1.60 pp from new home sales".
  * @param {{ driver: string | null, driver_pp: number | null, delta_pp: number }} mover
  */
 export const mainDriver = ({ driver, driver_pp, delta_pp }) =>

@@ -12,7 +12,7 @@ export const addMonths = (date, months) => {
   return time.toISOString().slice(0, 10);
 };
 
-/** @param {string} from @param {string} to both included @param {number} step in months */
+/** @param {string} from inclusive @param {string} to inclusive @param {number} step in months */
 export const monthsBetween = (from, to, step) => {
   const dates = [];
   for (let date = from; date <= to; date = addMonths(date, step)) dates.push(date);
@@ -21,7 +21,7 @@ export const monthsBetween = (from, to, step) => {
 
 const QUARTER = 3;
 
-/** @param {string} from @param {string} to both included */
+/** @param {string} from inclusive @param {string} to inclusive */
 export const quartersBetween = (from, to) => monthsBetween(from, to, QUARTER);
 
 /** @param {readonly Observation[]} rows @returns {Map<string, number>} */
@@ -59,7 +59,7 @@ export const yearlyChange = (values) => {
   return changes;
 };
 
-/** Scales values so that the first value from `from` on is 100. @param {Values} values @param {string} from */
+/** Scales values so that the first value on or after `from` is 100. @param {Values} values @param {string} from */
 export const rebased = (values, from) => {
   const start = [...values.keys()].filter((date) => date >= from).sort()[0];
   const base = start === undefined ? undefined : values.get(start);
@@ -88,7 +88,7 @@ export const medianOf = (areas) => {
 };
 
 /**
- * The model forecasts only the target quarter, so the lines to that quarter are straight.
+ * Draws straight lines to the target quarter, because the model forecasts only that quarter.
  * @param {Values} index @param {Track | undefined} forecast
  */
 export const fanOf = (index, forecast) => {

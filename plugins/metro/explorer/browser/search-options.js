@@ -35,7 +35,10 @@ const seriesOptions = (query, { series }) => {
     }));
 };
 
-/** Finds divided metros. FHFA publishes indexes only of their divisions. @param {string} query @param {Lists} lists */
+/**
+ * Finds metros with divisions. FHFA publishes indexes only for the divisions.
+ * @param {string} query @param {Lists} lists
+ */
 const dividedOptions = (query, { areas }) =>
   areas
     .filter(({ divisions }) => divisions.length > 0)
@@ -59,7 +62,7 @@ const stateOptions = (query, { markets }) => {
 };
 
 /**
- * Best first. New York is a market and a state, and the market comes first.
+ * Returns the best options first. If a market and a state share a name, such as New York, the market comes first.
  * @param {string} typedQuery @param {Lists} lists
  * @returns {{ options: Option[], others: number, sure: Option | undefined }} `others`: number of options that are not
  *   markets; `sure`: the first option, unless several markets match equally well

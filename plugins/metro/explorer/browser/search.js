@@ -1,4 +1,4 @@
-/** Finds markets by city, nickname, state, ZIP code or CBSA code. The name of a metro also finds its divisions. */
+/** Finds markets by city, nickname, state, ZIP code or CBSA code. A search for a metro also finds its divisions. */
 import { h } from '../../../pages/shared/dom.js';
 import { plain } from '../../../pages/shared/format.js';
 import { NICKNAMES } from './nicknames.js';
@@ -25,13 +25,13 @@ export const statesOf = (name) => /, ([A-Z]{2}(?:-[A-Z]{2})*)/.exec(name)?.[1]?.
 /** Removes the suffix "(MSAD)" of divisions. @param {string} name */
 export const plainName = (name) => name.replace(/\s*\(MSAD\)$/, '');
 
-/** Returns the first city of a name. Labels at the ends of chart lines are that short. @param {string} name */
+/** Returns the first city of a name, which is short enough to label a chart line. @param {string} name */
 export const shortName = (name) =>
   plainName(name)
     .replace(/,.*/, '')
     .replace(/(?<=.{4})[-–/].*/, '');
 
-/** Maps variants of words to the spelling in titles. @type {Readonly<Record<string, string>>} */
+/** Maps spelling variants to the spelling in titles. @type {Readonly<Record<string, string>>} */
 const SAME_WORDS = { saint: 'st', ft: 'fort', mt: 'mount' };
 
 /** @param {string} text @returns {string[]} */
@@ -42,7 +42,7 @@ export const wordsOf = (text) =>
     .filter(Boolean)
     .map((word) => SAME_WORDS[word] ?? word);
 
-/** Minimum number of letters for finding a nickname by its start. */
+/** Minimum number of letters for matching the start of a nickname. */
 const LEAST_LETTERS = 4;
 
 /** @param {string} query */
@@ -82,13 +82,13 @@ export const nearly = (typed, word) => {
 
 const STATE_WORDS = [...STATES].map(([code, name]) => ({ code, words: wordsOf(name) }));
 
-/** @param {string} query @returns {string | undefined} its code */
+/** @param {string} query @returns {string | undefined} postal code of the state */
 export const stateNamed = (query) => {
   const typed = wordsOf(query).join(' ');
   return [...STATES].find(([code, name]) => code.toLowerCase() === typed || wordsOf(name).join(' ') === typed)?.[0];
 };
 
-/** Removes a year at the end, such as in "boise 2021". Charts show all years. @param {string} query */
+/** Removes a trailing year, as in "boise 2021", because charts show all years. @param {string} query */
 export const withoutYear = (query) => query.replace(/(\S)\s+(?:19|20)\d\d\s*$/, '$1');
 
 /** @param {string} query */
@@ -108,7 +108,7 @@ const cityOf = (query) => {
 };
 
 /**
- * Finds the only row, or the only row whose first city starts with the query.
+ * Returns the only result, or the only result whose first city starts with the query.
  * @template {{ cbsa: string, name: string }} Row
  * @param {string} query @param {readonly Row[]} found the results of the query
  * @returns {Row | undefined} undefined if the query is ambiguous
@@ -193,7 +193,7 @@ export const searcher = (rows, parents = new Map()) => {
     }
     return Math.max(...scores);
   };
-  /** Finds rows by nickname. The nickname of a metro also finds its divisions. @param {string} query */
+  /** Finds rows by nickname, including the divisions of a metro with that nickname. @param {string} query */
   const named = (query) => {
     const codes = nicknamed(query);
     if (codes.size === 0) return [];

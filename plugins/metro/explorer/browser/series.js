@@ -18,7 +18,7 @@ import { recessions } from './recessions.js';
 const COLUMNS = [
   {
     label: 'Series',
-    // The metro index has no view, because each market has its own view.
+    // The metro index links to the list of markets, because each market has its own view.
     cell: ({ series_id, title, kind }) =>
       h('a', { href: kind === 'metro' ? '#/markets' : `#/series/${encodeURIComponent(series_id)}` }, title),
     value: ({ title }) => title,
@@ -75,7 +75,7 @@ const allSeries = async (query) => {
   };
 };
 
-/** Months per period of a cadence. For other cadences, missing periods are not shown as gaps. */
+/** Length of a period in months. For other cadences, missing periods are not shown as gaps. */
 const MONTHS = new Map([
   ['monthly', 1],
   ['quarterly', 3],
@@ -90,7 +90,7 @@ const periodsOf = (rows, cadence) => {
   const step = MONTHS.get(cadence);
   const [first, last] = [rows[0], rows.at(-1)];
   const periods = step && first && last ? monthsBetween(first.period_start, last.period_start, step) : [];
-  // Some observations are on days that do not match the cadence.
+  // Some observations fall on days that do not match the cadence.
   const dates = [...new Set([...periods, ...known.keys()])].sort();
   return { dates, values: dates.map((date) => known.get(date) ?? null) };
 };

@@ -9,7 +9,7 @@ const load = async () => {
   const response = await fetch(new URL('./zip-codes.json', import.meta.url));
   if (!response.ok) throw new Error(`zip-codes.json: ${response.status}`);
   /**
-   * For each area, the table contains the first ZIP code and then the differences between consecutive codes.
+   * The ZIP codes of each area: the first code, followed by the differences between consecutive codes.
    * @type {{ areas: Record<string, string> }}
    */
   const { areas } = await response.json();
@@ -22,7 +22,7 @@ const load = async () => {
   }
 };
 
-/** Other searches work without the table, so errors are ignored. @param {string} query */
+/** Ignores errors, because other searches work without the table. @param {string} query */
 export const loadZips = async (query) => {
   if (/^\d{5}$/.test(query.trim())) await once('zips', load).catch(() => undefined);
 };

@@ -11,7 +11,7 @@ import { withScaledErrorInterval } from './scaled-error-interval.js';
 interface Quarter {
   readonly growth: Float64Array;
   readonly nation: number;
-  /** Growth over the horizon that ends at this quarter. It is computed from published values only. */
+  /** Growth over the horizon that ends in this quarter, computed from published values only. */
   readonly outcomes: Float64Array;
 }
 
@@ -26,8 +26,8 @@ const meanOf = (values: Float64Array): { readonly sum: number; readonly count: n
 };
 
 /**
- * Creates a model from a rule. Gaps within a series are interpolated in logs. Markets without a value at the quarter,
- * or with too few values, get no forecast.
+ * Creates a model from a rule. Gaps within a series are interpolated in logs. Markets with too few values, or without a
+ * value for the current quarter, get no forecast.
  */
 const benchmark = (
   model: Pick<ForecastModel, 'name' | 'summary' | 'features'>,
@@ -45,7 +45,7 @@ const benchmark = (
     return withScaledErrorInterval(markets.length, ahead, (levels) => {
       history.push(levels);
       const now = history.length - 1;
-      // A copy is needed, because later quarters can fill gaps, and interpolated values are not published values.
+      // Copied, because later quarters fill gaps with interpolated values, which must not count as published.
       const logs = history.at(now).slice();
       published.push(logs);
       const then = published[now - ahead];

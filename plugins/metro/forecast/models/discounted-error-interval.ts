@@ -2,10 +2,13 @@ import { createLeastSquares } from './least-squares.js';
 import { weightedQuantile } from './weighted-quantile.js';
 
 const COVERAGE = 0.8;
-/** Decay per quarter of the weight of an error, in a market's own mean and in the quantile of all errors. */
+/**
+ * Factors by which the weight of an error decays each quarter: in a market's own mean, and in the quantile of all
+ * errors.
+ */
 const OWN_DISCOUNT = 0.95;
 const QUANTILE_DISCOUNT = 0.9;
-/** Weight of the pooled mean in the average with a market's own errors. The newest error has the weight 1. */
+/** Weight of the pooled mean error when it is averaged with a market's own errors. The newest error has weight 1. */
 const PRIOR_ERRORS = 8;
 /** Lower limit of an expected error, as a share of the mean expected error in the same quarter. */
 const LEAST_SHARE = 0.25;

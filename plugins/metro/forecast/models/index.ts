@@ -9,7 +9,7 @@ import { pooledMomentum } from './pooled-momentum.js';
 
 export const models: readonly ForecastModel[] = [metroMomentum, pooledMomentum, persistence, ar1Nation, shrunkMean];
 
-/** The fallback needs only the index. It replaces the default model if a dataset lacks inputs of the default model. */
+/** The fallback model needs only the index. It is used if a dataset lacks inputs of the default model. */
 export const defaultModel = metroMomentum;
 export const fallbackModel = pooledMomentum;
 
@@ -42,7 +42,7 @@ const lackingInputs = ({ series, needsCentres }: ForecastModel, { macro, markets
 
 export interface ChosenModel {
   readonly model: ForecastModel;
-  /** Explains in the notes of the run why the default model was not used. */
+  /** Reason why the default model was not used, shown in the notes of the run. */
   readonly substitution?: string;
 }
 

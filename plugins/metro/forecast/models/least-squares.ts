@@ -4,8 +4,8 @@
  */
 
 /**
- * Tolerance for collinearity. If the previous regressors explain all but this share of a regressor's sum of squares,
- * the rest is rounding error. The coefficient of this regressor is then 0.
+ * Tolerance for collinearity. If the previous regressors leave less than this share of a regressor's sum of squares
+ * unexplained, the remainder is treated as rounding error and the coefficient is 0.
  */
 const COLLINEAR = 1e-10;
 
@@ -14,7 +14,8 @@ interface LeastSquares {
   add(regressors: Float64Array, outcome: number, weight?: number): void;
   readonly weight: number;
   /**
-   * Returns the weighted variance of a regressor, or `NaN` without rows. The first regressor must be the constant 1.
+   * Returns the weighted variance of a regressor, or `NaN` if there are no rows. The first regressor must be the
+   * constant 1.
    */
   variance(regressor: number): number;
   /**

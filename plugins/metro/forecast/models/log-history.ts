@@ -8,10 +8,11 @@ export const toPercent = (growth: number): number => 100 * Math.expm1(growth / 1
 
 export interface LogHistory {
   readonly length: number;
-  /** Number of values per market so far, without interpolated values. */
+  /** Number of values per market so far, excluding interpolated values. */
   readonly counts: Int32Array;
   /**
-   * Adds the levels of the next quarter. Missing levels are `NaN`. A value after a gap fills the gap linearly in logs.
+   * Adds the levels of the next quarter. Missing levels are `NaN`. When a value follows a gap, the gap is interpolated
+   * linearly in logs.
    */
   push(levels: Float64Array): void;
   /** 100 times the log of each index. `NaN` marks quarters before the first and after the last value. */

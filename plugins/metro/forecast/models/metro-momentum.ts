@@ -8,12 +8,12 @@ import { createRegionalGrowth } from './regional-growth.js';
 
 /** FRED series of new one-family houses sold in the United States: monthly, seasonally adjusted annual rate. */
 const NEW_HOME_SALES = 'HSN1F';
-/** Sales are smoothed by a weighted mean over this number of months. The weights decay by this factor per month. */
+/** Number of months in the weighted mean that smooths sales, and the factor by which the weights decay per month. */
 const SALES_MONTHS = 24;
 const SALES_DECAY = 0.75;
-/** Number of quarters of the long-term growth G. */
+/** Number of quarters over which the long-term growth G is measured. */
 const LONG_QUARTERS = 20;
-/** Index of the first regressor with a penalty. All regressors from here on contain national sales. */
+/** Index of the first penalised regressor. This regressor and all later ones contain national sales. */
 const FIRST_PENALISED = 4;
 const PENALTY = 40;
 /** Keeps the normal equations solvable if a regressor is always 0. */
@@ -30,7 +30,7 @@ const FEATURES = [
 ] as const;
 const WIDTH = FEATURES.length + 1;
 
-/** Input to which each coefficient is attributed. Interactions with sales count as sales. */
+/** Input to which each coefficient is attributed. Interactions with sales are attributed to sales. */
 const INPUTS: readonly string[] = [
   'intercept',
   'growth_4q',
@@ -84,10 +84,7 @@ const forecastsOf = (rows: Float64Array, b: Float64Array | undefined): Float64Ar
   );
 };
 
-/**
- * Splits each forecast into the contributions of its inputs. A common factor scales the contributions, so that they add
- * up to the point forecast.
- */
+/** Splits each forecast into the contributions of its inputs, scaled to add up to the point forecast. */
 const contributionsOf = (rows: Float64Array, b: Float64Array, forecast: Float64Array) => {
   const inputs = Object.fromEntries(INPUTS.map((input) => [input, new Float64Array(forecast.length)]));
   for (const [market, y] of forecast.entries()) {
@@ -182,7 +179,7 @@ export const metroMomentum: ForecastModel = {
         const year = history.growth(4);
         const { precision, neighbours } = regions.next(history.growth(1));
         const rows = regressorsAt(year, neighbours, known);
-        // A copy is needed, because later quarters can fill gaps, and interpolated values are not published values.
+        // Copied, because later quarters fill gaps with interpolated values, which must not count as published.
         pending.push({ logs: logs.slice(), precision, rows });
 
         const b = solve();

@@ -3,17 +3,17 @@ import type { PanelMarket } from '../panel.js';
 /** Number of quarters in the reference mean of the seasonal adjustment, and number of seasons per year. */
 const SEASONAL_QUARTERS = 20;
 const SEASONS = 4;
-/** Number of quarters over which the noise of an index is measured, and weight of the pooled noise in quarters. */
+/** Number of quarters used to measure the noise of an index, and the weight of the pooled noise, also in quarters. */
 const NOISE_QUARTERS = 8;
 const NOISE_PRIOR = 4;
-/** Distance at which the weight of a neighbour has decreased to 1/e. */
+/** Distance at which the weight of a neighbour falls to 1/e. */
 const NEIGHBOUR_KM = 100;
 /** Weight of the national mean, relative to the weights of the neighbours. */
 const NATION_WEIGHT = 0.05;
 const EARTH_RADIUS_KM = 6371.0088;
 
 interface RegionalGrowth {
-  /** 1 for an index without noise, and lower for a noisier index. `NaN` if the growth is unknown. */
+  /** 1 for an index without noise, and lower for noisier indexes. `NaN` if the growth is unknown. */
   readonly precision: Float64Array;
   /** Seasonally adjusted log growth around each market over the last quarter, in percent. */
   readonly neighbours: Float64Array;
@@ -53,14 +53,14 @@ const mean = (values: readonly number[]): number => values.reduce((sum, value) =
  * - Season: m(t) is the unweighted mean of g over the markets. The seasonal effect is f(t) = mean(m(t), m(t-4), ...,
  *   m(t-16)) - mean(m(t), ..., m(t-19)), and the adjusted growth is u(i, t) = g(i, t) - f(t).
  * - Precision: w = 1 / (1 + r). The noise r is the mean of d(i, t) = |u(i, t) - u(i, t-1)| over t-7, ..., t and of 4
- *   additional values, each equal to the pooled mean of d over the same quarters (0 while no market has a d).
+ *   additional values, each equal to the pooled mean of d over the same quarters (0 until d is known for any market).
  * - Neighbours: v(i, t) = (sum of K w u over the other markets + 0.05 M) / (sum of K w + 0.05). K = exp(-km / 100), by
  *   great-circle distance. M is the w-weighted mean of u over all markets. For a market without a centre, v is M.
  */
 export const createRegionalGrowth = (markets: readonly PanelMarket[]) => {
   const near = nearness(markets);
   const means: number[] = [];
-  /** Values of d for the newest quarters, oldest first. */
+  /** Absolute quarterly changes in adjusted growth (d) for the newest quarters, oldest first. */
   const noise: Float64Array[] = [];
   let before = new Float64Array(markets.length).fill(Number.NaN);
 

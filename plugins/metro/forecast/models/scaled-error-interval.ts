@@ -2,7 +2,7 @@ import type { Forecaster, QuarterForecasts } from '../model.js';
 import { percentChange } from '../panel.js';
 
 const COVERAGE = 0.8;
-/** Number of errors at which the errors of a market have the same weight as the pooled errors. */
+/** Number of errors at which a market's own errors and the pooled errors have equal weight. */
 const PRIOR_ERRORS = 20;
 /**
  * Number of recent origins whose mean error measures the current uncertainty. Only origins with known outcomes count.
@@ -78,7 +78,9 @@ export const withScaledErrorInterval = (
     ratios = merge(ratios, Float64Array.from(fresh).sort());
   };
 
-  /** Returns the expected absolute error of each market before multiplication by q. `NaN` until an error is known. */
+  /**
+   * Returns the expected absolute error of each market before multiplication by q, or `NaN` if no error is known yet.
+   */
   const scales = (): Float64Array => {
     const pooled = meanError(origins);
     const recent = Math.sqrt(meanError(origins.slice(-RECENT_ORIGINS)));

@@ -11,7 +11,7 @@ export const weightedQuantile = (values: Float64Array, weights: Float64Array, sh
   let to = values.length;
   while (to - from > 1) {
     const pivot = values[(from + to) >> 1]!;
-    // Partitions into smaller, equal and larger values. The loop then terminates even if many values are equal.
+    // Partitions into smaller, equal and larger values, so that the loop terminates even if many values are equal.
     let below = from;
     let above = to;
     let weightBelow = 0;

@@ -26,7 +26,8 @@ const excessOf = (grades) =>
 
 /**
  * Warns if the errors of the two periods cancel out in the total.
- * @param {readonly Group[]} before grades of targets to 2013 @param {readonly Group[]} since grades of targets from 2014
+ * @param {readonly Group[]} before grades for targets through 2013
+ * @param {readonly Group[]} since grades for targets from 2014
  */
 export const periodsText = (before, since) =>
   excessOf(before) < 0 && excessOf(since) > 0

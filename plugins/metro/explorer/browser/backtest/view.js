@@ -21,14 +21,14 @@ const TOOLS = [{ label: 'backtest', target: '/forecast-backtest' }];
 /** @type {Column<Group>} */
 const FORECASTS = numbers('Forecasts', ({ n }) => n, exact);
 
-/** Query parameters for outcomes up to the end of the crash of 2007, and for later outcomes. */
+/** Query parameters for outcomes through 2013, a period that includes the housing crash, and for later outcomes. */
 const [BEFORE, SINCE] = ['&until=2013-12-31', '&since=2014-01-01'];
 
 /** @param {number | null | undefined} one */
 const shareText = (one) => (typeof one === 'number' ? share(one) : '–');
 
 /**
- * A period without outcomes has no columns.
+ * Returns no columns for a period without outcomes.
  * @param {string} period @param {readonly Group[]} grades @param {number} most largest share, for the scale of the bars
  * @returns {Column<Group>[]}
  */
@@ -48,8 +48,9 @@ const periodColumns = (period, grades, most) => {
 };
 
 /**
- * @param {readonly Group[]} grades @param {readonly Group[]} before to 2013 @param {readonly Group[]} since from 2014
- * @param {import('../grades.js').Limits | null | undefined} limits limits of the newest run that has any
+ * @param {readonly Group[]} grades
+ * @param {readonly Group[]} before through 2013 @param {readonly Group[]} since from 2014
+ * @param {import('../grades.js').Limits | null | undefined} limits from the newest run that has grade limits
  */
 const gradeTable = (grades, before, since, limits) => {
   const shares = [...before, ...since].flatMap((row) => [row.decline_share, row.predicted_decline_share ?? 0]);
@@ -111,7 +112,7 @@ const comparisonFigures = ({ base_rate_up }, years) => {
   ];
 };
 
-/** Datasets without this count contain only reconstructed forecasts. @param {Backtest} backtest */
+/** A dataset without `n_reconstructed` contains only reconstructed forecasts. @param {Backtest} backtest */
 const reconstructedIn = ({ n, n_reconstructed = n }) => n_reconstructed;
 
 /** @type {Readonly<Record<string, string>>} */

@@ -49,8 +49,8 @@ const suggestions = ({ markets, macros }) =>
 /**
  * @param {Offer} offer
  * @param {{ problem: string, offered: Offer['markets'], members: () => Members,
- *   onadd: (added: Partial<Members>) => void }} options `problem`, `offered`: an initial message about members in the
- *   address, and markets to add instead
+ *   onadd: (added: Partial<Members>) => void }} options `problem`: initial message about members in the URL;
+ *   `offered`: markets to add instead
  */
 export const addForm = (offer, { problem: first, offered: divisions, members, onadd }) => {
   const problem = h('span', { class: 'problem', role: 'alert' }, first);

@@ -19,7 +19,7 @@ import { plainName, searcher, tellingName } from '../search.js';
  */
 
 export const MOST_MEMBERS = 8;
-/** Markets in the example, which is shown if the address names no members. */
+/** Example markets, shown if the URL contains no members. */
 const EXAMPLE = ['12420', '19740'];
 
 /** @type {readonly (readonly [Show, string])[]} */
@@ -89,7 +89,7 @@ export const offerOf = async (signal) => {
 
 /** @typedef {Awaited<ReturnType<typeof offerOf>>} Offer */
 
-/** Members that do not exist are ignored. @param {URLSearchParams} query @param {Offer} offer */
+/** Ignores members that do not exist. @param {URLSearchParams} query @param {Offer} offer */
 export const choicesOf = (query, { markets, areas, isMarket, isMacro }) => {
   const [m, s] = [listIn(query.get('m')), listIn(query.get('s'))];
   const isExample = m.length + s.length === 0;

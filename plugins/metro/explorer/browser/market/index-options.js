@@ -74,7 +74,7 @@ const changeOptions = async (context, data, withOthers) => {
 };
 
 /**
- * Removes the base period in `units`, in which the adjusted index is no longer 100.
+ * Removes the base period from `units`, because the adjusted index is not 100 in that period.
  * @param {string} units @param {string} base
  */
 const realUnit = (units, base) =>

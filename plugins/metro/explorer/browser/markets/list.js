@@ -61,9 +61,9 @@ export const marketList = (options) => {
   });
   /** @type {{ signal: AbortSignal, shown: AbortSignal } | undefined} */
   let loading;
-  /** Loads missing indexes and draws their sparklines. The view is shown before the response arrives. */
+  /** Loads missing indexes and draws their sparklines. The view does not wait for the response. */
   const loadMissing = async () => {
-    // An invalid code would make the API reject the request.
+    // The API rejects requests that contain an invalid code.
     const codes = [...missing].filter((code) => /^\d{5}$/.test(code));
     missing.clear();
     if (!loading || codes.length === 0) return;
@@ -71,7 +71,7 @@ export const marketList = (options) => {
     const some = codes.length > MOST_CODES ? [] : codes.toSorted();
     const loaded = await allIndexes(signal, quarters[0], quarters.at(-1), some).catch(() => undefined);
     if (!loaded || shown.aborted) return;
-    // Empty indexes are stored too, so that they are not requested again.
+    // Stores empty indexes too, to avoid requesting them again.
     for (const code of codes) indexes.set(code, loaded.get(code) ?? new Map());
     for (const place of table.element.querySelectorAll('.spark span')) {
       fillSpark(/** @type {HTMLElement} */ (place));

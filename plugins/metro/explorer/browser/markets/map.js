@@ -38,7 +38,7 @@ const shapesOf = (areas, codes) => {
 };
 
 /**
- * Distance at right angles to the direction counts twice.
+ * Finds the nearest area in a direction. Distance perpendicular to the direction counts twice.
  * @param {Areas} areas @param {Iterable<string>} codes
  * @param {{ from: string, centre: readonly [number, number], direction: readonly [number, number] }} step `centre`: the
  *   position of `from`
@@ -127,7 +127,7 @@ const colourShapes = (shapes, colorOf) => {
   }
 };
 
-/** The width in pixels does not change with the zoom. @param {string} stroke @param {number} width */
+/** @param {string} stroke @param {number} width */
 const borderOf = (stroke, width) => ({
   ...{ stroke: paint(stroke), 'stroke-width': width, 'vector-effect': 'non-scaling-stroke' },
 });
@@ -145,7 +145,7 @@ export const drawingOf = ({ size, land, states, areas }, codes, shapes) => {
       ...borderOf('control', 0.5),
     }),
     ...shapes,
-    // Borders are drawn last to cover the fills. They ignore the pointer.
+    // Borders are drawn on top of the fills and ignore the pointer.
     svg('path', { d: states, fill: 'none', class: 'borders', ...borderOf('muted', 0.5) }),
   );
 };

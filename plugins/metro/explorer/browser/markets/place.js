@@ -46,7 +46,7 @@ export const mapSection = ({ chosen, choose, onrun, loaded, picture, origin, sli
     place,
   );
   /**
-   * Measure of the small maps. They do not depend on the filters, so only another measure redraws them.
+   * Measure of the small maps, which ignore the filters and are redrawn only when the measure changes.
    * @type {Choices['colour'] | undefined}
    */
   let drawn;

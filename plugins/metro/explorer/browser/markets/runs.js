@@ -19,7 +19,7 @@ export const runsOf = async (signal, markets) => {
   if (!scored) return [];
   const [runs, track] = await Promise.all([
     getJson('/forecast-runs', { signal }),
-    // The list of runs does not contain target quarters, so the forecasts of one market provide them.
+    // The list of runs does not contain target quarters. They are taken from the forecasts for one market.
     getJson(`/markets/${scored.cbsa}/forecast-track`, { signal }),
   ]);
   const targets = new Map(track.data.map((/** @type {Forecast} */ row) => [row.run_id, row.target_period]));
@@ -84,7 +84,7 @@ export const rowsByRun = (markets, runs, forecasts, signal) => async (index) => 
     return {
       cbsa,
       name,
-      // Markets contain the figures of the newest run.
+      // Market rows already contain the figures of the newest run.
       signal: isNewest ? market.signal : (forecast?.signal ?? null),
       grade: isNewest ? market.risk_score : (forecast?.risk_score ?? null),
       forecast: isNewest ? market.forecast_12m : (forecast?.point ?? null),

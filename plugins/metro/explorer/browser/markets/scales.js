@@ -4,7 +4,7 @@ import { paint, svg } from '../../../../pages/data-views/svg.js';
 /** @typedef {'forecast' | 'grade' | 'signal' | 'last'} Measure */
 /** @typedef {{ color: string, label: string }} Step */
 
-/** Widths of classes in percent. The map uses the smallest width for which there are enough colours. */
+/** Class widths in percent. The map uses the smallest width for which there are enough colours. */
 const WIDTHS = [0.5, 1, 2, 5, 10, 20, 50, 100];
 const [FALLS, RISES] = [5, 7];
 
@@ -23,7 +23,7 @@ const named = (colors) => ({
 });
 
 /**
- * Creates classes of equal width on both sides of zero. The first and the last class have no limit.
+ * Creates classes of equal width on both sides of zero. The first and last classes are open-ended.
  * @param {readonly number[]} values in percent
  */
 const changes = (values) => {

@@ -23,7 +23,7 @@ import { factsText, findingOf, gradesText, mapTitle, QUESTIONS } from './texts.j
 
 /** @typedef {Awaited<ReturnType<typeof load>>} Loaded */
 
-/** Time in milliseconds that the slider has to rest before the selected run is loaded. */
+/** How long the slider must stay still before the selected run is loaded, in milliseconds. */
 const REST_MS = 120;
 
 /** @param {readonly Market[]} markets @param {AbortSignal} signal */
@@ -148,7 +148,7 @@ const runLoader = (runs, chosen, rowsOf) => async (/** @type {AbortSignal} */ sh
 
 /** @type {import('../../../../pages/data-views/router.js').Route} */
 export const marketsView = async (_parameters, signal, query) => {
-  // The map and the list are loaded in parallel. `load` reports errors.
+  // Starts loading the map in parallel with the list. `load` reports errors.
   outlines().catch(() => undefined);
   const markets = /** @type {Market[]} */ (await allMarkets());
   return markets.length === 0 ? emptyView() : viewOf(await load(markets, signal), signal, query);

@@ -47,7 +47,7 @@ export const valuesByYear = async (years, measure, forecastsOf, signal) => {
 };
 
 /**
- * Metros of the same colour share one path, which keeps the page small with many maps.
+ * Draws all metros of a colour as one path, to keep the page small when it shows many maps.
  * @param {Outlines} outlines @param {Values} values @param {(value: any) => string} colorOf
  */
 const panelOf = ({ size, land, areas }, values, colorOf) => {

@@ -89,8 +89,8 @@ const listenToPointers = (host, view) => {
 };
 
 /**
- * The wheel zooms only if the page cannot scroll or if Ctrl is pressed. Browsers report a pinch on a trackpad as the
- * wheel with Ctrl.
+ * The wheel zooms only if the page cannot scroll or if Ctrl is pressed. Browsers report a trackpad pinch as a wheel
+ * event with Ctrl.
  */
 const listenToWheel = (/** @type {HTMLElement} */ host, /** @type {View} */ view) =>
   host.addEventListener(
