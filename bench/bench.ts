@@ -1,4 +1,4 @@
-/** Prepares what all sections of a benchmark share: settings, API keys, the dataset and temporary files. */
+/** Prepares the settings, API keys, dataset and temporary files that all sections of the benchmark share. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ export const catalogue = { cbsas: marketCodes(), series: seriesIds() };
 export interface Bench {
   readonly settings: Settings;
   /**
-   * The folder of another checkout, with which this one is compared. It must be built, and its dependencies must be
+   * The folder of another checkout to compare with this one. That checkout must be built and have its dependencies
    * installed.
    */
   readonly against: string | undefined;

@@ -34,13 +34,13 @@ export const send = async (port: number, { path, ...options }: Message): Promise
 
 /**
  * Sends bytes on a new connection. Resolves when the server closes the connection, or after `ms` milliseconds.
- * @param options with `reads: false`, the responses are not read
+ * @param options pass `reads: false` to leave the responses unread
  * @returns the statuses of the responses
  */
 export const exchange = (port: number, bytes: string, { reads = true, ms = 5000 } = {}): Promise<readonly number[]> =>
   new Promise((resolve) => {
     const statuses: number[] = [];
-    // Two chunks can each contain a part of a status line.
+    // A status line can be split across two chunks.
     let rest = '';
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes, 'latin1'));
     const receive = (chunk: Buffer): void => {

@@ -11,7 +11,7 @@ export const OTHER = `${SERVICE}, the other version`;
 export const FASTIFY = 'Fastify, same features';
 export const KOA = 'Koa, same features';
 export const EXPRESS = 'Express, same features';
-/** Sends prepared bytes without keys or limits. No server on Node can be faster. */
+/** Sends prepared bytes and checks neither keys nor limits, as an upper bound for any server on Node. */
 export const BARE = 'node:http';
 
 const PROGRAMS: Readonly<Record<string, string>> = {
@@ -22,8 +22,8 @@ const PROGRAMS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The responses of the service are recorded in this JSON file. The other contenders serve the recorded responses, and
- * their own responses are compared with the file.
+ * A JSON file with recorded responses of the service. The other contenders serve these responses, and are checked
+ * against them.
  */
 export const answersFile = ({ folder }: Bench): string => join(folder, 'answers.json');
 

@@ -74,7 +74,7 @@ const assertEqual = (what: string, actual: unknown, expected: unknown): void => 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Removes the properties that `other` does not have, because another version of the service can have fewer fields. */
+/** Removes properties that are missing from `other`, because another version of the service may return fewer fields. */
 const sharedWith = (value: unknown, other: unknown): unknown => {
   if (Array.isArray(value) && Array.isArray(other)) return value.map((item, i) => sharedWith(item, other[i]));
   if (!isObject(value) || !isObject(other)) return value;

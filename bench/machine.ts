@@ -7,7 +7,7 @@ import { OperatorError } from '../core/errors.js';
 import { packageRoot } from '../core/util/package.js';
 import { onPath } from '../test/support/binaries.js';
 
-/** @throws OperatorError that lists everything that is missing */
+/** @throws OperatorError listing everything that is missing */
 export const checkMachine = (): void => {
   const missing: string[] = [];
   if (process.platform !== 'linux') missing.push('Linux: processes are bound to cores and measured through /proc');

@@ -1,4 +1,4 @@
-/** Runs child processes on certain CPU cores, and measures their CPU time. */
+/** Pins child processes to CPU cores and measures their CPU time. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -38,7 +38,10 @@ export const startBoundRedis = async (): Promise<Server> => {
   return redis;
 };
 
-/** Child processes get only these variables, so that no other variable configures the server. */
+/**
+ * Child processes inherit only these variables, so that the developer's environment cannot change the server's
+ * configuration.
+ */
 const environment = { PATH: process.env['PATH'], HOME: process.env['HOME'], NODE_ENV: 'production' };
 
 const running = new Set<ChildProcess>();
@@ -79,8 +82,8 @@ export const cpuSeconds = (pid: number): number =>
 
 /** Returns the CPU time of all child processes that have exited, in seconds. */
 export const exitedCpuSeconds = (): number => {
-  // The name of the program can contain spaces, so fields are counted from its end. The 14th and 15th, `cutime` and
-  // `cstime`, are in clock ticks.
+  // The program name can contain spaces, so the line is split after its closing parenthesis. Indexes 13 and 14 are
+  // `cutime` and `cstime`, in clock ticks.
   const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]!.split(' ');
   return (Number(fields[13]) + Number(fields[14])) / 100;
 };

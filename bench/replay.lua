@@ -1,4 +1,5 @@
--- Sends the requests from a file in a loop. They are prepared in advance, so that every request costs wrk the same.
+-- Sends the requests from a file in a loop. They are parsed in advance, so that wrk spends the same time on every
+-- request.
 local requests, count, next = {}, 0, 0
 
 init = function(args)

@@ -84,7 +84,7 @@ export const speedText = (results: Results): string | undefined => {
 
 const MARKS = { begin: '<!-- written by `npm run bench` -->', end: '<!-- end of the benchmark -->' };
 
-/** @returns the README with a different text between the two marks */
+/** Replaces the text between the two markers in the README. */
 export const withSpeedText = (readme: string, text: string): string => {
   const begin = readme.indexOf(MARKS.begin);
   const end = readme.indexOf(MARKS.end);

@@ -15,7 +15,7 @@ export interface PlannedRequest {
 export interface RequestList {
   /** The path of a file that contains the request heads one after another. */
   readonly file: string;
-  /** Returns how many of the first `count` requests must fail. After the last request, the list starts again. */
+  /** Returns how many of the first `count` requests must fail. The list repeats after its last request. */
   errorsAmong(count: number): number;
 }
 

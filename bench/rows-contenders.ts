@@ -66,9 +66,9 @@ const peer = async (bench: Bench, dataset: string): Promise<Contender> => {
 };
 
 /**
- * Prepares the `json` and `mongo` adapters only if there is a MongoDB server, and the `sqlite` adapter and SQLite behind
- * Fastify in any case.
- * @param mongo undefined for the table with 10 million rows, which only SQLite serves
+ * Always prepares the `sqlite` adapter and SQLite behind Fastify. Also prepares the `json` and `mongo` adapters if
+ * there is a MongoDB server.
+ * @param mongo undefined for the table of 10 million rows, which is measured only with SQLite
  */
 export const fillStores = async (
   bench: Bench,

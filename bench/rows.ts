@@ -21,12 +21,12 @@ import { takeTurns } from './turns.js';
 const SIZES = { full: [100_000, 1_000_000], quick: [10_000] } as const;
 const LARGE = 10_000_000;
 
-/** Number of different requests of each kind. With many of them, few requests repeat. */
+/** Number of distinct requests of each kind, large enough that few requests repeat. */
 const REQUESTS = 20_000;
 const CONNECTIONS = 16;
-/** This many responses of each kind are compared before the measurement. */
+/** Number of responses of each kind to compare before the measurement. */
 const COMPARED = 4;
-/** Totals over many rows take seconds, and the service computes only two at a time for one caller. */
+/** The service computes only two totals over many rows at a time for one caller. */
 const QUESTION_CONNECTIONS = 2;
 
 const memoryOf = (pid: number, field: 'VmRSS' | 'RssAnon'): number =>

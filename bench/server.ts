@@ -8,7 +8,7 @@ import { SERVER_CORE, spawnBound } from './process.js';
 export interface ServerCommand {
   /** The program must print its URL to standard output. */
   readonly command: readonly string[];
-  /** A path whose status is 200 when the data has been loaded. */
+  /** A path that responds with 200 once the data has been loaded. */
   readonly probe: string;
   readonly key: string;
   /** If true, opens a channel for messages and reads standard error. Otherwise, the log goes to /dev/null. */

@@ -7,7 +7,7 @@ import { packageRoot } from '../core/util/package.js';
 
 export const BASE = '/api/v1';
 
-/** No request is rejected, although the limiter does all its work. */
+/** A limit that is never reached. The limiter still counts every request. */
 export const HUGE_LIMIT = 100_000_000;
 
 export const bearer = (key: string): string => `Bearer ${key}`;

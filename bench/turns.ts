@@ -14,7 +14,7 @@ export interface Turn {
 /** Medians over all rounds. CPU times are in microseconds per request. */
 export interface Outcome {
   readonly requestsPerSecond: number;
-  /** The difference between the maximum and the minimum of requests per second, divided by the median. */
+  /** The range of requests per second (maximum minus minimum), divided by the median. */
   readonly spread: number;
   readonly serverCpu: number;
   readonly redisCpu: number;
@@ -24,8 +24,8 @@ export interface Outcome {
 type Sample = Omit<Outcome, 'spread'>;
 
 /**
- * Load runs for this many seconds before each measurement. In the meantime, V8 finishes compiling and collects the
- * garbage of the previous turn. Each key is also used for the first time in the current minute, which costs the most.
+ * Warm-up before each measurement, in seconds. V8 compiles hot code and collects the garbage of the previous turn, and
+ * each key makes its first request of the minute, which is the slowest.
  */
 export const LEAD_SECONDS = 2;
 

@@ -31,14 +31,14 @@ const UNUSED = [
   ...['xDownloadOptions', 'xFrameOptions', 'xPermittedCrossDomainPolicies', 'xXssProtection'],
 ];
 const directives = { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] };
-/** Helmet then sends the same security headers as the service. */
+/** Makes Helmet send the same security headers as the service. */
 export const helmetOptions = {
   contentSecurityPolicy: { useDefaults: false, directives },
   crossOriginResourcePolicy: { policy: 'cross-origin' },
   ...Object.fromEntries(UNUSED.map((header) => [header, false])),
 };
 
-/** Smaller responses are not compressed. The service has the same limit. */
+/** Minimum size of a compressed response, in bytes. The service uses the same value. */
 export const COMPRESSION_THRESHOLD = 1024;
 
 const duration = new prometheus.Histogram({

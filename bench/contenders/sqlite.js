@@ -1,7 +1,7 @@
 /**
- * SQLite with Fastify, as an engineer would write it for one table. It has prepared statements, a memory-mapped file,
- * hashed bearer keys, limits in memory, schema validation, ETags and streamed exports, but no request log, metrics or
- * versions.
+ * SQLite with Fastify, as an engineer would write it for one table. It uses prepared statements and a memory-mapped
+ * file, and supports hashed bearer keys, in-memory limits, schema validation, ETags and streamed exports, but no
+ * request log, metrics or versions.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, readFileSync } from 'node:fs';

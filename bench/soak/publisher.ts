@@ -1,4 +1,4 @@
-/** Publishes the sample repeatedly, with different values each time. It does not run in the process of the server. */
+/** Publishes the sample repeatedly, with different values each time. Runs outside the server process. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { openStorage } from '../../core/app/open-stores.js';

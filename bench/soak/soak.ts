@@ -1,6 +1,6 @@
 /**
  * `npm run soak` sends mixed requests while data is published repeatedly. It fails if the number of descriptors or
- * listeners grows, or if memory does.
+ * listeners grows, or if memory usage grows.
  */
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -65,7 +65,7 @@ const valuesOf = async (collection: string, field: string): Promise<string[]> =>
   return values;
 };
 
-/** Publishes and takes samples at regular intervals. All requests have ended when a sample is taken. */
+/** Publishes and takes samples at regular intervals. Waits for all requests to finish before each sample. */
 const sampleAll = async (
   { server, load, publisher }: { server: WatchedServer; load: Load; publisher: Publisher },
   mix: MixOptions,

@@ -196,7 +196,7 @@ describe('the json adapter rejects, and continues to serve the old version after
     expect(instance.changes).to.deep.equal(['v1']);
     const message = instance.problems.at(-1);
     expect(message).to.match(/version v1 is still served/);
-    // `/status` publishes the message, so it must not contain paths or other text of errors.
+    // `/status` publishes this message, so it must not reveal file paths or error details.
     expect(message).to.not.include(instance.folder);
   };
   const recovers = async (n: number): Promise<void> => {

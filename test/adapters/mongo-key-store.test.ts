@@ -149,8 +149,7 @@ describe('the key store in MongoDB', () => {
     await Promise.all(limits.map((limit, i) => stores[i % 2]!.update(record.id, { limit_per_minute: limit })));
     const changes = ((await stores[0]!.audit?.()) ?? []).slice(1).map(({ changes }) => changes['limit_per_minute']);
     assert.deepEqual(changes.map((change) => change?.to).sort(), limits);
-    // Each change must read the value of an earlier change. Every value except the last is then the previous value of
-    // exactly one change.
+    // The changes must not overlap. Each value except the last is then the previous value of exactly one change.
     const last = (await stores[0]!.list())[0]?.limit_per_minute;
     assert.deepEqual(
       changes.map((change) => change?.from).sort(),

@@ -12,7 +12,7 @@ import { type KeptLogger, keptLogger } from '../support/kept-logger.js';
 
 export interface Replica {
   readonly adapter: StorageAdapter & Required<Pick<StorageAdapter, 'publish' | 'versions'>>;
-  /** Arguments of all `problem` calls. Undefined means that the problem ended. */
+  /** Arguments of all `problem` calls. Undefined means that the problem is over. */
   readonly problems: readonly (string | undefined)[];
   readonly logger: KeptLogger;
   version(): string | undefined;
@@ -23,8 +23,8 @@ export interface Replica {
 const OPTIONS: Partial<MongoOptions> = { pollMs: 100, writeMs: 5000 };
 
 /**
- * Options of publishers that will hang or be killed. On a slow machine, even a live publisher can lose such a short
- * lock, so other publishers must not use them.
+ * Options for publishers that a test freezes or kills. Do not use them for other publishers, which could lose such a
+ * short lock on a slow machine.
  */
 export const SHORT_LOCK: Partial<MongoOptions> = { lockMs: 1000 };
 

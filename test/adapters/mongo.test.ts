@@ -22,7 +22,7 @@ const urlOfServer = async (): Promise<string> => {
 const databases = new WeakMap<StorageAdapter, string>();
 
 const create = async (context: AdapterContext): Promise<StorageAdapter> => {
-  // The suite uses a folder for each store, whose name becomes the name of the database.
+  // Each store has its own folder, so the folder name is used as a unique database name.
   const database = basename(context.resolvePath('.'));
   const adapter = mongo.create({ uri: await urlOfServer(), database, lockMs: 2000 }, context);
   databases.set(adapter, database);

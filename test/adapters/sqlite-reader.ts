@@ -1,6 +1,6 @@
 /**
- * Reads pages until standard input closes: `node sqlite-reader.js FOLDER`. Prints the number of reads, of versions and
- * of errors. All items of a list must belong to the same version.
+ * Reads pages until standard input closes: `node sqlite-reader.js FOLDER`. Prints the numbers of reads, versions and
+ * errors. A list with items from different versions is an error.
  */
 
 import { find } from '../../adapters/conformance/find-rows.js';

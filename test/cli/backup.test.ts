@@ -78,7 +78,7 @@ class Deployment {
         for (const path of paths) {
           const url = `/api/v1${path}`;
           const { statusCode, headers, body } = await app.inject({ url, headers: { Authorization: `Bearer ${key}` } });
-          // If the service started after the publication, the Last-Modified of `/vintages` is the start of the service.
+          // The Last-Modified of `/vintages` is the start time of the service if that is later than the publication.
           const time = withTime && path !== '/vintages' ? headers['last-modified'] : undefined;
           found.push([path, statusCode, time, headers.etag, headers['snapshot-version'], body]);
         }
@@ -162,7 +162,7 @@ describe('export and import-backup', function () {
         const [data, keyHead] = await deployment.verified();
         const [restoredData, restoredKeys] = await target.verified();
         expect(restoredKeys).to.equal(keyHead);
-        // A directory contains no earlier versions. A store that keeps versions records that they are missing.
+        // A backup of a directory has no earlier versions. A store that keeps versions records that they are missing.
         if (from !== 'json' || to === 'json') expect(restoredData).to.equal(data);
         // Changes after the restore are appended to the same audit logs.
         await target.run(registerKeys, 'keys', 'create', '--name', 'later');

@@ -25,7 +25,7 @@ interface Priorities {
   readonly others: readonly number[];
 }
 
-/** Prints whether objects that ticks create still exist after several garbage collections. */
+/** Prints whether the TickObjects of `process.nextTick` survive several garbage collections. */
 const ticks = (prepare: string) => `
 import { createHook } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -43,7 +43,7 @@ for (let i = 0; i < 4; i++) {
 console.log(JSON.stringify(created.map((object) => object.deref() !== undefined)));
 `;
 
-/** Bit of V8's optimization status. Newer versions of Node have a second compiler that stays on. */
+/** The "optimized" bit in V8's optimization status. */
 const OPTIMIZED = 1 << 4;
 const HAS_ONE_COMPILER = Number(process.versions.node.split('.')[0]) < 24;
 
@@ -55,7 +55,7 @@ const isOptimized = () => {
   for (let i = 0; i < 100_000; i++) sum([i, 1, 2]);
   return (%GetOptimizationStatus(sum) & ${OPTIMIZED}) > 0;
 };
-// Otherwise, the compiled loop would contain the code of sum, and V8 would not compile sum itself.
+// Otherwise, V8 would inline sum into the compiled loop instead of compiling sum itself.
 %NeverOptimizeFunction(isOptimized);
 pauseOptimization();
 const before = isOptimized();

@@ -103,7 +103,7 @@ describe('the command line', () => {
     expect(faults.join()).to.contain('did you mean "json"?').and.to.contain('did you mean "markets"?');
   });
 
-  /** Resolves with the settings that the errors of the CLI name for these environment variables. */
+  /** Runs the CLI with these environment variables. Resolves with the settings named in its error messages. */
   const placesOf = async (env: Readonly<Record<string, string>>) => {
     const { code, stderr } = await run(['config', '--json'], env);
     expect(code).to.equal(1);

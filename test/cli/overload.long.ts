@@ -13,7 +13,7 @@ const PROBE_EVERY_MS = 50;
 
 const KEPT = ['/markets', '/markets/26420', '/markets/26420/history', '/movers', '/signals', '/series'];
 
-/** Half of the requests get one cached response. The other requests read the index of different sets of metros. */
+/** Half of the requests are for cached responses. Each other request reads the index for a different set of metros. */
 const mixed = (basePath: string, codes: readonly string[]): (() => string) => {
   let count = 0;
   return () => {
@@ -37,9 +37,9 @@ const start = async (): Promise<{ child: ChildProcess; key: string; url: string 
       PORT: '0',
       METRO__LOG__LEVEL: 'silent',
       METRO__LIMITS__REQUESTS_PER_MINUTE: '1000000000',
-      // One caller can have at most half of these requests waiting. The 500 connections of the test exceed that limit.
+      // A single caller may use half of these slots. The 500 connections of the test exceed that share.
       METRO__SERVER__OVERLOAD__MAX_IN_FLIGHT: '200',
-      // The cache holds the repeated responses, but not the other responses.
+      // The cache is large enough only for the repeated responses.
       METRO__HTTP__CACHE_BYTES: '1000000',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -101,8 +101,7 @@ describe('three times the capacity', function () {
       const probes = [probe(() => client.get('/health')), probe(() => request(`${url}/health`))];
       let since = performance.now();
       let loaded = await loop.run(rate, SECONDS);
-      // The machine can be busy during the measurement, which makes the measured capacity too low. The load is then
-      // doubled.
+      // If the machine was busy while the capacity was measured, the load may not cause overload, so it is doubled.
       for (let doublings = 0; doublings < 3 && loaded.every(({ status }) => status === 200); doublings++) {
         rate *= 2;
         since = performance.now();

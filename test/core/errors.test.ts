@@ -54,7 +54,7 @@ describe('ApiError', () => {
 
 describe('errors of another copy of the package', () => {
   /**
-   * Creates an error as thrown by another copy of the package. Its class has the same name but is not the same class.
+   * Creates an error like one thrown by another copy of the package, where an equally named class is a different class.
    */
   const foreign = (name: string): Error => Object.assign(new Error('from elsewhere'), { name });
 

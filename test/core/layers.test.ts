@@ -38,7 +38,7 @@ interface Import {
   readonly to: string;
 }
 
-/** Returns the layer of a file, such as `redis` for `redis/connection.ts`. A file outside a folder is a layer. */
+/** Returns the layer of a file, such as `redis` for `redis/connection.ts`. A top-level file is its own layer. */
 const layerOf = (file: string): string => file.split('/')[0]!;
 
 const importsIn = (folder: string): Import[] => {

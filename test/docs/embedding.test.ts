@@ -35,7 +35,8 @@ describe(PAGE, () => {
 
   before(async function () {
     this.timeout(30_000);
-    // The programs import this package by name. The frameworks are among its dependencies.
+    // Inside the package folder, the programs can import this package by name, and the frameworks from its
+    // dependencies.
     folder = await mkdtemp(join(packageRoot, 'dist/embedding-'));
     for (const { language, info, code } of snippetsOf(PAGE)) {
       if (language === 'js' && info.endsWith('.js')) await writeFile(join(folder, info), code);

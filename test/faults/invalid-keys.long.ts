@@ -14,11 +14,9 @@ import { skip } from '../support/skip.js';
 
 const INVALID_PER_SECOND = 100_000 / 60;
 const VALID_PER_SECOND = 200;
-/** Value of `limits.requestsPerMinute`, which applies to each address without a valid key. */
+/** Value of `limits.requestsPerMinute`, the limit per address for requests without a valid key. */
 const LIMIT = 600;
-/**
- * Reads per second that detect changes of keys: a poll every `pollMs`, and a read of the change stream every 750 ms.
- */
+/** Reads per second for detecting changed keys: a poll every `pollMs`, and a read of the change stream every 750 ms. */
 const READS_PER_SECOND = 3;
 
 const FLOODER = '127.0.0.1';
@@ -72,7 +70,7 @@ describe('a flood of invalid keys from one address', function () {
       METRO_CONFIG: config,
       MONGODB_URI: mongod.url,
       REDIS_URL: redisServer.url,
-      // A slow machine would reject requests that this test does not count.
+      // Overload protection is off, because it would reject requests on a slow machine.
       METRO__SERVER__OVERLOAD: 'null',
     };
     ({ key } = JSON.parse(await runProcess(['keys', 'create', '--name', 'test', '--limit', '1000000', '--json'], env)));

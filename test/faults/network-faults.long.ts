@@ -26,7 +26,7 @@ const STALLED_MS = 1000;
 const SEVERITY = 0.75;
 const LIMIT = 60;
 
-/** Returns a path that was never requested. */
+/** Returns a path that has not been requested before. */
 let day = Date.parse('1400-01-01');
 const unread = (): string => {
   day += 86_400_000;

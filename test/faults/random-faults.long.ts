@@ -33,12 +33,12 @@ const RECOVERY_MS = 10_000;
 const STALLED_MS = 1000;
 
 /**
- * Requests with the unknown key count against this address. `untilKnown` uses permits of the machine's own address, and
- * the local share of a new replica is small.
+ * Address for requests with the unknown key. `untilKnown` has already used permits of the default address, and the
+ * local share of a new replica is small.
  */
 const OTHER_ADDRESS = { 'X-Forwarded-For': '192.0.2.1' };
 
-/** Returns a path that was never requested. */
+/** Returns a path that has not been requested before. */
 let day = Date.parse('1400-01-01');
 const unread = (): string => {
   day += 86_400_000;

@@ -31,7 +31,7 @@ export interface FuzzedService extends Target {
 const WRITTEN_PLUGIN = 'own-figures';
 const PERMIT_MONTHS = ['2025-10-01', '2025-11-01', '2025-12-01'];
 
-/** A table with a column that has the name of a parameter. */
+/** A table with a column named like a parameter (`limit`). */
 const TREES = {
   name: 'trees',
   key: ['id'],

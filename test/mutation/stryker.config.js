@@ -6,7 +6,7 @@ export default {
   ignorers: ['words'],
   testRunner: 'mocha',
   mochaOptions: { require: ['dist/test/mutation/child-processes.js'] },
-  // Mutants have type errors, and no test reads declaration files.
+  // Mutants can have type errors, and no test reads declaration files.
   buildCommand: 'tsc -p tsconfig.json --noCheck --declaration false --incremental false',
   // StrykerJS would otherwise rewrite tsconfig.json with the TypeScript API, which TypeScript 7 does not have.
   tsconfigFile: 'none',

@@ -21,10 +21,12 @@ const READ_PER_SECOND = 30;
 const BOUND_MS = 2500;
 /** Duration of each fault in milliseconds. Reads from a frozen MongoDB take up to two seconds to fail. */
 const OUTAGE_MS = { redis: 1000, mongo: 2000, replica: 1000 };
-/** Maximum recovery time in milliseconds. Replicas recover within two seconds, and the margin is for the stores. */
+/**
+ * Maximum recovery time in milliseconds. Replicas recover within two seconds, and the rest is headroom for the stores.
+ */
 const RECOVERY_MS = 5000;
 
-/** Each path was never requested before, so its response needs a read. */
+/** Paths that have not been requested before, so their responses are not cached. */
 let paths = 0;
 const unread = (): string => {
   const sorts = ['name', '-name', 'cbsa', '-cbsa', 'id', '-id'];

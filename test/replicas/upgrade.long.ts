@@ -41,8 +41,8 @@ describe('an upgrade from the previous version', function () {
   const current: Version = packageRoot;
   let previous: Version;
   /**
-   * Whether the previous version is a release. Earlier builds have another format of usage in Redis and other keys of
-   * backtests, so each version counts only its own requests and serves only its own data.
+   * Whether the previous version is a release. Unreleased builds store usage in Redis in a different format and use
+   * different keys for backtests, so each version then counts only its own requests and serves only its own data.
    */
   let isRelease: boolean;
   let folder: string;
@@ -98,7 +98,7 @@ describe('an upgrade from the previous version', function () {
       METRO__SERVER__OVERLOAD: 'null',
       METRO__LOG__LEVEL: 'warn',
     };
-    // The file of the previous version stays in use.
+    // Both versions use the configuration file of the previous version.
     const config = await readFile(join(previous, 'config/replicas.json'));
     await writeFile(join(folder, 'api.json'), config);
     await command(previous, 'publish', sampleOf(previous));
@@ -175,7 +175,7 @@ describe('an upgrade from the previous version', function () {
 
     const [oldName, newName] = [nameOf(sampleOf(previous)), nameOf(sampleOf(current))];
     const oldData = () => oldName;
-    /** Returns the data that a program serves after the newer version has published. A release serves the new data. */
+    /** Returns the data that a program must serve after the newer version has published. */
     const newData = (program: Version) => (isRelease || program === current ? newName : oldName);
     await untilServed(key, oldData);
     await expectUsage(previous);
@@ -217,7 +217,7 @@ describe('an upgrade from the previous version', function () {
     await expectUsage(previous);
     const [data, keys] = await verified(previous);
     expect([data, keys !== after[1]]).to.deep.equal([after[0], true]);
-    // Only the previous version runs again, and it returns to its own data.
+    // All replicas run the previous version again, and serve its data.
     if (isRelease) await command(previous, 'snapshots', 'activate', oldName);
     await untilServed(await createKey(previous, 'last'), oldData);
     await verified(previous);

@@ -10,7 +10,7 @@ import { loadConfig } from '../../product.js';
 import { needPythonPackage } from '../support/python-package.js';
 import { at, read } from '../support/shipped-files.js';
 
-/** Instructions of the Dockerfile as pairs of name and rest. Continued lines are joined. */
+/** Instructions of the Dockerfile, each as a pair of name and arguments. Continued lines are joined. */
 const instructions = read('Dockerfile')
   .replace(/^#.*\n/gm, '')
   .replace(/\\\n\s*/g, '')

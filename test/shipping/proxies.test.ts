@@ -67,7 +67,8 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
         const text = whole
           .replaceAll(`${folder}/t`, `${own}/t`)
           .replace(`${folder}/pid`, `${own}/nginx.pid`)
-          // Removes all addresses. The redirecting server listens on a Unix socket, and the TLS server on one address.
+          // Removes the IPv6 listeners. The redirecting server listens on a Unix socket, and the TLS server on
+          // 127.0.0.1.
           .replace(/^ +listen \[.*;$/gm, '')
           .replace('listen 80;', `listen unix:${own}/http.sock;`)
           .replace('listen 443', `listen 127.0.0.1:${port}`);
@@ -179,7 +180,7 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
   it('systemd accepts the unit, whose stop timeout is longer than a drain', async function () {
     if (!onPath('systemd-analyze')) skip(this, 'there is no systemd-analyze');
     const file = join(folder, 'metro-forecast.service');
-    // The unit must name an existing program, but this machine does not have the package.
+    // systemd-analyze requires the program to exist, but /usr/bin/node may be missing on this machine.
     await writeFile(
       file,
       read('config/deploy/systemd/metro-forecast.service').replaceAll('/usr/bin/node', process.execPath),

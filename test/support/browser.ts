@@ -29,7 +29,7 @@ const axe = () => readFile(createRequire(import.meta.url).resolve('axe-core/axe.
 export const BROWSED = { port: 0, overload: null };
 
 export interface TestBrowser {
-  /** A page in a new session, which closes with the browser. */
+  /** A page in a new session. */
   readonly page: Page;
   /** Errors and warnings on the console, uncaught errors, failed requests, and requests to other origins. */
   readonly complaints: string[];
@@ -79,8 +79,8 @@ const listen = (page: Page, origin: string): string[] => {
   page.on('pageerror', (error) => complaints.push(`uncaught: ${error.message}`));
   page.on('requestfailed', (request) => {
     const reason = request.failure()?.errorText;
-    // ERR_ABORTED means that the browser left the page before the response. Requests that a policy blocks fail for
-    // another reason.
+    // ERR_ABORTED means that the browser left the page before the response arrived. Requests blocked by a policy fail
+    // with a different error.
     if (reason !== 'net::ERR_ABORTED') complaints.push(`${request.url()}: ${reason}`);
   });
   page.on('request', (request) => {

@@ -26,7 +26,7 @@ const CODE = /\.(?:ts|js|mjs|cjs|lua|css)$/;
 const COMMENT = { lua: /--[^\n]*/g, other: /\/\*[\s\S]*?\*\/|(?<![:"'])\/\/[^\n]*/g };
 const MESSAGE = /'(?:[^'\\\n]|\\.){25,}'|`(?:[^`\\\n]|\\.){25,}`|"(?:[^"\\\n]|\\.){25,}"/g;
 
-/** Spaces keep the line numbers unchanged. */
+/** Keeps line breaks, so that line numbers do not change. */
 const blank = (text) => text.replace(/[^\n]/g, ' ');
 
 /** Returns the prose of a file. Spaces replace everything else. */

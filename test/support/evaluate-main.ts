@@ -25,10 +25,7 @@ const INDEX = /^hpi_at_metro.*\.csv$/;
 /** Optional files with the indexes of the nation and the states. */
 const WIDE = /STHPI.*\.csv$/;
 
-/**
- * Imports files and makes forecasts. The dataset is dated to the release of its newest quarter. The real clock is used,
- * because the basis of the newest run depends on the time.
- */
+/** Imports files and makes forecasts. The dataset's creation time is the release time of its newest quarter. */
 const forecastFiles = async (sources: readonly string[], to: string): Promise<void> => {
   await importInto({ sources, to });
   const { manifest } = await openDirectory(to);

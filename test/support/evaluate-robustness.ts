@@ -38,8 +38,8 @@ const withSales = (panel: Panel, change: (values: readonly SeriesValue[]) => rea
 });
 
 /**
- * Compares the forecasts that are in both maps. Returns the mean change of the points, the mean absolute change, and
- * the share of signals that differ.
+ * Compares the forecasts found in both maps. Returns the mean change and the mean absolute change of the point
+ * forecasts, and the share of signals that differ.
  */
 const compare = (before: ReadonlyMap<string, Forecast>, after: ReadonlyMap<string, Forecast>) => {
   const pairs = [...before].flatMap(([key, row]) => {

@@ -240,5 +240,5 @@ export const collections = {
   backtests,
 } as const;
 
-/** The same data with the type of `publish()`. */
+/** The same data, typed as the argument of `publish()`. */
 export const documents = collections as unknown as Readonly<Record<string, readonly Document[]>>;

@@ -15,7 +15,7 @@ export interface Bucket {
 }
 
 /**
- * Decodes the hash field of a caller to buckets, oldest first. Expired buckets that are not yet removed are included.
+ * Decodes a caller's hash field into buckets, oldest first. Includes expired buckets that have not been removed yet.
  */
 export const bucketsOf = (field: Buffer): Bucket[] => {
   const tail = field.length - TAIL;

@@ -1,6 +1,6 @@
 /**
- * Starts a service with the middleware of a test. The middleware is around the routes of a plugin, around the whole
- * service, or in a mount.
+ * Starts a service with a test's middleware. The middleware wraps the routes of a plugin or the whole service, or runs
+ * in a mount.
  */
 import type { Middleware } from 'koa';
 import compose from 'koa-compose';
@@ -27,7 +27,7 @@ const NOTHING: Chosen = { own: [], around: [], mount: () => undefined };
 
 const no_thing = defineError({ code: 'no_thing', status: 404, sentence: 'There is no such thing.', when: 'Unknown.' });
 
-/** A response with this many rows is long enough to be compressed. */
+/** Enough rows that the response is compressed. */
 const THINGS = Array.from({ length: 100 }, (_, i) => ({ id: i + 1, name: `Thing number ${i + 1}` }));
 
 const rows = {

@@ -1,4 +1,4 @@
-/** Sends HEAD requests at a fixed rate, regardless of response times. The latency starts at the scheduled time. */
+/** Sends HEAD requests at a fixed rate, regardless of response times. Latency is measured from the scheduled time. */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 

@@ -1,4 +1,4 @@
-/** Returns the message of the OperatorError with which the work must fail. */
+/** Expects the promise to reject with an OperatorError, and resolves with its message. */
 import { expect } from 'chai';
 import { OperatorError } from '../../core/errors.js';
 

@@ -1,7 +1,10 @@
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 
 export interface ParquetFile {
-  /** Values like in JSON. Integers are numbers, dates and times are strings, and missing values are null. */
+  /**
+   * Rows with the same values as in JSON: integers are numbers, dates and times are strings, and missing values are
+   * null.
+   */
   readonly rows: readonly Readonly<Record<string, unknown>>[];
   /** Describes each column, such as `value DOUBLE REQUIRED`. */
   readonly columns: readonly string[];

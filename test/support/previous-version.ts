@@ -9,13 +9,13 @@ import { cacheFolder } from './cache-folder.js';
 
 const run = promisify(execFile);
 
-/** The commit that counts as the previous version until a release has a tag. */
+/** The commit to use as the previous version until there is a tagged release. */
 const FIRST = '5282b729';
 
 const git = async (...args: readonly string[]): Promise<string> =>
   (await run('git', ['-C', packageRoot, ...args])).stdout.trim();
 
-/** Returns the newest release, or the first version from which upgrades must work. */
+/** Returns the newest release. If there is none, returns the oldest commit from which upgrades must work. */
 const findPrevious = async (): Promise<{ readonly commit: string; readonly isRelease: boolean }> => {
   const [tag] = (await git('tag', '--list', 'v*', '--sort=-version:refname')).split('\n');
   return { commit: await git('rev-parse', '--verify', `${tag || FIRST}^{commit}`), isRelease: Boolean(tag) };

@@ -46,7 +46,7 @@ export const findPythonPackage = async (name: string): Promise<NodeJS.ProcessEnv
 /** Runs `python3`. Resolves with its output. Rejects with all output if the exit code is not 0. */
 export type RunPython = (args: readonly string[], input?: string) => Promise<string>;
 
-/** Runs `python3` with a package of PyPI. Skips the test if the package is not available. */
+/** Returns a function that runs `python3` with a package from PyPI. Skips the test if the package is not available. */
 export const needPythonPackage = async (context: Context, name: string): Promise<RunPython> => {
   const env = await findPythonPackage(name).catch((error: Error) =>
     skip(context, `there is no ${name}: ${error.message.split('\n')[0]}`),

@@ -44,8 +44,8 @@ const typeOf = (schema: JsonSchema): string => {
 };
 
 /**
- * Returns one row for each setting of a schema. An object with declared properties has the rows of its properties. Any
- * other object is a single setting.
+ * Returns one row for each setting of a schema. An object with declared properties is expanded into one row per
+ * property. Any other object is a single setting.
  */
 const settingsOf = (schema: JsonSchema, path = ''): string[][] =>
   propertiesOf(schema).flatMap(([name, each]) => {

@@ -40,7 +40,7 @@ export const follow = async (service: Replicas, key: string, version: string): P
         .db('dataset')
         .collection<{ _id: string; current: { version: string } | null }>('catalog')
         .findOne({ _id: 'catalog' });
-      // The activation was before this read, less than one poll ago.
+      // The version was activated less than one polling interval ago.
       if (catalog?.current?.version === version) return performance.now();
       await delay(EVERY_MS / 2);
     }

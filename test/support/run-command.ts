@@ -20,7 +20,7 @@ const replaceWrite = (stream: NodeJS.WriteStream, write: (text: string) => void)
 };
 
 /**
- * @param register registers the command in `args`. Its name is first or follows `--config FILE`
+ * @param register registers the command that `args` runs
  * @param env environment variables that configure the command. Existing variables are removed
  */
 export const runCommand = async (

@@ -1,7 +1,7 @@
 /** Lists the forms in which a secret can leak. */
 import { createHash } from 'node:crypto';
 
-/** Length of the parts of a secret to search for. With a part of this length, an attacker could guess the rest. */
+/** Length of the substrings to search for. An attacker who knows this much of a secret could guess the rest. */
 const PART = 24;
 
 /** Encodes text in base64 at each offset within a longer text. Characters that depend on adjacent bytes are dropped. */

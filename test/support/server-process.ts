@@ -35,7 +35,7 @@ export interface ServerSpec {
   /** Returns environment variables for each start of the server. */
   env?(port: number): Readonly<Record<string, string>>;
   url(port: number): string;
-  /** Resolves if the server is ready. After a rejection, it is called again. */
+  /** Resolves if the server is ready. Retried until it resolves. */
   ready(port: number): Promise<void>;
 }
 

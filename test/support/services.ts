@@ -72,8 +72,8 @@ export const startMongo = async (
     args: (port, folder) => [
       ...['--port', String(port), '--bind_ip', '127.0.0.1', '--nounixsocket', '--dbpath', folder],
       ...['--logpath', `${folder}/log`, '--quiet', '--wiredTigerCacheSizeGB', '0.25'],
-      // Writes wait for the journal. The default interval of 100 ms would be slow, and a shorter one would put load on
-      // idle servers.
+      // Writes wait for the journal. The default interval of 100 ms would slow down the tests, and an interval below 20
+      // ms would put load on idle servers.
       ...['--journalCommitInterval', '20', '--setParameter', 'diagnosticDataCollectionEnabled=false'],
       ...(replicaSet ? ['--replSet', REPLICA_SET, '--oplogSize', '64'] : []),
       ...(options.args ?? []),

@@ -1,4 +1,4 @@
-/** Computes lower bounds of the requests that a limiter allowed in a window, from the observations of a client. */
+/** Checks a limiter from the send and receive times that a client observed. */
 import { WINDOW_MS } from '../../core/contracts/limiter.js';
 import type { Answer } from './load-client.js';
 
@@ -6,9 +6,8 @@ export const isAllowed = ({ status }: Answer): boolean => status === 200 || stat
 export const isRejected = ({ status }: Answer): boolean => status === 429;
 
 /**
- * Returns the highest number of requests that were sent and answered within one window. A request is counted between
- * these two moments, so all of them were allowed in that window. A number above the limit proves an error of the
- * limiter.
+ * Returns the highest number of allowed requests that were both sent and answered within one window. The limiter
+ * counted each of them at some time in between, so a number above the limit proves a bug in the limiter.
  */
 export const mostInWindow = (answers: readonly Answer[]): number => {
   const passed = answers.filter(isAllowed).sort((a, b) => a.sent - b.sent);
@@ -27,8 +26,8 @@ export const mostInWindow = (answers: readonly Answer[]): number => {
 };
 
 /**
- * Returns the rejections that were too early. The window before such a rejection contains fewer requests than the
- * limit, even if every request that might have been allowed is counted.
+ * Returns the rejections that were premature. Even if every request that might have been allowed is counted, the window
+ * before such a rejection contains fewer requests than the limit.
  * @param lateMs maximum delay in milliseconds until a permit is available again
  */
 export const rejectedTooSoon = (answers: readonly Answer[], limit: number, lateMs = 0): Answer[] => {
@@ -47,7 +46,7 @@ export const rejectedTooSoon = (answers: readonly Answer[], limit: number, lateM
   return answers.filter(
     (answer) =>
       isRejected(answer) &&
-      // Counts the requests that were sent before the rejection arrived, without the requests that were answered before
+      // Counts the requests that were sent before the rejection arrived, minus the requests that were answered before
       // the window of the rejected request.
       below(sent, answer.received) - below(received, answer.sent - WINDOW_MS - lateMs) < limit,
   );

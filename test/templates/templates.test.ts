@@ -74,7 +74,7 @@ describe('metro-forecast new', () => {
         const { scripts } = JSON.parse(await readFile(join(own, 'package.json'), 'utf8'));
         const [command, ...args] = (scripts.test as string).split(' ');
         const main = command === 'mocha' ? [join('node_modules', 'mocha', 'bin', 'mocha.js'), ...args] : args;
-        // `node --test` does nothing inside a test of Node.
+        // With NODE_TEST_CONTEXT set, `node --test` would run no tests.
         const { NODE_TEST_CONTEXT: _, ...env } = process.env;
         const { stdout } = await run(process.execPath, main, { cwd: own, env }).catch((error: Error) => {
           throw new Error(`${error.message}\n${(error as Error & { stdout?: string }).stdout}`);

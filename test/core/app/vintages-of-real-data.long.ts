@@ -73,7 +73,7 @@ describe("as_of on FHFA's 2024Q3 and 2025Q4 vintages", function () {
           expect((await data(narrowed)).map(({ period_start, value }) => ({ period_start, value }))).to.deep.equal(
             houston(files[index]!).filter(({ period_start }) => (period_start as string) >= '2020-01-01'),
           );
-          // Forecasts must belong to the vintage, so the newest run starts from its last quarter.
+          // The newest run of a vintage must start from the last quarter of that vintage.
           const target = `${Number(last.slice(0, 4)) + 1}${last.slice(4)}`;
           const track = await data(`/markets/${HOUSTON}/forecast-track?as_of=${date}`);
           expect(track).to.have.length(8);

@@ -67,7 +67,7 @@ export const rowsOf = (version: number): WeatherRows => ({
 export const lines = (documents: readonly unknown[]): string =>
   documents.map((document) => `${JSON.stringify(document)}\n`).join('');
 
-/** Writes a directory like a person: with plain file names and without checksums. */
+/** Writes a directory as a person would, with plain file names and without checksums. */
 export const writeByHand = async (
   path: string,
   files: Readonly<Record<string, string | Buffer>> = {},

@@ -21,8 +21,8 @@ for (const [what, limits] of [
     after(() => service.close());
 
     /**
-     * Sends a request with a target and header fields of these sizes in bytes. The header contains Host and `count`
-     * other fields.
+     * Sends a request whose target has `targetBytes` bytes and whose header fields have `fieldBytes` bytes in total.
+     * The fields are Host and `count` others.
      */
     const send = async (targetBytes: number, fieldBytes: number, count = 1) => {
       const target = `${HEALTH}?`.padEnd(targetBytes, 'a').slice(0, Math.max(targetBytes, HEALTH.length));

@@ -128,8 +128,8 @@ describe('hostile requests', () => {
       fc.asyncProperty(edits, async (changes) => {
         const bytes = Buffer.from(whole);
         for (const [at, byte] of changes) bytes[at] = byte;
-        // A mutation can remove the end of the head, which the blank line restores. Ending the connection completes any
-        // declared body.
+        // A mutation can remove the blank line that ends the head, so another one is appended. Closing the connection
+        // ends a body that is shorter than declared.
         const { responses } = await send(Buffer.concat([bytes, Buffer.from('\r\n\r\n')]), { end: true });
         for (const response of responses) {
           expect(response.status).to.be.within(200, 499);

@@ -21,7 +21,7 @@ describe('1,000 slow connections', function () {
     service = await startTestApp({
       collections: {
         ...fixture.documents,
-        // The response that contains all of these rows has almost 1 MB.
+        // A response with all of these rows is almost 1 MB long.
         hpi: [fixture.ATLANTA, fixture.HOUSTON].flatMap((cbsa) =>
           Array.from({ length: 7600 }, (_, i) => ({
             cbsa,

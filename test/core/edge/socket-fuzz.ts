@@ -33,7 +33,7 @@ export const startFuzzedService = async (workers: number, timeoutMs: number): Pr
     server: {
       port,
       workers,
-      // All connections have the same address. With a trusted proxy, there is no limit per address.
+      // All connections come from one address. Trusting a proxy turns off the connection limit per address.
       trustProxy: 1,
       drainDelayMs: DRAIN_DELAY_MS,
       headersTimeoutMs: timeoutMs,
@@ -221,9 +221,7 @@ export const fuzz = async (ports: readonly number[], count: number, seed: number
   return open;
 };
 
-/**
- * Counts the sockets on this port that processes hold, without listening sockets. Reads the tables of the Linux kernel.
- */
+/** Counts the open sockets on this port in `/proc/net`, excluding listening sockets. */
 export const socketsOf = (port: number): number => {
   const local = port.toString(16).toUpperCase().padStart(4, '0');
   return ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((file) =>

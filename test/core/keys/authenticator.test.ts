@@ -105,7 +105,7 @@ describe('Authenticator.identify(authorization)', () => {
     const { ring, issue } = setUp();
     const refused: Partial<KeyRecord>[] = [
       { revoked_at: '2025-06-01T00:00:00Z' },
-      // The clock of another replica, which revoked the key, is ahead.
+      // The replica that revoked this key has a clock that is ahead.
       { revoked_at: '2026-06-01T00:00:00Z' },
       { expires_at: '2026-01-01T00:00:00Z' },
       { expires_at: 'no date' },

@@ -230,7 +230,7 @@ describe('FileKeyStore', () => {
       const record = newRecord();
       await store.insert(record);
       const good = await readFile(path, 'utf8');
-      // During a plain write, a poll could read an empty file and report another error.
+      // If the write were not atomic, a poll could read an empty file and report a different error.
       await writeFileAtomic(path, content);
       await until(() => !store.health().ok);
       // Several polls read the same file during this delay.

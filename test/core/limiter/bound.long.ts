@@ -18,7 +18,7 @@ const REPLICAS = 3;
 const WINDOW_MS = 6000;
 const CALLER = 'key:k1';
 /**
- * Milliseconds by which windows are longer, because data loss counts towards every window that it might have affected.
+ * Extra milliseconds for matching data loss to windows, so that it counts in every window that it might have affected.
  */
 const MARGIN_MS = 200;
 
@@ -27,7 +27,7 @@ interface Allowed {
   readonly received: number;
 }
 
-/** For each request, counts the requests that were certainly allowed in the window that starts with it. */
+/** For each request, counts the requests that were certainly allowed in the window that starts when it was sent. */
 const windowsOf = (allowed: readonly Allowed[]): { since: number; count: number }[] => {
   const sorted = allowed.toSorted((a, b) => a.sent - b.sent);
   return sorted.map(({ sent: since }, i) => ({

@@ -72,7 +72,7 @@ export class ModelRedis {
     return Math.ceil(moment / this.bucket) * this.bucket;
   }
 
-  /** Returns the end of the bucket that counts a request at `moment`, so that both expire together. */
+  /** Returns the end of the bucket that counts a request at `moment`. */
   #leavingEnd(moment: number): number {
     const isEarly = this.options.bug === 'drops a bucket when its start has left the window';
     return isEarly ? this.#bucketEnd(moment) - this.bucket : this.#bucketEnd(moment);

@@ -225,7 +225,7 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
         refused: sumOf(days.map(({ refused }) => refused)),
       };
     };
-    /** A timer reports rejections and can be late on a busy machine. */
+    /** Waits for the limiter to report its rejections. It does so on a timer, which can be late on a busy machine. */
     const isCounted = async (name: string, expected: Awaited<ReturnType<typeof usedBy>>): Promise<void> => {
       for (let tries = 0; tries < 20 && (await usedBy(name)).refused < expected.refused; tries++) {
         await harness.wait(harness.windowMs / 15);

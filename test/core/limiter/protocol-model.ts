@@ -13,7 +13,7 @@ const LIMIT = 3;
 const REPLICAS = [0, 1] as const;
 const SHARE = Math.floor(LIMIT / REPLICAS.length);
 const CALLS_IN_FLIGHT = 2;
-/** Time of Redis at the start of a run, and the day that contains it. */
+/** Time of Redis at the start of a run, in microseconds. */
 const EPOCH_US = 5e12;
 const DAY = dayOfBucket(EPOCH_US);
 const WINDOW_MS = 60;
@@ -23,7 +23,7 @@ const TICK_MS = 1 / 8;
 const TIMEOUT_MS = 7 / 8;
 /** Duration of the action `half window`. Two of these actions take slightly less than a window. */
 const HALF_WINDOW_MS = WINDOW_MS / 2 - 4 * TICK_MS;
-/** Maximum number of calls in which a replica reports everything. */
+/** Maximum number of calls that a replica needs to report everything. */
 const ATTEMPTS = 6;
 
 /** Bugs of a replica that the invariants must detect. */
@@ -110,7 +110,7 @@ const check = (holds: boolean, message: string): void => {
   if (!holds) throw new Error(message);
 };
 
-/** Uses the protocol like `RedisLimiter` and `Partition`. */
+/** Follows the same protocol as `RedisLimiter` and `Partition`. */
 class Replica {
   readonly window = new SlidingWindow(WINDOW_MS, BUCKET_MS);
   readonly sync: PartitionSync;
@@ -348,7 +348,7 @@ class History {
         this.#pass(BUCKET_MS / 2);
         return true;
       case 'half window':
-        // Replicas poll frequently. In the model, each replica polls once, halfway.
+        // Real replicas poll frequently. In the model, each replica polls once, halfway through this action.
         this.#pass(HALF_WINDOW_MS / 2);
         for (const each of this.#replicas) if (each.poll()) this.#deliver(each);
         this.#pass(HALF_WINDOW_MS / 2);
@@ -471,7 +471,7 @@ class History {
         ({ by, granted }) => by === id && (running.has(id) || (granted && !this.#hasLostData)),
       );
       for (const { at } of own) {
-        // This is just before the request leaves the window.
+        // The last tick before the request leaves the window.
         const moment = Math.max(this.now, at + WINDOW_MS - TICK_MS);
         const inWindow = own.filter((each) => each.at + WINDOW_MS > moment).length;
         check(this.#counted(moment, id) >= inWindow, 'a request was not counted, or not long enough');

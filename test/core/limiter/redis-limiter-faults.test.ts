@@ -171,7 +171,7 @@ describe('RedisLimiter and an outage', () => {
     const [first, second] = await Promise.all([create({ port: proxy.port }), create()]);
     assert.equal(countAllowed(await take(first, 600)), 600);
     await server.kill();
-    // The replica behind the slow proxy has used the limit, and reconnects last.
+    // The replica that used up the limit is behind the slow proxy, so it reconnects last.
     proxy.inject({ latencyMs: 8 });
     await server.restart();
     let others = 0;
@@ -375,7 +375,7 @@ describe('RedisLimiter and an outage', () => {
     proxy.inject({ bytesPerSecond: 1024 });
     const since = performance.now();
     const limiter = await create({ port: proxy.port });
-    // The client reads the reply to INFO, which has more than 6 KB.
+    // At startup, the client has to read the reply to INFO, which is longer than 6 KB.
     assert.isBelow(performance.now() - since, 4000);
     assert.equal(countAllowed(await take(limiter, 201)), 200);
     proxy.heal();

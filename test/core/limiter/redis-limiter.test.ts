@@ -12,7 +12,7 @@ import { defineLimiterSuite } from './limiter-suite.js';
 
 const closers: (() => unknown)[] = [];
 
-/** These tests count calls, so delays on a busy machine must not look like an outage. */
+/** The timeouts are long, so that a busy machine does not look like an outage and change the number of calls. */
 const connect = async (url: string, keyPrefix = `${uniqueName('limiter')}:`): Promise<RedisConnection> => {
   const connection = connectRedis({ url, keyPrefix, timeoutMs: 5000, connectTimeoutMs: 5000 }, keptLogger());
   await connection.opened;
@@ -140,11 +140,11 @@ describe('RedisLimiter', () => {
 
   it('60,000 addresses: Redis keeps the last 10,000 to 20,000 of them', async () => {
     await admin.flushall();
-    // This memory is enough for 20,000 addresses. With more addresses, writes fail.
+    // Enough memory for 20,000 addresses. Beyond that, writes fail.
     await admin.config('SET', 'maxmemory', '24mb');
     const connection = await connect(server.url, 'flood:');
     const limiter = create(connection);
-    /** Checks the caller with a new replica, which knows only the data in Redis. */
+    /** Asks a new replica, which knows only the data in Redis. */
     const isRejected = async (caller: string): Promise<boolean> => {
       const other = create(connection);
       const { allowed } = await other.take(caller, 1);
@@ -281,7 +281,7 @@ describe('RedisLimiter', () => {
       }
       // Each call prefetches in proportion to the demand so far, so the number of calls grows logarithmically.
       assert.isAtMost(promises, 12 + 5 * seconds.size);
-      // Each second has a few more calls, which return permits or check for data loss.
+      // A few more calls per second return permits or check for data loss.
       assert.isAtMost((await calls()) - before, promises + 2 + 5 * seconds.size);
     });
 

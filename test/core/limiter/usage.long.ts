@@ -105,7 +105,7 @@ describe(`usage under random faults for ${SECONDS} seconds, FAULTS_SEED=${SEED}`
           proxy.mend();
         }
       }
-      // After this time, all replicas have reconnected and resynced.
+      // Enough time for all replicas to reconnect and resync.
       await delay(3000);
       settled.resolve();
     };

@@ -68,7 +68,7 @@ const add = (app: Koa, { add, sees }: Trial, log: string[], upstream: string): v
   });
 };
 
-/** Requests of a trial replace common requests with the same method and path. */
+/** A trial's requests replace the common requests with the same method and path. */
 const requestsOf = ({ requests = [] }: Trial): readonly TrialRequest[] => {
   const isOwn = ({ path, method }: TrialRequest) => requests.some((own) => own.path === path && own.method === method);
   return [...REQUESTS.filter((each) => !isOwn(each)), ...requests];

@@ -17,8 +17,8 @@ const KEEP_ALIVE_MS = 7000;
 const headers = commonHeaders({ cors: null, keepAliveTimeoutMs: KEEP_ALIVE_MS });
 
 /**
- * The header `From` names the caller. The response to `/N` has N bytes, `/N/S` also has the status S, and `/N/S/high`
- * has non-ASCII bytes.
+ * The header `From` names the caller. `/N` returns N bytes, `/N/S` returns N bytes with status S, and `/N/S/high`
+ * returns non-ASCII bytes.
  */
 const answer = (request: IncomingMessage, response: ServerResponse): void => {
   const [, length = '', status = '200', kind] = request.url?.split('/') ?? [];
@@ -115,7 +115,7 @@ describe('FastResponse', () => {
 
   const yes = new Prepared(200, linesOf({ 'Content-Length': '3' }), 'yes');
 
-  /** @returns the response of `handle`, on the server and on the client */
+  /** @returns the response object that `handle` wrote to, and the response that the client received */
   const respond = async (handle: (response: FastResponse) => void) => {
     const responses: ServerResponse[] = [];
     const started = await startServer(FastResponse, (_request, response) => {
@@ -245,7 +245,10 @@ describe('large bodies', () => {
     expect(rest).to.equal('');
   };
 
-  /** Sends requests for bodies of these lengths, and reads no response. Resolves when the server has to wait. */
+  /**
+   * Requests bodies of these lengths without reading the responses. Resolves when the server has to wait for the
+   * client.
+   */
   const askUnread = async (...lengths: readonly number[]): Promise<Socket> => {
     const client = connect(port, '127.0.0.1').pause();
     clients.push(client);

@@ -20,7 +20,7 @@ const things = collection({ name: 'things', key: ['id'], schema: ROW });
 const ROWS = 20_000;
 const rows = Array.from({ length: ROWS }, (_, id) => ({ id, text: `row ${id} ${'x'.repeat(100)}` }));
 
-/** Number of batches that were read, and number of lists that ended. */
+/** Number of batches read, and number of lists ended. */
 const seen = { batches: 0, ended: 0 };
 
 async function* watched(batches: AsyncIterable<readonly object[]>, end?: () => Promise<void>) {
@@ -147,7 +147,7 @@ describe('a list larger than 1 MB', function () {
     }
     expect([head.status, seen.batches - before]).to.deep.equal([200, 0]);
 
-    // After a restart, the service knows only the ETag of the request.
+    // A restarted service has no cached response and knows only the ETag in the request.
     const other = await start();
     try {
       const { status } = await other.get('/things', { headers: { 'If-None-Match': etag! } });
@@ -249,7 +249,7 @@ describe('a list larger than 1 MB', function () {
         socket.write(request.repeat(15));
         for (let tries = 0; lists.size + lists.rejected < sent && tries < 500; tries++) await delay(10);
       }
-      // One list is being sent. Half of `maxInFlight` wait for it, and the others have been rejected.
+      // One list is being sent. The waiting requests fill half of `maxInFlight`, and the rest were rejected.
       expect([lists.size, lists.rejected]).to.deep.equal([16, 29]);
       expect((await limited.get('/things', { method: 'HEAD' })).status).to.equal(200);
     } finally {

@@ -16,7 +16,7 @@ import { startTestApp, type TestApp } from '../../support/test-app.js';
 const run = promisify(execFile);
 const DATA = ['markets', 'forecasts', 'observations', 'signals', 'status'];
 
-/** Names of the languages on the page, by the name of each in URLs. */
+/** Displayed language names by the name used in URLs. */
 const LANGUAGES = { curl: 'curl', python: 'Python', r: 'R', typescript: 'TypeScript' } as const;
 
 interface Described {

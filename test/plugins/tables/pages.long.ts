@@ -107,7 +107,7 @@ describe('the pages of tables in Chromium', () => {
     await until(async () => (await addressOf(page)).endsWith('eyre'));
     await countIs('1 matching row');
     const address = await addressOf(page);
-    // The browser reports the opened facet later, so the order of the parameters can differ.
+    // The browser reports the opened facet asynchronously, so the order of the parameters can differ.
     expect(address).to.contain('#/books?');
     expect(Object.fromEntries(new URLSearchParams(address.split('?').at(-1)))).to.deep.equal({
       sort: 'title',

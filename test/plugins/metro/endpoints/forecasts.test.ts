@@ -204,7 +204,7 @@ describe('plugin forecasts', () => {
         bias_pp: -9.5,
         benchmark_bias_pp: -1,
         coverage_80: 0,
-        // The interval is 8 wide, and the outcome is 5.5 outside the interval.
+        // The interval has a width of 8, and the outcome lies 5.5 outside it: 8 + 2 / 0.2 * 5.5.
         interval_score_80: 63,
         direction_hit_rate: 0,
         benchmark_hit_rate: 1,

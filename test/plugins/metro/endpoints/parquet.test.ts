@@ -93,7 +93,7 @@ const READ: typeof LISTS = {
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Converts rows to the form in Parquet, where every row has every column and times are in milliseconds. */
+/** Converts rows to the form that a Parquet reader returns: every row has every column, and times have milliseconds. */
 const expectedRows = (rows: readonly Row[], columns: readonly string[]): Row[] =>
   rows.map((row) =>
     Object.fromEntries(
