@@ -1,7 +1,7 @@
-/** The types of audit entries and of verification results. */
+/** Audit entries, and the results of verifying them. */
 
 export interface AuditEntry {
-  /** When the change was made, according to the process that made it: RFC 3339 in UTC. */
+  /** When the change was made, by the clock of the process that made it: RFC 3339 in UTC. */
   readonly time: string;
   /** The operating system user that ran the process. */
   readonly by: string;
@@ -12,10 +12,7 @@ export interface AuditEntry {
    * entry.
    */
   readonly previous?: string | null;
-  /**
-   * The SHA-256 of all other fields in hexadecimal. To compute it, they are serialized as JSON with sorted property
-   * names.
-   */
+  /** The SHA-256, in hexadecimal, of all other fields as JSON with sorted property names. */
   readonly hash?: string;
   /**
    * Set if an earlier entry describes a change that was never made, because the process was stopped or another change
@@ -28,7 +25,7 @@ export interface AuditVerification {
   readonly chained: number;
   /** The hash of the newest entry, or null if there are no entries. */
   readonly head: string | null;
-  /** Harmless findings, such as a line that a crash has truncated, or a file that was edited by hand. */
+  /** Harmless findings, such as a line truncated by a crash or a file edited by hand. */
   readonly notes: readonly string[];
   /** Errors, such as missing or modified entries, and data that does not match the entries. */
   readonly faults: readonly string[];
@@ -39,8 +36,8 @@ export interface DataAuditEntry extends AuditEntry {
   readonly action: 'publish' | 'activate' | 'prune';
   readonly version: string;
   /**
-   * The version that was current before, or null if there was none. Not set for `prune`, which leaves the current
-   * version unchanged.
+   * The previous current version, or null if there was none. Not set for `prune`, which does not change the current
+   * version.
    */
   readonly replaces?: string | null;
   /**
@@ -52,8 +49,8 @@ export interface DataAuditEntry extends AuditEntry {
 
 export interface DataAudit {
   /**
-   * Resolves with all publications, activations and deletions, oldest first. An entry is written before the change that
-   * it describes, so that no change is missing. If the store fails in between, there is an entry for a change that was
+   * Resolves with all publications, activations and deletions, oldest first. Each entry is written before the change
+   * that it describes, so that no change is missing. If the store fails in between, the list contains a change that was
    * never made.
    */
   list(): Promise<readonly DataAuditEntry[]>;

@@ -8,9 +8,9 @@ export interface Cached {
 
 export interface SharedCache {
   /**
-   * Returns the cached value if it is at most `ttlSeconds` old, otherwise builds a new one. Only one replica builds at
-   * a time. In the meantime, the others return the previous value, or wait if there is none. If `build` fails, the
-   * previous value is returned regardless of its age. Rejects if there is none.
+   * Returns the cached value if it is at most `ttlSeconds` old. Otherwise builds a new value, on only one replica at a
+   * time. Meanwhile, other replicas return the previous value, or wait if there is none. If `build` fails, returns the
+   * previous value regardless of its age, or rejects if there is none.
    */
   getOrBuild(name: string, ttlSeconds: number, build: () => Promise<string>): Promise<Cached>;
   /** Tests the store by writing and deleting an entry. Rejects with the store's error. */

@@ -2,7 +2,7 @@ import type { JsonSchema } from './json-schema.js';
 
 export type Document = Readonly<Record<string, unknown>>;
 
-/** A named set of documents with one schema. The plugins that read a collection declare it. */
+/** A named set of documents with one schema. Every plugin that reads a collection declares it. */
 // biome-ignore lint/suspicious/noExplicitAny: a list of collections holds collections of every document type
 export interface Collection<T extends object = any> {
   readonly name: string;
@@ -19,7 +19,7 @@ export interface Collection<T extends object = any> {
   /** Foreign keys. The values of `fields` must equal the key of a document in the collection `to`. */
   readonly references?: readonly { readonly fields: readonly (keyof T & string)[]; readonly to: string }[];
   /**
-   * Finds errors that a schema cannot express. `created` is the creation time of the dataset. Returns the invalid field
+   * Finds errors that a schema cannot detect. `created` is the creation time of the dataset. Returns the invalid field
    * and the rule that it breaks, or undefined if the document is valid.
    */
   check?(document: T, dataset: Pick<Manifest, 'created'>): { field: string; rule: string } | undefined;
@@ -27,7 +27,7 @@ export interface Collection<T extends object = any> {
 
 export const CADENCES = [
   ...(['daily', 'weekly', 'biweekly', 'monthly', 'quarterly', 'semiannual', 'annual', 'five-year'] as const),
-  // For values that can occur on any day, such as dates of decisions.
+  // For events that can occur on any day, such as decisions.
   'irregular',
 ] as const;
 export type Cadence = (typeof CADENCES)[number];
@@ -40,7 +40,7 @@ export interface Source {
   /** The first day of the most recent period that has a value. */
   readonly latest_period: string | null;
   readonly last_loaded_at: string | null;
-  /** The source is late or stale at this age, which is measured from the end of `latest_period`. */
+  /** The source is late (or stale) once this many seconds have passed since the end of `latest_period`. */
   readonly late_after_seconds: number;
   readonly stale_after_seconds: number;
   /** The attribution that the publisher requires. */
@@ -54,7 +54,7 @@ export interface Manifest {
   readonly version: string;
   /** RFC 3339 in UTC. */
   readonly created: string;
-  /** The data was available on this day, written as `YYYY-MM-DD`. */
+  /** The day on which the data was available, as `YYYY-MM-DD`. */
   readonly vintage: string;
   /** True if the values are synthetic and not real data. */
   readonly synthetic: boolean;

@@ -75,15 +75,15 @@ export interface FrontPageContent {
 
 export interface FrontPageContext {
   /**
-   * Requests an endpoint without a key. Resolves with the JSON body of a 200 response, or with undefined if the
-   * endpoint needs a key. Rejects on other errors, and the front page then omits this content for some time.
+   * Sends a GET request without an API key. Resolves with the JSON body of a 200 response, or with undefined if the
+   * endpoint needs a key. Rejects on any other error. The front page then temporarily omits this content.
    * @param target path and query relative to the base path, such as `/movers?limit=5`
    */
   // biome-ignore lint/suspicious/noExplicitAny: the schema of the endpoint defines the body
   get(target: string): Promise<any>;
   /**
-   * Requests pages of a list until it has `most` rows. `total` is the number of rows on all pages, or undefined if
-   * unknown.
+   * Requests pages of a list until `most` rows have been received. `total` is the number of rows in the whole list, or
+   * undefined if unknown.
    * @param target like the argument of `get`, without `limit` and `after`
    */
   list<Row = Document>(

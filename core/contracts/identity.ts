@@ -1,4 +1,4 @@
-/** The contract for plugins that identify callers by other credentials than the API keys of the service. */
+/** The contract for plugins that identify callers by credentials other than the service's API keys. */
 import type { Clock, Logger } from './runtime.js';
 import type { ServiceInfo } from './service.js';
 
@@ -16,7 +16,7 @@ export interface IdentityRequest {
  * usage.
  */
 export interface IdentifiedCaller {
-  /** Unique among the callers of the plugin. 1 to 256 characters. The log contains it. */
+  /** 1 to 256 characters, unique among the callers of the plugin. Appears in the log. */
   readonly id: string;
   /** The name of a configured tier. Any other name results in a 401. */
   readonly tier: string;

@@ -5,8 +5,8 @@ export type Empty = Record<never, never>;
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
 /**
- * The type of the values that a schema describes, deeply read-only. A part of the schema becomes `unknown` if its type
- * is not literal, for example because it is declared as `JsonSchema`.
+ * The type of the values that a schema describes, deeply read-only. A part of the schema whose type is not literal, for
+ * example because it is declared as `JsonSchema`, becomes `unknown`.
  */
 export type FromSchema<S> = ValueOf<S, 'read'>;
 

@@ -18,18 +18,18 @@ export interface KeyRecord {
   readonly created_at: string;
   readonly expires_at: string | null;
   readonly revoked_at: string | null;
-  /** Set by a rotation: the id of the first key in the chain of rotations. This key shares the limit of that key. */
+  /** Set by a rotation: the id of the first key in the chain of rotations, whose limit this key shares. */
   readonly shares_limit_of?: string;
 }
 
 export type KeyChange = Partial<Pick<KeyRecord, 'name' | 'tier' | 'limit_per_minute' | 'expires_at' | 'revoked_at'>>;
 
-/** An audit entry for a change of a key. It contains neither the key nor its hash, because both are secret. */
+/** An audit entry for a change to a key. It contains neither the key nor its hash, because both are secret. */
 export interface KeyAuditEntry extends AuditEntry {
   /**
-   * `rotate` creates a key that replaces another one. `change` means several fields at once, or a field without an
-   * action. `edit` and `remove` are changes made directly in the store. In that case, `by` and `host` identify the
-   * process that noticed the change.
+   * `rotate` creates a key that replaces another one. `change` covers several fields at once, or a field without a
+   * specific action. `edit` and `remove` are changes made directly in the store. For these, `by` and `host` identify
+   * the process that noticed the change.
    */
   readonly action: 'create' | 'rotate' | 'revoke' | 'limit' | 'tier' | 'expire' | 'change' | 'edit' | 'remove';
   readonly key: string;
@@ -56,8 +56,8 @@ export interface KeyStore {
   /** Resolves with the updated record. Rejects with a `KeyStoreError` if no key has this id. */
   update(id: string, change: KeyChange): Promise<KeyRecord>;
   /**
-   * Resolves with all changes made by `insert` and `update`, oldest first. An entry is written before the change that
-   * it describes, so that no change is missing. If the store fails in between, there is an entry for a change that was
+   * Resolves with all changes made by `insert` and `update`, oldest first. Each entry is written before the change that
+   * it describes, so that no change is missing. If the store fails in between, the list contains a change that was
    * never made.
    */
   audit?(): Promise<readonly KeyAuditEntry[]>;
@@ -67,13 +67,14 @@ export interface KeyStore {
    */
   verifyAudit?(expected?: string): Promise<AuditVerification>;
   /**
-   * Stores when keys were last used: times in milliseconds since 1970, by key id. If the store already has a later
-   * time, that time is kept. Every replica calls this every few minutes. It does not call `onChange` listeners, and can
-   * reject if the store is read-only.
+   * Stores when keys were last used: times in milliseconds since 1970, by key id. A later time that is already stored
+   * is kept. Every replica calls this every few minutes. Does not call `onChange` listeners, and can reject if the
+   * store is read-only.
    */
   noteUse?(times: ReadonlyMap<string, number>): Promise<void>;
   /**
-   * Resolves with the times of last use in milliseconds since 1970, by key id. Keys that were never used are missing.
+   * Resolves with the time when each key was last used, in milliseconds since 1970, by key id. Keys that have never
+   * been used are omitted.
    */
   lastUsed?(): Promise<ReadonlyMap<string, number>>;
   /** Resolves with everything that a backup of the store needs. */
@@ -84,7 +85,7 @@ export interface KeyStore {
 
 export interface StoredKeys {
   readonly records: readonly KeyRecord[];
-  /** All audit entries, oldest first, including entries of changes that were never made. */
+  /** All audit entries, oldest first, including entries for changes that were never made. */
   readonly audit: readonly KeyAuditEntry[];
 }
 
@@ -98,7 +99,7 @@ export interface KeyStoreModule<Options = unknown> {
   readonly kind: 'key-store';
   readonly name: string;
   readonly options: JsonSchema;
-  /** Finds errors in options that their schema cannot express, like `check` in `AdapterModule`. */
+  /** Finds errors in options that their schema cannot detect, like `check` in `AdapterModule`. */
   check?(options: Options): Readonly<Record<string, string>>;
   create(options: Options, context: KeyStoreContext): KeyStore;
 }

@@ -25,7 +25,7 @@ export interface DayUsage {
   readonly date: string;
   /** The number of allowed requests, regardless of response status. */
   readonly requests: number;
-  /** The number of requests rejected by the limit or a quota. They count towards neither. */
+  /** The number of requests rejected by the limit or a quota. Rejected requests count towards neither. */
   readonly refused: number;
 }
 
@@ -45,8 +45,8 @@ export interface Limiter {
   /**
    * Decides whether to allow one request, and counts it if so.
    * @param caller `key:<id>` for an API key, `id:<plugin>:<id>` for a caller identified by a plugin, or `ip:<address or
-   * /64 prefix>` for a client without credentials. Never contains the key. `GET /usage` appends `/usage`, because it
-   * has a separate window.
+   * /64 prefix>` for a client without credentials. Never contains the key. For `GET /usage`, which has a separate
+   * window, `/usage` is appended.
    * @param limit requests per window
    * @param quotas if given, usage is counted, and requests that exceed a quota are rejected
    */

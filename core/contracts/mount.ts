@@ -28,7 +28,7 @@ export interface MountContext {
   readonly basePath: string;
   /** The prefix for links to `basePath` and to mounts. Empty, or a path that a proxy removes, such as `/lib`. */
   readonly publicPath: string;
-  /** The setting `server.publicUrl` without a trailing slash, or else `publicPath`. */
+  /** The setting `server.publicUrl` without a trailing slash. Default: `publicPath`. */
   readonly publicUrl: string;
   /** The limits for callers without a key. Undefined if every caller needs a key. */
   readonly anonymous: { readonly limit: number; readonly quotas: Quotas | undefined } | undefined;
@@ -68,7 +68,7 @@ export interface Mount {
   readonly requestHeaders?: readonly string[];
   /** With CORS, pages from other origins can read these response headers, in addition to the defaults. */
   readonly exposedHeaders?: readonly string[];
-  /** Default: the policy of the API, under which pages cannot load anything. */
+  /** Default: the policy of API responses, which prevents pages from loading any resource. */
   readonly contentSecurityPolicy?: string;
   /** Returns the content of this page for the front page. Called once per snapshot. */
   frontPage?(context: FrontPageContext): Promise<FrontPageContent>;

@@ -6,7 +6,7 @@ import type { ServiceInfo } from './service.js';
 export interface TraceParent {
   /** 32 lower-case hexadecimal digits. */
   readonly traceId: string;
-  /** The span of the caller, as 16 lower-case hexadecimal digits. */
+  /** The id of the caller's span: 16 lower-case hexadecimal digits. */
   readonly parentId: string;
   /** True if the caller records this trace. */
   readonly sampled: boolean;
@@ -32,7 +32,7 @@ export interface FinishedRequest {
   readonly durationMs: number;
   /** The id of the caller's API key. Null if the request had no valid key. */
   readonly key: string | null;
-  /** The version of the snapshot that the request has read. Null if it has read none. */
+  /** The version of the snapshot that the request read. Null if it did not read any. */
   readonly snapshot: string | null;
   readonly cached: boolean;
   /** Null if the caller sent no valid `traceparent`. */

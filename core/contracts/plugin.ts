@@ -36,7 +36,7 @@ export interface OpenContext extends RunningContext {
   readonly koa: Koa;
 }
 
-/** Declares the function as a method, so that plugins with different option types can be in one list. */
+/** A method, because TypeScript then allows plugins with different option types in one list. */
 interface CollectionsByOptions<Options> {
   declare(options: Options, context: { resolvePath(path: string): string }): readonly Collection[];
 }
@@ -81,7 +81,7 @@ export interface Plugin<Options = unknown> {
    * response: 500 or above for errors in the service.
    */
   onError?(error: unknown, ctx: Context, options: Options): Promise<void> | void;
-  /** Identifies callers by other credentials than the API keys of the service. Called once at startup. */
+  /** Identifies callers by credentials other than the service's API keys. Called once at startup. */
   identity?(options: Options, context: RunningContext): Identity;
   /** Creates an observer for all requests. Called once at startup. */
   observer?(options: Options, context: ObserverContext): RequestObserver;

@@ -1,4 +1,4 @@
-/** The functions that declare routes. The types of a handler follow from the schemas of its route. */
+/** Functions that declare routes. TypeScript infers the types of a handler from the schemas of its route. */
 import type { Empty, FromSchema, JsonSchema, ResponseFromSchema } from './json-schema.js';
 import type { DataRoute, Parameters, Route, ServiceRoute, StreamedList } from './route.js';
 import type { Scalar } from './storage.js';
@@ -18,11 +18,11 @@ type InputOfParts<Path, Query> = { readonly [K in keyof Path | Given<Query>]: Va
   readonly [K in Exclude<keyof Query, Given<Query>>]?: ValueOf<Query[K]>;
 };
 type Part<P, K extends string> = P extends { readonly [_ in K]: infer V } ? V : Empty;
-/** The parameter values that a handler receives. The schemas of the parameters determine their types. */
+/** The parameter values that a handler receives. Their types are inferred from the schemas of the parameters. */
 export type InputOf<P> =
   InputOfParts<Part<P, 'path'>, Part<P, 'query'>> extends infer I ? { readonly [K in keyof I]: I[K] } : never;
 
-/** What the handler of a data route returns, according to the response schema. Lists can also be streamed. */
+/** The return type of a data route's handler, inferred from the response schema. Lists can also be streamed. */
 export type DataResponseOf<S> =
   | ResponseFromSchema<S>
   | (ResponseFromSchema<S> extends { readonly data: readonly (infer Row)[] }

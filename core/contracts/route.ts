@@ -54,7 +54,7 @@ interface RouteBase<Input> {
   readonly parameters?: Parameters;
   /** The 200 response, with a JSON Schema and an example that conforms to it. */
   readonly response: { readonly description: string; readonly schema: JsonSchema; readonly example: unknown };
-  /** The errors that the handler can throw. The OpenAPI document lists them after the errors of the framework. */
+  /** The errors that the handler can throw. The OpenAPI document lists them after the framework's own errors. */
   readonly errors?: readonly ErrorKind[];
   /** Validates combinations of parameters. Throws an `ApiError` if a combination is invalid. */
   readonly check?: (input: Input) => void;

@@ -74,7 +74,9 @@ const checkAfter = (collection: Collection, free: readonly string[], after: unkn
   return free.map((field, i) => checkValue(collection, field, after[i]));
 };
 
-/** Sorts the fields of `equal` like the fields of `order`, and drops empty parts. `order` defaults to the key. */
+/**
+ * Validates and normalizes a query. The fields of `equal` are put in the order of `order`, which defaults to the key.
+ */
 export const checkQuery = (collection: Collection, query: Partial<Query>): Query => {
   const unknown = Object.keys(query).filter((part) => !PARTS.has(part));
   if (unknown.length > 0) throw invalid(collection, `unknown parts ${list(unknown)}; a query has ${list([...PARTS])}`);

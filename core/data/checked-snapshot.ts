@@ -24,7 +24,7 @@ interface TimeLimit {
 }
 
 export interface CheckedReader extends SnapshotReader {
-  /** From now on, only this signal aborts reads. It replaces the timeout. */
+  /** Replaces the timeout: from this call on, only this signal can abort reads. */
   readUntil(signal: AbortSignal): void;
 }
 
@@ -165,7 +165,7 @@ const readerOf = (reads: Reads): CheckedReader => {
 
 export type TimedRead = <Result>(work: (reader: CheckedReader) => Promise<Result>) => Promise<Result>;
 
-/** All reads together must complete within `ms`. Adapters apply a timeout only to each operation. */
+/** All reads together must complete within `ms`. The timeout of an adapter applies only to a single operation. */
 export const timedReader = (
   snapshot: Snapshot,
   collections: ReadonlyMap<string, Collection>,
@@ -203,7 +203,7 @@ const readUntil = (signal: AbortSignal, { snapshot, collections, ms, pauses }: T
 /** Readers that are created within this fraction of the timeout share a timer. */
 const SHARED = 1 / 8;
 
-/** A timer costs as much as a read, so readers share timers. Each gets at least seven eighths of the timeout. */
+/** Readers share timers, because a timer costs as much as a read. A reader has at least 7/8 of the timeout. */
 export const sharedReader = (
   snapshot: Snapshot,
   collections: ReadonlyMap<string, Collection>,

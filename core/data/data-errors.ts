@@ -17,7 +17,7 @@ export interface DataError {
 export const formatDataError = ({ file, row, field, rule }: DataError): string =>
   [row === null ? file : `${file}:${row}`, ...(field === null ? [] : [field]), rule].join(': ');
 
-/** Checks stop after this many errors. A file with more of them is probably the wrong kind of file. */
+/** Checks stop after this many errors. A file with more errors is probably the wrong kind of file. */
 const MAX_COUNTED = 1000;
 
 export class ErrorList {
@@ -50,7 +50,7 @@ export class ErrorList {
 
 const MAX_SHOWN = 60;
 const MAX_DESCRIBED = 100;
-/** Finding the closest of more names would take too long, so there is no suggestion. */
+/** With more names than this, finding the closest one would take too long, so no suggestion is made. */
 const MAX_SUGGESTIONS = 1000;
 
 const show = (value: unknown): string => {

@@ -9,7 +9,7 @@ import { findJsonError, formatJsonError, withoutMark } from '../validation/json.
 
 export const DECLARATION = '.collection.json';
 
-/** The maximum size of a declaration in bytes. A declaration of 20,000 columns needs about 2 MiB. */
+/** The maximum size of a declaration in bytes. A declaration with 20,000 columns needs about 2 MiB. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 const FIELDS = { type: 'array', items: { type: 'string' }, minItems: 1 };

@@ -34,7 +34,7 @@ interface After {
 
 /** The documents that match a query. If `filter` is set, the caller must apply it before the limit of the query. */
 interface Selection {
-  /** Positions in the order of the query. Undefined for key order, in which an index is also a position. */
+  /** Positions of the documents in sort order. Undefined if documents are sorted by key. */
   readonly positions: Uint32Array | undefined;
   readonly span: Span;
   readonly filter?: NonNullable<Query['range']>;
@@ -44,7 +44,7 @@ export class IndexedCollection {
   readonly #key: readonly string[];
   readonly #orders: readonly (readonly string[])[];
   readonly #documents = new PackedDocuments();
-  /** Finds the fields to sort by. Their values are kept in `#columns` until `sort` has run. */
+  /** Extracts the values to sort by, which `#columns` stores until `sort` has run. */
   readonly #sorted: JsonFields;
   #columns: ReadonlyMap<string, ValueColumn>;
   readonly #positions = new Map<string, Uint32Array>();
@@ -163,15 +163,14 @@ export class IndexedCollection {
     }
   }
 
-  /** If the result has a `filter`, the caller must apply it before the limit. */
   #select({ order, equal = {}, range, descending = false, after, limit = Number.POSITIVE_INFINITY }: Query): Selection {
     const positions = order.join() === this.#key.join() ? undefined : this.#positions.get(order.join());
     const fixed = order.slice(0, Object.keys(equal).length);
     const free = order.slice(fixed.length);
     const values = fixed.map((field) => equal[field] as Scalar);
     const equals = this.#within(positions, this.#all, fixed, { from: values, to: values });
-    // Within `equals`, documents are sorted by the first field that `equal` does not contain. A range of that field
-    // narrows the span. A range of a later field must be tested for each document.
+    // Within `equals`, documents are sorted by the first field that `equal` does not contain. A range on that field
+    // narrows the span. A range on a later field must be tested for each document.
     const ordered = range !== undefined && range.field === free[0];
     const matching = ordered
       ? this.#within(positions, equals, [range.field], {

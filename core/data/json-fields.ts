@@ -108,7 +108,7 @@ export class JsonFields {
     return 0;
   }
 
-  /** Returns the fields of a document that it has. */
+  /** Returns an object with the fields that the document contains. */
   document(json: Buffer, start: number): Document {
     this.find(json, start);
     const document: Record<string, unknown> = {};
@@ -139,8 +139,8 @@ const MAX_DIGITS = 15;
 const POWERS = Array.from({ length: MAX_DIGITS + 1 }, (_, exponent) => 10 ** exponent);
 
 /**
- * Several times as fast as `Number`. At most 15 characters without an exponent are the quotient of two exact doubles,
- * so the result is rounded correctly.
+ * Several times as fast as `Number`. A number with at most 15 characters and no exponent is the quotient of two exact
+ * doubles, so the result is rounded correctly.
  */
 export const numberIn = (json: Buffer, start: number, end: number): number => {
   const isNegative = json[start] === MINUS;
@@ -161,8 +161,8 @@ const isNumber = (json: Buffer, start: number): boolean =>
   json[start] === MINUS || (json[start]! >= ZERO && json[start]! <= NINE);
 
 /**
- * Parses a value. Unlike `JSON.parse` for the whole document, this creates no strings that V8 keeps until the next full
- * garbage collection, which it does for strings of up to ten characters.
+ * Parses a single value. If `JSON.parse` parsed the whole document, V8 would keep every string of up to ten characters
+ * until the next full garbage collection.
  */
 export const valueIn = (json: Buffer, start: number, end: number): unknown => {
   if (isNumber(json, start)) return numberIn(json, start, end);

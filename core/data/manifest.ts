@@ -152,7 +152,7 @@ export const readManifest = async (directory: string): Promise<DirectoryManifest
   );
 };
 
-/** True if `readManifest` rejected because the manifest is invalid. Replacing it loses nothing. */
+/** True if `readManifest` rejected because the manifest is invalid, so that replacing it loses no data. */
 export const isDamagedManifest = (error: unknown): boolean =>
   error instanceof StorageError && error.code === 'invalid_dataset' && error.cause === undefined;
 
@@ -168,7 +168,7 @@ export const contentVersion = (
   return `${vintage}-${hash.digest('hex').slice(0, 12)}`;
 };
 
-/** Returns the SHA-256 of each file. @param directory contains the files without a digest */
+/** Returns the SHA-256 of each file. Files without a digest are read from `directory`. */
 export const digestsOf = async (
   directory: string,
   files: DirectoryManifest['collections'],

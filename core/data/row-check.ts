@@ -38,9 +38,11 @@ export interface RowCheck extends Check {
 }
 
 const referenceCheck = (fields: readonly string[], to: string, target: Target, onError: OnError): Check => {
-  /** The last reference that was found. Consecutive rows often have the same one. */
+  /** The last reference whose target was found. Consecutive rows often have the same reference. */
   let last: string | undefined;
-  /** A target can still follow in this collection, or in a collection that refers to this one. */
+  /**
+   * References whose target has not been read yet. It can follow in this collection, or in one that refers to this one.
+   */
   const waiting: { readonly row: number; readonly value: string }[] = [];
   const report = (row: number, value: string): void =>
     onError(row, fields.join('+'), `refers to ${value}, which is not in "${to}"`);

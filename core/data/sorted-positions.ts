@@ -16,8 +16,8 @@ interface Range {
 }
 
 /**
- * Returns the leading fields of an order by which documents in key order must be sorted. The last fields can be dropped
- * if they are the rest of the key, because the sort is stable.
+ * Returns the leading fields of an order by which documents in key order must be sorted. Trailing fields that only
+ * repeat the key order are left out, because the sort is stable.
  */
 export const fieldsToSortBy = (order: readonly string[], key: readonly string[]): readonly string[] => {
   for (let count = 0; count < order.length; count++) {

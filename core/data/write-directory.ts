@@ -26,11 +26,13 @@ interface WriteOptions {
   /** Aborts the write, unless the manifest has already been replaced. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Called when all rows are written, before the manifest is replaced. If it throws, nothing changes. No other process
-   * can write in the meantime.
+   * Called when all rows are written, before the manifest is replaced. If it throws, nothing changes. While it runs, no
+   * other process can write.
    */
   readonly beforeCommit?: ((change: ManifestChange) => void | Promise<void>) | undefined;
-  /** If false, a damaged manifest is an error, and so are collections that an existing version lacks. */
+  /**
+   * If true, replaces a damaged manifest, and can add collections to an existing version. If false, both are errors.
+   */
   readonly repair?: boolean;
 }
 
@@ -44,7 +46,7 @@ export interface ManifestChange {
 const FILE = /^[a-z][a-z0-9_]*\.[0-9a-f]{12}\.ndjson$/;
 const TEMPORARY = /\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
 const COLLECTION = /^[a-z][a-z0-9_]*$/;
-/** Another process can take over a lock that was not renewed for this long. */
+/** Another process can take over a lock that has not been renewed within this time. */
 const STALE_MS = 60_000;
 
 /**
@@ -175,7 +177,7 @@ const currentManifest = async (
   }
 };
 
-/** Readers would miss different rows, because they load each version only once. */
+/** Rejects different rows for an existing version. Readers load a version only once, so they would miss the change. */
 const assertOwnVersion = (
   path: string,
   next: DirectoryManifest,

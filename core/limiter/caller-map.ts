@@ -2,13 +2,16 @@ import { LruMap } from '../util/lru-map.js';
 
 /**
  * Each process, and also Redis, remembers at least this many addresses. A client could make the service forget its
- * address only by sending requests from this many others, which costs more than a fresh limit is worth.
+ * address only by sending requests from this many other addresses, which costs more than a fresh limit is worth.
  */
 export const MOST_ADDRESSES = 10_000;
 
 export const isAddress = (caller: string): boolean => caller.startsWith('ip:');
 
-/** Keeps at most twice `mostAddresses` addresses. Other callers have no limit: clients cannot create them. */
+/**
+ * Keeps at most twice `mostAddresses` addresses. The number of other callers is not limited, because clients cannot
+ * create them.
+ */
 export class CallerMap<State> {
   readonly #keys: LruMap<string, State>;
   readonly #addresses: LruMap<string, State>;

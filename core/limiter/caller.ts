@@ -8,16 +8,16 @@ export type Settle = (decision: Decision | Promise<never>) => void;
 /** Permits for later requests in the same bucket. Redis has already counted them. */
 export interface PrefetchedPermits {
   count: number;
-  /** The end of the bucket, in microseconds of Redis's clock. */
+  /** The end of the bucket by Redis's clock, in microseconds. */
   readonly bucketEnd: number;
-  /** When the permits expire, in milliseconds of the monotonic clock. Never later than `bucketEnd`. */
+  /** When the permits expire by the monotonic clock, in milliseconds. Never later than `bucketEnd`. */
   readonly expiresAt: number;
 }
 
 /** Shared by all callers without permits to return, so that no array is allocated for each of them. */
 export const NOTHING_RETURNED: readonly Returned[] = [];
 
-/** With many callers, each additional object would cost a CPU cache miss, so there is only one. */
+/** A single flat object. With many callers, each nested object would cost a CPU cache miss. */
 export class CallerState {
   limit = 0;
   quotas: Quotas | undefined = undefined;
@@ -25,7 +25,7 @@ export class CallerState {
   usage: UsageCounter | undefined = undefined;
   prefetched: PrefetchedPermits | undefined = undefined;
   returned = NOTHING_RETURNED;
-  /** Requests that wait for the next call. Undefined if the caller is not queued. */
+  /** Requests waiting for the next call. Undefined if the caller is not queued. */
   waiting: Settle[] | undefined = undefined;
   remaining = 0;
   /** The time at which another permit becomes free, in monotonic milliseconds. */

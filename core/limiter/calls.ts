@@ -26,15 +26,18 @@ export interface Ask {
   readonly permits: number;
   /** For a resync: everything that this replica has admitted within the window. It replaces the count in Redis. */
   readonly resync?: readonly Admitted[] | undefined;
-  /** A resync reports only used permits, so it returns none. */
+  /** Unused permits. Undefined for a resync, which reports only used permits. */
   readonly returned?: readonly Returned[] | undefined;
   readonly usage?: UsageReport | undefined;
 }
 
 export interface Call {
-  /** Increases with each call of a replica. */
+  /** Increases with each call that a replica makes. */
   readonly number: number;
-  /** If Redis has not applied this call, Redis has lost data and rejects the new call. */
+  /**
+   * The number of a call that Redis must have applied before this one. Otherwise, Redis has lost data and rejects this
+   * call.
+   */
   readonly previous: number;
   readonly asks: readonly Ask[];
 }
@@ -52,7 +55,7 @@ export interface Grant {
 export interface AppliedReply {
   readonly applied: true;
   readonly grants: readonly Grant[];
-  /** End of the current bucket, in microseconds of Redis's clock. */
+  /** End of the current bucket by Redis's clock, in microseconds. */
   readonly bucketEnd: number;
   readonly bucketMs: number;
 }
@@ -165,7 +168,7 @@ interface CallsOptions<Batch> {
   readonly redis: Pick<RedisConnection, 'timeoutMs' | 'durations'>;
   readonly clock: Clock;
   readonly onReply: (sent: Sent<Batch>, reply: Reply) => void;
-  /** Called if the call failed or timed out. A later reply is ignored. */
+  /** Called when a call fails or times out. A reply that arrives later is ignored. */
   readonly onFailure: (sent: Sent<Batch>, error: unknown) => void;
 }
 
@@ -203,7 +206,8 @@ export class CallsInFlight<Batch> {
     } = this.#options;
     const now = clock.monotonic();
     const late = [...this.#calls].filter(({ sentAt }) => now - sentAt >= timeoutMs);
-    // After a long event loop turn, timers run before received data is read. This gives replies a chance first.
+    // After a long event loop turn, timers run before received data is read. `setImmediate` lets this process read
+    // replies first.
     setImmediate(() => {
       for (const sent of late) this.#fail(sent, new Error(`There was no response within ${timeoutMs} ms.`));
       const [oldest] = this.#calls;

@@ -21,7 +21,7 @@ export class Decisions {
     readonly clock: Clock,
   ) {}
 
-  /** Milliseconds since 1970. Redis's clock determines when a day starts, but is unknown until the first reply. */
+  /** The time in milliseconds since 1970, by Redis's clock. Before the first reply, by the local clock. */
   redisTime(now: number): number {
     return this.#clockOffset === undefined ? this.clock.now() : now + this.#clockOffset;
   }
@@ -120,8 +120,9 @@ export const withQuotas = (decision: Decision, quotas: Decision['quotas']): Deci
   quotas ? { ...decision, quotas } : decision;
 
 /**
- * In buckets. On average, half a bucket is left when a call is sent. With three times as many permits, most callers
- * need one call per bucket, which also returns unused permits.
+ * Permits to prefetch, as a multiple of the demand per bucket. On average, half a bucket is left when a call is sent.
+ * With three times the permits for that half, most callers need only one call per bucket, which also returns unused
+ * permits.
  */
 const PREFETCHED_BUCKETS = 3 / 2;
 /** A single permit is seldom used before it expires, and returning it costs a call. */
@@ -129,7 +130,7 @@ const FEWEST = 2;
 /** Other replicas cannot use prefetched permits until they are returned. */
 const MOST_OF_REMAINING = 1 / 64;
 
-/** If permits are prefetched, other replicas can return some at any time. */
+/** True if replicas might prefetch permits for a limit this high, and might therefore return some at any time. */
 const mayPrefetch = (limit: number): boolean => limit * MOST_OF_REMAINING >= FEWEST;
 
 /**

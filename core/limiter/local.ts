@@ -26,7 +26,7 @@ interface Share {
   readonly whole: number;
   /** The part of the share that is available now. */
   readonly permits: number;
-  /** Milliseconds until the share grows by another permit. 0 if it is complete. */
+  /** Milliseconds until the share grows by another permit. 0 if the whole share is available. */
   readonly growsInMs: number;
 }
 
@@ -37,7 +37,7 @@ export class LocalLimits {
     this.#options = options;
   }
 
-  /** Redis does not know about a request that is allowed here, so the caller then needs a resync. */
+  /** Redis does not know about requests that are allowed here, so their callers need a resync. */
   decide({ decisions, sync }: Partition, caller: CallerState, now: number): Decision | Promise<never> {
     const { outagePolicy } = this.#options;
     if (outagePolicy === 'closed') return Promise.reject(new LimiterUnavailable(OUTAGE_MESSAGES.closed));
@@ -60,7 +60,7 @@ export class LocalLimits {
     const share = this.#share(limit, now);
     const hasQuota = !usage || !quotas || usage.hasLocalShare(quotas, today, replicas);
     const { allowed, remaining, resetMs } = window.take(now, share.permits, hasQuota);
-    // The limit is the share, because this replica also rejects requests that the full limit would allow.
+    // Reports the share as the limit, because this replica rejects requests beyond its share.
     if (allowed) return { allowed, limit: share.whole, remaining, resetMs };
     return { allowed, limit: share.whole, remaining: 0, resetMs: Math.max(resetMs, share.growsInMs) };
   }

@@ -24,7 +24,7 @@ interface PartitionOptions {
 /** More callers in one call would block Redis for too long. */
 const LARGEST_BATCH = 200;
 const CALLS_IN_FLIGHT = 2;
-/** Redis can then process the second half while this process sends the responses for the first half. */
+/** Batches of at least this size are split in two. Redis processes the second half while the first half is answered. */
 const SPLIT_FROM = 20;
 
 const NONE: Settle[] = [];
@@ -76,12 +76,12 @@ export class Partition {
     return new CallerState(name, window, this.sync.epoch);
   }
 
-  /** Sends an empty call if there was no call for `idleMs`. The reply shows whether Redis has lost data. */
+  /** Sends an empty call if no call was sent within `idleMs`. The reply shows whether Redis has lost data. */
   checkForDataLoss(now: number, idleMs: number): void {
     if (!this.isBusy && this.sync.mayHaveLostData(now, idleMs)) this.#send([]);
   }
 
-  /** The last reply and prefetched permits belong to the old limit. */
+  /** Discards the last reply and prefetched permits, because they were based on the old limit. */
   changeLimit(caller: CallerState, limit: number, quotas: Quotas | undefined): void {
     caller.limit = limit;
     caller.quotas = quotas;

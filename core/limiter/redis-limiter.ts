@@ -27,11 +27,14 @@ interface RedisLimiterOptions {
 }
 
 /**
- * After Redis might have lost data, a replica resyncs but decides locally for this long. The other replicas resync in
- * the meantime. Otherwise, it could get permits that other replicas have already used.
+ * After Redis might have lost data, a replica decides locally for this long while all replicas resync. Otherwise, it
+ * could get permits that other replicas have already used.
  */
 const REJOIN_MS = 500;
-/** While no request needs a call, an error in the script would go unnoticed. */
+/**
+ * How often a replica checks that Redis can run the script. When there are no requests, errors would otherwise go
+ * unnoticed.
+ */
 const CHECK_MS = 5000;
 /** How often a replica checks whether Redis has lost counts that are still needed. */
 const POLL_MS = REJOIN_MS / 2;
@@ -120,7 +123,7 @@ export class RedisLimiter implements Limiter {
     for (const partition of this.#partitions) partition.checkForDataLoss(now, POLL_MS);
     if (now < this.#nextCheck) return;
     this.#nextCheck = now + CHECK_MS;
-    // Timeouts can be ignored here, because the calls of requests detect them.
+    // Timeouts can be ignored here, because regular calls detect them.
     this.#failed.check().catch((error: unknown) => {
       if (isReply(error)) this.#breaker.open(error);
     });
@@ -217,7 +220,7 @@ export class RedisLimiter implements Limiter {
     this.#reportAll();
   }
 
-  /** The reply to a call in flight can require another report. */
+  /** True while a call is in flight, because its reply might require another report. */
   #hasUnreported(): boolean {
     return (
       this.#partitions.some(({ isBusy }) => isBusy) ||

@@ -7,10 +7,10 @@ const NO_QUOTAS: Quotas = { perDay: null, perMonth: null };
 const UNSYNCED = -1;
 
 /**
- * Redis counts the permits that it grants, so it normally knows everything that a replica admits. It does not after a
- * lost reply, after local decisions, and after it has lost data. The next call for the caller is then a resync: it
- * reports everything that the replica has admitted within the window, and Redis replaces its count for that replica. A
- * resync can safely be repeated, so it does not matter whether a lost call was applied. Call numbers show whether a
+ * Redis counts the permits that it grants, so it normally knows everything that a replica admits. The exceptions are a
+ * lost reply, local decisions, and a loss of data in Redis. In these cases, the next call for the caller is a resync:
+ * it reports everything that the replica has admitted within the window, and Redis replaces its count for that replica.
+ * A resync can safely be repeated, so it does not matter whether a lost call was applied. Call numbers show whether a
  * call arrived late and whether Redis has lost data.
  */
 export class PartitionSync {
@@ -25,7 +25,7 @@ export class PartitionSync {
   /** Increases each time Redis might have lost data. Callers from an earlier epoch need a resync. */
   #epoch = 0;
 
-  /** @param countedMs how long the counts in Redis are needed, in milliseconds */
+  /** @param countedMs how long Redis needs to keep its counts, in milliseconds */
   constructor(readonly countedMs: number) {}
 
   /** New callers start in this epoch and need no resync. */
@@ -61,15 +61,15 @@ export class PartitionSync {
     this.#needsResync = true;
   }
 
-  /** A loss of data would go unnoticed without a call. */
+  /** True if Redis still needs its counts, and no call within `idleMs` could have shown that they are lost. */
   mayHaveLostData(now: number, idleMs: number): boolean {
     return now - this.#sentAt >= idleMs && now - this.#askedAt < this.countedMs;
   }
 
   nextCall(batch: readonly Entry[], now: number): Call {
     // Prefetched permits from the last call can be used for one more bucket. After that, there is no data left to lose,
-    // and Redis might have deleted its record of the call. Without that record, Redis could apply a late call. The
-    // resyncs undo its effect.
+    // and Redis might have deleted its record of the call. Without that record, Redis could apply a late call.
+    // Therefore all callers resync, which undoes its effect.
     const isIdle = now - this.#sentAt >= this.countedMs;
     if (isIdle && this.#sent > 0) this.#epoch++;
     const previous = isIdle ? 0 : this.#needsResync ? this.#applied : this.#sent;

@@ -24,7 +24,7 @@ export class SlidingWindow {
   readonly #windowMs: number;
   readonly #spanMs: number;
 
-  /** @param spanMs with 0, each request has its own entry if the limit is at most 1,000 */
+  /** @param spanMs if 0, requests share entries only if the limit is above 1,000 */
   constructor(windowMs: number, spanMs = 0) {
     this.#windowMs = windowMs;
     this.#spanMs = spanMs;
@@ -74,7 +74,9 @@ export class SlidingWindow {
     return this.#ring[this.#index(i) + 1] as number;
   }
 
-  /** The entry that must leave before a request is allowed: not always the oldest after the limit was lowered. */
+  /**
+   * The entry that must expire before a request is allowed. After the limit is lowered, it might not be the oldest one.
+   */
   #blocking(limit: number): number {
     let i = 0;
     for (let excess = this.#total - limit; i < this.#size - 1; i++) {

@@ -35,7 +35,7 @@ interface Waiting {
   readonly settle: ((decision: Decision | Promise<never>) => void)[];
 }
 
-/** The process that makes the decisions is never busy for this long. Clients are willing to wait much longer. */
+/** How long to wait for the process that makes the decisions. It is never busy for this long. */
 const TIMEOUT_MS = 1000;
 const LATE = 'The process that manages rate limits does not respond: requests that count towards a limit are rejected.';
 

@@ -114,7 +114,7 @@ class StoredRecords {
     if (!isCopied) this.#append(this.#cell(column, valueIn(json, start, end)));
   }
 
-  /** Returns false and copies nothing if the text must be unescaped or quoted. */
+  /** Copies text unchanged. If it must be unescaped or quoted, copies nothing and returns false. */
   #copy(json: Buffer, start: number, end: number): boolean {
     this.#reserve(end - start);
     const bytes = this.#bytes;

@@ -143,7 +143,7 @@ const ABOUT_THE_BODY = [
 ];
 
 const removeBodyHeaders = (response: ServerResponse): void => {
-  // Node does not have the header lines of the replaced body yet, and `setHead` will replace them.
+  // Until the response is ordinary, Node does not have these headers, and `setHead` will replace them.
   if (response instanceof FastResponse && !response.isOrdinary) return;
   for (const name of ABOUT_THE_BODY) response.removeHeader(name);
 };

@@ -1,4 +1,4 @@
-/** Creates header lines as text, and the headers that all responses have. Each line ends with CRLF. */
+/** Builds header lines as text, including those that all responses share. Each line ends with CRLF. */
 import { randomBytes } from 'node:crypto';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Config } from '../config/schema.js';
@@ -57,7 +57,7 @@ const FIXED = {
   'X-Content-Type-Options': 'nosniff',
 };
 
-/** Headers that do not depend on the body. A returned string consists of complete header lines. */
+/** Headers that do not depend on the body. Each method returns complete header lines. */
 export interface CommonHeaders {
   /** @param id request id, without characters that need escaping (see `requestId`) */
   always(id: string, origin: string | undefined): string;

@@ -152,7 +152,7 @@ export const identityOf = (body: Prepared | Representation): Prepared =>
 
 const BROTLI_PARAMS = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY };
 
-/** Representations use the same settings. */
+/** Uses the same compression settings as representations. */
 export const compressor = (encoding: 'br' | 'gzip'): Transform =>
   encoding === 'gzip' ? createGzip() : createBrotliCompress({ params: BROTLI_PARAMS });
 

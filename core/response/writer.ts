@@ -22,7 +22,7 @@ export const setHead = (response: ServerResponse, head: string): void => {
   else setLines(response, head);
 };
 
-/** If Node already has the headers, the header lines of the body are left out. Callers with large bodies take turns. */
+/** Sends a prepared body. Callers with large bodies take turns. */
 export const send = (
   response: ServerResponse,
   prepared: Prepared,
@@ -151,7 +151,7 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     return super.writeHead(...(given as Parameters<ServerResponse['writeHead']>));
   }
 
-  /** The bytes that middleware sends might not match the length and the ETag of the prepared body. */
+  /** Middleware might send different bytes, which the length and the ETag of the prepared body do not describe. */
   #removeLinesOfBody(): void {
     const pairs = pairsOf(this.#head);
     for (let i = 0; i < pairs.length; i += 2) {
@@ -187,7 +187,7 @@ for (const name of USES_OF_HEADERS) {
   });
 }
 
-/** Returns a getter of Node, which does not know about `#writeFast`. */
+/** Returns Node's own getter, which does not take `#writeFast` into account. */
 const byNode = (name: string) => Object.getOwnPropertyDescriptor(OutgoingMessage.prototype, name)?.get;
 const [headersSentByNode, writableFinishedByNode] = [byNode('headersSent'), byNode('writableFinished')];
 Object.defineProperties(FastResponse.prototype, {

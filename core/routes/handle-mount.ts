@@ -20,7 +20,7 @@ interface MountDependencies {
   readonly state: { readonly read: () => ServiceState };
 }
 
-/** The middleware of the plugin runs between these two. */
+/** The middleware of the plugin runs between these two functions. */
 export const handleMount = (mount: Mount, dependencies: MountDependencies): readonly ApiMiddleware[] => [
   (ctx, next) => {
     // Mounts can read a body. The server listens for `checkContinue`, so Node does not send `100 Continue`.

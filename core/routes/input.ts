@@ -31,7 +31,10 @@ export const decodePercent = (text: string, place: 'path' | 'query', name: strin
   }
 };
 
-/** `URLSearchParams` accepts malformed percent-encoding, and `node:querystring` merges repeated parameters. */
+/**
+ * Stricter than `URLSearchParams`, which accepts malformed percent-encoding, and `node:querystring`, which merges
+ * repeated parameters.
+ */
 export const parseTarget = (url: string): Target => {
   if (!url.startsWith('/')) {
     throw new ApiError(errors.invalid_parameter, 'The request target must begin with "/".');
@@ -118,7 +121,7 @@ class QueryParameters {
   }
 }
 
-/** The schema is compiled on first use, which makes the start faster. */
+/** Compiles the schema on first use, so that the service starts faster. */
 const compileOne = (place: 'path' | 'query', name: string, parameter: Parameter): CompiledParameter => {
   let validate: ValidateFunction | undefined;
   return {
@@ -135,13 +138,13 @@ const compileOne = (place: 'path' | 'query', name: string, parameter: Parameter)
 const compileAll = (place: 'path' | 'query', parameters: Readonly<Record<string, Parameter>> = {}) =>
   new Map(Object.entries(parameters).map(([name, parameter]) => [name, compileOne(place, name, parameter)]));
 
-/** Limits the size of the response, so that it does not grow with the request. */
+/** Limits the size of the error response, which would otherwise grow with the request. */
 const MOST_DETAILS = 20;
 
-/** A list can have thousands of invalid values. Only this many are reported per parameter. */
+/** Maximum number of invalid values to report per parameter. A list can contain thousands of them. */
 const MOST_ISSUES = 3;
 
-/** The code of the response is the first of these errors that applies. `details` lists all problems. */
+/** If a request has several problems, the response has the code that comes first here. `details` lists all problems. */
 const PRECEDENCE: readonly ErrorKind[] = [errors.unknown_parameter, errors.missing_parameter, errors.invalid_parameter];
 
 interface ParsedInput {

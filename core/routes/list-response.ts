@@ -30,8 +30,8 @@ interface OpenList {
 }
 
 /**
- * Collecting a large list for the cache takes memory, so a process collects only this many at the same time. All caches
- * count together, including the caches of earlier snapshots and vintages.
+ * The maximum number of large lists that a process collects in memory for its caches at the same time. All caches share
+ * this limit, including those of earlier snapshots and vintages.
  */
 const COLLECTED = 2;
 let collected = 0;

@@ -139,7 +139,7 @@ export class PageSorter<T extends object> {
   readonly #limit: number;
   readonly #after: Place | undefined;
   #kept: PlacedRow<T>[] = [];
-  /** Rows after this place can neither be on the page nor start the next one. */
+  /** Rows after this position are dropped, because they are neither on the page nor the first row of the next page. */
   #last: Place | undefined;
 
   constructor(order: RowOrder<T>, { limit = Number.POSITIVE_INFINITY, after }: PageInput) {

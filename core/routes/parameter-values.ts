@@ -55,7 +55,7 @@ export const article = ({ type, items }: JsonSchema): string => {
   return type === 'integer' ? 'an integer' : type === 'boolean' ? 'true or false' : `a ${type}`;
 };
 
-/** Messages do not contain longer lists of allowed values. */
+/** Error messages omit lists with more allowed values than this. */
 export const MOST_LISTED = 24;
 
 export const describe = ({ keyword, schema, data, instancePath, message = 'is not valid' }: ErrorObject): string => {

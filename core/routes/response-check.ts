@@ -6,7 +6,7 @@ import { jsonOf, ResponseError } from '../response/formats.js';
 import { compileSchema, type ErrorObject, type ValidateFunction } from '../validation/compile-schema.js';
 import { isStreamed } from './route-response.js';
 
-/** If `http.responseCheck` is `sample`, one of this many responses is checked per route. */
+/** With `http.responseCheck: sample`, each route checks one in this many responses. */
 const SAMPLED_ONE_IN = 100;
 
 /** Returns a route that checks its responses. Cached responses are not checked again. */

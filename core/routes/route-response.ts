@@ -55,7 +55,7 @@ const contextOf = (request: DataRequest, snapshot: SnapshotReader, headers: Reco
 });
 
 interface Response {
-  /** Header lines for every encoding and for a 304. */
+  /** Header lines that are sent with every encoding and with a 304. */
   readonly head: string;
   /**
    * Yields the body in pieces, which are generated only when they are read. Undefined if the response is not a list.
@@ -64,7 +64,7 @@ interface Response {
   readonly pieces: ((pauses: Pauses, aheadBytes?: number) => AsyncGenerator<Buffer>) | undefined;
   /** True if rows are read from the store while the list is being written. */
   readonly isStreamed: boolean;
-  /** True if a batch of rows was read, so that the store has not failed. */
+  /** True once a batch of rows has been read, which shows that the store works. */
   readonly hasRead: () => boolean;
   /** Number of bytes of stored JSON text. Rows that the handler has parsed or created do not count. */
   readonly storedBytes: () => number;

@@ -16,7 +16,7 @@ interface Client {
   readonly connection: Socket;
 }
 
-/** Returns a function that resolves with the response body. For a stream, it also sets the headers. */
+/** Returns a function that resolves with the response body, and also sets the headers if the body is a stream. */
 export const listSender = (lists: WorkQueue, logger: Logger) => {
   const inTurn = (ctx: ApiContext, list: ListResponse, encoding: Encoding, { caller, connection }: Client) =>
     new Promise<Body>((resolve, reject) => {
@@ -42,7 +42,7 @@ export const listSender = (lists: WorkQueue, logger: Logger) => {
         list.release();
         return prepared;
       }
-      // A waiting list must not take up a turn, because the earlier response might itself be waiting for a turn.
+      // The wait must not take up a turn, because the earlier response on the connection might need that turn.
       await lists.waitOutOfTurn(client.caller, () => firstOnConnection(ctx.res, client.connection));
       return await inTurn(ctx, list, encoding, client);
     } catch (error) {

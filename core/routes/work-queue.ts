@@ -9,7 +9,7 @@ const RUNNING = 16;
 /** A caller can fill at most this share of the queue. Its further requests are rejected with 503. */
 const SHARE_OF_CALLER = 0.5;
 
-/** Logged and counted if the client has closed the connection, as nginx does. No client receives it. */
+/** As in nginx, only for logs and metrics: the client has closed the connection and receives no response. */
 const CLIENT_CLOSED: ErrorKind = {
   code: 'client_closed_request',
   status: 499,
@@ -38,7 +38,7 @@ export class WorkQueue {
   readonly #maxRunning: number;
   /** Callers with running or waiting requests. The next turn goes to the first caller that can start a request. */
   readonly #callers = new Map<string, CallerQueue>();
-  /** A connection gets only one listener, although clients can pipeline many requests. */
+  /** Connections that have a listener. Clients can pipeline many requests, which share one listener. */
   readonly #watched = new WeakSet<Socket>();
   #running = 0;
   #waiting = 0;
@@ -51,7 +51,8 @@ export class WorkQueue {
   /**
    * @param work must await `pauses` from time to time, so that cached responses can be sent in between
    * @param connection if it closes before the caller's turn, `work` does not run
-   * @throws StorageError `unavailable` if another request of the same caller fails with it before the caller's turn
+   * @throws StorageError `unavailable` if another request of the caller fails with this error before this request
+   * starts
    */
   async run<Result>(caller: string, work: (pauses: Pauses) => Promise<Result>, connection?: Socket): Promise<Result> {
     if (connection?.destroyed) throw new ApiError(CLIENT_CLOSED);
@@ -65,7 +66,7 @@ export class WorkQueue {
       await pauses.pause();
       return await work(pauses);
     } catch (error) {
-      // The other requests of the caller need the same store. If they ran one after another, each would time out.
+      // The caller's waiting requests need the same store, and would time out one after another.
       if (error instanceof StorageError && error.code === 'unavailable') this.#remove(queue, [...queue.waiting], error);
       throw error;
     } finally {
@@ -73,7 +74,7 @@ export class WorkQueue {
     }
   }
 
-  /** The request counts as waiting but does not take up a turn, which the earlier response might need. */
+  /** Counts the request as waiting, but does not take up a turn that the earlier response might need. */
   async waitOutOfTurn(caller: string, wait: () => Promise<void>): Promise<void> {
     const queue = this.#queueOf(caller);
     if (this.#hasFullShare(queue)) throw this.#rejection();

@@ -35,7 +35,7 @@ export const writerOf = (
   };
 };
 
-/** Returns a function that returns the value of a cell. Its second parameter is the JSON of that value. */
+/** Returns a function that converts a cell to its value. The parameter `json` is the JSON of that value. */
 export const readerOf = ({
   notation,
   type,

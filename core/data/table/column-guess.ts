@@ -68,15 +68,15 @@ const GROUP = 3;
 export class ColumnGuess {
   readonly #options: GuessOptions;
   #fitting: readonly NotationName[];
-  /** The last remaining notation, if its cells are not numbers. */
+  /** The only remaining notation, provided that it is not numeric. */
   #only: Notation | undefined;
-  /** Whether all remaining notations accept each kind of plain number, so that these numbers need no further check. */
+  /** The kinds of plain numbers that all remaining notations accept. These numbers need no further check. */
   #accepts = { smallWhole: false, whole: false, smallFraction: false, fraction: false };
   /** The number of cells with a value. Markers such as NA do not count. */
   #filled = 0;
   /** The cell that ruled out every type except text, and the number and type of the values above it. */
   #end: { readonly line: number; readonly cell: Cell; readonly above: number; readonly type: ColumnType } | undefined;
-  /** Explains why a cell cannot become a number without loss. */
+  /** Explains why a cell cannot be converted to a number without loss. */
   #loss: string | undefined;
   readonly #zeros = new TrailingZeros();
   #code: string | undefined;

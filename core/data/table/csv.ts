@@ -4,7 +4,7 @@ export interface CsvRecord {
   /** The line on which the record starts. The first line is 1. */
   readonly line: number;
   readonly cells: readonly string[];
-  /** True for a quote that is neither doubled nor at the start or end of a cell. It is kept as text. */
+  /** True if a quote is neither doubled nor at the start or end of a cell. Such quotes are kept as text. */
   readonly isMisquoted?: boolean;
 }
 
@@ -30,7 +30,7 @@ export class CsvSyntaxError extends Error {
   }
 }
 
-/** Maximum length of a record in characters. Without a limit, a quote that is never closed would exhaust the memory. */
+/** Maximum length of a record in characters. Without a limit, a quote that is never closed would use up all memory. */
 const MAX_RECORD = 16 * 1024 * 1024;
 const NOT_CLOSED = 'has a quote that is not closed';
 const CARRIAGE_RETURN = 0x0d;

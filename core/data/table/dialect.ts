@@ -59,7 +59,10 @@ const usualWidth = (records: readonly CsvRecord[]): { readonly width: number; re
 
 export const widthOf = (records: readonly CsvRecord[]): number => usualWidth(records).width;
 
-/** A single quote if it encloses most text cells. Undefined if most opening quotes are never closed. */
+/**
+ * Returns `'` if single quotes enclose most text cells, otherwise `"`. Returns undefined if most quotes are never
+ * closed.
+ */
 const quoteOf = (sample: Sample, dialect: Omit<Dialect, 'quote'>): string | undefined => {
   const [first, ...rest] = recordsOf(sample, { ...dialect, quote: undefined }).map((record) =>
     record.cells.map((cell) => cell.trim()).filter((cell) => cell !== ''),
@@ -179,8 +182,8 @@ export const startOf = (records: readonly CsvRecord[], header?: number | 'none')
 };
 
 /**
- * True if the first quote inside a quoted cell follows a backslash, and more text follows. A backslash before the
- * closing quote proves nothing, because it might be the end of a path.
+ * True if the first quote inside a quoted cell follows a backslash and does not end the cell. A backslash before the
+ * closing quote proves nothing, because a path can end with a backslash.
  */
 const escapesQuotes = (text: string, { separator, quote }: Plain): boolean => {
   if (quote === undefined) return false;

@@ -1,4 +1,6 @@
-/** Only the first rows are compared, so the key is verified later, when all rows are written. */
+/**
+ * Finds columns that identify a row. Compares only the first rows, so keys must be verified when all rows are written.
+ */
 import type { Cell } from './column-guess.js';
 import type { ColumnType } from './notations.js';
 

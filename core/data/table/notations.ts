@@ -143,7 +143,7 @@ const significant = (text: string): string =>
 /** A double can represent any number with this many significant digits. */
 const SAFE_DIGITS = 15;
 
-/** Explains why a number cannot become a JSON number without loss. Returns undefined if it can. */
+/** Explains why a number cannot be converted to a JSON number without loss. Returns undefined if it can. */
 export const lossOf = (cell: string): string | undefined => {
   if (/^[+-]?0\d/.test(cell)) return 'its leading zeros would be lost';
   if (/^\+\d{7}/.test(cell)) return 'its plus sign would be lost';
@@ -156,7 +156,10 @@ export const lossOf = (cell: string): string | undefined => {
 
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 
-/** Positive for whole numbers, negative for decimals, and 0 for other text, long text and leading zeros. */
+/**
+ * The number of digits before the decimal point, negated for decimals. 0 for numbers that are long or have leading
+ * zeros, and for text that is not a plain number.
+ */
 export const plainDigits = (cell: string): number => {
   const { length } = cell;
   if (length > SAFE_DIGITS) return 0;

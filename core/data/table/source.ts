@@ -26,7 +26,7 @@ export interface Source {
 
 /** The format, the encoding and the separator are detected from this many bytes. */
 const HEAD_BYTES = 1024 * 1024;
-/** With small chunks, only few rows are in memory at a time, which halves the cost of garbage collection. */
+/** With small chunks, only a few rows are in memory at a time, which halves the cost of garbage collection. */
 const CHUNK_BYTES = 64 * 1024;
 
 /** The first bytes, in hexadecimal, of formats that cannot be imported. */

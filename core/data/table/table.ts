@@ -25,7 +25,7 @@ export interface ReadTable {
   readonly found: readonly string[];
   readonly notes: readonly string[];
   readonly keys: readonly Key[];
-  /** The collection has an example when its first rows have been read. */
+  /** The returned collection has an example only after its first rows have been read. */
   collection(key: Key): Collection;
   /**
    * Reads all rows in the order of this key.
@@ -134,7 +134,7 @@ class ImportedTable implements ReadTable {
   }
 
   #emptyError({ name, empty, type, guessed }: ReadColumn, role: string): string {
-    // Without a type set by the user, a row with a marker such as NA in this column is not a bad row.
+    // Rows with a marker such as NA in this column are skipped only if the user has set the type of the column.
     const typed = guessed && this.#options.skipBadRows ? `--type ${name}=${type} with ` : '';
     const others = role === 'a key' ? 'name other columns with --key' : 'leave it out of --sort';
     return (

@@ -1,9 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 
 export class EncodingError extends Error {
-  /**
-   * @param mayBeOther true if the text might have a different encoding, because there was only ASCII before the error
-   */
+  /** @param mayBeOther true if the text might have a different encoding, because all text before the error is ASCII */
   constructor(
     message: string,
     readonly mayBeOther = false,

@@ -4,13 +4,13 @@ const MAX_CELLS = 65_536;
 const MAX_VALUES = 20_000;
 
 export class TrailingZeros {
-  /** The first cell with each value. Undefined if there are too many to compare. */
+  /** The first cell with each value. Undefined if there are too many cells to compare. */
   #cells: Map<string, string> | undefined = new Map();
   #count = 0;
   #decimals = -1;
   #isUniform = true;
   #hasWhole = false;
-  /** Descriptions of the first cells that look like 2.0 and like 2.50. */
+  /** The first cell like 2.0 and the first cell like 2.50, each described with its line. */
   #wholeWithZero: string | undefined;
   #fractionWithZero: string | undefined;
   #pair: string | undefined;
