@@ -103,8 +103,8 @@ export interface JsonRows {
 export interface Snapshot {
   readonly version: string;
   /**
-   * When the version was published or last activated, with millisecond precision. A snapshot from `asOf` has the last
-   * of these times before the requested one.
+   * When the version was published or last activated, with millisecond precision. For a snapshot from `asOf`, the last
+   * time that this happened before the requested time.
    */
   readonly publishedAt: Date;
   /** The manifest exactly as published. Even the text of `created` is unchanged. */
@@ -115,7 +115,7 @@ export interface Snapshot {
    * @param signal aborts the read, which then rejects with `aborted`
    */
   get(collection: string, key: readonly Scalar[], signal?: AbortSignal): Promise<Document | undefined>;
-  /** Yields the matching documents in order, in batches of any size. A batch must not change after it was yielded. */
+  /** Yields the matching documents in order, in batches of any size. A batch must not change once it is yielded. */
   find(collection: string, query: Query, signal?: AbortSignal): AsyncIterable<readonly Document[]>;
   /**
    * Yields the matching documents as text, for lists that are sent exactly as stored. Parsing the text must result in
@@ -126,8 +126,8 @@ export interface Snapshot {
    * Resolves with the groups in any order. Without `by`, the result is always one group, even if no document matches.
    * If the adapter would have to read all documents one by one, it resolves with undefined, and the framework reads
    * them, up to a limit. Requires the capability `totals`.
-   * @param onWait must be called if the query has to wait for other queries, and pauses the timeout. It returns a
-   * function that resumes the timeout, which must be called when the query starts.
+   * @param onWait pauses the timeout, and must be called if the query has to wait for other queries. Returns a function
+   * that resumes the timeout and must be called when the query starts.
    */
   totals?(
     collection: string,
@@ -152,11 +152,11 @@ export interface StorageAdapter {
   close(): Promise<void>;
   /** Rejects with the code `unavailable` if the backend cannot be read. */
   ping(signal?: AbortSignal): Promise<void>;
-  /** Returns the current snapshot, which is locked until its `release()`. Throws `unavailable` if there is none. */
+  /** Returns the current snapshot, locked until `release()` is called. Throws `unavailable` if there is none. */
   snapshot(): Snapshot;
   /**
-   * Makes the dataset the current snapshot, or changes nothing. When the promise has settled, the adapter no longer
-   * uses the documents and the manifest, so the publisher can change them. If `open` rejected with `invalid_dataset`,
+   * Makes the dataset the current snapshot, or changes nothing. After the promise settles, the adapter no longer uses
+   * the documents and the manifest, so the publisher can change them. If `open` rejected with `invalid_dataset`,
    * `publish` replaces the invalid dataset. If another publication is in progress, `publish` waits or rejects with
    * `conflict`. Requires the capability `publish`.
    */
@@ -170,13 +170,13 @@ export interface StorageAdapter {
   readonly versions?: Versions;
   /** Requires the capability `audit`. */
   readonly audit?: DataAudit;
-  /** With this, backups include publication times and the audit. */
+  /** If present, backups include publication times and the audit. */
   readonly history?: History;
 }
 
 /** How an open adapter notices changes that other adapters make to the store. */
 export interface Following {
-  /** `snapshot()` returns the changed data, and `changed()` is called, after at most this many milliseconds. */
+  /** The maximum delay, in milliseconds, before `snapshot()` returns changed data and `changed()` is called. */
   readonly withinMs: number;
   /** The default interval between polls of the store, in milliseconds. 0 if the store pushes changes. */
   readonly pollMs: number;
@@ -199,8 +199,8 @@ export interface Capabilities {
   /** True if other adapters on the same store, in any process, see published datasets. Default: true. */
   readonly durable?: boolean;
   /**
-   * Describes how an open adapter notices that another adapter has published or activated a version. `true` means
-   * within 5 seconds, and is the default.
+   * Describes how an open adapter notices that another adapter has published or activated a version. `true`, the
+   * default, means within 5 seconds.
    */
   readonly follows?: boolean | Following;
   /** True if only one adapter at a time can open the store. A second `open` then rejects. Default: false. */
@@ -227,18 +227,12 @@ export interface PublishOptions {
   readonly signal?: AbortSignal;
   /** Called at most once, with a message to display, if the publication has to wait. */
   readonly onWait?: (sentence: string) => void;
-  /**
-   * Called once after the publication if it has replaced a dataset that could not be served. The argument is the
-   * reason.
-   */
+  /** Called once, with the reason, after the publication has replaced a dataset that could not be served. */
   readonly onRepair?: (reason: string) => void;
 }
 
 export interface Versions {
-  /**
-   * Resolves with all versions, starting with the one that was published last. Activation does not change
-   * `publishedAt`.
-   */
+  /** Resolves with all versions, most recently published first. Activation does not change `publishedAt`. */
   list(): Promise<readonly { version: string; publishedAt: Date; current: boolean; held: boolean }[]>;
   /** Makes a version current. Has no effect if it already is. */
   activate(version: string): Promise<void>;
@@ -248,8 +242,8 @@ export interface Versions {
    */
   prune(keep: number): Promise<readonly string[]>;
   /**
-   * Resolves with the snapshot that was current at `time`, which is locked until its `release()`. Resolves with
-   * undefined if `time` is before the first publication, or if that version has been deleted.
+   * Resolves with the snapshot that was current at `time`, locked until `release()` is called. Resolves with undefined
+   * if `time` is before the first publication, or if that version has been deleted.
    */
   asOf(time: Date): Promise<Snapshot | undefined>;
 }
@@ -265,7 +259,7 @@ export interface Move {
 export interface StoredHistory {
   /** When each version became the current version, oldest first. */
   readonly moves: readonly Move[];
-  /** All audit entries, oldest first, including entries of changes that were never made. */
+  /** All audit entries, oldest first, including entries for changes that were never made. */
   readonly audit: readonly DataAuditEntry[];
 }
 
@@ -309,7 +303,7 @@ export interface AdapterModule<Options = unknown> {
   /** JSON Schema for the options of the adapter. */
   readonly options: JsonSchema;
   /**
-   * Finds errors in options that their schema cannot express. Returns error messages by option name. Each message
+   * Finds errors in options that their schema cannot detect. Returns error messages by option name. Each message
    * completes a sentence that starts with the name, such as `must be a directory`, and must not reveal secrets. It is
    * called at startup before anything is created, so that all configuration errors are reported together, and must not
    * open connections.

@@ -27,8 +27,8 @@
 --   a counter, these are followed by the usage of this day and this month.
 
 local partition, recent, earlier = KEYS[1], KEYS[2], KEYS[3]
--- Milliseconds until Redis deletes a hash. The time starts again with each sweep. Fields are needed for half of this
--- time, so a hash in use never expires.
+-- Milliseconds until Redis deletes a hash, unless a sweep resets this time. Fields are needed for only half of it, so a
+-- hash in use never expires.
 local TIME_TO_LIVE_MS = math.ceil(2 * KEPT / 1000)
 -- A sweep reads at most this many fields, which takes about 10 ms.
 local MOST_SWEPT = 20000

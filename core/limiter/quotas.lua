@@ -10,8 +10,8 @@
 local USAGE_HEAD_BYTES, DAY_BYTES, COUNTER_BYTES = 11, 14, 18
 local max, floor = math.max, math.floor
 
--- Returns the UTC day to which a moment counts: the day of its bucket, because prefetched permits can be used until
--- their bucket ends.
+-- Returns the UTC day for which a request is counted: the day of its bucket, because prefetched permits can be used
+-- until their bucket ends.
 local function dayOf(moment)
   return floor((bucketEnd(moment) - 1) / DAY)
 end

@@ -6,7 +6,7 @@
 --   bucket: number (1 byte), replica (4), permits (4)
 --   tail: end of the newest bucket (7), sum of all permits (4)
 -- A bucket's number is its end divided by the bucket length, modulo 256. It is unique within a window.
--- Times are in microseconds of this server's clock.
+-- Times are in microseconds, by this server's clock.
 
 local BUCKET_BYTES, TAIL_BYTES, NUMBERS = 9, 11, 256
 local pack, unpackAt, sub, min = struct.pack, struct.unpack, string.sub, math.min

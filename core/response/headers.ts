@@ -1,4 +1,4 @@
-/** Builds header lines as text, including those that all responses share. Each line ends with CRLF. */
+/** Builds header lines as text, for a single response or for all responses. Each line ends with CRLF. */
 import { randomBytes } from 'node:crypto';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Config } from '../config/schema.js';

@@ -31,7 +31,7 @@ interface OpenList {
 
 /**
  * The maximum number of large lists that a process collects in memory for its caches at the same time. All caches share
- * this limit, including those of earlier snapshots and vintages.
+ * this limit, even caches of earlier snapshots and vintages.
  */
 const COLLECTED = 2;
 let collected = 0;
