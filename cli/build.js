@@ -1,4 +1,4 @@
-// Builds a checkout. Explains how if the compiler is missing, for example after "npm ci --omit=dev".
+// Builds a checkout, or prints instructions if the compiler is missing, for example after "npm ci --omit=dev".
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -20,7 +20,7 @@ export type ShownKey = Omit<KeyRecord, 'hash'>;
 export const shown = ({ hash: _, ...record }: KeyRecord): ShownKey => record;
 
 export interface ListedKey extends ShownKey {
-  /** When the key was last used, in UTC (RFC 3339). Up to five minutes old. Null if unknown. */
+  /** When the key was last used, in UTC (RFC 3339). Can be up to five minutes out of date. Null if unknown. */
   readonly last_used_at: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** The command-line program. Each command is in a separate file. All errors become messages and exit codes here. */
+/** The command-line program. Each command is in a separate file. Errors become messages and exit codes here. */
 import { Command, Help } from 'commander';
 import { fileErrorReason } from '../core/util/error-reason.js';
 import { packageVersion } from '../core/util/package.js';

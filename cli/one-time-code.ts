@@ -6,7 +6,7 @@ import { packageVersion } from '../core/util/package.js';
 
 const VALID_MS = 10 * 60_000;
 
-/** Sent as a header, which proxies do not log and CORS prevents other origins from sending. */
+/** The code is sent in a header, because proxies log paths and CORS keeps other origins from setting headers. */
 const HEADER = 'one-time-code';
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

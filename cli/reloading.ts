@@ -76,7 +76,7 @@ export const reloadAtHangup = ({ path, logger, url, apply }: Reloading): void =>
   });
 };
 
-/** Notifies systemd if it expects this. Uses a program, because Node cannot write to the socket of systemd. */
+/** Notifies systemd. Runs `systemd-notify`, because Node does not support Unix datagram sockets. */
 const notifySystemd = (logger: Logger, states: readonly string[]): void => {
   if (!process.env['NOTIFY_SOCKET']) return;
   execFile('systemd-notify', states, (error) => {

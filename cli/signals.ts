@@ -21,7 +21,7 @@ export const handleSignals = (): void => {
   // A terminal sends signals to all processes. Workers ignore them, because the primary process stops its workers.
   const isPrimary = !isWorker();
   process.on('SIGTERM', isPrimary ? stop : ignore).on('SIGINT', isPrimary ? stop : ignore);
-  // With a terminal, SIGHUP means that the terminal was closed. Otherwise, it requests a reload.
+  // In a terminal, SIGHUP means that the terminal was closed. Otherwise, it requests a reload.
   process.on('SIGHUP', !isPrimary ? ignore : process.stdout.isTTY ? stop : onHangup);
 };
 

@@ -1,4 +1,4 @@
-/** Packs a backup into one file and unpacks it, with the program `tar`. */
+/** Packs a backup into one file with `tar`, and unpacks it. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, rename, rm } from 'node:fs/promises';

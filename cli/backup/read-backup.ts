@@ -84,8 +84,7 @@ const contentOf = async ({ storage, keyStore }: Targets): Promise<readonly strin
 };
 
 /**
- * Adds a deletion for each published version that is not in the backup. The source might have stored only its current
- * version.
+ * Records versions that are not in the backup as deleted. Some adapters store only the current version.
  */
 const withDeletions = (entries: readonly DataAuditEntry[], stored: ReadonlySet<string>): readonly DataAuditEntry[] => {
   const last = new Map<string, DataAuditEntry['action']>();

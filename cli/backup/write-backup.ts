@@ -140,7 +140,7 @@ export const writeBackup = async (
     try {
       await writeVersion(join(directory, folder), storage, version, options);
     } catch (error) {
-      // If one version cannot be served, the others are still backed up.
+      // Skips a version that cannot be read, so that the others are still backed up.
       if (!(error instanceof StorageError) || error.code === 'aborted') throw error;
       options.onOmission(`Version ${version.version} is not in the backup: ${error.message}`);
       continue;

@@ -45,7 +45,7 @@ const MAX_DEPTH = 32;
  * long to reject an invalid value as to parse it.
  */
 const MAX_VALUES = 250;
-/** Maximum length of a message's id, in characters. The limit exists because every response repeats the id. */
+/** Maximum length of a message's id, in characters. It is limited because every response repeats the id. */
 const MAX_ID_LENGTH = 128;
 
 const BATCH =

@@ -79,7 +79,7 @@ export const readPageFiles = (folder: URL, name: string, more: Readonly<Record<s
 export const resolveName = (from: string, path: string): string => posix.join(posix.dirname(from), path);
 
 /**
- * Matches the ends of `import ... from './x.js'`, `export ... from './x.js'` and `import './x.js'`, except in comments.
+ * Matches the last line of statements such as `import ... from './x.js'`. Comments do not match.
  */
 const IMPORT = /^(?:import|export|\}) ?[^'\n]*'(\.[^']+)';$/gm;
 

@@ -63,13 +63,13 @@ interface Page {
    * `tables/browser` imports `../../pages/shared/dom.js`.
    */
   readonly at: string;
-  /** Folder of the template `index.html`, with the same base as `at`. Default: `at`. */
+  /** Folder of the template `index.html`, relative to the address of the page. Default: `at`. */
   readonly templates?: string;
   /** Paths of additional files on disk, by their name relative to the address of the page. */
   readonly files?: Readonly<Record<string, string>>;
   /** Additional values for the templates, by placeholder. The key `script` replaces `{{script}}`. */
   readonly values?: Readonly<Record<string, string>>;
-  /** If present, the page is also served at `path/embed`, without its header, for frames in other sites. */
+  /** If present, the page is also served at `path/embed`, without its header, for frames on other sites. */
   readonly embed?: EmbedOptions;
   readonly frontPage?: (context: FrontPageContext) => Promise<FrontPageContent>;
 }

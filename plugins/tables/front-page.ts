@@ -67,7 +67,7 @@ const tablesOf = async ({ get, list }: FrontPageContext): Promise<Table[]> => {
   return (await Promise.all(tables)).filter((table) => table !== undefined);
 };
 
-/** Returns undefined if the table has too many rows to be read completely and to be sorted by the column. */
+/** Returns undefined if there are no dates, or too many rows to find the latest date. */
 const newestDate = async (
   { path, columns, rows, total }: Pick<Table, 'path' | 'columns' | 'rows' | 'total'>,
   list: FrontPageContext['list'],

@@ -1,4 +1,4 @@
-/** Defines the paths of tables, and finds tables by them in the OpenAPI document. */
+/** Defines the paths of tables, and uses them to find tables in the OpenAPI document. */
 
 /** Name of the plugin, which is also the tag of its operations in the OpenAPI document. */
 export const TABLES = 'tables';
@@ -15,6 +15,6 @@ interface Operations {
   readonly get: { readonly tags?: readonly string[] };
 }
 
-/** Returns the paths of all lists of tables. Every table has a list and totals. */
+/** Returns the list path of each table. Only tables have both a list and totals. */
 export const listsIn = (paths: Readonly<Record<string, Operations>>): string[] =>
   Object.keys(paths).filter((path) => paths[path]!.get.tags?.includes(TABLES) && totalsPath(path) in paths);

@@ -1,6 +1,6 @@
 /**
- * The {{name}} storage adapter keeps a dataset in a JSON file, which it loads into memory completely. Each publication
- * replaces the file. To use a different store, replace `load`, `save` and `rowsOf`, and run the conformance suite.
+ * The {{name}} storage adapter loads a dataset from a JSON file into memory. Each publication replaces the file. To use
+ * a different store, replace `load`, `save` and `rowsOf`, and run the conformance suite.
  */
 /**
  * @import { AdapterModule, Collection, Dataset, Document, Manifest, Query, Snapshot } from 'metro-forecast-api/adapter'

@@ -193,7 +193,7 @@ export const dataTools = ({ sources, remark, more, picture, title = picture?.tit
     remark ? h('p', { class: 'muted' }, remark) : null,
   );
 
-/** Keeps `details` open that the user has opened. @param {HTMLElement} place @param {readonly HTMLElement[]} content */
+/** Keeps `details` open. @param {HTMLElement} place @param {readonly HTMLElement[]} content */
 const replaceContent = (place, content) => {
   const open = [...place.querySelectorAll('details')].map((details) => details.open);
   place.replaceChildren(...content);

@@ -59,7 +59,7 @@ const titleOf = (error) => {
   return error.status === 401 ? 'Key needed' : error.status === 404 ? 'Not found' : 'Problem';
 };
 
-/** Selects lists with a scroll bar. */
+/** Lists that scroll separately from the page. */
 const SCROLLING = '[data-scrolls]';
 
 /** Stores scroll positions in the history entry, so that Back and a reload restore them. */

@@ -8,7 +8,7 @@ import { dataSection, figureSection, findingsSection, offerSection, statusSectio
 import { figureOf, keySource, link, mountAt, partsOf, type Site } from './site.js';
 import { styles } from './styles.js';
 
-/** Allows only the inline style, by its digest, and images of the same origin. */
+/** Allows only the inline style, by its digest, and images from the same origin. */
 export const frontPagePolicy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(styles).digest('base64')}'`,

@@ -1,4 +1,4 @@
-/** Reads a value that the server has written into the page. @param {string} name @returns {string} */
+/** Reads a value that the server wrote into the page. @param {string} name @returns {string} */
 const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.getAttribute('content') ?? '';
 
 const service = meta('service');

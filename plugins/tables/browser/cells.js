@@ -44,7 +44,7 @@ const sharedDecimals = (values) => {
 };
 
 /**
- * The numbers in a column have the same number of decimals.
+ * Returns a function that creates the content of a cell. Numbers in a column have the same number of decimals.
  * @param {Pick<Table, 'columns' | 'key'>} table @param {readonly Row[]} rows
  */
 export const cellsOf = ({ columns, key }, rows) => {
