@@ -104,7 +104,7 @@ export const observations = collection({
   key: ['series_id', 'period_start'],
   references: [{ fields: ['series_id'], to: 'series' }],
   schema: record({ series_id: text, period_start: date, value: { type: 'number' } }),
-  // The cadence is not known here, so only the first day of the period is checked. The check of `observation_end` in
+  // Checks only the first day of the period, because the cadence is not known here. The check of `observation_end` in
   // `series` covers the last day.
   check: ({ period_start }, { created }) => knownIn('period_start', period_start, 'daily', created),
 });

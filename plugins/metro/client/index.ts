@@ -16,8 +16,8 @@ export interface ClientOptions {
   /** Maximum number of retries after a 429, a 503 or a network error. Default: 3. */
   readonly retries?: number;
   /**
-   * Maximum wait before a retry, in seconds. If the API asks for a longer wait, the client throws the error. Default:
-   * 60.
+   * Maximum wait before a retry, in seconds. If the API asks for a longer wait, the client throws the error instead of
+   * retrying. Default: 60.
    */
   readonly maxWaitSeconds?: number;
   /**
@@ -39,7 +39,7 @@ export interface CachedResponse {
   readonly body: unknown;
 }
 
-/** Error response of the API. `code` is stable across versions, and `message` explains what to do. */
+/** Error response from the API. `code` is stable across versions, and `message` explains what to do. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;

@@ -90,5 +90,5 @@ export const listResponse = <const S extends JsonSchema>(description: string, it
   example: { data: [example] },
 });
 
-/** Subtracts rounded numbers. The result is rounded again, to remove floating-point errors. */
+/** Subtracts rounded numbers and rounds the result, to remove floating-point errors. */
 export const difference = (a: number, b: number): number => Number((a - b).toFixed(6));

@@ -39,8 +39,8 @@ export const unsupported = (units: Units, one: Described): string | undefined =>
 const SCALE = 1e8;
 
 /**
- * Rounds to 8 decimals, with the same result as `toFixed`. The fast path is ten times faster but works only for
- * moderate values that are not close to halfway between two results.
+ * Rounds to 8 decimals, with the same result as `toFixed`. The fast path is ten times faster, but works only for values
+ * below one million that are not near the midpoint between two results.
  */
 const rounded = (value: number): number => {
   const scaled = value * SCALE;
@@ -80,7 +80,7 @@ const yearEarlier = (period: string, cadence: Cadence): { since: string; until: 
   return { since: cadence === 'daily' ? addDays(until, -7) : until, until };
 };
 
-/** The returned function must be called with periods in ascending order. */
+/** Call the returned function with periods in ascending order. */
 const levelsYearEarlier = (cadence: Cadence) => {
   const known: { readonly period: string; readonly level: number }[] = [];
   let at = -1;
@@ -94,7 +94,7 @@ const levelsYearEarlier = (cadence: Cadence) => {
 };
 
 /**
- * The returned function expects periods in ascending order. It returns undefined for values that cannot be computed.
+ * Call the returned function with periods in ascending order. It returns undefined for values that cannot be computed.
  * @param prices required for `real`
  */
 export const unitsOf = (

@@ -34,8 +34,8 @@ const wasPublishedEarlier = (run: ForecastRun, vintage: string): boolean =>
   run.basis === 'published' && run.vintage !== vintage;
 
 /**
- * Selects the runs to keep, with their forecasts. Incomplete runs are replaced. Runs without `basis` are replaced as
- * well, because they might have used other rules.
+ * Selects the runs to keep, with their forecasts. Incomplete runs are replaced, and so are runs without `basis`, which
+ * might have used other rules.
  */
 const keptOf = async (dataset: Dataset, recompute: boolean) => {
   const old = await readAll<ForecastRun>(dataset.read(forecastRuns.name));

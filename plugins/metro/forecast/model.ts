@@ -30,8 +30,8 @@ export interface QuarterForecasts {
   /** Fitted coefficients by regressor. Not all models have coefficients. */
   readonly coefficients?: Readonly<Record<string, number>> | undefined;
   /**
-   * Contribution of each input to the point forecasts, in percentage points. The contributions of a market add up to
-   * its point forecast.
+   * Contribution of each input to the point forecasts, in percentage points. A market's contributions add up to its
+   * point forecast.
    */
   readonly contributions?: Readonly<Record<string, Float64Array>> | undefined;
 }

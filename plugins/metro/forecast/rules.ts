@@ -8,13 +8,15 @@ const SIGMAS_WIDE = 2.563;
 export interface Rules {
   /** Minimum point forecast for `expand`, in percent. */
   readonly expandPoint: number;
-  /** The lower bound of `expand` must be above this value, in percent. */
+  /** `expand` requires a lower bound above this value, in percent. */
   readonly expandLower: number;
-  /** The point forecast of `contract` must be below this value, in percent. */
+  /** `contract` requires a point forecast below this value, in percent. */
   readonly contractPoint: number;
   /** Margin by which a forecast must cross a threshold before the signal changes, in percentage points. */
   readonly margin: number;
-  /** Exclusive upper limits of the decline probability for the grades A to D. Higher probabilities are F. */
+  /**
+   * Exclusive upper limits of the decline probability for the grades A to D. All other probabilities get the grade F.
+   */
   readonly grades: readonly [a: number, b: number, c: number, d: number];
 }
 
@@ -32,7 +34,7 @@ const plainSignalOf = ({ point, lower_80 }: Outlook, rules: Rules): Signal => {
 };
 
 /**
- * Returns the signal of a forecast. A market keeps its previous signal until the forecast is beyond a threshold by more
+ * Returns the signal of a forecast. A market keeps its previous signal until the forecast crosses a threshold by more
  * than the margin, so that small changes in the data do not change signals.
  * @param previous signal of the market in the previous run
  */

@@ -178,8 +178,8 @@ const runsAt = (horizon: Horizon, input: Making): Runs => {
  * Runs the model over the panels. Adds a run for each quarter in the span that has metro forecasts and no run yet. For
  * horizons other than 12 months, only the newest run is added, but the backtest scores all quarters in the span.
  *
- * The run at the newest quarter of the index is `published` if the run is early enough, see `basisOf`. All other runs
- * are `reconstructed`. Reconstructed runs are pseudo-out-of-sample: each run uses only quarters up to its own, but
+ * The run for the newest quarter of the index is `published` if it is created early enough, see `basisOf`. All other
+ * runs are `reconstructed`. Reconstructed runs are pseudo-out-of-sample: each run uses only quarters up to its own, but
  * takes them from the current vintage, which includes later revisions.
  * @throws OperatorError if no quarter in the span can be forecast, or if the panel lacks an input of the requested
  *   model

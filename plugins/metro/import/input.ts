@@ -62,7 +62,7 @@ export const openUrl = async (url: string, silenceMs = SILENCE_MS, maxBytes = MA
       clearTimeout(timer);
     }
   }
-  // The content length of a compressed response is not the length of the decoded data.
+  // For a compressed response, the content length differs from the length of the decoded data.
   const length = response.headers.has('content-encoding') ? null : response.headers.get('content-length');
   return { bytes: bytes(), size: length === null ? undefined : Number(length) };
 };
@@ -75,7 +75,7 @@ const walk = async (directory: string): Promise<string[]> => {
     .map(async (entry) => {
       const path = join(directory, entry.name);
       if (entry.isDirectory()) return walk(path);
-      // Links to directories are not followed, because they can form a cycle.
+      // Symbolic links to directories are not followed, because they can form a cycle.
       return (await stat(path).catch(() => undefined))?.isFile() ? [path] : [];
     });
   return (await Promise.all(paths)).flat();

@@ -101,7 +101,7 @@ async function* mergeObservations(old: Rows, imported: readonly MacroSeries[]): 
  *   are kept as a record. Everything else that was computed from the old index (reconstructed runs, their forecasts and
  *   `backtests`) is dropped, because it would mix two vintages. The `forecast` command recomputes it.
  * - A macro series replaces only the old series with the same id. Nothing that was computed from the old series is
- *   dropped. The indexes of the nation and the states are macro series that also have a market.
+ *   dropped. National and state indexes are macro series that also have a market.
  * - Everything else stays unchanged.
  *
  * @param old undefined if the directory has no dataset yet

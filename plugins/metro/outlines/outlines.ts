@@ -1,7 +1,7 @@
 /**
- * Creates the outlines of metropolitan areas and divisions as SVG paths. An outline merges the counties of an area. The
- * counties are from `us-atlas`, which contains the Census Bureau's 2017 cartographic boundary files in the Albers USA
- * projection at 975 by 610 pixels.
+ * Creates the outlines of metropolitan areas and divisions as SVG paths. The outline of an area merges its counties.
+ * The counties are from `us-atlas`, which contains the Census Bureau's 2017 cartographic boundary files in the Albers
+ * USA projection at 975 by 610 pixels.
  */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';

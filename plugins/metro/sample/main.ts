@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { writeSample } from './sample.js';
 
 const directory = 'plugins/metro/dataset';
-// `writeDirectory` keeps the files of the previous version for readers, so the directory is removed first.
+// Removed first, because `writeDirectory` keeps the files of the previous version for readers.
 await rm(directory, { recursive: true, force: true });
 await writeSample(directory);
 process.stdout.write(`Wrote the sample into ${directory}\n`);

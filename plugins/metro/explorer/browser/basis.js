@@ -10,7 +10,7 @@ export const reconstructed = () => methodologyLink('reconstructed', '#record-and
 export const markOf = (basis) => (basis === 'reconstructed' ? [' (', reconstructed(), ')'] : []);
 
 /**
- * Plain text, because saved images contain it. Empty if there are no reconstructed forecasts.
+ * Returns plain text, for use in saved images, or an empty string if no forecasts are reconstructed.
  * @param {number} count @param {number} all
  */
 export const basisText = (count, all) =>

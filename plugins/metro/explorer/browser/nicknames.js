@@ -1,4 +1,4 @@
-/** Lists nicknames of metros that are not part of their titles. */
+/** Lists nicknames that do not appear in the titles of metros. */
 
 /** Each line is a CBSA code followed by nicknames. */
 const TABLE = `

@@ -13,7 +13,10 @@ const MOST_OTHERS = 3;
 /** Minimum number of letters for searching in titles. */
 const LEAST_LETTERS = 3;
 
-/** Every word of the query must be the start of a word in the title. @param {string} query @param {string} title */
+/**
+ * Returns whether each word in the query is the start of a word in the title.
+ * @param {string} query @param {string} title
+ */
 const hasWords = (query, title) => {
   const words = wordsOf(title);
   return (

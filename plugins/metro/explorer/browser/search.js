@@ -186,7 +186,7 @@ export const searcher = (rows, parents = new Map()) => {
     }
     if (forgiving) {
       const like = (/** @type {string[]} */ among) =>
-        // Digits must match exactly, because similar codes are different areas.
+        // Digits must match exactly, because similar codes belong to different areas.
         term.words.every((one) => !/^\d/.test(one) && among.some((other) => nearly(one, other)));
       if (like(words)) scores.push(2);
       if (like([...parent, ...states.flatMap((state) => wordsOf(STATES.get(state) ?? ''))])) scores.push(1);

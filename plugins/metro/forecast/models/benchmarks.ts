@@ -1,4 +1,4 @@
-/** Benchmarks for judging the model. Each benchmark can also be selected as the model. */
+/** Benchmarks against which the model is judged. Each benchmark can also be selected as the model. */
 import { type ForecastModel, HORIZON_MONTHS, quartersOf } from '../model.js';
 import { createLeastSquares } from './least-squares.js';
 import { createLogHistory, toPercent } from './log-history.js';

@@ -1,6 +1,6 @@
 /**
- * Solves least-squares problems with few regressors and many rows by normal equations. Rows can have weights, and
- * coefficients can have penalties.
+ * Solves least-squares problems with few regressors and many rows, using the normal equations. Rows can have weights,
+ * and coefficients can have penalties.
  */
 
 /**

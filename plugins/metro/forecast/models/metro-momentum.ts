@@ -103,7 +103,7 @@ const contributionsOf = (rows: Float64Array, b: Float64Array, forecast: Float64A
  * point forecast is 100 (exp(y / 100) - 1).
  *
  * - g4, G: the market's log growth over the last 4 and 20 quarters, in percent. G is 0 if unknown. Gaps within a series
- *   are interpolated in logs. A market without a value at the quarter itself is not forecast.
+ *   are interpolated in logs. A market without a value for the current quarter is not forecast.
  * - v: growth in the market's surroundings over the last quarter, see `createRegionalGrowth`.
  * - h2, h4: log growth of national sales of new houses over 6 and 12 months, see `salesGrowth`. Sales growth indicates
  *   when momentum turns. Its products with G make the turn strongest where prices have risen most.

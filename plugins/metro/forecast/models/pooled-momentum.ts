@@ -12,8 +12,8 @@ import { withScaledErrorInterval } from './scaled-error-interval.js';
  *   for all markets (n1). The state is the first code after the comma in the market's name.
  * - b: ordinary least squares over all markets with at least `minValues` values and all quarters with a published
  *   outcome, refitted at each quarter.
- * - Gaps within a series are interpolated in logs as inputs, but never used as outcomes. A market without a value at
- *   the quarter itself is not forecast.
+ * - Gaps within a series are interpolated in logs. Interpolated values are used as inputs, but never as outcomes. A
+ *   market without a value for the current quarter is not forecast.
  *
  * Source: house price growth persists over a year and spreads across regions (Case and Shiller, "The Efficiency of the
  * Market for Single-Family Homes", American Economic Review 79(1), 1989). The four terms and the pooling were chosen on

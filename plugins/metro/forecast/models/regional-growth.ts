@@ -15,7 +15,7 @@ const EARTH_RADIUS_KM = 6371.0088;
 interface RegionalGrowth {
   /** 1 for an index without noise, and lower for noisier indexes. `NaN` if the growth is unknown. */
   readonly precision: Float64Array;
-  /** Seasonally adjusted log growth around each market over the last quarter, in percent. */
+  /** Seasonally adjusted log growth in the region around each market over the last quarter, in percent. */
   readonly neighbours: Float64Array;
 }
 

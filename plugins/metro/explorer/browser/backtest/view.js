@@ -21,7 +21,7 @@ const TOOLS = [{ label: 'backtest', target: '/forecast-backtest' }];
 /** @type {Column<Group>} */
 const FORECASTS = numbers('Forecasts', ({ n }) => n, exact);
 
-/** Query parameters for outcomes through 2013, a period that includes the housing crash, and for later outcomes. */
+/** Query parameters for outcomes before 2014, including the housing crash, and for later outcomes. */
 const [BEFORE, SINCE] = ['&until=2013-12-31', '&since=2014-01-01'];
 
 /** @param {number | null | undefined} one */

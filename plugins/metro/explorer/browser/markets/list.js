@@ -80,7 +80,7 @@ export const marketList = (options) => {
   return {
     ...table,
     /**
-     * Must be called before the rows are shown, because rows draw their sparklines.
+     * Call this before showing rows, because rows draw their sparklines.
      * @param {string} until last quarter @param {AbortSignal} signal aborted when the user leaves the view
      * @param {AbortSignal} shown aborted when other rows are shown
      */

@@ -47,7 +47,7 @@ const COUNTED = {
   last: ({ last }) => (last ?? 0) > 0,
 };
 
-/** @param {number} count @param {number} all @param {string | undefined} place a state, if the list shows only one */
+/** @param {number} count @param {number} all @param {string | undefined} place state name, if the list shows only one */
 const amongText = (count, all, place) => {
   const metros = place ? `metros in ${place}` : 'metros';
   if (count === all) return all === 2 ? `both ${metros}` : `all ${exact(all)} ${metros}`;

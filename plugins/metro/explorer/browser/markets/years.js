@@ -86,7 +86,7 @@ const gridOf = (panels, { width, height }) => {
 
 /**
  * @param {Outlines} outlines @param {Measure} measure
- * @param {readonly { text: string, values: Values, pick: () => void }[]} years `text`: period of the map
+ * @param {readonly { text: string, values: Values, pick: () => void }[]} years `text`: period shown on the map
  */
 export const yearMaps = (outlines, measure, years) => {
   const { colorOf, steps } = scaleOf(
