@@ -5,7 +5,7 @@ export interface ErrorKind {
   readonly status: number;
   /** The default message. It also explains what the client can do. */
   readonly sentence: string;
-  /** For the documentation: the condition that causes the error. */
+  /** The condition that causes the error, for the documentation. */
   readonly when: string;
 }
 
@@ -110,8 +110,8 @@ export interface ErrorDetail {
 }
 
 /**
- * The base class of errors that plugins and adapters throw. `instanceof` compares class names, because a package
- * outside this repository might load its own copy of this file.
+ * The base class of errors that plugins and adapters throw. Their packages might load another copy of this file, so
+ * `instanceof` compares class names.
  */
 class BoundaryError extends Error {
   static override [Symbol.hasInstance](value: unknown): boolean {
@@ -129,7 +129,7 @@ class BoundaryError extends Error {
  * An error whose message is sent to the client. Other errors become `internal_error`, except errors from http-errors.
  */
 export class ApiError extends BoundaryError {
-  /** Koa and http-errors read the status under different names. */
+  /** Koa reads `status`, and http-errors reads `statusCode`. */
   readonly status: number;
   readonly statusCode: number;
   readonly expose = true;
@@ -152,7 +152,7 @@ export class ApiError extends BoundaryError {
 
 /**
  * Creates a 400 error for an invalid parameter.
- * @param issue completes a sentence that starts with the parameter's name, such as `must be an integer`
+ * @param issue the rest of a sentence that starts with the parameter's name, such as `must be an integer`
  */
 export const invalidParameter = (place: 'path' | 'query', name: string, issue: string): ApiError =>
   new ApiError(errors.invalid_parameter, `The ${place} parameter "${name}" ${issue}${issue.endsWith('?') ? '' : '.'}`, {
@@ -168,7 +168,7 @@ export type StorageErrorCode =
   | 'closed'
   /** The collection was not declared. */
   | 'unknown_collection'
-  /** The query uses a field or an order that the collection does not declare. */
+  /** The query uses a field or order that the collection does not declare. */
   | 'invalid_query'
   /** The dataset is invalid or could not be read completely. */
   | 'invalid_dataset'

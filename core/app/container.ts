@@ -1,4 +1,4 @@
-/** Creates a part when it is first resolved. Opens it after its dependencies, and closes it before them. */
+/** Creates each part when it is first resolved, opens it after its dependencies, and closes it before them. */
 import 'reflect-metadata';
 import { container, type DependencyContainer, instanceCachingFactory } from 'tsyringe';
 import { OperatorError } from '../errors.js';

@@ -24,13 +24,13 @@ export interface AppOverrides extends Overrides {
 }
 
 export interface App {
-  /** The Koa application. To wrap the whole service in middleware, call `koa.use` before the first request. */
+  /** The Koa application. To add middleware around the whole service, call `koa.use` before the first request. */
   readonly koa: Koa;
   /** A request listener for `http.createServer` and other Node HTTP servers. */
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
   /**
-   * Returns middleware for Koa, Express and other frameworks with Connect's signature. It calls `next` if the path
-   * belongs neither to the API nor to its pages.
+   * Returns middleware for Koa, Express and other frameworks with Connect's signature. The middleware calls `next` for
+   * paths that belong neither to the API nor to its pages.
    * @param options.prefix path at which the service is mounted, such as `/data`; omit it if the framework strips the
    * mount path from the URL
    */
@@ -53,8 +53,8 @@ export interface App {
   reload(config: LoadedConfig): readonly string[];
   /**
    * Makes `/ready` and `/health` fail, and closes each connection after its next response.
-   * @param options.idleMs set this if other processes have taken over the port. `/ready` and `/health` then continue to
-   * succeed, and `close` keeps idle connections open for this long
+   * @param options.idleMs set if other processes have taken over the port: `/ready` and `/health` then keep succeeding,
+   * and `close` keeps idle connections open for this many milliseconds
    */
   drain(options?: { readonly idleMs: number }): void;
   /** Waits for running requests to complete, then closes the stores. Can be called more than once. */
@@ -141,7 +141,7 @@ const makeApp = (container: DependencyContainer, basePath: string): App => {
   const settings = resolve(container, 'settings');
   const { mounts } = local;
   const middleware: App['middleware'] = ({ prefix } = {}) => embedded({ handle, basePath, mounts }, prefix);
-  // `koa-mount` reads this list, so another Koa application can mount this one.
+  // `koa-mount` reads this property, so other Koa applications can mount this one.
   koa.middleware = [middleware()];
   let isClosing = false;
   let isReplaced = false;

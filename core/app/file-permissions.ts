@@ -14,7 +14,9 @@ const differences = (value: unknown, other: unknown, path: Path = []): Path[] =>
   );
 };
 
-/** Secrets that environment variables set are in `config`, but not in the file. */
+/**
+ * Returns true if the file contains a secret. Secrets from environment variables are in `config`, but not in the file.
+ */
 const hasSecret = (loaded: LoadedConfig, modules: Modules): boolean =>
   differences(loaded.config, maskedConfig(loaded, modules))
     .map((place) => formatPath(place))
@@ -29,7 +31,7 @@ export const permissionWarnings = async (
   const files: [path: string, isSecret: boolean][] = [];
   if (!embedded) files.push([path, hasSecret(loaded, modules)]);
   for (const { variable } of overrides) {
-    // The name of a module option can also end in `_FILE`, but it does not refer to a mounted secret.
+    // A module option whose name ends in `_FILE` does not refer to a mounted secret.
     const file = variable.endsWith('_FILE') && !variable.includes('__OPTIONS__') ? env[variable] : undefined;
     if (file) files.push([file, true]);
   }

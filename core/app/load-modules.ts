@@ -34,7 +34,7 @@ export interface Modules {
   readonly registry: Registry;
 }
 
-/** Only these sections of a configuration name modules. The other sections need not be valid. */
+/** A configuration whose modules can be loaded. Sections that do not name modules need not be valid. */
 interface ModuleNames {
   readonly draft: Draft;
   readonly folder: string;
@@ -98,7 +98,7 @@ interface Examined extends Partial<Modules> {
 }
 
 /**
- * Collects the errors of all modules, except errors that only result from an error in another module.
+ * Collects the errors of all modules, except those caused by an error in another module.
  * @param names must have a valid `service` section
  */
 const examine = async (
@@ -116,7 +116,7 @@ const examine = async (
     const at = `plugins[${index}]`;
     const plugin = await load<Plugin>('plugin', entry, at, builtins.plugins);
     if (plugin) {
-      // With options, the declarations can depend on the configuration.
+      // The declarations of a plugin with options can depend on the configuration, so tests cannot check them.
       const isTested = plugin.options === undefined && Object.hasOwn(builtins.plugins, entry.use);
       loaded.push({ plugin, options: entry.options ?? {}, at, isTested });
     } else missing.push(isModule(entry) ? entry.use : at);
@@ -152,7 +152,7 @@ const namesWithKey = ({ routes, mounts }: Registry): string[] => [
   ]),
 ];
 
-/** Filling in defaults must not modify the objects of the embedding program. */
+/** Copies options, so that filling in defaults does not modify objects of the embedding program. */
 const copy = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(copy);
   if (!isObject(value) || Object.getPrototypeOf(value) !== Object.prototype) return value;

@@ -16,7 +16,7 @@ type Loaded = Pick<Parts, 'config' | 'modules'>;
 export interface OpenedKeyStore {
   readonly store: KeyStore;
   readonly service: ServiceInfo;
-  /** Reads a caller's usage from Redis. @throws OperatorError if usage is not counted, or not stored in Redis */
+  /** Reads a caller's usage from Redis. @throws OperatorError if usage is not counted or is not stored in Redis */
   usage(caller: string): Promise<readonly DayUsage[]>;
   close(): Promise<void>;
 }

@@ -48,7 +48,7 @@ export interface Parts {
   /** Earlier snapshots, for requests with the parameter `as_of`. */
   readonly vintages: Vintages;
   readonly authenticator: OpenAuthenticator;
-  /** Accepts credentials that plugins define. Null if no plugin defines any. */
+  /** Checks the credentials that plugins accept. Null if no plugin identifies callers. */
   readonly identities: IdentityChain | null;
   readonly state: RunningState;
   /** Rejects requests while the service is overloaded. Null if `server.overload` is null. */
@@ -56,7 +56,7 @@ export interface Parts {
   readonly metrics: Metrics | null;
   readonly observers: RequestObservers | null;
   readonly headers: CommonHeaders;
-  /** Queues of requests that miss the cache. Callers take turns. */
+  /** Queues for requests that miss the cache. Callers take turns. */
   readonly work: WorkQueues;
   readonly routes: RouteTable;
   readonly koa: ApiKoa;

@@ -6,7 +6,7 @@ import { Tiers } from '../config/tiers.js';
 import type { Logger } from '../contracts/runtime.js';
 import { isObject } from '../validation/json.js';
 
-/** TIER is a placeholder for any tier name. Keys are not listed, because a key change takes effect without a reload. */
+/** TIER is a placeholder for a tier name. Keys are not listed, because key changes take effect without a reload. */
 export const RELOADED = [
   'log.level',
   'limits.requestsPerMinute',
@@ -19,7 +19,7 @@ const RELOADABLE = new RegExp(
   `^(${RELOADED.map((path) => path.replaceAll('.', '\\.').replace('TIER', '[^.]+')).join('|')})$`,
 );
 
-/** A reload can change only the limits. The set of tiers and their endpoints stay as they were at startup. */
+/** A reload can change only the limits. New tiers and changed endpoints need a restart. */
 const withLimitsOf = (started: AuthConfig['tiers'], now: AuthConfig['tiers']): AuthConfig['tiers'] => {
   if (Array.isArray(started) || Array.isArray(now)) return started;
   const terms = now as Readonly<Record<string, TierConfig>>;
@@ -43,7 +43,7 @@ export class RunningSettings {
   readonly #started: Config;
   readonly #logger: Logger;
   #config: Config;
-  /** A reload replaces this object, so do not keep a reference to it. */
+  /** Do not keep a reference to this object, because a reload replaces it. */
   tiers: Tiers;
 
   constructor({ config }: LoadedConfig, logger: Logger) {

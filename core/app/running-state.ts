@@ -11,7 +11,7 @@ type Dependencies = Pick<
   'clock' | 'modules' | 'storageEvents' | 'adapter' | 'snapshots' | 'keyStore' | 'limiter' | 'cache'
 >;
 
-/** The store is pinged at most this often. `/health` has no rate limit, so its requests share pings. */
+/** Minimum interval between pings of the store. Requests to `/health` share pings, because they have no rate limit. */
 const PING_EVERY_MS = 100;
 
 export class RunningState {

@@ -5,16 +5,21 @@ import type { DayUsage } from '../contracts/limiter.js';
 import type { ServiceState } from '../contracts/state.js';
 import { type WorkerAsk, type WorkerGrant, WorkerLimiter } from '../limiter/worker-limiter.js';
 
-/** The configuration that the primary process has read. Workers use it even if the file has changed in the meantime. */
+/** Sent to each worker, so that all workers use the same configuration even if the file has changed. */
 export interface Assignment {
   readonly loaded: LoadedConfig;
-  /** Set only during a reload. Other workers listen immediately, and return 503 until the services are available. */
+  /**
+   * Services that must be available before the worker listens. Set only during a reload. Otherwise, workers listen
+   * immediately, and return 503 until the services are available.
+   */
   readonly needs?: readonly (keyof ServiceState['health'])[] | undefined;
   /** Contains only a hash of the demo key. */
   readonly demo: KeyRecord | null;
 }
 
-/** Each worker counts as a replica: while Redis is unreachable, a worker applies only its share of the limits. */
+/**
+ * Counts each worker as a replica, because each worker applies only its share of the limits while Redis is unreachable.
+ */
 export const asShare = (loaded: LoadedConfig, workers: number): LoadedConfig => {
   const { config } = loaded;
   const limits = { ...config.limits, replicas: config.limits.replicas * workers };
@@ -35,7 +40,7 @@ export type ToWorker =
   | ({ readonly kind: 'stop' } & Stop);
 
 export interface Stop {
-  /** The worker continues to listen for this long, in milliseconds. */
+  /** How long the worker continues to listen, in milliseconds. */
   readonly delayMs: number;
   /** How long idle connections stay open, in milliseconds. Set only if other workers have taken over the port. */
   readonly idleMs?: number;
@@ -47,7 +52,7 @@ export interface Listening {
 }
 
 export type ToPrimary =
-  /** Asks for the assignment. Messages that the primary process sends before this one would be lost. */
+  /** Requests the assignment. Messages sent to the worker earlier would be lost. */
   | { readonly kind: 'ready' }
   | { readonly kind: 'listening'; readonly listening: Listening }
   | { readonly kind: 'failed'; readonly reason: string }
@@ -57,13 +62,13 @@ export type ToPrimary =
 
 interface PrimaryLink {
   readonly assignment: Promise<Assignment>;
-  /** If the service shuts down during a reload, a second `stop` message replaces the `idleMs` of the first. */
+  /** Can be called twice: if the service shuts down during a reload, the second message replaces the first. */
   onStop(listener: (stop: Stop) => void): void;
   onMeasure(read: () => string): void;
   readonly limiter: WorkerLimiter;
   listening(at: Listening): void;
   failed(reason: string): void;
-  /** After this call, the open channel to the primary process no longer keeps this process running. */
+  /** Allows this process to exit while its channel to the primary process is open. */
   release(): void;
 }
 
@@ -77,7 +82,7 @@ export const linkToPrimary = (): PrimaryLink => {
     openCalls.get(call)?.(days);
     openCalls.delete(call);
   });
-  // If the primary process has exited, node:cluster also stops this worker, so errors can be ignored.
+  // Ignores errors: if the primary process has exited, node:cluster stops this worker.
   const send = (message: ToPrimary) => process.send?.(message, undefined, undefined, () => undefined);
   send({ kind: 'ready' });
   const askUsage = (caller: string): Promise<readonly DayUsage[]> => {

@@ -13,16 +13,18 @@ import { WORKER_NUMBER, WORKER_VARIABLE } from '../util/is-worker.js';
 import { withTimeout } from '../util/with-timeout.js';
 import { type Assignment, asShare, type Listening, onPort, type ToPrimary, type ToWorker } from './worker-link.js';
 
-/** If a worker exits sooner than this, its replacement might fail for the same reason, so the next delay doubles. */
+/** If a worker exits sooner, its replacement will probably fail too, so the delay before the next start doubles. */
 const STEADY_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
-/** Milliseconds that workers have after `server.drainMs` to close their stores. */
+/** Time for workers to close their stores after `server.drainMs`, in milliseconds. */
 const CLOSE_MS = 2000;
-/** Milliseconds that a worker has to report its metrics. A scrape omits workers that take longer. */
+/** Time for a worker to report its metrics, in milliseconds. A scrape omits workers that take longer. */
 const SCRAPE_MS = 2000;
 const READY_MS = 120_000;
-/** If an old worker closed a connection while the client is sending a request, that request would fail. */
+/**
+ * How long old workers keep idle connections open. Closing one while the client sends a request makes the request fail.
+ */
 const IDLE_MS = 10_000;
 
 const STORES = ['storage', 'keys'] as const;
@@ -53,7 +55,7 @@ export class Workers {
   /** The port on which the workers listen. 0 until the first worker is listening. */
   #port = 0;
   #retired: Promise<unknown> = Promise.resolve();
-  /** Consecutive workers that exited shortly after they started. */
+  /** Number of workers in a row that exited shortly after they started. */
   #shortLived = 0;
   #started = false;
   #stopping = false;
@@ -67,16 +69,17 @@ export class Workers {
     this.#running = { count, assignment: { ...assignment, loaded }, workers: new Map() };
     this.#configuredPort = assignment.loaded.config.server.port;
     this.#logger = logger;
-    // If this process distributed connections while every worker has reached `server.maxConnections`, a connection
-    // would be passed from worker to worker until it closes.
+    // With round-robin scheduling, once every worker has reached `server.maxConnections`, a connection would be passed
+    // from worker to worker until it closes.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({
       // Workers run the same version as this process, even if a symbolic link now points to another version.
       exec: realpathSync(process.argv[1]!),
-      // A worker that exits resets O_NONBLOCK on its output. A full pipe would then block this process.
+      // Workers write everything to standard error: a worker that exits resets O_NONBLOCK on its output, and a full
+      // pipe would then block this process.
       stdio: ['ignore', 2, 2, 'ipc'],
     });
-    // This also kills workers that no longer respond to messages.
+    // Also kills workers that no longer respond to messages.
     process.once('exit', () => this.#kill());
   }
 
@@ -95,7 +98,7 @@ export class Workers {
     return first;
   }
 
-  /** @throws OperatorError with the reason why the old workers stay */
+  /** @throws OperatorError that explains why the old workers keep running */
   async reload(loaded: LoadedConfig, count: number): Promise<void> {
     await this.#retired;
     const { assignment } = this.#running;
@@ -118,7 +121,7 @@ export class Workers {
     }
     this.#retired = this.#retire(this.#running);
     this.#configuredPort = server.port;
-    // Later replacements do not wait for the stores, and listen even while a store is unavailable.
+    // A worker that replaces a crashed one listens immediately, even if a store is unavailable.
     this.#running = { ...next, assignment: { ...next.assignment, needs: undefined } };
     while (next.workers.size < count) void this.#fork();
   }
@@ -177,7 +180,7 @@ export class Workers {
     );
   }
 
-  /** Called when other workers have taken over the port. Kills the workers that do not exit in time. */
+  /** Stops workers after others have taken over the port. Kills workers that do not exit in time. */
   #retire({ workers, assignment }: Generation): Promise<unknown> {
     const { keepAliveTimeoutMs, drainMs } = assignment.loaded.config.server;
     const idleMs = Math.min(keepAliveTimeoutMs, IDLE_MS);

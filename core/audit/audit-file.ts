@@ -1,4 +1,7 @@
-/** One entry per line, never rewritten. The hash of the newest entry in `<file>.head` reveals a removed last line. */
+/**
+ * An append-only file with one entry per line. `<file>.head` contains the hash of the newest entry, so that the removal
+ * of the last line can be detected.
+ */
 import { constants } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import type { AuditEntry, AuditVerification } from '../contracts/audit.js';
@@ -49,9 +52,9 @@ export class AuditFile<E extends AuditEntry> {
   async append(added: readonly E[], options: NewFile): Promise<readonly E[]> {
     const entries = await this.#newest();
     const head = await this.#head();
-    // The previous process might have stopped after it wrote the entry, but before it wrote the head.
+    // A process might have stopped after writing the entry but before writing the head.
     const isHeadOld = entries.at(-1)?.previous === head;
-    // If the newest lines were removed, the new entry still refers to the old head, which reveals the gap.
+    // If the newest lines were removed, the new entry refers to the hash in the head, so that the gap can be detected.
     let previous = head === undefined || isHeadOld ? endOf(entries) : head;
     const linked = added.map((entry) => {
       const each = chain(entry, previous);
@@ -111,7 +114,7 @@ export class AuditFile<E extends AuditEntry> {
     return { placed, unreadable };
   }
 
-  /** Returns the last entries of the log. They include at least one entry with a hash, unless no entry has one. */
+  /** Returns the last entries of the log, including at least one with a hash, if there is one. */
   async #newest(): Promise<readonly E[]> {
     const size = await this.size();
     for (let bytes = TAIL_BYTES; ; bytes *= 16) {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import type { AuditEntry, AuditVerification } from '../contracts/audit.js';
 
-/** In some containers, the user has no name. The result then contains the uid. */
+/** Returns the uid if the user has no name, as in some containers. */
 const userName = (): string => {
   try {
     return userInfo().username;
@@ -12,7 +12,7 @@ const userName = (): string => {
   }
 };
 
-/** Users can set environment variables to anything, so this value proves nothing. */
+/** Users can set environment variables to anything, so this value cannot be trusted. */
 const hint = (name: string): string | undefined => /^[\w.:@-]{1,64}/.exec(process.env[name] ?? '')?.[0];
 
 export const actor = (): { readonly by: string; readonly host: string } => {
@@ -56,7 +56,7 @@ const findError = <E extends AuditEntry>({ entry, place }: Placed<E>, previous: 
 };
 
 /**
- * @param head the hash of the newest entry, which is stored separately; undefined if it is missing
+ * @param head the separately stored hash of the newest entry; undefined if it is missing
  * @param expected a hash that must occur in the log
  */
 export const verifyChain = <E extends AuditEntry>(
@@ -75,7 +75,7 @@ export const verifyChain = <E extends AuditEntry>(
   const last = chained.at(-1);
   if (head === undefined) {
     if (last) errors.push('the hash of the newest entry is missing: newer entries may have been removed with it');
-    // The process might have stopped after it wrote the entry, but before it wrote the head.
+    // The head may be one entry behind, because a process might have stopped before writing it.
   } else if (head !== previous && last?.previous !== head) {
     errors.push(`the newest entry is missing: its hash is ${head}`);
   }
@@ -91,7 +91,7 @@ interface AuditLog<E extends AuditEntry> {
 }
 
 /**
- * Starts again if an entry is added in the meantime.
+ * Verifies an audit log and the store that it describes. Retries if an entry is added in the meantime.
  * @param compare reads the store, and returns a function that adds the differences to the result
  */
 export const verifyStore = async <E extends AuditEntry>(
@@ -107,14 +107,14 @@ export const verifyStore = async <E extends AuditEntry>(
   }
 };
 
-/** Removes the entries of changes that were never made, and the entries that undo them. */
+/** Removes undone entries, whose changes were never made, and the entries that undo them. */
 export const madeOnly = <E extends AuditEntry>(entries: readonly E[]): readonly E[] => {
   const undone = new Set(entries.flatMap(({ undoes }) => undoes ?? []));
   if (undone.size === 0) return entries;
   return entries.filter(({ hash, undoes }) => undoes === undefined && !(hash !== undefined && undone.has(hash)));
 };
 
-/** Returns an entry which states that the change of an earlier entry was never made. */
+/** Returns an entry that undoes another one, because its change was never made. */
 export const undoing = <E extends AuditEntry>(
   { previous: _, hash, ...entry }: E,
   time: string,

@@ -36,7 +36,10 @@ export const dataAuditEntry = (
   now: number,
 ): DataAuditEntry => ({ time: new Date(now).toISOString(), ...change, ...actor() });
 
-/** What the store contains. `versions` is set only if the store keeps several versions, and starts with the oldest. */
+/**
+ * The contents of the store. `versions` is ordered from oldest to newest, and is set only if the store keeps several
+ * versions.
+ */
 export interface PublishedNow {
   readonly current: string | null;
   readonly versions?: readonly string[];
@@ -46,7 +49,7 @@ export interface PublishedNow {
 const movesOf = (entries: readonly DataAuditEntry[]): readonly DataAuditEntry[] =>
   entries.filter(({ action }) => action !== 'prune');
 
-/** @param next the version that the next change replaced; for the newest change, the current version */
+/** @param next the version that the next change replaced, or the current version if this is the newest change */
 const wasMade = (entry: DataAuditEntry, next: string | null | undefined): boolean => next === entry.version;
 
 const madeOf = (moves: readonly DataAuditEntry[], current: string | null): readonly DataAuditEntry[] =>
@@ -91,7 +94,7 @@ const faultsOfVersions = (
   const kept = new Set(versions);
   const gone = [...last.values()].filter(({ action, version }) => action === 'publish' && !kept.has(version));
   const back = [...last.values()].filter(({ action, version }) => action === 'prune' && kept.has(version));
-  // The audit can be newer than the store. Versions before the first audited one have no entries.
+  // If auditing started later than the store, versions older than the first audited one have no entries.
   const first = versions.findIndex((version) => last.has(version));
   const published = new Set(entries.filter(({ action }) => action === 'publish').map(({ version }) => version));
   const unknown = first === -1 ? [] : versions.slice(first).filter((version) => !published.has(version));

@@ -1,4 +1,4 @@
-/** The audit is in the directory, so that it is moved and backed up together with the dataset. */
+/** The audit log is stored in the dataset directory, so that both are moved and backed up together. */
 import { join } from 'node:path';
 import type { AuditVerification, DataAudit, DataAuditEntry } from '../contracts/audit.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
@@ -42,7 +42,7 @@ export const recordPublication = (
     const entries = madeOnly(await file.list());
     // A damaged manifest is assumed to belong to the newest publication.
     const replaces = (isDamaged ? entries.at(-1)?.version : previous?.version) ?? null;
-    // If this version is current, `writeDirectory` has already compared the rows.
+    // For the current version, `writeDirectory` has already compared the rows.
     const before = previous?.version === version ? undefined : publicationOf(entries, version, replaces);
     if (before?.content !== undefined && before.content !== content) {
       throw new StorageError(
@@ -65,7 +65,7 @@ const manifestIn = async (directory: string): Promise<DirectoryManifest | null |
   }
 };
 
-/** The commands put the first 12 hexadecimal digits of a file's SHA-256 into its name. */
+/** File names written by the commands contain the first 12 hexadecimal digits of the file's SHA-256. */
 const SUM_IN_NAME = /\.([0-9a-f]{12})\.ndjson$/;
 
 const editsIn = async (

@@ -5,7 +5,7 @@ import type { KeyAuditEntry, KeyRecord } from '../contracts/keys.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { actor, madeOnly } from './chain.js';
 
-/** The id has its own field in the entry, and the hash is secret. */
+/** Not listed as changes: an entry has a separate field for the id, and the hash is secret. */
 const OMITTED: ReadonlySet<string> = new Set(['id', 'hash']);
 
 const text = { type: 'string' };
@@ -94,12 +94,12 @@ const compare = (records: readonly KeyRecord[], entries: readonly KeyAuditEntry[
   return [...found, ...[...keys.keys()].map((key) => ({ action: 'remove' as const, key, changes: {} }))];
 };
 
-/** The audited fields of a key record. Each field has a bit, so that one number can store which fields differ. */
+/** The audited fields of a key. Each field corresponds to one bit of a number that stores which fields differ. */
 const FIELDS = 'pepper name tier limit_per_minute created_at expires_at revoked_at shares_limit_of'.split(' ');
 /** The bit for the hash and for all fields that are not in FIELDS. */
 const OTHER = 1 << FIELDS.length;
 
-/** Number of the newest entries to keep. One is not enough, because the newest entry can undo the entry before it. */
+/** Number of recent entries to keep. One is not enough, because the newest entry can undo an earlier one. */
 const MAX_NEWEST = 100;
 
 type AnyRecord = Readonly<Record<string, unknown>>;
@@ -109,11 +109,11 @@ const bitOf = (name: string): number => {
   return at === -1 ? OTHER : 1 << at;
 };
 
-/** Returns the bits of the fields that differ before any entry of the record is applied. */
+/** Returns the bits of all fields that would need an entry: the fields that are set, and the hash. */
 const unaudited = (record: AnyRecord): number =>
   FIELDS.reduce((bits, name, at) => ((record[name] ?? null) === null ? bits : bits | (1 << at)), OTHER);
 
-/** Returns the bits of the fields that differ after an entry is applied. @param differing the bits before */
+/** Returns the bits of the fields that still differ after an entry has been applied. */
 const follow = (record: KeyRecord, differing: number, { action, changes, fingerprint }: KeyAuditEntry): number => {
   const fields = record as unknown as AnyRecord;
   if (action === 'remove') return unaudited(fields);
@@ -126,7 +126,7 @@ const follow = (record: KeyRecord, differing: number, { action, changes, fingerp
   return fingerprint === fingerprintOf(record) ? bits & ~OTHER : bits | OTHER;
 };
 
-/** To save memory, keeps only the entries of keys that might differ from the audit, and of the newest changed key. */
+/** Returns the keys that might differ from the audit, and their entries. Other entries are not kept, to save memory. */
 export const entriesInDoubt = async (
   records: readonly KeyRecord[],
   read: () => AsyncIterable<KeyAuditEntry>,
@@ -177,7 +177,7 @@ export const entriesOf = (unrecorded: readonly Unrecorded[], now: number): reado
   return unrecorded.map((each) => ({ ...found, ...each }));
 };
 
-/** The text does not contain any values. Example: `key_4fJ8kQ2mXw (limit_per_minute)`. */
+/** Lists the changed fields without their values, for example `key_4fJ8kQ2mXw (limit_per_minute)`. */
 export const describeUnrecorded = ({ action, key, changes, fingerprint }: Unrecorded): string => {
   if (action === 'remove') return `${key} (removed)`;
   if (changes['created_at']?.from === null) return `${key} (new)`;

@@ -1,4 +1,4 @@
--- Reads a shared cache entry. If its value is missing or stale, also acquires the build lock, or renews it. Called by
+-- Reads a shared cache entry. If the value is missing or stale, also acquires or renews the build lock. Called by
 -- redis-cache.ts.
 -- KEYS[1]: the entry.
 -- ARGV: the token of the process; the lifetimes of the value, the lock and the entry, in milliseconds.

@@ -13,7 +13,7 @@ interface Entry {
   retryAt: number;
 }
 
-/** After a failed build, or while another replica builds a value, the old value is served for this long. */
+/** How long the old value is served after a failed build, or while another replica builds a new one. */
 const RETRY_MS = 1000;
 
 export class MemoryCache implements SharedCache {

@@ -52,7 +52,7 @@ export class BuildLock {
   }
 }
 
-/** A replica without a value checks this often whether another replica has built one. */
+/** How often a replica without a value checks whether another replica has built one. */
 const POLL_MS = 50;
 const WAIT_MS = 5000;
 const BUILD_TIMEOUT_MS = 10_000;
@@ -121,7 +121,7 @@ export class RedisCache implements SharedCache {
       await this.#ask(lock.store(value));
       return { value, ageMs: 0 };
     } catch (error) {
-      // The lock is not released, so that other replicas return the previous value until it expires.
+      // Keeps the lock until it expires. In the meantime, other replicas return the previous value.
       if (previous) return previous;
       await this.#ask(lock.release());
       throw error;

@@ -22,7 +22,10 @@ import { type Config, configSchema, type GivenConfig } from './schema.js';
 import { tierNames } from './tiers.js';
 
 export interface ConfigNames {
-  /** `PREFIX_CONFIG` contains the path of the file, and `PREFIX__SECTION__NAME` sets a value. */
+  /**
+   * The prefix of environment variables: `PREFIX_CONFIG` is the path of the file, and `PREFIX__SECTION__NAME` sets a
+   * value.
+   */
   readonly prefix: string;
   readonly embedded: string;
   readonly variables: readonly NamedVariable[];
@@ -67,7 +70,7 @@ const readDraft = async (path: string, named: string): Promise<Draft> => {
 
 const IN_CODE = 'in code';
 
-/** The object is copied, because defaults are filled in later. */
+/** Copies the object, because defaults are filled in later. */
 const draftOf = (given: GivenConfig): Draft => {
   try {
     return JSON.parse(JSON.stringify(given)) as Draft;
@@ -124,7 +127,7 @@ export const configLoader =
 
     const validate = compileSchema<Config>(configSchema, { useDefaults: true });
     expandModules(draft);
-    // Fills in defaults before the variables are applied, because a variable can override part of a default value.
+    // Fills in defaults first, because a variable can override part of a default value.
     validate(draft);
     const { overrides, errors } = applyEnvironment(draft, await withFiles(env, prefix, variables), prefix, variables);
     errors.push(...strayVariables(env, prefix));
@@ -133,7 +136,7 @@ export const configLoader =
     if (!isValid) errors.push(...describeErrors(validate.errors!, draft, '', overrides));
     errors.push(...contradictions(draft, overrides, isValid));
     if (errors.length > 0) {
-      // If the configuration is valid, the modules are loaded later, and their errors are reported then.
+      // Load the modules now, so that their errors are reported together with these.
       errors.push(...((await moduleErrors?.(draft, folder, overrides)) ?? []));
       throw new OperatorError(
         `The configuration ${path} has ${errors.length === 1 ? 'an error' : `${errors.length} errors`}:`,

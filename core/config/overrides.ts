@@ -8,7 +8,7 @@ import { nearest } from '../validation/nearest.js';
 import { formatPath, type Path, valueAt } from '../validation/path.js';
 import { configSchema } from './schema.js';
 
-/** `schema` is undefined for settings inside a module's options. */
+/** `schema` is undefined for module options. */
 interface Setting {
   readonly path: Path;
   readonly schema: JsonSchema | undefined;
@@ -24,7 +24,7 @@ export const schemaAt = (path: Path): JsonSchema | undefined =>
 
 const plain = (name: string): string => name.replaceAll('_', '').toLowerCase();
 
-/** Converts `POLL_MS` to `pollMs`. A name with a lower-case letter stays unchanged. */
+/** Converts `POLL_MS` to `pollMs`. Names that contain lower-case letters stay unchanged. */
 const camelCase = (name: string): string =>
   /[a-z]/.test(name) ? name : name.toLowerCase().replace(/_+(.)/g, (_, letter: string) => letter.toUpperCase());
 
@@ -51,7 +51,7 @@ const property = (segment: string, { path, schema }: Setting, current: unknown, 
   const names = Object.keys(properties ?? current ?? {});
   const name = names.find((each) => plain(each) === plain(segment));
   if (name !== undefined) return { path: [...path, name], schema: properties?.[name] };
-  // Only the module knows which names its `options` can contain. They are checked when the module is loaded.
+  // Module options have no schema here. They are checked when the module is loaded.
   const open = properties === undefined && typesOf(schema).every((type) => type === 'object' || type === 'array');
   const schemaOfAny = schema?.['additionalProperties'] as JsonSchema | undefined;
   if (open) return { path: [...path, camelCase(segment)], schema: schemaOfAny };

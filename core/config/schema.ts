@@ -72,7 +72,7 @@ const module = (description: string, more: JsonSchema = {}): JsonSchema => ({
 
 const url = (description: string): JsonSchema => ({ type: 'string', description, pattern: '^https?://[^\\s]+$' });
 
-/** There are no defaults here, because these settings override the values that plugins declare. */
+/** Without defaults, because these settings override the values that plugins declare. */
 export const serviceSchema = {
   type: 'object',
   description:
@@ -418,7 +418,7 @@ export const configSchema = {
 
 type Sections = WithDefaults<typeof configSchema>;
 
-/** Written by hand, because the type inferred from the schema does not allow a string. */
+/** Defined explicitly, because the type inferred from the schema does not allow a string. */
 interface CorsConfig {
   readonly origin: string | readonly string[];
   readonly maxAgeSeconds: number;

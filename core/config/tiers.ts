@@ -24,14 +24,17 @@ const isList = (tiers: AuthConfig['tiers']): tiers is readonly string[] => Array
 const tiersByName = ({ tiers }: Pick<AuthConfig, 'tiers'>): ReadonlyMap<string, TierConfig> =>
   new Map(isList(tiers) ? tiers.map((name) => [name, NO_LIMITS]) : Object.entries(tiers));
 
-/** New keys get the first tier. @param auth may be invalid */
+/** Returns the names of all tiers. The first tier is the default for new keys. @param auth may be invalid */
 export const tierNames = (auth: unknown): readonly string[] => {
   const tiers = isObject(auth) ? auth['tiers'] : undefined;
   if (Array.isArray(tiers)) return tiers.filter((name) => typeof name === 'string');
   return isObject(tiers) ? Object.keys(tiers) : [];
 };
 
-/** Usage is counted if `auth.tiers` is an object instead of a list of names. @param auth may be invalid */
+/**
+ * Returns true if `auth.tiers` is an object. If it is a list of names, usage is not counted.
+ * @param auth may be invalid
+ */
 export const countsUsage = (auth: unknown): boolean =>
   isObject(auth) && isObject(auth['tiers']) && !Array.isArray(auth['tiers']);
 
@@ -58,7 +61,7 @@ export class Tiers {
     this.anonymous = auth.anonymous === null ? undefined : this.#tiers.get(auth.anonymous);
   }
 
-  /** Returns undefined if the tier does not exist. The key is then rejected. */
+  /** Returns undefined if the tier does not exist, in which case the key is rejected. */
   of({ tier }: Pick<KeyRecord, 'tier'>): Tier | undefined {
     return this.#tiers.get(tier);
   }

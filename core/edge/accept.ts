@@ -48,8 +48,8 @@ const isVersion1 = ({ httpVersionMajor, httpVersionMinor }: IncomingMessage): bo
   httpVersionMajor === 1 && httpVersionMinor <= 1;
 
 /**
- * Prevents request smuggling: a proxy in front of this server might find the end of the body in a different place.
- * HTTP/1.0 does not define Transfer-Encoding (RFC 9112, 6.1), and this server supports only `chunked`.
+ * Prevents request smuggling, where a proxy and this server disagree about the end of a body. HTTP/1.0 does not define
+ * Transfer-Encoding (RFC 9112, 6.1), and this server supports only `chunked`.
  */
 const hasAmbiguousBody = ({ httpVersionMinor, headers }: IncomingMessage): boolean => {
   const coding = headers['transfer-encoding'];
@@ -63,8 +63,8 @@ const fieldBytes = ({ rawHeaders }: IncomingMessage): number => {
 };
 
 /**
- * Node's parser drops requests that are pipelined after an upgrade request. The connection is closed, so that the
- * client does not match a later response to a dropped request.
+ * Node's parser drops requests that are pipelined after an upgrade request. The server therefore closes the connection.
+ * Otherwise, the client could mistake a later response for the response to a dropped request.
  */
 const isUpgrade = ({ headers }: IncomingMessage): boolean =>
   headers.upgrade !== undefined && headers.connection !== undefined && /upgrade/i.test(headers.connection);
@@ -85,10 +85,10 @@ const MISSING = hostHeaderError('must be present');
 const REPEATED = hostHeaderError('must be sent once');
 const MALFORMED = hostHeaderError('must be a host name or address, optionally followed by a port');
 
-/** Most requests repeat the previous Host header, so its check is skipped. */
+/** The last valid Host header. Most requests repeat it, so they need no check. */
 let lastValid = '';
 
-/** Node accepts any Host value, and uses the first one of several. RFC 9112, 3.2 requires a 400 instead. */
+/** RFC 9112, 3.2 requires a 400 for invalid or repeated Host headers. Node accepts both. */
 const hostError = ({ rawHeaders, httpVersionMinor }: IncomingMessage): ApiError | undefined => {
   let host: string | undefined;
   for (let i = 0; i < rawHeaders.length; i += 2) {

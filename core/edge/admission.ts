@@ -1,9 +1,9 @@
 /**
  * Rejects requests while the service is overloaded, so that the requests it admits still get fast responses.
- * There are two signs of overload: too many requests in flight, and event loop turns that keep getting longer. One long
- * turn might be just a burst. If an even longer turn follows it, each turn admits requests for only a few milliseconds,
- * until the event loop has idle time again (based on CoDel, RFC 8289). The CPU time of a turn counts as well, because a
- * turn also takes long if other processes use the CPU.
+ * There are two signs of overload: too many requests in flight, and event loop turns that keep getting longer. A single
+ * long turn might be just a burst. If the next turn is even longer, each turn admits requests for only a few
+ * milliseconds, until the event loop has idle time again (based on CoDel, RFC 8289). The CPU time of the turn must also
+ * be high, because other processes can make a turn longer.
  * Rejecting a request must be much cheaper than serving it. Admission therefore runs before Koa and the limiter, and
  * logs once per overload. Requests in a work queue do not count as in flight, because the queues have their own limits.
  */
@@ -24,14 +24,14 @@ interface AdmissionOptions extends NonNullable<Config['server']['overload']> {
 
 type Overload = 'in_flight' | 'event_loop_delay';
 
-/** Below this number of concurrent requests, a long turn does not count as overload. */
+/** With fewer concurrent requests, a long turn does not count as overload. */
 const FEW = 16;
 const SHORT_TURN_MS = 2;
 /** During an overload, the service keeps only as many requests in flight as it can complete in this time. */
 const SHORT_QUEUE_MS = 4;
 const FEWEST_IN_FLIGHT = 1;
 const PACE_MS = 50;
-/** The end of an overload is logged after this long without a rejection. */
+/** After this time without a rejection, the end of the overload is logged. */
 const CALM_MS = 1000;
 
 export class Admission {
@@ -45,7 +45,7 @@ export class Admission {
   #shortQueue = FEWEST_IN_FLIGHT;
   #turnSince: number | undefined;
   #seen = 0;
-  /** Undefined if the previous turn was short. `worked` is the CPU time at its end. */
+  /** Undefined if the previous turn was short. `worked` is the total CPU time when that turn ended. */
   #previousTurn: { readonly length: number; readonly worked: number } | undefined;
   /** Set only during an overload, which ends when the event loop has idle time again. */
   #spare: SpareTime | undefined;
@@ -110,7 +110,7 @@ export class Admission {
     return true;
   }
 
-  /** A single long turn might be a burst. If the next turn takes even longer, requests are queueing up. */
+  /** Returns true if this turn is even longer than the previous one, so that requests are queueing up. */
   #isGrowing(elapsed: number): boolean {
     if (this.#previousTurn === undefined) return false;
     const { maxEventLoopDelayMs } = this.#options;
@@ -129,7 +129,7 @@ export class Admission {
   #onTurnEnd(): void {
     const now = this.#options.clock.monotonic();
     const length = now - (this.#turnSince ?? now);
-    // A turn can also become long after its last request has arrived, while it reads responses from stores.
+    // Checks again, because a turn can become long after its last request, while it reads responses from stores.
     if (!this.#spare) this.#isTooLate(now, length);
     const long = length > SHORT_TURN_MS && this.#areMany();
     this.#previousTurn = long ? { length, worked: this.#eventLoop.worked() } : undefined;
@@ -160,7 +160,10 @@ export class Admission {
 const RETRY_AFTER_SECONDS = '1';
 const REJECTED = Promise.resolve();
 
-/** @param always targets that are never rejected, because failed readiness checks move load to other replicas */
+/**
+ * @param always request targets that are never rejected, such as readiness checks: a failed check would move load to
+ * other replicas
+ */
 export const admitting = (
   admission: Admission,
   always: ReadonlySet<string>,

@@ -1,4 +1,4 @@
-/** Determines the client's address, which `X-Forwarded-For` contains if the client is behind a trusted proxy. */
+/** Determines the client's address. Behind a trusted proxy, uses `X-Forwarded-For`. */
 import type { IncomingMessage } from 'node:http';
 import { isIPv4, type Socket } from 'node:net';
 import { groupsOf, inNetworks, plainAddress } from '../validation/network.js';
@@ -17,8 +17,8 @@ const countedAs = (address: string): string => {
 };
 
 /**
- * An IPv6 client counts as its /64 network (`2001:db8:0:1::/64`), because it can use any address in that network.
- * IPv4-mapped IPv6 addresses become IPv4.
+ * Replaces an IPv6 address with its /64 network (`2001:db8:0:1::/64`), because a client can use any address in that
+ * network. Converts IPv4-mapped addresses to IPv4.
  */
 export const normaliseAddress = (text: string): string | undefined => {
   const address = plainAddress(text);
@@ -71,9 +71,9 @@ export const trustedSocket = (trust: TrustProxy): ((socket: Socket) => boolean) 
 };
 
 /**
- * If `trust` is a number, the client is the entry of `X-Forwarded-For` at that position from the right. With networks,
- * the header counts only if a connection comes from one of them. The client is then the rightmost entry outside the
- * networks, or the leftmost if all are inside. Entries further to the left could be forged.
+ * If `trust` is a number, the client is the entry of `X-Forwarded-For` at that position from the right. If `trust` is a
+ * list of networks, the header is used only on connections from these networks. The client is then the rightmost entry
+ * outside the networks, or the leftmost entry if all are inside. Clients can forge entries further to the left.
  */
 export const forwardedCaller = (trust: TrustProxy): ((request: IncomingMessage) => string | undefined) => {
   if (typeof trust === 'number') {
@@ -94,7 +94,7 @@ export const forwardedCaller = (trust: TrustProxy): ((request: IncomingMessage) 
     let position = 0;
     for (const entry of fromRight(forwardedFor(request))) {
       const address = forwardedAddress(entry);
-      // A trusted proxy sent an invalid entry, so the proxy itself counts as the client.
+      // If a trusted proxy sends an invalid entry, treat the proxy as the client.
       if (address === undefined) return caller;
       caller = address;
       position++;

@@ -1,6 +1,6 @@
 /**
- * After `connect` or `upgrade`, Node neither tracks a socket nor listens for its errors, and an `error` event without a
- * listener would crash the process. Every socket therefore gets an `error` listener as soon as it connects.
+ * Tracks sockets, because Node stops tracking a socket and listening for its errors after `connect` or `upgrade`. An
+ * `error` event without a listener would crash the process, so a listener is added when a socket connects.
  */
 import { once } from 'node:events';
 import type { Server } from 'node:http';
@@ -15,7 +15,7 @@ const ignore = (): void => undefined;
 /** Returns a set that is kept up to date. It includes sockets that Node no longer tracks. */
 export const openSockets = (server: Server): ReadonlySet<Socket> => {
   const sockets = new Set<Socket>();
-  // The process might have no free file descriptors. The server can still accept later connections.
+  // Ignores errors such as a lack of file descriptors, after which the server can still accept connections.
   server.on('error', ignore);
   server.prependListener('connection', (socket: Socket) => {
     socket.on('error', ignore);
@@ -30,7 +30,7 @@ export const destroyAll = (sockets: Iterable<Socket>): void => {
 };
 
 export const closeSoon = (socket: Socket): void => {
-  // After an upgrade, the socket is paused. A paused socket does not notice that the client has disconnected.
+  // An upgraded socket is paused, and a paused socket does not notice when the client disconnects.
   socket.resume();
   const deadline = setTimeout(() => socket.destroy(), CLOSING_MS).unref();
   socket.once('close', () => clearTimeout(deadline));
@@ -62,7 +62,8 @@ export const limitConnections = (
 };
 
 /**
- * Unread responses stay in memory. Slow readers are not affected.
+ * Closes connections whose clients have stopped reading, because unread responses stay in memory. Slow readers are not
+ * affected.
  * At each socket timeout, Node compares the number of unsent bytes with the previous one. Any byte from the client
  * would reset the timeout, so the socket is paused while it has unsent bytes.
  * @param stallMs how long a client may stop reading, in milliseconds

@@ -1,4 +1,7 @@
-/** The last response shows whether the client is still waiting. A weak map would cost more per request. */
+/**
+ * Stores the last response of each connection, which shows whether the client is still waiting. A property is faster
+ * than a weak map.
+ */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
@@ -14,7 +17,7 @@ export const releaseResponse = (socket: Socket): void => {
   (socket as Connection)[LAST_RESPONSE] = null;
 };
 
-/** Saves memory: a finished response would take up nearly half of the memory of an idle connection. */
+/** Saves memory: a finished response would account for nearly half the memory of an idle connection. */
 export const dropFinishedResponse = (socket: Socket): void => {
   const response = lastResponse(socket);
   if (response && isReusable(response)) releaseResponse(socket);

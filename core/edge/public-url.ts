@@ -7,7 +7,7 @@ import { type TrustProxy, trustedSocket } from './caller-address.js';
  */
 export type PublicUrl = (request: IncomingMessage | undefined) => string;
 
-/** Empty and dot segments do not match. With them, a link could point to another origin. */
+/** Does not match empty or dot segments, because they could make a link point to another origin. */
 const PREFIX = /^(\/(?!\.{1,2}(\/|$))[A-Za-z0-9._~-]+)*\/?$/;
 
 const prefixes = new WeakMap<IncomingMessage, string>();

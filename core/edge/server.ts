@@ -15,10 +15,10 @@ import { acceptUpgrades } from './upgrades.js';
 
 type ServerOptions = Config['server'];
 
-/** Events that metrics count here, because the requests and connections concerned never reach Koa. */
+/** Events that the server reports to the metrics, because they never reach Koa. */
 export type EdgeEvent = 'malformed' | 'timeout' | 'unread' | 'too_many_connections' | 'too_many_connections_of_address';
 
-/** `destroy` would also destroy the socket, so the socket is detached first to allow a response. */
+/** Fails the request body but not the socket, which is still needed for the response. */
 const failBody = (request: IncomingMessage, error: ApiError): void => {
   const { socket } = request;
   Object.assign(request, { socket: null });
@@ -28,7 +28,7 @@ const failBody = (request: IncomingMessage, error: ApiError): void => {
 
 const MALFORMED_BODY = 'The body of the request is not valid HTTP/1.1.';
 
-/** Idle sockets are closed only after this time, because a request might already be on its way. */
+/** Delay before idle sockets are closed, because a request might already be on its way. */
 const LAST_REQUESTS_MS = 250;
 const LAST_STREAMS_MS = 500;
 
@@ -58,7 +58,8 @@ export class HttpServer {
     this.#observe = observe;
     this.#server = createServer({
       ServerResponse: FastResponse,
-      // Node has one limit for the target and the headers. `RouteTable` and `acceptor` check them separately.
+      // Node has a single limit for the request target and the headers. `RouteTable` and `acceptor` check each
+      // separately.
       maxHeaderSize: options.maxHeaderBytes + options.maxUrlBytes,
       headersTimeout: options.headersTimeoutMs,
       requestTimeout: options.requestTimeoutMs,
@@ -82,7 +83,7 @@ export class HttpServer {
       refused: () => this.#observe('too_many_connections_of_address'),
     });
     cutUnreadResponses(server, this.#sockets, stallTimeoutMs, () => this.#observe('unread'));
-    // Node silently drops headers beyond its limit. A limit that is one higher reveals that there are too many.
+    // Node silently drops headers beyond its limit, so allow one more to detect that there are too many.
     server.maxHeadersCount = maxHeaders + 1;
     const rejections = socketRejections(this.#headers);
     const accept = acceptor({
@@ -139,7 +140,9 @@ export class HttpServer {
     this.#idleMs = idleMs;
   }
 
-  /** Remaining sockets are destroyed after `drainMs` plus the `idleMs` passed to `drain`. */
+  /**
+   * Waits for open requests, and destroys the remaining sockets after `drainMs` plus the `idleMs` passed to `drain`.
+   */
   async close(): Promise<void> {
     const deadlineMs = this.#idleMs + this.#options.drainMs;
     this.#closed = true;
@@ -169,11 +172,11 @@ const isOver = (socket: Socket, isLate: boolean): boolean => {
   return isLate && (!response.req.complete || isEventStream(response));
 };
 
-/** Event streams never end. Their clients reconnect automatically. */
+/** Event streams never end, and their clients reconnect automatically, so they can be closed. */
 const isEventStream = (response: ServerResponse): boolean =>
   response.headersSent && /^text\/event-stream/i.test(String(response.getHeader('Content-Type')));
 
-/** If an earlier request still has a pending response, that response is sent instead of the rejection. */
+/** Sends a rejection, unless an earlier request on this socket is still waiting for its response. */
 const rejectSocket = (socket: Socket, rejection: Rejection): void => {
   const before = lastResponse(socket);
   if (!before || isReusable(before)) {
@@ -181,7 +184,7 @@ const rejectSocket = (socket: Socket, rejection: Rejection): void => {
     closeSoon(socket);
     return;
   }
-  // The client would take a rejection for the response to its earlier request.
+  // The client would mistake a rejection for the response to its earlier request.
   before.shouldKeepAlive = false;
   if (before.writableFinished) socket.destroySoon();
   else before.once('finish', () => socket.destroySoon());

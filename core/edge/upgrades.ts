@@ -25,7 +25,10 @@ export const acceptUpgrades = (server: Server, accept: Listener): void => {
 
 export const canUpgrade = (request: IncomingMessage): boolean => upgrades.has(request);
 
-/** The service then sends no response and applies no timeouts, but still closes the socket on shutdown. */
+/**
+ * Hands the socket to the caller. The service sends no response and applies no timeouts, but closes the socket on
+ * shutdown.
+ */
 export const takeOver = (request: IncomingMessage): Upgrade => {
   const { head, response } = upgrades.get(request)!;
   const { socket } = request;

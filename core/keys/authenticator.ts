@@ -7,14 +7,14 @@ import { withTimeout } from '../util/with-timeout.js';
 import { familyOf, hashKey, isActive, isMistyped, missingPeppers, Peppers } from './key.js';
 
 export interface Caller {
-  /** The name under which the limiter counts requests (see `Limiter.take`). */
+  /** Identifies the caller to the limiter (see `Limiter.take`). */
   readonly id: string;
   readonly limit: number;
   /** The tier of the key, or the tier for callers without a key. Undefined if there is none. */
   readonly tier: Tier | undefined;
   /** The key, or the caller that a plugin has identified. Undefined if the request has no valid credentials. */
   readonly key: Pick<KeyRecord, 'id' | 'tier'> | undefined;
-  /** The key id as JSON, for the log. A separate cache of these texts would be too large. */
+  /** The key id as JSON, for the log. Stored here, because a separate cache would be too large. */
   readonly loggedKey: string;
   readonly tiers: Tiers;
 }
@@ -23,7 +23,7 @@ export interface CallerIdentity {
   readonly kind: 'key';
   readonly account: string;
   readonly record: Pick<KeyRecord, 'id' | 'tier' | 'limit_per_minute'>;
-  /** The caller object of this key. Reading this property is faster than looking the caller up. */
+  /** The caller with this key. Stored here, because a lookup would be slower. */
   caller: Caller | undefined;
 }
 
@@ -58,9 +58,9 @@ export const INVALID: SomeIdentity = { kind: 'invalid' };
  */
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 
-/** Keys are compared by digest, so response times reveal nothing. Only headers with a valid key are cached. */
+/** Looks up keys by digest, so that response times reveal nothing about them. Caches only headers with a valid key. */
 export class Authenticator {
-  /** Headers are normalized first, so that each key has at most one entry. */
+  /** By normalized header, so that each key has at most one entry. */
   readonly #cached = new Map<string, KeyIdentity>();
   readonly #tiers: ReadonlySet<string>;
   readonly #clock: Pick<Clock, 'now'>;
@@ -78,7 +78,7 @@ export class Authenticator {
     store.onChange(() => this.#cached.clear());
   }
 
-  /** @param authorization the header value; an empty value counts as missing */
+  /** @param authorization the value of the Authorization header; an empty value counts as missing */
   identify(authorization: string | undefined): SomeIdentity {
     if (authorization === undefined) return NONE;
     const known = this.#cached.get(authorization);
@@ -97,7 +97,7 @@ export class Authenticator {
     if (authorization.trim() === '') return NONE;
     const token = BEARER.exec(authorization)?.[1];
     const record = token !== undefined && !isMistyped(token) ? this.#find(token) : undefined;
-    // A key with a revocation time in the future is rejected, because the clocks of replicas can differ.
+    // The revocation time is not compared with the clock, because the clocks of replicas can differ.
     if (record === undefined || record.revoked_at !== null || !this.#tiers.has(record.tier)) return INVALID;
     const endsAt = record.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(record.expires_at);
     const account = `key:${familyOf(record)}`;
@@ -118,7 +118,7 @@ export class Authenticator {
 }
 
 const WRITE_EVERY_MS = 5 * 60_000;
-/** An unreachable store can delay the shutdown for this long. */
+/** How long an unreachable store can delay the shutdown. */
 const LAST_WRITE_MS = 500;
 
 interface KeyUseOptions {
@@ -133,7 +133,7 @@ interface KeyUse {
   close(): Promise<void>;
 }
 
-/** Each write contains only the keys used since the last successful write. */
+/** Records when keys are used. Each write contains only the keys used since the last successful write. */
 export const keyUse = ({ write, logger, everyMs = WRITE_EVERY_MS }: KeyUseOptions): KeyUse => {
   const uses = new Map<string, Use & { written: number }>();
   const writeTimes = async (): Promise<void> => {
@@ -147,7 +147,7 @@ export const keyUse = ({ write, logger, everyMs = WRITE_EVERY_MS }: KeyUseOption
       await write(times);
     } catch (error) {
       for (const id of times.keys()) uses.get(id)!.written = 0;
-      // This is not a warning, because on replicas with read-only access every write fails.
+      // Not a warning, because with read-only access every write fails.
       logger.debug({ err: error }, 'the last use of keys could not be written');
     }
   };
@@ -211,7 +211,7 @@ export const createAuthenticator = ({
   };
 };
 
-/** `lookup` is called for every request, so it must find keys in memory. @throws OperatorError if `lookup` is async */
+/** @throws OperatorError if `lookup` is async, because it is called for every request and must find keys in memory */
 const checkLookup = (keyStore: KeyStore): void => {
   let found: unknown;
   try {
@@ -224,7 +224,7 @@ const checkLookup = (keyStore: KeyStore): void => {
   throw new OperatorError('The key store cannot be used: "lookup" must not be async. It must find keys in memory.');
 };
 
-/** Runs until the keys were read once, so that each warning is logged only once. */
+/** Returns a function that logs warnings about the keys. Once it has read the keys, further calls do nothing. */
 const keyReporter = (
   { auth, keyStore, clock, logger, hasIdentities }: AuthenticatorDependencies,
   peppers: Peppers,
@@ -240,7 +240,7 @@ const keyReporter = (
       }
       for (const sentence of missingPeppers(records, peppers, clock.now())) logger.warn(sentence);
     } catch {
-      // The keys could not be read. This runs again when the store changes.
+      // If the keys cannot be read, try again when the store changes.
       isDue = true;
     }
   };

@@ -18,9 +18,9 @@ import type { LineChange } from './key-lines.js';
 
 export class KeyFileAudit {
   readonly #keyFile: string;
-  /** Size of the audit in bytes when it was last compared with the keys. */
+  /** Size of the audit file at the last comparison with the keys, in bytes. */
   #size = 0;
-  /** Entries that were added to the audit after the last comparison, and whose changes are not in the key file yet. */
+  /** Entries added since the last comparison whose changes are not in the key file yet. */
   #early: readonly KeyAuditEntry[] = [];
 
   constructor(keyFile: string) {
@@ -67,7 +67,7 @@ export class KeyFileAudit {
     });
   }
 
-  /** If the new entries do not explain this change, all keys must be compared. */
+  /** Returns false if the new entries do not explain this change. All keys must then be compared. */
   async isRecorded({ removed, added }: LineChange): Promise<boolean> {
     const entries = [...this.#early];
     await this.#with('read', async (file) => {

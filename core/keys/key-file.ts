@@ -55,7 +55,7 @@ export const MAX_KEY_FILE_BYTES = 384 * 2 ** 20;
 const MAX_SHOWN = 20;
 
 const reject = (path: string, errors: readonly string[]): never => {
-  // A user might have put a key into the file by mistake, so keys in error messages are masked.
+  // Masks keys in the messages, because a user might have put a key into the file by mistake.
   const lines = firstLines(errors, MAX_SHOWN).map((error) => `\n  - ${maskKeys(error)}`);
   throw new KeyStoreError('invalid_file', `The key file ${path} is not valid:${lines.join('')}`);
 };
@@ -76,7 +76,7 @@ export const parseKeyFile = (path: string, content: string): readonly KeyRecord[
   try {
     value = JSON.parse(content);
   } catch {
-    // The message of `JSON.parse` would quote the content.
+    // The error of `JSON.parse` is not used, because it would quote the content.
     const error = findJsonError(content);
     return reject(path, error ? [formatJsonError(error)] : []);
   }
@@ -114,7 +114,10 @@ export const siblingPath = async (path: string, extension: string): Promise<stri
 
 export const KEY_FILE_MODE = 0o600;
 
-/** In the key file, times of last use would conflict with manual edits and make every process reload all keys. */
+/**
+ * A separate file: in the key file, times of last use would conflict with manual edits and make every process reload
+ * all keys.
+ */
 const usedPath = (keyFile: string): Promise<string> => siblingPath(keyFile, 'used.json');
 
 const formatUsed = (times: ReadonlyMap<string, number>): string => {

@@ -1,4 +1,4 @@
-/** A key file that was written by a command has one key per line, so unchanged lines need not be parsed. */
+/** Reads only the changed lines of a key file. Requires one key per line, which is how commands write the file. */
 import type { KeyRecord } from '../contracts/keys.js';
 import { isKeyRecord, KEY_INDENT, KEYS_END, KEYS_START } from './key-file.js';
 
@@ -7,7 +7,7 @@ const END = Buffer.from(KEYS_END);
 const NEWLINE = 0x0a;
 const COMMA = 0x2c;
 
-/** The maximum size of a change in bytes. After a larger change, the whole key file is parsed again. */
+/** Maximum size of a change in bytes. After a larger change, the whole key file is parsed. */
 const MAX_CHANGE = 256 * 1024;
 const BLOCK = 64 * 1024;
 
@@ -86,7 +86,7 @@ export class KeyLines {
     const end = old.indexOf(NEWLINE, old.length - sharedEnd(old, bytes, most));
     const newEnd = end + bytes.length - old.length;
     if (end === -1 || end > old.length - END.length) return undefined;
-    // The line before the change must end with a comma, unless it is now the last line.
+    // The line before the change must end with a comma, unless it has become the last line.
     const isNowLast = start === bytes.length - END.length;
     if (start > START.length && (bytes[start - 1] === COMMA) === isNowLast) return undefined;
     if (Math.max(end, newEnd) - start > MAX_CHANGE) return undefined;

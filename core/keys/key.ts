@@ -3,7 +3,10 @@ import { crc32 } from 'node:zlib';
 import type { KeyRecord } from '../contracts/keys.js';
 import { defaultService } from '../contracts/service.js';
 
-/** Shorter text might be a name or a trace id. With 32 known characters of a key, 11 random ones remain secret. */
+/**
+ * Matches more than 32 characters, because shorter text might be a name or a trace id. If 32 characters of a key leak,
+ * 11 random ones remain secret.
+ */
 const SECRETS = /[0-9A-Za-z]{33,}/g;
 
 export const maskKeys = (text: string): string => text.replace(SECRETS, '***');
@@ -25,7 +28,8 @@ const SECRET_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
 const ID_LENGTH = 10;
 
-// Base 62 needs no escaping, and a double click selects the whole key. Any prefix matches, because it can change.
+// Base 62 needs no escaping, and a double click selects the whole key. Any prefix matches, because the prefix is
+// configurable.
 const SHAPE = new RegExp(`^[A-Za-z][A-Za-z0-9_]{0,18}_[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`);
 
 const randomDigits = (length: number): string =>
@@ -37,10 +41,13 @@ const base62 = (value: number, length: number): string => {
   return text;
 };
 
-/** Detects incomplete pastes and most typos, and saves secret scanners from false positives. */
+/** Detects incomplete pastes and most typos, and prevents false positives in secret scanners. */
 const checksum = (text: string): string => base62(crc32(text), CHECKSUM_LENGTH);
 
-/** A SHA-256, or with a pepper an HMAC. A slow hash would add nothing, because 256 random bits cannot be guessed. */
+/**
+ * Returns a SHA-256, or an HMAC if there is a pepper. A slow hash is unnecessary, because 256 random bits cannot be
+ * guessed.
+ */
 export const hashKey = (key: string, pepper?: KeyObject): string =>
   pepper === undefined ? hash('sha256', key, 'hex') : createHmac('sha256', pepper).update(key).digest('hex');
 
@@ -56,7 +63,7 @@ export const createKey = (
   return { key, ...(peppers?.digest(key) ?? { hash: hashKey(key) }), id: `key_${randomDigits(ID_LENGTH)}` };
 };
 
-/** True if the text has the shape of a key, but a wrong checksum. Some stores also have keys of other shapes. */
+/** True if the text has the format of a key, but a wrong checksum. Some stores also contain keys in other formats. */
 export const isMistyped = (text: string): boolean =>
   SHAPE.test(text) && !text.endsWith(checksum(text.slice(0, -CHECKSUM_LENGTH)));
 
@@ -113,7 +120,7 @@ export class Peppers {
     return { hash: hashKey(key) };
   }
 
-  /** Yields each digest under which the key might be stored. The plain SHA-256 is last. */
+  /** Yields every digest that might be stored for the key. The plain SHA-256 comes last. */
   *digests(key: string): Generator<string> {
     for (const secret of this.#secrets.values()) yield hashKey(key, secret);
     yield hashKey(key);
@@ -122,7 +129,7 @@ export class Peppers {
 
 const MAX_SHOWN = 3;
 
-/** Returns a message for each pepper that active keys need but that is not configured. */
+/** Returns a message for each missing pepper that an active key needs. */
 export const missingPeppers = (
   records: readonly Omit<KeyRecord, 'hash'>[],
   peppers: Peppers,

@@ -83,13 +83,15 @@ interface LogOutputOptions {
 const MAX_WAITING = 4 * 1024 * 1024;
 const CHUNK = 32 * 1024;
 const WRITE_AFTER_MS = 250;
-/** After other errors than a full pipe, such as a full disk, `RETRY_FAILED_MS` applies. */
+/**
+ * Delay before writing to a full pipe again. After other errors, such as a full disk, the delay is `RETRY_FAILED_MS`.
+ */
 const RETRY_FULL_MS = 10;
 const RETRY_FAILED_MS = 1000;
 
 /**
- * Collects lines, and then writes them in Node's thread pool. The file descriptor must be non-blocking, because a
- * blocked thread would keep the process from exiting.
+ * Buffers lines and writes them in Node's thread pool. The file descriptor must be non-blocking, because a blocked
+ * thread would keep the process from exiting.
  */
 export class LogOutput {
   readonly #fd: number;
@@ -142,11 +144,14 @@ export class LogOutput {
     });
   }
 
-  /** Waits up to `deadlineMs` for a full pipe, and then drops the rest. Other errors drop it immediately. */
+  /**
+   * Writes all buffered lines. Waits up to `deadlineMs` for a full pipe, and then drops the remaining lines. Other
+   * errors drop them immediately.
+   */
   flushSync(deadlineMs: number): void {
     clearTimeout(this.#gatherTimer);
     clearTimeout(this.#retryTimer);
-    // A write in flight needs no attention, because the process waits for its thread.
+    // A write in flight is left alone, because the process waits for its thread.
     const started = this.#inFlight ? undefined : this.#current;
     const rest = Buffer.from([...this.#chunks.splice(0), this.#gathered].join(''));
     this.#gathered = '';
@@ -213,9 +218,9 @@ export class LogOutput {
   }
 }
 
-/** Workers share a pipe. Writes up to this size are atomic, so lines of different workers do not mix. */
+/** Writes up to this size are atomic, so workers that share a pipe do not mix their lines. */
 const WORKER_CHUNK = 4096;
-/** An exiting process waits at most this long for the reader of the log. */
+/** How long an exiting process waits for the reader of the log. */
 const FLUSH_MS = 500;
 
 let shared: LogOutput | undefined;
@@ -234,7 +239,10 @@ export const flushLog = async (): Promise<void> => shared?.flush(FLUSH_MS);
 
 export const droppedLogLines = (): number => shared?.dropped ?? 0;
 
-/** Processes that share a pipe or terminal share its blocking mode, and each Node process resets it on exit. */
+/**
+ * Opens standard error again in non-blocking mode. Processes share the mode of the original descriptor, and each Node
+ * process resets it on exit.
+ */
 const nonBlockingStderr = (): number => {
   // If standard error is a socket, or if /proc does not exist, Node makes `process.stderr` non-blocking on first use.
   const { fd } = process.stderr;

@@ -21,7 +21,7 @@ export const inBraces = (labels: Labels, more = ''): string => {
 export const numeral = (value: number): string =>
   value === Number.POSITIVE_INFINITY ? '+Inf' : value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value);
 
-/** `of` is slow, so callers should keep the series that it returns. */
+/** `of` is slow, so keep a reference to the series that it returns. */
 export class Family<Series> {
   readonly #series = new Map<string, { readonly labels: Labels; readonly series: Series }>();
 
@@ -99,7 +99,10 @@ const numbered = (line: string, worker: number): string => {
   return rest.startsWith('{') ? `${name}{${label},${rest.slice(1)}` : `${name}{${label}}${rest}`;
 };
 
-/** A replacement has the same number as the worker that it replaces, so Prometheus sees a counter reset. */
+/**
+ * Merges the metrics of all workers. A replacement worker reuses the number of its predecessor, so Prometheus sees a
+ * counter reset.
+ */
 export const mergePages = (pages: ReadonlyMap<number, string>): string => {
   const families = new Map<string, MergedFamily>();
   for (const [worker, page] of pages) {

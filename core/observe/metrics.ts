@@ -32,7 +32,7 @@ export const createMetrics = (config: Config['metrics'], service: ServiceMetrics
     'Duration of Redis calls by the limiter and the cache, and of reads from MongoDB.',
     LATENCY_BOUNDS,
   );
-  // The series must exist from the start, because an alert cannot compare with a missing series.
+  // Creates the series now, because alerts cannot be evaluated on a missing series.
   stores.of({ store: 'redis' });
   const ofProcess = processMetrics();
   const all: readonly Metric[] = [
@@ -68,7 +68,7 @@ interface ServiceMetricsOptions {
   readonly work: WorkQueues;
 }
 
-/** Shown if admission control is disabled, because queries that add up these series need all of them. */
+/** Reported if admission control is disabled, because queries that sum these series need all of them. */
 const NONE_REFUSED: Admission['refused'] = { in_flight: 0, event_loop_delay: 0 };
 
 const gauge = (name: string, help: string, read: Reader['read']) => new Reader('gauge', name, help, read);
@@ -147,7 +147,7 @@ const edgeMetrics = (): { readonly metric: Metric; observe(event: EdgeEvent): vo
     'http_edge_refusals_total',
     'Requests and connections rejected before they reached a route, by reason.',
   );
-  // All series exist from the start, because `rate` needs the zero before the first event.
+  // Creates all series now, because `rate` needs a zero before the first event.
   const counts = new Map(EDGE_EVENTS.map((reason) => [reason, metric.of({ reason })]));
   return {
     metric,

@@ -1,4 +1,4 @@
-/** Runs on every request, so it keeps references to the series. */
+/** Counts requests. Keeps references to the series, because it runs on every request. */
 import type { Tier } from '../config/tiers.js';
 import type { ApiContext } from '../pipeline/api-koa.js';
 import { Counter, Family, inBraces, type Metric, numeral } from './metric.js';
@@ -48,7 +48,7 @@ export class Histogram extends Family<Distribution> implements Metric {
   }
 }
 
-/** With a label per URL, clients could create any number of series. */
+/** Requests without a route share this label. With a label per URL, clients could create any number of series. */
 const NO_ROUTE = 'none';
 const NO_TIER = 'none';
 
@@ -81,7 +81,7 @@ export class RequestMetrics {
   readonly metrics: readonly Metric[] = [this.#duration, this.#errors, this.#cache, this.#limiter, this.#credentials];
 
   constructor() {
-    // The series must exist from the start, because an alert cannot compare with a missing series.
+    // Creates the series now, because alerts cannot be evaluated on a missing series.
     this.#distribution(undefined, 404);
     this.decisionsOf(undefined);
   }

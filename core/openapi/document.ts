@@ -44,7 +44,7 @@ export const openApiDocument = async (
       .filter(({ plugin }) => used.has(plugin.name))
       .map(({ plugin: { name, description } }) => ({ name, description })),
     paths,
-    // OpenAPI cannot describe mounts, whose paths include neither the base path nor the public URL.
+    // OpenAPI cannot describe mounts, because their paths do not include the base path.
     'x-mounts': mounts.map(({ mount: { path, summary, methods = READ_METHODS, key = false } }) => ({
       path,
       summary,
@@ -80,7 +80,7 @@ const infoOf = (
   ...(changes.length > 0 && { 'x-changes': changes.flatMap((change) => servedChange(change, served)) }),
 });
 
-/** Removes operations that this service does not have. A change without any remaining operation is left out. */
+/** Removes operations that this service does not have, and changes without any remaining operations. */
 const servedChange = ({ operations, ...change }: InterfaceChange, served: ReadonlySet<string>): InterfaceChange[] => {
   if (!operations) return [change];
   const known = operations.filter((operation) => served.has(operation));
@@ -151,7 +151,10 @@ const contentOfList = async (route: Route, formats: readonly Format[]) => {
   );
 };
 
-/** Undefined for a binary format, and if writing the example fails, so that the other formats are still described. */
+/**
+ * Returns undefined for a binary format, or if the example cannot be written. The other formats are then still
+ * described.
+ */
 const textIn = async (
   format: Format,
   rows: readonly Row[],
@@ -191,9 +194,9 @@ const successHeaders = (route: Route): HeaderName[] => [
   ...(isLimited(route) && !isShared(route) ? limitNames : []),
 ];
 
-/** The values of these keywords are data, so a "title" in them is not the title of a schema. */
+/** Keywords whose values are data. A "title" inside them is not the title of a schema. */
 const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example', 'examples']);
-/** The values of these keywords map names to schemas. A name can be the same as a keyword. */
+/** Keywords whose values map names to schemas. A name can be the same as a keyword. */
 const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs']);
 
 /** Gives generated clients named types. The title of other schemas is only a label, such as a column heading. */
@@ -231,7 +234,7 @@ class ComponentSchemas {
   }
 }
 
-/** A response links to every route whose required parameters it contains (OpenAPI 3.1, 4.8.20). */
+/** Returns links to all routes whose required parameters the response contains (OpenAPI 3.1, 4.8.20). */
 const linksFrom = (source: Route, routes: readonly Route[]): Record<string, object> =>
   Object.fromEntries(
     routes.flatMap((route) => {

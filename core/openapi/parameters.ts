@@ -61,8 +61,8 @@ const OPERATORS: Readonly<Record<Operator, string>> = {
 };
 
 /**
- * One item of the operator `in`. OpenAPI has no style for a list inside `deepObject`, so the list is described as text.
- * The patterns limit the number of digits, because larger numbers might overflow.
+ * Patterns for one item of the operator `in`. The list is described as a string, because OpenAPI has no style for a
+ * list inside `deepObject`. The number of digits is limited, because larger numbers might overflow.
  */
 const LISTED: Readonly<Record<string, string>> = {
   integer: '-?(0|[1-9]\\d{0,14})',

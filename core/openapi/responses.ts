@@ -89,7 +89,7 @@ export const errorResponses = (tiers?: Tiers) => {
       for (const kind of kindsOf(route, tiers)) {
         byStatus.set(kind.status, [...(byStatus.get(kind.status) ?? []), kind]);
       }
-      // An error response counts against the limit on every route.
+      // Client errors count against the limit even on routes without a limit.
       const limited = (status: number) => status !== 431 && !isShared(route) && (isLimited(route) || status < 500);
       return Object.fromEntries(
         [...byStatus]

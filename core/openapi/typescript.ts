@@ -113,7 +113,7 @@ const pathMember = (
   return `${comment(summary, '  ')}  readonly ${quoted(path)}: {\n    readonly input: ${inputOf(parameters, shared)};\n    readonly output: ${output};\n  };\n`;
 };
 
-/** A schema that contains all members of another schema extends that schema. */
+/** A type extends another one if its schema contains all members of the other schema. */
 const schemaTypes = (schemas: TypedDocument['components']['schemas']): string[] => {
   const all = Object.entries(schemas).map(([title, schema]) => ({ title, schema, members: membersOf(schema, '  ') }));
   const objects = all.filter(({ schema, members }) => schema['type'] === 'object' && members.length > 1);

@@ -16,14 +16,14 @@ import { failResponse } from './catch-errors.js';
 export class RequestState {
   /** When the request arrived, in milliseconds since the process started. */
   readonly startedAt = performance.now();
-  /** Set for inner requests: the connection of the outer request. */
+  /** The connection of the outer request. Set only for inner requests. */
   connection: Socket | undefined;
 
-  // Set by `findEndpoint`. Undefined if middleware of a plugin has already responded.
+  // Set by `findEndpoint`. Undefined if plugin middleware has already responded.
   match: Match | undefined;
   /** Undefined for a mount, or if the client accepts none of the available formats. */
   format: Format | undefined;
-  /** An error that does not depend on the caller. `checkRequest` throws it. */
+  /** The error that `checkRequest` throws. Does not depend on the caller. */
   error: unknown;
 
   // Set by `identify`. An inner request has the same caller as the outer request.
@@ -61,13 +61,13 @@ export interface HasRequestState {
 
 export interface Endpoint {
   readonly pattern: string;
-  /** A tier can include the endpoint by either of these names: the plugin's name, and the path as declared. */
+  /** The plugin's name and the declared path. A tier can use either to include the endpoint. */
   readonly names: readonly string[];
-  /** Does not contain OPTIONS, which every endpoint supports. */
+  /** Does not include OPTIONS, which every endpoint supports. */
   readonly methods: readonly string[];
   readonly needsKey: boolean;
   readonly limited: boolean;
-  /** True if shared caches may store the response. It must then not depend on the caller. */
+  /** True if shared caches may store the response, which therefore must not depend on the caller. */
   readonly shared: boolean;
   readonly mount?: Mount | undefined;
   readonly chooseFormat?: ((accept: string | undefined) => Format | undefined) | undefined;
@@ -80,7 +80,7 @@ export interface Match {
   readonly error?: unknown;
 }
 
-/** The number of proxies in front of the service, or functions that recognise configured networks. */
+/** The number of trusted proxies in front of the service, or functions that check for trusted networks. */
 export type Proxies =
   | number
   | {
@@ -111,21 +111,21 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
     this.#logger = logger;
     this.#order = order;
     acceptPrepared(this.response);
-    // Koa calls this if writing a body fails or the connection closes early. Koa's own handler would write plain text.
+    // Called by Koa if writing a body fails or the connection closes early. The default handler would write plain text.
     this.context.onerror = function (this: ApiContext, error: unknown): void {
       if (error !== null && error !== undefined) failResponse(this, error, logger, headers);
     };
-    // `catchErrors` has already logged the error. Without a listener, `emit` would throw.
+    // Without a listener, `emit` would throw. `catchErrors` has already logged the error.
     this.on('error', () => undefined);
-    // `ctx.ip` then uses the same trusted proxies as the rate limits.
+    // Makes `ctx.ip` trust the same proxies as the rate limits do.
     this.proxy = proxies !== 0;
     if (typeof proxies === 'number') this.maxIpsCount = proxies;
     else this.#networks = proxies;
   }
 
   /**
-   * The middleware is not added to `this.middleware`, which Koa applications that mount this one read.
-   * @throws Error after the first request, when the middleware is already composed
+   * Does not add to `this.middleware`, which other Koa applications use to mount this one.
+   * @throws Error after the first request, because the middleware has already been composed
    */
   override use<State, Context>(
     middleware: Middleware<NoState & State, HasRequestState & Context>,
@@ -142,7 +142,7 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
   ): ParameterizedContext<State, HasRequestState> {
     const ctx = super.createContext(request, response);
     if (this.#networks) {
-      // Koa does not know the networks of the proxies, so it would accept these headers from any client.
+      // Koa would accept these headers from any client, because it cannot trust proxies by network.
       if (!this.#networks.isProxy(request.socket)) for (const name of FORWARDED) delete request.headers[name];
       ctx.request.ip = this.#networks.forwarded(request) ?? request.socket.remoteAddress ?? '';
     }

@@ -1,6 +1,6 @@
 /**
- * Code after `await next()` runs from bottom to top. `limit` comes before `authorize` and `checkRequest`, so that
- * requests with a wrong key or an invalid URL also count.
+ * Lists the middleware in order. Code after `await next()` runs from bottom to top. `limit` comes before `authorize`
+ * and `checkRequest`, so that requests with a wrong key or an invalid URL also count.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
@@ -26,7 +26,7 @@ interface KoaDependencies extends ApiKoaOptions {
   readonly addressOf: (request: IncomingMessage) => string;
   readonly settings: { readonly tiers: Tiers };
   readonly observers: readonly ((ctx: ApiContext) => void)[];
-  /** Middleware of plugins that wraps every request. The `middleware` of a plugin wraps only its own endpoints. */
+  /** Plugin middleware that wraps every request, unlike `middleware`, which wraps only the endpoints of its plugin. */
   readonly serviceMiddleware: readonly Middleware[];
   readonly realm: string;
   readonly compression: boolean;
@@ -48,6 +48,6 @@ export const createKoa = (deps: KoaDependencies): ApiKoa => {
   ]);
 };
 
-/** This middleware sees errors of the service as responses. Its own errors also become responses. */
+/** Adds error handling, so that errors thrown by this middleware also become responses. */
 const guarded = (logger: Logger, middleware: readonly Middleware[]): ApiMiddleware[] =>
   middleware.length === 0 ? [] : [catchErrors(logger), ...(middleware as unknown as ApiMiddleware[])];

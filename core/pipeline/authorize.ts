@@ -23,7 +23,7 @@ export const authorize = (realm: string): ApiMiddleware => {
   };
 };
 
-/** A realm is a quoted ASCII string (RFC 9110, 11.5). If the title cannot be one, returns `API`. */
+/** A realm is a quoted ASCII string (RFC 9110, 11.5). Returns `API` if the title contains other characters. */
 export const realmOf = ({ title }: ServiceInfo): string => (/^[ !#-[\]-~]+$/.test(title) ? title : 'API');
 
 const forbidden = ({ name, endpoints }: Tier): ApiError => {

@@ -5,7 +5,7 @@ import type { CommonHeaders } from '../response/headers.js';
 import { isPrepared, sendNow } from '../response/respond.js';
 import type { ApiContext, ApiMiddleware } from './api-koa.js';
 
-/** Also gives an error body to a response with an error status but no body. */
+/** Turns errors into responses. Also adds an error body to a response that has an error status but no body. */
 export const catchErrors =
   (logger: Logger): ApiMiddleware =>
   async (ctx, next) => {

@@ -17,7 +17,7 @@ const timestamp = memoize((second) => {
 const field = (text: string | undefined): string =>
   text === undefined ? '-' : maskKeys(printableLine(text).replace(/["\\]/g, '\\$&'));
 
-/** The URL has no query, because queries can contain secrets. */
+/** Omits the query string, because it can contain secrets. */
 export const combinedLine = ({ req, res, requestState: state }: ApiContext, address: string): string => {
   const time = timestamp(String(Math.floor(Date.now() / 1000)));
   const path = field((req.url ?? '').split('?', 1)[0]);

@@ -46,12 +46,12 @@ export const identify = ({ keys, identities, addressOf, settings }: IdentifyOpti
   };
   return (ctx, next) => {
     const { requestState: state } = ctx;
-    // A mount's request has the caller of the outer request. A request from this process has no caller.
+    // The caller of an inner request is already set.
     if (state.isInner) return next();
     const identity = keys.identify(credentialsOf(ctx.req));
     if (identity.kind === 'key' || !identities) return setCaller(ctx, identity, next);
     const found = identities.identify(ctx.req, () => plainAddress(ctx.ip) ?? ctx.ip);
-    // If no plugin identifies the caller, the result of the key check applies.
+    // If no plugin identifies the caller, use the result of the key check.
     const combined = (other: SomeIdentity) => setCaller(ctx, other.kind === 'none' ? identity : other, next);
     if (!(found instanceof Promise)) return combined(found);
     return found.then(combined, (error: unknown) => {
@@ -63,7 +63,7 @@ export const identify = ({ keys, identities, addressOf, settings }: IdentifyOpti
 
 const NO_ENDPOINTS: ReadonlySet<string> = new Set();
 
-/** Returns a caller that can use only the endpoints available without a key. For inner requests. */
+/** Returns a caller for inner requests that may use only endpoints without a key. */
 export const callerWithoutKey = (tiers: Tiers): Caller => {
   const { limit } = tiers;
   const tier = tiers.anonymous ?? { name: 'none', limit, quotas: undefined, endpoints: NO_ENDPOINTS };
@@ -87,7 +87,7 @@ export const localCaller = (
   };
 };
 
-/** If the header is repeated, returns an invalid key: Node uses the first value, but a proxy might use the second. */
+/** Returns an invalid key if the header is repeated, because Node and a proxy might use different values. */
 const credentialsOf = ({ headers, rawHeaders }: IncomingMessage): string | undefined => {
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -102,7 +102,7 @@ interface AnyContext {
   readonly requestState?: Partial<RequestState>;
 }
 
-/** Returns the caller's key as plugins see it, or null if there is no valid key or the caller is not identified yet. */
+/** Returns the caller's key for plugins, or null if there is no valid key or the caller is not identified yet. */
 export const callerOf = ({ requestState }: AnyContext): CallerKey | null => {
   const key = requestState?.caller?.key;
   return key ? { id: key.id, tier: key.tier } : null;

@@ -24,10 +24,10 @@ export const limit = ({ limiter, logger }: LimitOptions): ApiMiddleware => {
     next: () => Promise<unknown>,
   ): Promise<unknown> | undefined => {
     ctx.requestState.decision = decision;
-    // Shared caches can store the response of a shared endpoint, so it must not depend on the caller.
+    // Shared caches can store responses of shared endpoints, which therefore must not depend on the caller.
     if (!ctx.requestState.match?.endpoint?.shared) addLines(ctx.res, limitLines(decision));
     if (decision.allowed) return next();
-    // The response is prepared in advance, because an error with a stack trace would cost more than a normal response.
+    // Sends a response prepared in advance, because throwing an error would cost more than a normal response.
     const usedUp = decision.quotas?.filter(({ remaining }) => remaining === 0) ?? [];
     const { status, head, payload } = usedUp.length > 0 ? quotaRejection : rejection;
     const resetMs = usedUp.length > 0 ? Math.max(...usedUp.map((quota) => quota.resetMs)) : decision.resetMs;
@@ -36,7 +36,7 @@ export const limit = ({ limiter, logger }: LimitOptions): ApiMiddleware => {
   };
   return (ctx, next) => {
     const { caller, error, isInner, match } = ctx.requestState;
-    // Invalid requests count even at endpoints without a limit, because an error response costs more than a normal one.
+    // Invalid requests count even on endpoints without a limit, because error responses cost more than normal ones.
     if (isInner || (match?.endpoint?.limited === false && !error)) return next();
     const { id, limit, tier } = caller!;
     const decision = asksForUsage(ctx.requestState, ctx.method)

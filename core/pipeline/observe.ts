@@ -40,7 +40,7 @@ const networkOf = (address: string): string => {
   return `${address.split(':').slice(0, 3).join(':')}::/48`;
 };
 
-/** Only probe endpoints have no limit. A failed probe is still reported. */
+/** True for successful probes. Only probe endpoints have no limit. Failed probes are reported. */
 const isProbe = ({ res, requestState: state }: ApiContext): boolean =>
   state.match?.endpoint?.limited === false && res.statusCode < 400;
 

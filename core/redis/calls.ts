@@ -11,7 +11,7 @@ import { redisProblem } from './problems.js';
 
 export const readScript = (file: string): string => readFileSync(join(packageRoot, file), 'utf8');
 
-/** A Lua script that is called by its SHA-1. The source is sent only if Redis does not have the script yet. */
+/** Calls a Lua script by its SHA-1, and sends the source only if Redis does not have the script yet. */
 export class RedisScript {
   readonly #digest: string;
 
@@ -30,21 +30,21 @@ export class RedisScript {
 }
 
 const PROBE_EVERY_MS = 200;
-/** On a dead connection, a late reply never arrives, so the next probe starts after this time. */
+/** The next probe starts after this time, because a dead connection never replies. */
 const PROBE_TIMEOUT_MS = 1000;
 
 interface BreakerOptions {
   readonly name: string;
   readonly redis: Pick<RedisConnection, 'causeOf' | 'timeoutMs'>;
-  /** Calls Redis. Probes run one at a time, and fail after `redis.timeoutMs`. */
+  /** A call to Redis. Probes run one at a time, and fail after `redis.timeoutMs`. */
   readonly probe: () => Promise<unknown>;
   readonly onClose?: () => void;
   readonly logger: Logger;
 }
 
 /**
- * Opens after one failed call, and closes when a probe succeeds. While it is open, its owner must not call Redis,
- * because each request would wait for a timeout.
+ * Opens after one failed call, and closes when a probe succeeds. Do not call Redis while the breaker is open, because
+ * each request would wait for a timeout.
  */
 export class CircuitBreaker {
   readonly #options: BreakerOptions;

@@ -11,7 +11,7 @@ export interface RedisConnection {
   readonly client: RedisClient;
   readonly keyPrefix: string;
   readonly timeoutMs: number;
-  /** Resolves on connection, on the first failure, or after `connectTimeoutMs`. Never rejects. */
+  /** Resolves when the client has connected, on the first failure, or after `connectTimeoutMs`. Never rejects. */
   readonly opened: Promise<void>;
   /** If a call failed because Redis is disconnected, returns the last connection error. */
   causeOf(error: unknown): unknown;
@@ -33,11 +33,11 @@ const common = (config: RedisConfig) =>
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   }) as const satisfies RedisOptions;
 
-/** A connection counts as dead if commands are pending and this many checks find no new data. */
+/** A connection with pending commands counts as dead if this number of checks in a row find no new data. */
 const DEAD_AFTER_CHECKS = 5;
 const CHECK_MS = 200;
 
-/** Counts checks instead of time: a process that was busy for seconds has unread data, but one check. */
+/** Counts checks instead of time, because a process that was busy for seconds might not have read its data yet. */
 const closeDeadConnections = (redis: Redis): void => {
   let checking: NodeJS.Timeout | undefined;
   redis.on('connect', () => {
@@ -104,7 +104,8 @@ const createClient = (config: RedisConfig): RedisClient => {
     clusterRetryStrategy: backOff,
     slotsRefreshTimeout: config.connectTimeoutMs,
     slotsRefreshInterval: 1000,
-    // ioredis follows redirections but must not retry failed commands. Its callers decide whether to retry.
+    // ioredis must not retry failed commands, because its callers decide whether to retry. It still follows
+    // redirections.
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     redisOptions: { ...common(config), ...access(cluster) },
@@ -115,7 +116,7 @@ const createClient = (config: RedisConfig): RedisClient => {
 export const connectRedis = (config: RedisConfig, logger: Logger): RedisConnection => {
   const { connectTimeoutMs } = config;
   const client = createClient(config);
-  // Calls that fail while the client is disconnected do not report the cause, so it is kept here.
+  // Keeps the cause, because calls that fail while the client is disconnected do not report it.
   let lastError: unknown;
   let isWrongDatabase = false;
   client.on('error', (error: Error & { readonly lastNodeError?: Error }) => {

@@ -62,7 +62,7 @@ const HEADER: Members = { description: 'string', example: 'string' };
 
 export const templateParameters = (path: string): string[] => [...path.matchAll(/\{([^}]+)\}/g)].map((m) => m[1]!);
 
-/** Templates that match the same paths have the same shape. */
+/** Returns the same text for all templates that match the same paths. */
 export const templateShape = (path: string): string => path.replace(/\{[^}]+\}/g, '{}');
 
 export const routeErrors = (route: Route): string[] => {
@@ -153,12 +153,12 @@ const compileError = (schema: object): string | undefined => {
   }
 };
 
-// The value of each keyword is a schema, a list of schemas, or an object of schemas.
+// Keywords whose value is a schema, a list of schemas, or an object that contains schemas.
 const SCHEMA = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames'];
 const SCHEMAS = ['prefixItems', 'anyOf', 'oneOf', 'allOf'];
 const NAMED_SCHEMAS = ['properties', 'patternProperties', '$defs', 'dependentSchemas'];
 
-/** Returns undefined if the value conforms to the schema, which must compile. */
+/** Returns undefined if the value conforms to the schema. The schema must be valid. */
 const misfit = (schema: object, value: unknown): string | undefined => {
   const validate = compileSchema(schema);
   if (validate(value)) return undefined;

@@ -47,7 +47,7 @@ export const collectCollections = (
   return { own, byName };
 };
 
-/** Equal declarations can be different objects, because each package can contain its own copy. */
+/** Compares by content, because each package can contain its own copy of a declaration. */
 const isSameDeclaration = (a: Collection, b: Collection): boolean =>
   a === b || JSON.stringify(declarationOf(a)) === JSON.stringify(declarationOf(b));
 

@@ -101,7 +101,7 @@ const locate = (use: string, folder: string, builtins: readonly string[]): strin
   );
 };
 
-/** `createRequire` alone does not find a package that only exports `import`. */
+/** Also searches `node_modules`, because `createRequire` does not find a package that only exports `import`. */
 const resolvePackage = (name: string, folder: string): string | undefined => {
   try {
     return createRequire(join(folder, 'config.json')).resolve(name);

@@ -25,7 +25,9 @@ export type { LoadedPlugin } from './registration.js';
 
 export interface Registry {
   readonly plugins: readonly LoadedPlugin[];
-  /** Set by the configuration, otherwise by a plugin, otherwise by default. */
+  /**
+   * Values from the configuration take precedence over values from plugins, which take precedence over the defaults.
+   */
   readonly service: ServiceInfo;
   readonly routes: readonly RegisteredRoute[];
   readonly mounts: readonly RegisteredMount[];
@@ -39,7 +41,7 @@ export interface Registry {
 interface Registered {
   readonly registry: Registry;
   readonly errors: readonly string[];
-  /** False if an error in a plugin might have kept an endpoint out of the registry. */
+  /** False if an endpoint might be missing because of an error in a plugin. */
   readonly isComplete: boolean;
 }
 

@@ -2,14 +2,17 @@ import type { Plugin } from '../contracts/plugin.js';
 import { OperatorError } from '../errors.js';
 import { listFrom } from './check-members.js';
 
-/** `at` is the place of the plugin in the configuration. */
+/** `at` is the path of the plugin in the configuration. */
 export interface LoadedPlugin {
   readonly plugin: Plugin;
   readonly options: unknown;
   readonly at: string;
   /** If true, a mount of another plugin replaces a mount of this plugin at the same path. */
   readonly isDefault?: boolean;
-  /** Whether tests of this package check the plugin's declarations, so that a start does not need to. */
+  /**
+   * True if the tests of this package check the plugin's declarations, so that the service need not check them on
+   * startup.
+   */
   readonly isTested?: boolean;
 }
 
@@ -17,7 +20,7 @@ export const label = (plugin: Plugin): string => `plugin "${plugin.name}" ${plug
 
 export class Registration {
   readonly errors: string[] = [];
-  /** False if an error in a plugin might have kept an endpoint out of the registry. */
+  /** False if an endpoint might be missing because of an error in a plugin. */
   isComplete: boolean;
   readonly #owners = new Map<string, Plugin>();
 

@@ -8,7 +8,7 @@ export const isLimited = (route: Route): boolean => route.kind === 'data' || (ro
 
 export const isShared = (route: Route): boolean => route.kind === 'service' && route.sharedSeconds !== undefined;
 
-/** Undefined unless the response is a list: `{data: [...]}` with objects, and no other property. */
+/** Undefined unless the response is a list: an object whose only property is `data`, an array of objects. */
 export const listColumns = (route: Route): readonly string[] | undefined => {
   const columns = Object.keys(propertiesOf(rowSchema(route)) ?? {});
   return columns.length > 0 ? columns : undefined;
@@ -43,7 +43,7 @@ export const typedColumns = (route: Route): readonly Column[] => {
 /** Computed once per route, because a table can have thousands of columns. */
 const columnsByRoute = new WeakMap<Route, readonly Column[]>();
 
-/** Returns undefined if the schema also allows other types than objects. */
+/** Returns undefined if the schema allows anything but objects. */
 const propertiesOf = (schema: unknown): Readonly<Record<string, JsonSchema>> | undefined => {
   const { type, properties } = (schema ?? {}) as JsonSchema;
   return type === 'object' ? (properties as Readonly<Record<string, JsonSchema>> | undefined) : undefined;
@@ -52,7 +52,7 @@ const propertiesOf = (schema: unknown): Readonly<Record<string, JsonSchema>> | u
 export const declaredHeaders = (route: Route): Readonly<Record<string, ResponseHeader>> =>
   (route.kind === 'data' && route.response?.headers) || {};
 
-/** Lists are available in all formats, and other responses only in JSON. */
+/** Lists are available in all formats. Other responses are available only in JSON. */
 export const formatsOf = (route: Route, formats: readonly Format[]): readonly Format[] =>
   listColumns(route) ? formats : formats.slice(0, 1);
 

@@ -26,7 +26,7 @@ const sizeOf = (bytes: number): string => {
   return bytes < 2 ** 20 ? `${Math.round(bytes / 2 ** 10)} KiB` : `${Math.round(bytes / 2 ** 20)} MiB`;
 };
 
-/** Explains an error from `node:fs`. The text contains neither the path nor a full stop. */
+/** Explains an error from `node:fs`, without the path and without a full stop. */
 export const fileErrorReason = (error: unknown): string => {
   const { code, message, maxBytes, reason } = error as FileError;
   if (reason !== undefined) return reason;

@@ -2,18 +2,18 @@ import { setTimeout as delay, setImmediate as laterTurn } from 'node:timers/prom
 
 export interface EventLoop {
   atEndOfTurn(callback: () => void): void;
-  /** CPU time in milliseconds: of this thread if Node can measure it, otherwise of the whole process. */
+  /** CPU time in milliseconds, of this thread if Node supports that, otherwise of the whole process. */
   worked(): number;
   /** Total idle time in milliseconds. */
   idle(): number;
 }
 
-/** A long computation awaits `pause` after each piece. */
+/** Passed to long computations, which must await `pause` after each step. */
 export interface Pauses {
   pause(): Promise<void>;
 }
 
-/** Waits only if the work has run for `piecesMs` without a pause. */
+/** Returns a function that waits only if `piecesMs` have passed since the last pause. */
 const pauseAfter = (piecesMs: number, wait: (signal?: AbortSignal) => Promise<void>) => {
   let until = Number.NEGATIVE_INFINITY;
   return async (signal?: AbortSignal): Promise<void> => {
@@ -24,23 +24,23 @@ const pauseAfter = (piecesMs: number, wait: (signal?: AbortSignal) => Promise<vo
   };
 };
 
-/** Each turn of the event loop runs one task for `turnMs`, and all callers get an equal share. */
+/** Divides time fairly among callers. In each turn of the event loop, one task runs for `turnMs`. */
 export class TurnQueue {
   readonly #turnMs: number;
   #last: Promise<unknown> = Promise.resolve();
-  /** The last turn in the queue of each caller with waiting tasks. */
+  /** The last queued turn of each caller that has waiting tasks. */
   readonly #lastOf = new Map<string, Promise<void>>();
 
   constructor(turnMs: number) {
     this.#turnMs = turnMs;
   }
 
-  /** The task awaits `pause` before it starts and after each piece. */
+  /** Adds a task, which must await `pause` before it starts and after each step. */
   join(caller = 'local'): Pauses {
     return { pause: pauseAfter(this.#turnMs, () => this.#nextOf(caller)) };
   }
 
-  /** Each caller has at most one turn in the queue, so a caller with many tasks does not get a larger share. */
+  /** Queues at most one turn per caller, so that a caller with many tasks does not get a larger share. */
   #nextOf(caller: string): Promise<void> {
     const previous = this.#lastOf.get(caller);
     const turn = previous ? previous.then(() => this.#next()) : this.#next();
@@ -60,7 +60,7 @@ export class TurnQueue {
 /** All requests with long computations share this queue, because a process has only one event loop. */
 export const longWork = new TurnQueue(2);
 
-/** V8's other threads compile and collect garbage long after a publication, so only this thread is measured. */
+/** Measures only this thread, because V8's other threads compile code and collect garbage long after a publication. */
 const { threadCpuUsage } = process as { threadCpuUsage?: () => NodeJS.CpuUsage };
 const cpuUsage = threadCpuUsage?.bind(process) ?? (() => process.cpuUsage());
 
@@ -101,18 +101,18 @@ export class SpareTime {
 
 const PIECES_MS = 0.1;
 /**
- * While the event loop is busy, background work pauses for this long. To let long work finish, the pause halves after
- * HALVED_AFTER_MS, falls to a third after twice that time, and so on.
+ * How long background work pauses while the event loop is busy. So that long work finishes eventually, the pause is
+ * halved after HALVED_AFTER_MS, reduced to a third after twice that time, and so on.
  */
 const PAUSE_MS = 10;
 const HALVED_AFTER_MS = 10_000;
 const IDLE_SHARE = 0.9;
-/** After the event loop was found idle, work continues without pauses for this long. */
+/** How long work continues without pauses once the event loop is idle. */
 const UNDISTURBED_MS = 30;
 
 /**
- * Spreads background work, such as loading a new version of the data, over several seconds. Each piece is too short to
- * delay requests, but the garbage collection that it causes is not.
+ * Spreads background work, such as loading a new version of the data, over several seconds. Each step is too short to
+ * delay requests, but the resulting garbage collection is not.
  */
 export class BackgroundPacing implements Pauses {
   readonly #loop: Pick<EventLoop, 'idle'>;
@@ -124,7 +124,7 @@ export class BackgroundPacing implements Pauses {
     this.#loop = loop;
   }
 
-  /** Must be awaited after every piece of less than a millisecond. Rejects if the signal is aborted. */
+  /** Must be awaited at least once per millisecond of work. Rejects if the signal is aborted. */
   pause(signal?: AbortSignal): Promise<void> {
     return this.#pause(signal);
   }

@@ -1,7 +1,7 @@
 /** The number of workers. `cluster.isWorker` is also true under a process manager. */
 export const WORKER_VARIABLE = 'METRO_FORECAST_WORKER';
 
-/** The environment variable with the number of this worker, which also appears in log lines and metrics. */
+/** The environment variable that contains the number of this worker. Log lines and metrics also contain this number. */
 export const WORKER_NUMBER = 'METRO_FORECAST_WORKER_NUMBER';
 
 export const isWorker = (): boolean => process.env[WORKER_VARIABLE] !== undefined;

@@ -1,4 +1,4 @@
-/** Ensures that only one process at a time changes a file. If that process crashes, another one takes the lock over. */
+/** Ensures that only one process at a time changes a file. If that process crashes, another one takes over the lock. */
 import { randomUUID } from 'node:crypto';
 import { open, stat, unlink, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -15,7 +15,7 @@ export class FileLockError extends Error {
   override readonly name = 'FileLockError';
 }
 
-/** The message of the caller contains only the path of the file to change. */
+/** Adds the path of the lock file to an error, because callers report only the path of the file to change. */
 const failing =
   (path: string, what: 'created' | 'read' | 'removed') =>
   (error: NodeJS.ErrnoException): never => {
@@ -40,18 +40,21 @@ const create = async (path: string, content: string): Promise<boolean> => {
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') return false;
-    // If the disk is full, the file was created but is empty.
+    // If the disk is full, remove the file, which was created but is empty.
     if (syscall !== 'open') await unlink(path).catch(unlessMissing);
-    // The folder does not exist, so there is no file to change.
+    // If the folder does not exist, there is no file to change.
     if (code === 'ENOENT') throw error;
     return failing(path, 'created')(error as NodeJS.ErrnoException);
   }
 };
 
-/** A process writes its id right after it has created the lock. If it is still empty, the process has died. */
+/**
+ * A process writes its id right after it creates the lock. If a lock is still empty after this time, the process has
+ * died.
+ */
 const EMPTY_MS = 1000;
 
-/** For a process on another machine, there is no way to know. */
+/** Returns false for a process on another machine, whose state is unknown. */
 const holderEnded = async (lock: string, content: string): Promise<boolean> => {
   if (content === '') {
     const modified = (await stat(lock).catch(unlessMissing))?.mtimeMs;
@@ -67,12 +70,14 @@ const holderEnded = async (lock: string, content: string): Promise<boolean> => {
   }
 };
 
-/** Two processes can find the same stale lock. The slower one must not remove the new lock of the faster one. */
+/**
+ * Removes a stale lock. If two processes find the same one, the slower one must not remove the faster one's new lock.
+ */
 const removeStale = async (lock: string, content: string, staleMs: number): Promise<void> => {
   const guard = `${lock}.break`;
   if (!(await create(guard, ''))) {
     const age = Date.now() - ((await stat(guard).catch(unlessMissing))?.mtimeMs ?? Date.now());
-    // The process that created this guard died before it could remove the guard.
+    // If the guard is old, the process that created it has died.
     if (age > staleMs) await remove(guard);
     return;
   }
@@ -83,7 +88,10 @@ const removeStale = async (lock: string, content: string, staleMs: number): Prom
   }
 };
 
-/** Takes the lock over if its file has not been touched for `staleMs`. @throws FileLockError unless `wait` is set */
+/**
+ * Takes the lock, even a held one if it has not been renewed for `staleMs`.
+ * @throws FileLockError if the lock is held, unless `wait` is set
+ */
 const take = async (lock: string, content: string, { staleMs, wait }: Required<LockOptions>): Promise<void> => {
   while (!(await create(lock, content))) {
     const held = await read(lock);
@@ -99,9 +107,9 @@ const take = async (lock: string, content: string, { staleMs, wait }: Required<L
 };
 
 interface LockOptions {
-  /** A lock that has not been touched for this long can be taken over. */
+  /** A lock that has not been renewed within this time can be taken over. */
   readonly staleMs?: number;
-  /** Whether to wait for a held lock, which is suitable for short tasks. Otherwise, the call rejects. */
+  /** If true, waits for a held lock, which is suitable for short tasks. Otherwise, the call rejects. */
   readonly wait?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Longer strings are not stored, so that clients cannot exhaust the memory. */
+/** Longer strings are not cached, so that clients cannot exhaust the memory. */
 const MEMOIZED_LENGTH = 200;
 
 /** @param most the capacity of the cache (see `LruMap`) */
@@ -15,8 +15,8 @@ export const memoize = <T>(compute: (text: string) => T, most = 500): ((text: st
 };
 
 /**
- * Discards entries that have not been used recently. When the young generation is full, it replaces the old one.
- * Reading an entry of the young generation changes nothing, so it is fast.
+ * Keeps entries in two generations, and discards those not used recently. When the young generation is full, it
+ * replaces the old one. Reading from the young generation is fast, because it changes nothing.
  */
 export class LruMap<K, V> {
   #young = new Map<K, V>();

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** The folder and the limit file of cgroups version 1 and 2. Some systems mount version 2 in a subfolder. */
+/** The folders and limit files of cgroup versions 1 and 2. Some systems mount version 2 in a subfolder. */
 const V1 = ['sys/fs/cgroup/memory', 'memory.limit_in_bytes'] as const;
 const V2 = [
   ['sys/fs/cgroup', 'memory.max'],
@@ -17,7 +17,9 @@ const read = (path: string): string => {
   }
 };
 
-/** In a container, the path of the group might not exist, but the root group always does. */
+/**
+ * Returns the path and all its parents. In a container, the path of the group might not exist, but the root group does.
+ */
 const withParents = (path: string): string[] =>
   path === '/' || path === '.' ? ['/'] : [path, ...withParents(dirname(path))];
 

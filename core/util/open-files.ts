@@ -9,7 +9,7 @@ export const openFiles = (): number | undefined => {
   }
 };
 
-/** Node raises the soft limit to the hard limit on startup, so they are equal. */
+/** Returns the soft limit. It equals the hard limit, because Node raises it on startup. */
 export const maxOpenFiles = (): number | undefined => {
   try {
     const limit = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];

@@ -29,7 +29,7 @@ const manifest = readManifest();
 export const packageName = manifest.name;
 export const packageVersion = manifest.version;
 
-/** Reads the file again, because an upgrade might have replaced it since this process started. */
+/** Reads `package.json` again, because an upgrade might have replaced it since this process started. */
 export const installedVersion = (): string => readManifest().version;
 
 export const { engines, peerDependencies } = manifest;

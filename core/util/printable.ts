@@ -1,9 +1,14 @@
-/** Control characters in file names or error messages could clear the screen or change the text direction. */
+/**
+ * Matches control characters. In file names or error messages, they could clear the screen or change the text
+ * direction.
+ */
 const UNSAFE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** Escapes control characters as `\u001b`, except newlines and tabs. JSON text keeps its meaning. */
+/**
+ * Escapes control characters except newlines and tabs, for example as `\u001b`. Does not change the meaning of JSON.
+ */
 export const printable = (text: string): string =>
   text.replace(UNSAFE, (character) => (character === '\n' || character === '\t' ? character : escaped(character)));
 

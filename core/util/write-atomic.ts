@@ -18,7 +18,10 @@ import { assertRegular, unlessMissing } from './read-file.js';
 
 export interface NewFile {
   readonly mode?: number;
-  /** If this file exists, its permissions are copied. When running as root, its owner and group are copied as well. */
+  /**
+   * If this file exists, the new file gets the same permissions, and when running as root also the same owner and
+   * group.
+   */
   readonly like?: string;
 }
 
@@ -38,7 +41,7 @@ export const linkTarget = async (path: string): Promise<string> => {
   }
 };
 
-/** When running as root, a new file gets the owner of the related file or folder, so that a service can read it. */
+/** When running as root, gives a new file the owner of the related file or folder, so that a service can read it. */
 const ownershipOfNew = async (path: string, { mode, like }: NewFile): Promise<Ownership> => {
   const related = like === undefined ? undefined : await stat(like).catch(unlessMissing);
   const permissions = related ? related.mode & 0o777 : mode;
@@ -61,11 +64,11 @@ const applyOwnership = async (file: FileHandle, { uid, gid, mode }: Ownership): 
 export const ownNewFile = async (path: string, file: FileHandle, options: NewFile = {}): Promise<void> =>
   applyOwnership(file, await ownershipOfNew(path, options));
 
-/** Recursive `mkdir` never returns for a path under /proc on Linux. */
+/** Creates each folder separately, because on Linux a recursive `mkdir` never returns for a path under /proc. */
 const makeMissing = async (path: string): Promise<string | undefined> => {
   const missing: string[] = [];
   for (let at = path; !(await exists(at)); at = dirname(at)) missing.unshift(at);
-  // If the path is a file, this `mkdir` rejects.
+  // Rejects if the path is a file.
   if (missing.length === 0) await mkdir(path, { recursive: true });
   for (const folder of missing) {
     await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
@@ -85,7 +88,7 @@ const exists = (path: string): Promise<boolean> =>
   );
 
 /**
- * When running as root, folders get the owner of the nearest existing parent.
+ * Creates a folder and its parents. When running as root, gives them the owner of the nearest existing parent.
  * @returns the outermost folder that was created, or undefined if the folder existed
  */
 export const makeFolder = async (path: string): Promise<string | undefined> => {

@@ -1,4 +1,6 @@
-/** Collects all errors: a validator that stops at the first one overflows the stack at about 1,600 properties. */
+/**
+ * Collects all errors, because a validator that stops at the first one overflows the stack at about 1,600 properties.
+ */
 import { Ajv2020, type AnySchemaObject, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
 import ajvFormats from 'ajv-formats';
 import { memoize } from '../util/lru-map.js';
@@ -11,13 +13,13 @@ const defaults: Options = {
   strictTypes: false,
   strictRequired: false,
   verbose: true,
-  // Compiling the meta-schema takes 30 ms, so only `assertSchema` uses it, with a single compiler.
+  // Compiling the meta-schema takes 30 ms, so only `assertSchema` validates schemas.
   validateSchema: false,
   // Optimized code takes twice as long to compile and is no faster.
   code: { optimize: false },
 };
 
-/** Most dates in a dataset occur many times, and a cache lookup is much faster than the check. */
+/** Cached, because most dates in a dataset occur many times, and a cache lookup is much faster than the check. */
 const REPEATED_FORMATS = ['date', 'date-time'];
 const REMEMBERED = 10_000;
 
@@ -47,7 +49,10 @@ const compilerWith = (options: Options): Ajv2020 => {
   return ajv;
 };
 
-/** Only schemas that name an inherited property, such as "constructor", use the slower check for own properties. */
+/**
+ * Matches schemas that name an inherited property, such as "constructor". Only these need the slower check for own
+ * properties.
+ */
 const INHERITED = new RegExp(`"(${Object.getOwnPropertyNames(Object.prototype).join('|')})":`);
 
 const compile = (schema: AnySchemaObject, options: Options): ValidateFunction => {

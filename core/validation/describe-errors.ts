@@ -25,7 +25,7 @@ export const suggest = (name: string, names: readonly string[]): string => {
   return names.length > 0 ? `there are ${names.map((each) => `"${each}"`).join(', ')}` : 'there are none here';
 };
 
-/** Removes errors that only repeat others. Of `anyOf` and `oneOf`, keeps errors at deeper paths, if any. */
+/** Removes redundant errors. For `anyOf` and `oneOf`, keeps only errors at deeper paths, if there are any. */
 const withoutEchoes = (errors: readonly ErrorObject[]): ErrorObject[] => {
   const dropped = new Set<ErrorObject>();
   for (const error of errors) {
@@ -40,7 +40,7 @@ const withoutEchoes = (errors: readonly ErrorObject[]): ErrorObject[] => {
   return errors.filter((error) => !dropped.has(error));
 };
 
-/** Describes alternatives that differ only in required settings, for example `exactly one of "a", "b"`. */
+/** Describes alternatives that differ only in their required settings, for example as `exactly one of "a", "b"`. */
 const requiredChoice = ({ keyword, schema }: ErrorObject): string | undefined => {
   if (keyword !== 'oneOf' && keyword !== 'anyOf') return undefined;
   const names = (schema as JsonSchema[]).map((each) =>
@@ -90,7 +90,7 @@ export const placeOf = (path: string, overrides: readonly Override[]): string =>
   return `${path || 'the whole'}${from ? ` (from ${from.variable})` : ''}`;
 };
 
-/** @param overrides values that environment variables have set. An error in such a value names the variable. */
+/** @param overrides values set by environment variables; an error in such a value names the variable */
 export const describeErrors = (
   errors: readonly ErrorObject[],
   value: unknown,
@@ -107,7 +107,7 @@ export const describeErrors = (
 
 /**
  * Fills in the defaults of the schema in place.
- * @param isTested true if tests of this package check the schema, so that a start does not need to
+ * @param isTested true if the tests of this package check the schema, so that the service need not check it on startup
  */
 export const checkOptions = (
   path: string,

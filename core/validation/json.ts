@@ -1,4 +1,7 @@
-/** `JSON.parse` reports positions only in some versions of Node, and quotes the text, which might contain secrets. */
+/**
+ * Finds errors in JSON. The errors of `JSON.parse` quote the text, which might contain secrets, and include a position
+ * only in some versions of Node.
+ */
 
 export const isObject = (value: unknown): value is Record<string | number, unknown> =>
   typeof value === 'object' && value !== null;
@@ -9,7 +12,10 @@ export const isJsonObject = (value: unknown): value is Record<string, unknown> =
 /** Maximum nesting depth of JSON, so that recursive functions cannot overflow the stack. MongoDB has the same limit. */
 export const MAX_DEPTH = 100;
 
-/** `JSON.stringify` writes NaN and infinite numbers as null, and `JSON.parse` reads 1e999 as Infinity. */
+/**
+ * Returns the path of a number that JSON cannot represent. `JSON.stringify` would write null, and `JSON.parse` reads
+ * 1e999 as Infinity.
+ */
 export const nonFinitePath = (value: unknown): readonly string[] | undefined => {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : [];
   if (Array.isArray(value)) {
@@ -120,7 +126,7 @@ class SyntaxProblem {
   ) {}
 }
 
-/** Also rejects deep nesting, and repeated names, of which `JSON.parse` would silently keep only the last. */
+/** Also rejects deep nesting, and duplicate names, for which `JSON.parse` would silently keep only the last value. */
 class SyntaxCheck {
   #at = 0;
   #depth = 0;

@@ -1,8 +1,8 @@
 import { closest, distance } from 'fastest-levenshtein';
 
 /**
- * Ignores case. A candidate is close enough if it differs by at most two edits or a third of its length, whichever is
- * more.
+ * Returns the candidate that is most similar to a name, ignoring case. It may differ by two edits or by a third of its
+ * length, whichever is more.
  */
 export const nearest = (name: string, candidates: readonly string[]): string | undefined => {
   if (candidates.length === 0) return undefined;

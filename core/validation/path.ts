@@ -1,4 +1,4 @@
-/** Paths to values in a document. As text, a path is for example `plugins[0].options.path`. */
+/** Paths to values in a document, formatted as in `plugins[0].options.path`. */
 
 export type Path = readonly (string | number)[];
 

@@ -42,6 +42,6 @@ export const maskBySchema = (value: unknown, schema: JsonSchema | undefined, nam
   );
 };
 
-/** If a part of the schema is marked as secret, an invalid value might itself be the secret. */
+/** True if any part of the schema is marked as secret. An invalid value might then be the secret itself. */
 export const holdsSecret = (schema: unknown): boolean =>
   isObject(schema) && (schema['x-secret'] === true || Object.values(schema).some(holdsSecret));
