@@ -56,7 +56,10 @@ export interface Plugin<Options = unknown> {
    * relative to the folder of the configuration file.
    */
   readonly collections?: readonly Collection[] | CollectionsByOptions<Options>['declare'];
-  /** Names and texts of the service. The configuration can override them. Only one plugin can define them. */
+  /**
+   * The names and texts that describe the service. The configuration can override them. Only one plugin can define
+   * them.
+   */
   readonly info?: Partial<ServiceInfo>;
   /** Additional components for `/status`. */
   readonly components?: readonly StatusComponent[];

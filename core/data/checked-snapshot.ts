@@ -24,7 +24,7 @@ interface TimeLimit {
 }
 
 export interface CheckedReader extends SnapshotReader {
-  /** Replaces the timeout: from this call on, only this signal can abort reads. */
+  /** Replaces the timeout. After this call, only this signal can abort reads. */
   readUntil(signal: AbortSignal): void;
 }
 

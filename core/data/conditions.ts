@@ -5,7 +5,7 @@ import { compareScalars } from './scalars.js';
 
 const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'number', 'boolean']);
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-/** If a collection has more columns than this, only its key and order columns have filters. */
+/** If a collection has more columns than this, only the columns of its key and orders can be filtered. */
 const MOST_COLUMNS = 200;
 
 /** Returns the schema without null, or undefined if the column has several types, or contains lists or objects. */
@@ -39,7 +39,8 @@ export const textFields = ({ schema }: Pick<Collection, 'schema'>): readonly str
 
 /** Returns a schema for the values of each operator. @param value schema of the column's values */
 export const operatorSchemas = (value: JsonSchema): Partial<Readonly<Record<Operator, JsonSchema>>> => {
-  // Bounds and items of `in` need not be valid values of the column. For example, `day[gte]=2024` is allowed for dates.
+  // Bounds, and the values of `in`, need not be valid values of the column. For example, `day[gte]=2024` is allowed for
+  // dates.
   const limit = { type: value['type'] };
   return {
     eq: value,

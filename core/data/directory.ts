@@ -27,7 +27,10 @@ export class DirectoryDataset implements Dataset {
     this.#validFor = collections;
   }
 
-  /** True if the rows were already checked against these declarations. `rows` reports files that have changed since. */
+  /**
+   * True if the rows have already been checked against these declarations. `rows` reports files that have changed
+   * since.
+   */
   isValidFor(collections: ReadonlyMap<string, Collection>): boolean {
     return [...collections].every(([name, collection]) => this.#validFor.get(name) === collection);
   }

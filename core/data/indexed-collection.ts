@@ -69,7 +69,7 @@ export class IndexedCollection {
     return this.#documents.length;
   }
 
-  /** Appends copies of the documents, which must be valid and continue the key order. */
+  /** Appends copies of the documents, which must be valid and come after all earlier documents in key order. */
   add(rows: JsonRows): void {
     this.#documents.add(rows);
     if (this.#columns.size === 0) return;
@@ -84,7 +84,7 @@ export class IndexedCollection {
   }
 
   /**
-   * Sorts the documents by each order. Must be called after the last document was added.
+   * Sorts the documents by each order. Must be called after the last document has been added.
    * @param pause awaited after steps of less than a millisecond
    */
   async sort(pause?: () => Promise<unknown>): Promise<void> {

@@ -66,7 +66,7 @@ interface Member {
  * name at the same index in the previous document.
  */
 export class JsonFields {
-  /** Offsets at which the values start in the document that was searched last. */
+  /** Offsets at which the values start in the most recently searched document. */
   readonly starts: number[];
   /** Offsets at which the values end. 0 if the document does not have the field. */
   readonly ends: number[];

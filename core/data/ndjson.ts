@@ -10,7 +10,7 @@ import { countNames, findJsonError, isJsonObject, type JsonSize, MAX_DEPTH, meas
 
 /** Hashing this many bytes takes less than half a millisecond. */
 const CHUNK_BYTES = 128 * 1024;
-/** Size of a batch, which is parsed without a pause. This takes 0.1 to 0.2 ms. */
+/** Size of a batch. Parsing a batch takes 0.1 to 0.2 ms and is not interrupted. */
 const BATCH_BYTES = 8 * 1024;
 const NEWLINE = 0x0a;
 const SPACE = 0x20;

@@ -32,7 +32,9 @@ export const ageOf = (
     ? null
     : Math.max(0, Math.floor((now.getTime() - Date.parse(nextPeriod(latest_period, cadence))) / 1000));
 
-/** Returns the age of a source in seconds. A synthetic dataset gets no new periods, so its sources do not age. */
+/**
+ * Returns the age of a source in seconds. A synthetic dataset never receives new periods, so its sources do not age.
+ */
 export const ageIn = ({ synthetic }: Pick<Manifest, 'synthetic'>, source: Source, now: Date): number | null => {
   const age = ageOf(source, now);
   return synthetic && age !== null ? 0 : age;

@@ -74,7 +74,9 @@ type Indexed = Readonly<
   Record<string, { readonly orders: readonly (readonly string[])[]; readonly search?: readonly string[] }>
 >;
 
-/** Returns the declared collections and indexes that a version does not have. Such a version cannot be served. */
+/**
+ * Returns the declared collections and indexes that a version lacks. If any are missing, the version cannot be served.
+ */
 export const missingIn = (stored: Indexed, declared: ReadonlyMap<string, Collection>): readonly string[] =>
   [...declared.values()].flatMap((collection) => {
     const found = stored[collection.name];

@@ -86,7 +86,7 @@ const checkNames = (
 };
 
 export class DatasetCheck {
-  /** If possible, a collection comes after the collections to which it refers. */
+  /** If possible, a collection comes after the collections that it refers to. */
   readonly order: readonly Collection[];
   readonly errors: ErrorList;
   readonly #targets: ReadonlyMap<string, Target>;

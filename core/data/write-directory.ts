@@ -26,8 +26,8 @@ interface WriteOptions {
   /** Aborts the write, unless the manifest has already been replaced. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Called when all rows are written, before the manifest is replaced. If it throws, nothing changes. While it runs, no
-   * other process can write.
+   * Called when all rows have been written, before the manifest is replaced. If it throws, nothing changes. While it
+   * runs, no other process can write.
    */
   readonly beforeCommit?: ((change: ManifestChange) => void | Promise<void>) | undefined;
   /**

@@ -33,7 +33,7 @@ export class Decisions {
     return quotaStates(quotas, { day: day - unused, month: month - unused }, time);
   }
 
-  /** Returns undefined if there is no prefetched permit. Expired permits will be returned to Redis. */
+  /** Returns undefined if there is no prefetched permit. Expired permits are returned to Redis with the next call. */
   allowPrefetched(caller: CallerState, now: number): Decision | undefined {
     const { prefetched } = caller;
     if (!prefetched) return undefined;
@@ -102,7 +102,7 @@ export class Decisions {
     const left = quotas && used ? quotaLeft(quotas, used) : Number.POSITIVE_INFINITY;
     caller.remaining = Math.min(remaining, left);
     // `resetAt` is measured from the arrival of the reply, so that a request sent at that time is allowed.
-    // `rejectUntil` is measured from the start of the call, so that no request is rejected that Redis would allow.
+    // `rejectUntil` is measured from the start of the call, so that requests that Redis would allow are not rejected.
     caller.resetAt = receivedAt + resetMs;
     if (caller.remaining > 0 || caller.prefetched) this.#serveWaiting(caller, receivedAt);
     else if (left === 0) caller.rejectUntil = sentAt + bucketMs;
@@ -121,8 +121,8 @@ export const withQuotas = (decision: Decision, quotas: Decision['quotas']): Deci
 
 /**
  * Permits to prefetch, as a multiple of the demand per bucket. On average, half a bucket is left when a call is sent.
- * With three times the permits for that half, most callers need only one call per bucket, which also returns unused
- * permits.
+ * Because three times the demand of this half is prefetched, most callers need only one call per bucket, which also
+ * returns unused permits.
  */
 const PREFETCHED_BUCKETS = 3 / 2;
 /** A single permit is seldom used before it expires, and returning it costs a call. */

@@ -61,7 +61,7 @@ export class PartitionSync {
     this.#needsResync = true;
   }
 
-  /** True if Redis still needs its counts, and no call within `idleMs` could have shown that they are lost. */
+  /** True if a loss of data in Redis would matter, and no call within `idleMs` could have detected it. */
   mayHaveLostData(now: number, idleMs: number): boolean {
     return now - this.#sentAt >= idleMs && now - this.#askedAt < this.countedMs;
   }

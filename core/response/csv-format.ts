@@ -46,7 +46,7 @@ const LETTER_T = 0x74;
 const isAlphanumeric = (byte: number): boolean =>
   (byte >= ZERO && byte <= NINE) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a);
 
-/** `JSON.stringify` returns a number of up to 15 digits unchanged, except for exponents, -0 and zeros at the end. */
+/** `JSON.stringify` returns a number of up to 15 digits unchanged, except for exponents, -0 and trailing zeros. */
 const MAX_DIGITS = 15;
 /** `JSON.stringify` writes smaller numbers with an exponent. */
 const LEAST_UNCHANGED = 1e-6;

@@ -143,7 +143,7 @@ const ABOUT_THE_BODY = [
 ];
 
 const removeBodyHeaders = (response: ServerResponse): void => {
-  // Until the response is ordinary, Node does not have these headers, and `setHead` will replace them.
+  // Until it becomes ordinary, a `FastResponse` stores these headers as text, which `setHead` will replace.
   if (response instanceof FastResponse && !response.isOrdinary) return;
   for (const name of ABOUT_THE_BODY) response.removeHeader(name);
 };

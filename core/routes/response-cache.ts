@@ -25,7 +25,7 @@ interface Entry {
   /** Kept so that the response can be computed again for the next snapshot. */
   readonly request: DataRequest;
   readonly representation: Representation;
-  /** Halved when a sweep keeps the entry. If it is 0, the sweep drops the entry. */
+  /** Number of uses. A sweep halves this number or, if it is 0, drops the entry. */
   uses: number;
   /** Measured when the entry was added or last swept. */
   bytes: number;

@@ -23,7 +23,7 @@ const OWN_HEAD = linesOf({ 'Cache-Control': 'private, no-cache' });
 export const serviceResponses = ({ publicUrlOf, cache, clock, state }: ServiceDependencies) => {
   // Some handlers always return the same object, such as a document that is built only once.
   const known = new WeakMap<object, Representation>();
-  /** For each route: the ETag of the last response, and since when it has been the same. Determines `Last-Modified`. */
+  /** For each route: the ETag of the last response, and the time of its last change. Determines `Last-Modified`. */
   const last = new WeakMap<ServiceRoute, { readonly etag: string; readonly since: Date }>();
 
   const ownResponse = (route: ServiceRoute, input: object, request: ServiceRequest): Promise<Representation> =>

@@ -6,7 +6,7 @@ import { longWork, type Pauses } from '../util/event-loop.js';
 /** With two requests per caller, one can compute while the other waits for a store. */
 const RUNNING_PER_CALLER = 2;
 const RUNNING = 16;
-/** A caller can fill at most this share of the queue. Its further requests are rejected with 503. */
+/** A caller can fill at most this share of the queue. Further requests of the caller are rejected with a 503. */
 const SHARE_OF_CALLER = 0.5;
 
 /** As in nginx, only for logs and metrics: the client has closed the connection and receives no response. */
@@ -74,7 +74,7 @@ export class WorkQueue {
     }
   }
 
-  /** Counts the request as waiting, but does not take up a turn that the earlier response might need. */
+  /** Counts the request as waiting, but leaves the turn to the earlier response on the connection. */
   async waitOutOfTurn(caller: string, wait: () => Promise<void>): Promise<void> {
     const queue = this.#queueOf(caller);
     if (this.#hasFullShare(queue)) throw this.#rejection();

@@ -200,7 +200,7 @@ export class ColumnGuess {
     };
   }
 
-  /** The type that fits all cells. Only valid after the last cell was added. */
+  /** The type that fits all cells. Only valid after the last cell has been added. */
   get result(): GuessedType {
     const { type } = this.#options;
     const guess = this.#guess();

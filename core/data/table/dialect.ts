@@ -12,7 +12,7 @@ export interface CsvOptions {
 }
 
 const COMMON = [',', ';', '\t', '|'];
-/** Common separators come first. A rare separator is only accepted if it splits nearly all records consistently. */
+/** Common separators come first. A rare separator is accepted only if it splits nearly all records consistently. */
 const SEPARATORS = [...COMMON, '~', '^', ':', '\u0001', '\u001f'];
 const SAMPLE = 500;
 const MAX_PREAMBLE = 50;
@@ -157,7 +157,7 @@ export interface TableStart {
   /** The line of the header, or of the first row if there is no header. All lines above it are a preamble. */
   readonly firstLine: number;
   readonly hasHeader: boolean;
-  /** The first records of the table, including the header but not blank records. */
+  /** The first records of the table, including the header and excluding blank records. */
   readonly sample: readonly CsvRecord[];
 }
 

@@ -10,9 +10,9 @@ export interface KeyColumn {
   readonly hasGaps: boolean;
 }
 
-/** A single column must be unique in this many rows at the start. */
+/** Number of rows at the start of the table in which a single column must be unique. */
 const MAX_ROWS = 20_000;
-/** A combination of columns must be unique in this many rows at the start. */
+/** Number of rows at the start of the table in which a combination of columns must be unique. */
 const MAX_SAMPLE = 4096;
 const MAX_COMBINED = 6;
 /** Columns with longer text are probably descriptions and not keys. */

@@ -25,7 +25,7 @@ export interface ReadTable {
   readonly found: readonly string[];
   readonly notes: readonly string[];
   readonly keys: readonly Key[];
-  /** The returned collection has an example only after its first rows have been read. */
+  /** The returned collection has an example only after the first rows of the table have been read. */
   collection(key: Key): Collection;
   /**
    * Reads all rows in the order of this key.

@@ -10,7 +10,7 @@ export class TrailingZeros {
   #decimals = -1;
   #isUniform = true;
   #hasWhole = false;
-  /** The first cell like 2.0 and the first cell like 2.50, each described with its line. */
+  /** The first cell such as 2.0 and the first cell such as 2.50, each with its line number. */
   #wholeWithZero: string | undefined;
   #fractionWithZero: string | undefined;
   #pair: string | undefined;

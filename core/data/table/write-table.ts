@@ -23,7 +23,7 @@ export interface TableTarget {
   /** The dataset directory, or the folder of the database. */
   readonly folder: string;
   readonly created: Date;
-  /** Called when all rows are written. If it rejects, nothing changes. */
+  /** Called when all rows have been written. If it rejects, nothing changes. */
   readonly check: (collection: Collection) => Promise<void>;
   readonly onWrite: (rows: number) => void;
 }
