@@ -505,9 +505,9 @@ describe('the explorer in Chromium', () => {
     const hidden =
       'document.querySelector(".list .scroll").scrollWidth - document.querySelector(".list .scroll").clientWidth';
     expect(await page.evaluate(hidden)).to.equal(0);
-    await page.setViewportSize({ width: 1100, height: 700 });
+    await page.setViewportSize({ width: 1300, height: 700 });
     expect(await page.locator('.mapped').evaluate((map) => map.clientWidth)).to.be.at.least(400);
-    await page.setViewportSize({ width: 1100, height: 900 });
+    await page.setViewportSize({ width: 1300, height: 900 });
     const covered =
       'document.querySelector(".mapped").getBoundingClientRect().bottom - document.querySelector(".place .legend").getBoundingClientRect().top';
     expect(await page.evaluate(covered)).to.be.at.most(0);
