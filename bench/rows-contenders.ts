@@ -30,7 +30,7 @@ const cpuOf = (command: readonly string[]): number => {
   return exitedCpuSeconds() - before;
 };
 
-/** SQLite behind Fastify has neither Redis nor a response cache, so both are turned off. */
+/** Turns Redis and the response cache off, because SQLite behind Fastify has neither. */
 const settings = (dataset: string) => ({
   redis: undefined,
   metrics: undefined,

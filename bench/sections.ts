@@ -18,7 +18,7 @@ export interface SectionReport {
 }
 
 const CONNECTIONS = 32;
-/** With this many requests, each of the 5,000 keys is used about 20 times. */
+/** Enough requests to use each of the 5,000 keys about 20 times. */
 const DAY_REQUESTS = 100_000;
 
 const titled = (what: string): string => `${what}, ${CONNECTIONS} connections`;

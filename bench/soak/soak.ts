@@ -37,7 +37,9 @@ const MAX_SAMPLES = 120;
 const SHORTEST_INTERVAL = 2;
 const SMALL_LIMIT = 60;
 const CLIENTS = 32;
-/** All connections of the pool are opened at startup, because later ones would look like leaked descriptors. */
+/**
+ * Opens all connections of the pool at startup, because connections opened later would look like leaked descriptors.
+ */
 const POOL = { poolMin: 20, poolMax: 20 };
 const SOURCE = join(packageRoot, 'plugins/metro/dataset');
 const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status', 'docs', 'explore'];

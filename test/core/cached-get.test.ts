@@ -79,7 +79,7 @@ describe('a cached GET with the json adapter and Redis', () => {
   });
 
   it('executes functions in at most 25 files of core, with a prefetched permit', async () => {
-    // A caller with several requests within one second gets prefetched permits, so this waits for the next second.
+    // Waits for the start of a second, because only several requests within one second cause prefetching.
     await delay(1000 - (Date.now() % 1000));
     for (let i = 0; i < 10; i++) await get();
     const files = await filesOf(get, 0);

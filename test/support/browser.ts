@@ -23,8 +23,8 @@ const FLAGS = [
 const axe = () => readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /**
- * Server settings for browser tests. The driver of the browser runs in the process of the server and would trigger the
- * overload protection.
+ * Server settings for browser tests. The browser driver runs in the server process and would trigger overload
+ * protection.
  */
 export const BROWSED = { port: 0, overload: null };
 

@@ -37,7 +37,7 @@ const UNBOUNDED = Number.POSITIVE_INFINITY;
 
 export const startTcpProxy = async (targetPort: number): Promise<TcpProxy> => {
   const sockets = new Set<Socket>();
-  /** Sockets that missed bytes. Any further data would be meaningless, so they receive none. */
+  /** Sockets that missed bytes. They receive no more data, because it would not fit what they have received. */
   const silent = new WeakSet<Socket>();
   let fault: TcpFault = {};
   let replaced: AbortController | undefined;

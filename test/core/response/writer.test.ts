@@ -315,7 +315,7 @@ describe('large bodies', () => {
 
   it('ends even if no drain event follows the last, small piece', async () => {
     server.once('request', (_request, { socket }: ServerResponse) => {
-      // The socket is full at the start, and again after the first piece.
+      // The socket buffer is full at the start, and again after the first chunk.
       socket?.cork();
       setTimeout(() => {
         socket?.prependOnceListener('drain', () => socket.cork());
