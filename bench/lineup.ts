@@ -134,7 +134,7 @@ const check = async (
 };
 
 /**
- * Checks the responses of a contender, and then writes lists of requests that contain its ETags.
+ * Checks a contender's responses, and then writes request lists with its ETags.
  * @returns one request list per scenario
  */
 export const prepare = async (

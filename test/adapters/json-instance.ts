@@ -18,7 +18,7 @@ export interface JsonInstance {
   readonly path: string;
   readonly adapter: StorageAdapter;
   readonly changes: string[];
-  /** Arguments of all `problem` calls. The last argument is the current state. */
+  /** Arguments of all `problem()` calls. The last one describes the current state. */
   readonly problems: (string | undefined)[];
   readonly log: { readonly level: number; readonly msg: string; readonly err?: { readonly message: string } }[];
 }

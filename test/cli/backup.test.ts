@@ -149,7 +149,7 @@ describe('export and import-backup', function () {
         const { deployment, keys } = sources.get(from)!;
         const target = await Deployment.create(folder, to);
         const { stderr } = await target.run(registerImport, 'import-backup', backupOf(from));
-        // There is one line per task. The temporary folder of an archive is not printed.
+        // Each task prints one line, without the temporary folder of an archive.
         expect(stderr.match(/^checking .*/gm)?.join()).to.match(/^checking the backup: \d\d files$/);
         const paths = from === 'json' || to === 'json' ? CURRENT : [...CURRENT, ...EARLIER];
         // The publication time of the `json` adapter is the creation time of the dataset.

@@ -136,7 +136,7 @@ const gapsOf = ({ quarters, markets: areas }: Panel) => {
   return `${gaps} quarters of ${withGaps} areas are interpolated`;
 };
 
-/** Reports growth by season, and the changes of growth and forecasts between consecutive quarters. */
+/** Reports growth by season, and how much growth and forecasts change from one quarter to the next. */
 function* noise(panel: Panel): Generator<string> {
   const seasons: number[][] = [[], [], [], []];
   const changes = panel.markets.map((): number[] => []);

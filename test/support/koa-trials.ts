@@ -24,7 +24,7 @@ export interface TrialRequest extends TestRequest {
 export interface Trial {
   /** Adds the package to an application. `log` receives its log lines. */
   readonly add: (app: Koa, log: string[], upstream: string) => void;
-  /** Returns additions of the package to the context, which the test compares too. */
+  /** Returns what the package adds to the context, for comparison with plain Koa. */
   readonly sees?: (ctx: Context) => unknown;
   readonly requests?: readonly TrialRequest[];
   /** Response headers with random values or times. The test compares only their names. */

@@ -128,7 +128,7 @@ describe('import, forecast, validate, start', () => {
           const { status, text, headers } = await served.get(target);
           expect(status, target).to.equal(200);
           answers++;
-          // The body of a target must not change within a version.
+          // Each version must always return the same body for a target.
           const version = String(headers['snapshot-version']);
           const bodies = versions.get(version) ?? new Map<string, string>();
           versions.set(version, bodies);

@@ -127,7 +127,7 @@ const wrongReadings: Record<string, { content: string | Buffer; errors: string[]
     content: Buffer.from(`\uFEFF${lines([north])}`, 'utf16le'),
     errors: [
       'readings.ndjson:1: is not UTF-8',
-      // In UTF-16, the line starts with the high byte of the line feed.
+      // In UTF-16, a line feed has two bytes, and the second one starts the next line.
       'readings.ndjson:2: is not JSON, column 1: expected a value (the file ends within this line: it was cut short)',
     ],
   },

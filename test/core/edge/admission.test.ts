@@ -41,7 +41,7 @@ const controlled = (options: { maxInFlight?: number; maxEventLoopDelayMs?: numbe
     for (const end of ends.splice(0)) end();
     return admitted;
   };
-  /** Simulates two long turns. The second turn is longer. */
+  /** Simulates two long turns of the event loop, the second longer than the first. */
   const overload = () => {
     turn(50, 1);
     turn(150, 1);

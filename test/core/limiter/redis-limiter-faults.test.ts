@@ -85,7 +85,7 @@ describe('RedisLimiter and an outage', () => {
     for (const until = performance.now() + 5000; performance.now() < until; await delay(10)) {
       if ((await counted()) === expected) break;
     }
-    // The count must stay the same, so it is read again after some time.
+    // Reads the count again after some time, because it must not change.
     await delay(50);
     assert.equal(await counted(), expected);
   };
@@ -114,7 +114,7 @@ describe('RedisLimiter and an outage', () => {
     assert.notInstanceOf(limiter.take(CALLER, 600), Promise);
     await server.restart();
     assert.isBelow(await recovery(limiter), RECOVERY_MS);
-    // The new server is empty, so all 200 requests are from the resync.
+    // The restarted server was empty, so the resync must have reported all 200 requests.
     await assertCounted(200);
     assert.equal(countAllowed(await take(limiter, 600)), 400);
     assert.match(

@@ -59,7 +59,7 @@ const step = fc.record({
   asks: fc.uniqueArray(ask, { selector: ({ caller }) => caller, maxLength: 3 }),
   micros: fc.oneof(
     fc.integer({ min: 0, max: 2_000_000 }),
-    // `START` and these offsets are boundaries of buckets.
+    // These offsets from `START` are bucket boundaries.
     fc.constantFrom(0, 1_000_000, 59_000_000, 60_000_000, 61_000_000, 62_000_000),
     fc.integer({ min: 0, max: 70_000_000 }),
     fc.integer({ min: -5_000_000_000, max: 5_000_000_000 }),

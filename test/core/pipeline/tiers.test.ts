@@ -326,7 +326,7 @@ for (const store of ['memory', 'Redis'] as const) {
       for (let i = 0; i < 4; i++) expect(usedOf(await get('/usage'))).to.deep.equal([[], 0]);
       for (let i = 0; i < 3; i++) expect((await get('/markets')).status).to.equal(200);
       expect((await get('/markets')).json.code).to.equal('quota_exceeded');
-      // The usage includes rejected requests up to a second later.
+      // Rejected requests can take up to a second to appear in the usage.
       await delay(1200);
       const { status, json } = await get('/usage');
       expect(status).to.equal(200);

@@ -163,7 +163,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
     ],
   ] as const) {
     it(`${what} of disconnected clients are not computed`, async () => {
-      // The test counts entries of the cache, so the cache must hold all responses.
+      // The test counts cache entries, so the cache must be large enough for all responses.
       const crowded = await start({ cacheBytes: 2 ** 30 });
       try {
         const work = partOf(crowded.app, 'work').responses;

@@ -249,7 +249,7 @@ describe('the reference page', () => {
     await page.keyboard.press('Enter');
     await page.locator('main #formulas').waitFor();
     expect(new URL(await addressOf(page)).pathname).to.equal('/docs/csv');
-    // The search also finds views of other pages by the text of their links.
+    // The search also finds views of other pages by their link text.
     await open();
     await page.locator('#search').fill('parquet');
     await page.locator('#found', { hasText: 'Explorer: Data' }).waitFor();

@@ -35,7 +35,10 @@ export const text = (words) => h('p', { id: 'made' }, words);
 describe('pageMount(page)', () => {
   let folder: string;
   let app: TestApp | undefined;
-  /** This folder does not exist, because browser code is not compiled. The page must find its source folder. */
+  /**
+   * The compiled folder, which does not exist because browser code is not compiled. The page must find the source
+   * folder.
+   */
   const url = () => pathToFileURL(`${join(folder, 'dist', 'mine', 'browser')}/`);
   const mount = () =>
     pageMount({ path: '/mine', summary: 'Mine', folder: url(), at: 'mine/browser', values: { color: '<red>' } });

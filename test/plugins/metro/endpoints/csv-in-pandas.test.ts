@@ -34,8 +34,8 @@ json.dump(answers, sys.stdout)
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the kind that pandas should infer for a column. Integer and boolean columns cannot have missing values in
- * pandas, and a column without values is not text.
+ * Returns the kind that pandas should infer for a column. In pandas, integer and boolean columns cannot have missing
+ * values, and an empty column is not text.
  */
 const expectedKind = (values: readonly unknown[]): string | undefined => {
   const present = values.filter((value) => value !== null && value !== undefined);

@@ -219,7 +219,7 @@ describe('metro-momentum', () => {
 
   it('forecasts once a 20-quarter season has an outcome, with bounds 20 quarters later', () => {
     const first = (of: 'point' | 'lower') => origins.findIndex((origin) => origin[of].some((value) => there(value)));
-    // Growth is known from quarter 1, and the season from quarter 20. The outcome is known four quarters later.
+    // Growth is defined from quarter 1, seasonality from quarter 20. Outcomes are known four quarters later.
     expect([first('point'), first('lower')]).to.deep.equal([24, 44]);
   });
 
