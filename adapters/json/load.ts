@@ -24,7 +24,7 @@ export interface Loaded {
 
 interface LoadResult {
   readonly files: readonly string[];
-  /** Identifies the state of the files that were read. If undefined, the next poll loads the files again. */
+  /** Identifies the state of the loaded files. If undefined, the next poll loads them again. */
   readonly stamp: string | undefined;
   /** If a file changed during the load, neither `loaded` nor `refused` is set. */
   readonly loaded?: Loaded;

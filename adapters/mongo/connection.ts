@@ -84,7 +84,7 @@ const WRITE_IT = [
   'percent-encode special characters in the user name and the password: @ is %40, : is %3A, / is %2F',
 ];
 
-/** Messages of the driver that concern parameters never contain credentials. */
+/** Matches driver messages about parameters, which never contain credentials. */
 const ABOUT_PARAMETERS =
   /^(options? |URI option |Expected |Invalid read preference|All values of tls|tls\/ssl|authMechanism)/;
 

@@ -19,7 +19,7 @@ export interface ContentTarget {
   readonly id: number;
   readonly collection: Collection;
   readonly batchSize: number;
-  /** Called before each batch. It throws to stop the publication. */
+  /** Called before each batch. Throws to stop the publication. */
   assertGoingOn(): void;
 }
 
@@ -29,7 +29,7 @@ interface ReadTarget extends Omit<ContentTarget, 'collection'> {
 
 /** With two batches in flight, one is prepared while the other is being written. */
 const IN_FLIGHT = 2;
-/** The error codes of MongoDB for documents that are too large or too deeply nested. */
+/** MongoDB error codes for documents that are too large or too deeply nested. */
 const UNFIT = new Set([10334, 15]);
 
 /** Converts an insert error to `invalid_dataset` if a row caused it. */
@@ -201,7 +201,7 @@ export interface StoredVersion {
 
 interface ReadOptions {
   readonly batchSize: number;
-  /** Called before each batch. It throws to stop reading. */
+  /** Called before each batch. Throws to stop reading. */
   readonly assertGoingOn?: () => void;
 }
 

@@ -91,7 +91,7 @@ const abandon = async (connection: Connection, catalog: Catalog, owner: string):
   await sweep(connection, catalog);
 };
 
-/** If the response of the server is lost, the catalog shows whether the commit succeeded. */
+/** If the server's response is lost, checks the catalog to find out whether the commit succeeded. */
 const commit = async (
   catalog: Catalog,
   owner: string,
@@ -155,7 +155,7 @@ const writeVersion = async (
 };
 
 /**
- * Publishes a dataset. A stored version with the same name is replaced if it has the same rows but is damaged or was
+ * Publishes a dataset. Replaces a stored version that has the same name and the same rows, if it is damaged or was
  * published for a different configuration.
  * Rejects with `conflict` if another publication is running or the version already exists, or with `invalid_dataset`,
  * `aborted` or `unavailable`. The rows written so far are then removed, either immediately or by the next publication.

@@ -88,7 +88,7 @@ export class MongoVersions implements Versions {
     // Does not include versions that this replica does not serve yet.
     const publication = this.#context.current.moves.findLast(({ publishedAt }) => publishedAt <= time);
     if (!publication) return undefined;
-    // An earlier version would be wrong, because it was not current at that time.
+    // If the version was pruned, no other version is returned, because none was current at that time.
     const locked = await this.#context.locks.acquire(publication.id);
     return locked && this.#context.snapshotOf(locked, publication);
   }

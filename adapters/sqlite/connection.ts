@@ -79,7 +79,7 @@ const MAPPED_BYTES = 0x7fff0000;
 const READ_CACHE_KIB = 16 * 1024;
 
 export const PRAGMAS = `PRAGMA query_only = 1; PRAGMA mmap_size = ${MAPPED_BYTES}; PRAGMA cache_size = -${READ_CACHE_KIB}`;
-/** Each way to open the database needs fewer permissions than the previous one. */
+/** Ways to open the database. Each one needs fewer permissions than the previous one. */
 const URI_PARAMETERS = ['mode=rw', 'mode=ro', 'immutable=1'];
 
 export class ReadConnection {

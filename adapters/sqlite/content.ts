@@ -5,33 +5,33 @@ import { type Collection, type Dataset, type Document, filterColumns, publishing
 import { type StoredCollection, type StoredVersion, wordsTable } from './catalog.js';
 import type { ThreadedConnection, Value } from './connection.js';
 
-/** The JSON of a row as `JSON.stringify` writes it, followed by the values of some fields. */
+/** The JSON of a row, as `JSON.stringify` writes it, followed by the values of the requested fields. */
 export type WrittenRow = readonly [json: string, ...values: readonly unknown[]];
 
 const { inKeyOrder, invalidCollection, keyText, nonFinitePath, ordersOf, wordsToIndex } = publishing;
 
-/** Rows per transaction. Inserting this many blocks the event loop for a few milliseconds. */
+/** Rows per transaction. Inserting them blocks the event loop for a few milliseconds. */
 const STEP = 1000;
 /** Rows per statement. Inserting several at once is faster, because a driver call costs as much as four values. */
 const ROWS = 50;
-/** After this many bytes of JSON, the pages of the log are moved into the database. */
+/** Bytes of JSON after which the pages of the write-ahead log are moved into the database. */
 const CHECKPOINT_BYTES = 32 * 1024 * 1024;
-/** If the log is larger, a publication waits for the readers that keep it from shrinking. */
+/** If the log is larger, the publication waits for readers that still need its pages. */
 const MAX_LOG_BYTES = 256 * 1024 * 1024;
 
 export interface ContentTarget {
   readonly connection: ThreadedConnection;
   readonly table: string;
   readonly collection: Collection;
-  /** Called before each step. It throws to stop the publication. */
+  /** Called before each step. Throws to stop the publication. */
   assertGoingOn(): void;
   onWritten(rows: number): void;
   poll(): void;
 }
 
 /**
- * Returns the fields that are stored in columns: the fields of the orders, and all numbers, because SQLite does not
- * read all numbers in JSON with full precision.
+ * Returns the fields that are stored in columns: the fields used for sorting, and all numbers, because SQLite reads
+ * some numbers in JSON with less precision.
  */
 const columnsOf = (collection: Collection): ReadonlyMap<string, string> => {
   const properties = collection.schema['properties'] as Readonly<Record<string, { readonly type?: unknown }>>;
@@ -85,8 +85,8 @@ async function* steps(batches: AsyncIterable<readonly WrittenRow[]>): AsyncGener
 }
 
 /**
- * Moves the pages of the log into the database, so that the log can be reused from the start. Pages stay in the log as
- * long as readers need them. Readers renew their transactions on every poll.
+ * Moves pages from the write-ahead log to the database, so that the log can be reused from the start. Pages that
+ * readers need stay in the log until the readers renew their transactions, which they do on every poll.
  */
 const checkpoint = async ({ connection, poll }: ContentTarget): Promise<void> => {
   await connection.exec('PRAGMA wal_checkpoint(PASSIVE)');
@@ -111,8 +111,7 @@ const inserter = async (connection: ThreadedConnection, table: string, width: nu
 };
 
 /**
- * Creates the full-text index, which contains only the words of the rows. Returns a function that adds rows to the
- * index.
+ * Creates the full-text index, which stores only words. Returns a function that adds rows to the index.
  * @param at the position of the first search field in a row
  */
 const wordsInserter = async (
@@ -132,7 +131,7 @@ const wordsInserter = async (
   return (rows, first) => insert(rows.map((row, i) => [first + i, wordsOf(row)]));
 };
 
-/** Building indexes is faster after all rows have been written. */
+/** Called after all rows have been written, because building indexes is then faster. */
 const buildIndexes = async (target: ContentTarget, fields: readonly string[], rows: number): Promise<void> => {
   const { connection, table, collection, assertGoingOn } = target;
   for (const [i, order] of ordersOf(collection).entries()) {
@@ -143,7 +142,7 @@ const buildIndexes = async (target: ContentTarget, fields: readonly string[], ro
   }
 };
 
-/** @param read returns the rows in key order, with the values of these fields */
+/** @param read returns the rows in key order, with the values of the given fields */
 export const writeContent = async (
   target: ContentTarget,
   read: (fields: readonly string[]) => AsyncIterable<readonly WrittenRow[]>,

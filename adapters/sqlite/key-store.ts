@@ -1,6 +1,6 @@
 /**
- * All keys are also in memory. Triggers number every change of a key, including changes that an operator makes with
- * SQL. Each poll reads the keys with higher numbers.
+ * Keeps all keys in memory. Triggers number all changes to keys, including changes that an operator makes with SQL.
+ * Each poll reads the keys changed since the previous poll.
  */
 import {
   type AuditVerification,

@@ -29,25 +29,25 @@ const { contentOf, dataAuditEntry, sumsOf } = audit;
 const { FileLockError, fileErrorReason, withFileLock } = files;
 const { assertNotAborted, missingIn, publicationTime, versionTaken } = publishing;
 
-/** A table that is imported while it is published. Its version is known after its last row. */
+/** A table that is published while it is being imported. Its version is known only after the last row. */
 export interface ImportedDataset {
   readonly manifest: Omit<Manifest, 'version'>;
   /**
    * Reads the rows of the imported collection in key order. Returns undefined for any other collection.
-   * @param fields the fields whose values follow the JSON of each row
+   * @param fields the fields whose values to return after the JSON of each row
    */
   written(collection: string, fields: readonly string[]): AsyncIterable<readonly WrittenRow[]> | undefined;
   /** Reads any other collection. */
   read(collection: string): AsyncIterable<readonly Document[]>;
   /**
-   * Resolves with the version. Called after the last row, before the dataset becomes current. If the promise rejects,
-   * nothing changes.
+   * Resolves with the version. Called after the last row, before the version becomes current. If the promise rejects,
+   * nothing is published.
    * @param sha256 the SHA-256 of each collection as NDJSON
    */
   version(sha256: Readonly<Record<string, string>>): Promise<string>;
 }
 
-/** `known` is the version if it does not depend on the rows. */
+/** `known` is the version, if it does not depend on the rows. */
 export type ToPublish = ImportedDataset & { readonly known?: string };
 
 type PublishContext = Pick<AdapterContext, 'collections' | 'clock' | 'logger'>;
@@ -57,10 +57,10 @@ interface Options extends PublishOptions {
   poll(): void;
 }
 
-/** Another process can take over a lock that was not renewed for this long. */
+/** Another process can take over a lock that has not been renewed within this time. */
 const STALE_MS = 60_000;
 
-/** Returns the reasons why a stored version cannot be served as it was published. */
+/** Returns the reasons why a stored version cannot be served. Empty if it is complete and undamaged. */
 const errorsOf = async (
   connection: ThreadedConnection,
   stored: StoredVersion,
@@ -70,7 +70,7 @@ const errorsOf = async (
   return [...missing, ...(await differencesIn(connection, stored))];
 };
 
-/** Deletes what interrupted publications and deleted versions have left. The caller must hold the lock. */
+/** Deletes rows left by interrupted publications and deleted versions. The caller must hold the lock. */
 const sweep = async (connection: ThreadedConnection): Promise<void> => {
   await connection.transaction(() => connection.run('DELETE FROM version WHERE published_at IS NULL'));
   await dropUnlisted(connection);
@@ -136,7 +136,7 @@ const writeCollections = async (
 };
 
 /**
- * Returns the stored version with this name if it cannot be served, and the reasons.
+ * Returns the stored version with this name, if any, and the reasons why it cannot be served.
  * @throws StorageError `conflict` if it can be served
  */
 const damagedVersion = async (connection: ThreadedConnection, context: PublishContext, version: string) => {
@@ -168,8 +168,7 @@ const publishLocked = async (
   if (damaged && !isSame) throw versionTaken(version, damaged.publishedAt);
   await confirm();
   assertNotAborted(options.signal);
-  // A power failure before this point can lose the latest transactions. The commit must reach the disk before it takes
-  // effect.
+  // The commit must reach the disk before it takes effect. A power failure may lose earlier transactions.
   await connection.exec('PRAGMA synchronous = FULL');
   await commit(connection, { id, version, collections, manifest, damaged }, context.clock);
   if (damaged) options.onRepair?.(`version ${version}: ${errors.join('; ')}`);
@@ -196,8 +195,8 @@ const inFolder = async (path: string): Promise<void> => {
 };
 
 /**
- * Publishes a dataset, and resolves with its version. A stored version with the same name is replaced if it has the same rows but is damaged or was
- * published for a different configuration.
+ * Publishes a dataset, and resolves with its version. Replaces a stored version that has the same name and the same
+ * rows, if it is damaged or was published for a different configuration.
  * Rejects with `conflict` if another publication is running or the version already exists, or with `invalid_dataset`,
  * `aborted` or `unavailable`. The rows written so far are then removed, either immediately or by the next publication.
  */
@@ -217,7 +216,7 @@ export const publish = async (
       throw error;
     });
     options.poll();
-    // The dataset is already published. If the log cannot be emptied now, the next publication empties it.
+    // If the log cannot be emptied now, the next publication empties it.
     await connection.emptyLog(options.poll).catch(() => undefined);
     return version;
   };

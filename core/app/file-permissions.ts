@@ -44,7 +44,7 @@ export const permissionWarnings = async (
 const GROUP_OR_OTHERS_WRITE = 0o022;
 const OTHERS_READ = 0o004;
 const OTHERS_WRITE = 0o002;
-/** In a folder with this mode bit, only the owner of a file can replace it. */
+/** If a folder has this mode bit, only the owner of a file can replace the file. */
 const STICKY = 0o1000;
 
 const octal = (mode: number): string => `mode ${(mode & 0o7777).toString(8).padStart(4, '0')}`;

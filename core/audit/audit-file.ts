@@ -89,7 +89,7 @@ export class AuditFile<E extends AuditEntry> {
     for (;;) {
       const head = await this.#head();
       const { placed, unreadable } = await this.#read();
-      // Another process has appended an entry between the reads, so the lines might not match the head. Read again.
+      // If an entry was appended between the reads, read both again.
       if ((await this.#head()) !== head) continue;
       const notes = unreadable.map((line) => `line ${line} is not an entry: the process that wrote it was stopped`);
       return { ...verifyChain(placed, head, expected), notes };

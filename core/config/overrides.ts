@@ -90,7 +90,9 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 export type Draft = Record<string | number, unknown>;
 
-/** Text that is not JSON stays a string. If the setting is a string, so do values such as `1` and `true`. */
+/**
+ * Parses JSON. Other text stays a string. Values such as `1` and `true` also stay strings if the setting is a string.
+ */
 const parse = (text: string, schema: JsonSchema | undefined): unknown => {
   let value: unknown;
   try {

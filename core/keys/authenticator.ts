@@ -53,8 +53,8 @@ export const NONE: SomeIdentity = { kind: 'none' };
 export const INVALID: SomeIdentity = { kind: 'invalid' };
 
 /**
- * `Bearer` in any case (RFC 9110, 11.1), at least one space, and a single token (RFC 6750, 2.1). Lists, parameters and
- * additional credentials do not match.
+ * Matches `Bearer` in any case (RFC 9110, 11.1), at least one space, and a single token (RFC 6750, 2.1). Lists,
+ * parameters and additional credentials do not match.
  */
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 

@@ -1,4 +1,4 @@
-/** Several processes can write to the file, and each process reloads it when it changes. */
+/** Stores keys in a JSON file. Several processes can write to the file, and each one reloads it after a change. */
 
 import { stat } from 'node:fs/promises';
 import { undoing } from '../audit/chain.js';
@@ -40,7 +40,7 @@ interface FileKeyStoreOptions {
 
 const MAX_NAMED = 20;
 
-/** Changes whenever the file changes. Undefined if the file does not exist. */
+/** Identifies the state of the file. Undefined if the file does not exist. */
 type Stamp = string | undefined;
 
 const stampOf = async (path: string): Promise<Stamp> => {
@@ -54,7 +54,7 @@ export class FileKeyStore implements KeyStore {
   readonly #listeners: (() => void)[] = [];
   #records: readonly KeyRecord[] = [];
   #byHash = indexByHash([]);
-  /** Undefined if the file was written by hand. */
+  /** Undefined if the file does not have the format that commands write. */
   #lines: KeyLines | undefined;
   #stamp: Stamp;
   #error: KeyStoreError | undefined;
@@ -71,7 +71,7 @@ export class FileKeyStore implements KeyStore {
     this.#audit = new KeyFileAudit(this.#path);
   }
 
-  /** A missing file counts as empty. @throws KeyStoreError if the file cannot be read */
+  /** If the file is missing, the store has no keys. @throws KeyStoreError if the file cannot be read */
   async open(): Promise<void> {
     await this.#audit.open();
     await this.#read();
@@ -157,7 +157,7 @@ export class FileKeyStore implements KeyStore {
       await writeFileAtomic(this.#path, keyFilePieces(records), {
         mode: KEY_FILE_MODE,
         beforeCommit: async () => {
-          // In this order, no change is without an entry.
+          // Writes the entry first, so that no change lacks one.
           if (entry) await this.#audit.append([entry]);
           await confirm();
         },
@@ -180,8 +180,8 @@ export class FileKeyStore implements KeyStore {
   }
 
   /**
-   * Reads run one after another, so that no read restores an older state.
-   * @param isOwn true if this store made the change, which is then in the audit
+   * Reads run one at a time, so that a slow read cannot restore an older state.
+   * @param isOwn true if this store made the change, and has therefore recorded it in the audit
    * @throws KeyStoreError
    */
   #read({ isOwn = false } = {}): Promise<readonly KeyRecord[]> {
@@ -193,9 +193,9 @@ export class FileKeyStore implements KeyStore {
   async #load(isOwn: boolean): Promise<readonly KeyRecord[]> {
     const earlier = this.#error;
     try {
-      // The stamp is taken before the content, so that the next poll notices a change made during the read.
+      // Taken before the content is read, so that the next poll detects a change made during the read.
       const stamp = await stampOf(this.#path);
-      // Removing the file does not revoke its keys, because it might have been removed by mistake.
+      // If the file disappears, its keys stay active, because it might have been removed by mistake.
       if (stamp === undefined && this.#stamp !== undefined) throw this.#unavailable('read', 'it has disappeared');
       if (stamp === this.#stamp && earlier?.code !== 'unavailable') {
         if (earlier) throw earlier;
@@ -239,7 +239,7 @@ export class FileKeyStore implements KeyStore {
     try {
       if (change && (await this.#audit.isRecorded(change))) return;
       if ((await this.#audit.compare(this.#records, 'read')).unrecorded.length === 0) return;
-      // No change is in progress now, so any difference is a manual edit.
+      // While this process holds the lock, no change is in progress, so any difference is a manual edit.
       await withFileLock(this.#path, async () => this.#recordEdits(await this.#read()));
     } catch (err) {
       const { path } = this.options;

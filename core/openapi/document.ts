@@ -199,7 +199,10 @@ const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example'
 /** Keywords whose values map names to schemas. A name can be the same as a keyword. */
 const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs']);
 
-/** Gives generated clients named types. The title of other schemas is only a label, such as a column heading. */
+/**
+ * Turns object schemas with a title into components, so that generated clients have named types. In other schemas, a
+ * title is only a label.
+ */
 class ComponentSchemas {
   readonly #components = new Map<string, { schema: JsonSchema; resolved: unknown }>();
 

@@ -24,7 +24,7 @@ export interface RegisteredMount extends Registered {
 
 type MiddlewareOf = (plugin: Plugin) => readonly Middleware[];
 
-/** Another plugin can replace a mount of a default plugin by declaring one at the same path. */
+/** Another plugin can replace a mount of a default plugin by declaring a mount at the same path. */
 export const collectMounts = (
   entries: readonly LoadedPlugin[],
   middlewareOf: MiddlewareOf,

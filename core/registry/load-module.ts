@@ -80,7 +80,7 @@ export const importErrorReason = (error: Error): string => {
   if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') return message;
   const missing = /^Cannot find package '([^']+)'/.exec(message)?.[1] ?? '';
   if (!Object.hasOwn(peerDependencies, missing)) return message;
-  // Packages of the same scope are installed together.
+  // Suggests all peer dependencies of the same scope, because they are installed together.
   const [scope] = missing.split('/');
   const names = Object.keys(peerDependencies).filter((each) => each === missing || each.startsWith(`${scope}/`));
   return `an optional package is not installed: npm install ${names.map((each) => `"${each}@${peerDependencies[each]}"`).join(' ')}`;

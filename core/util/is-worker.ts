@@ -1,4 +1,6 @@
-/** The number of workers. `cluster.isWorker` is also true under a process manager. */
+/**
+ * Contains the number of workers. Set only in workers, unlike `cluster.isWorker`, which some process managers also set.
+ */
 export const WORKER_VARIABLE = 'METRO_FORECAST_WORKER';
 
 /** The environment variable that contains the number of this worker. Log lines and metrics also contain this number. */

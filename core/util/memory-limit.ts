@@ -17,9 +17,7 @@ const read = (path: string): string => {
   }
 };
 
-/**
- * Returns the path and all its parents. In a container, the path of the group might not exist, but the root group does.
- */
+/** Returns the path and all its parents. In a container, the path of the cgroup might not exist, but the root does. */
 const withParents = (path: string): string[] =>
   path === '/' || path === '.' ? ['/'] : [path, ...withParents(dirname(path))];
 
