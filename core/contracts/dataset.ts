@@ -14,7 +14,7 @@ export interface Collection<T extends object = any> {
   readonly key: readonly (keyof T & string)[];
   /** Additional sort orders for queries. Each order must contain all key fields, so that it is unambiguous. */
   readonly orders?: readonly (readonly (keyof T & string)[])[];
-  /** The text fields in which callers can search for words. Stores can index these words. */
+  /** The text fields that callers can search for words. Stores can index these words. */
   readonly search?: readonly (keyof T & string)[];
   /** Foreign keys. The values of `fields` must equal the key of a document in the collection `to`. */
   readonly references?: readonly { readonly fields: readonly (keyof T & string)[]; readonly to: string }[];

@@ -52,7 +52,7 @@ export interface Limiter {
    */
   take(caller: string, limit: number, quotas?: Quotas): Decision | Promise<Decision>;
   /**
-   * Resolves with the usage of this month and the previous one: an entry for each day with requests, oldest first. Only
+   * Resolves with the usage of this month and last month: an entry for each day with requests, oldest first. Only
    * limiters that count usage have this method.
    */
   usage?(caller: string): Promise<readonly DayUsage[]>;

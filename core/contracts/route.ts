@@ -35,7 +35,7 @@ export interface Parameters {
   readonly path?: Readonly<Record<string, Parameter>>;
   readonly query?: Readonly<Record<string, Parameter>>;
   /**
-   * The columns by which requests can filter, each with a schema for its values, usually `filterColumns(collection)`.
+   * The columns that requests can filter by, each with a schema for its values, usually `filterColumns(collection)`.
    * `price[gte]=6` sets the input property `price[gte]`, and `conditionsOf` reads all of these properties. `price=6`
    * means `price[eq]=6`, `price_from` means `price[gte]`, and `price_to` means `price[lte]`, unless another parameter
    * or column has that name.
@@ -101,7 +101,7 @@ export interface DataRoute<Input = Record<string, never>> extends RouteBase<Inpu
    * value. Not called for cached responses.
    */
   readonly normalizeIn?: (input: Input, snapshot: SnapshotReader) => Promise<Input>;
-  /** True if the route accepts `as_of`. The handler then gets the snapshot for that date. Default: false. */
+  /** True if the route accepts `as_of`. The handler then receives the snapshot for that date. Default: false. */
   readonly vintages?: boolean;
   /**
    * Resolves with a value that conforms to the response schema. If `data` is the only property of that schema, the

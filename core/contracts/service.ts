@@ -26,7 +26,7 @@ export interface ServiceInfo {
   readonly changes: readonly InterfaceChange[];
   readonly contact: { readonly name?: string; readonly url?: string; readonly email?: string };
   readonly termsOfService: string | null;
-  /** The page on which callers can get an API key. */
+  /** The page where callers can get an API key. */
   readonly getKeyUrl: string | null;
   /** The licence of the API, with an SPDX identifier or a URL. */
   readonly license: { readonly name: string; readonly identifier?: string; readonly url?: string } | null;

@@ -304,9 +304,9 @@ export interface AdapterModule<Options = unknown> {
   readonly options: JsonSchema;
   /**
    * Finds errors in options that their schema cannot detect. Returns error messages by option name. Each message
-   * completes a sentence that starts with the name, such as `must be a directory`, and must not reveal secrets. It is
-   * called at startup before anything is created, so that all configuration errors are reported together, and must not
-   * open connections.
+   * completes a sentence that starts with the name, such as `must be a directory`, and must not reveal secrets. The
+   * function is called at startup before anything is created, so that all configuration errors are reported together.
+   * It must not open connections.
    */
   check?(options: Options): Readonly<Record<string, string>>;
   create(options: Options, context: AdapterContext): StorageAdapter;

@@ -17,7 +17,7 @@ const valueSchema = (column: JsonSchema): JsonSchema | undefined => {
   return { ...schema, type, ...(Array.isArray(values) && { enum: values.filter((value) => value !== null) }) };
 };
 
-/** Returns the columns by which requests can filter, and their schemas. For the `filters` of a route. */
+/** Returns the columns that requests can filter by, with their schemas, for the `filters` of a route. */
 export const filterColumns = ({ schema, key, orders = [] }: Collection): Readonly<Record<string, JsonSchema>> => {
   const properties = Object.entries(schema['properties'] as Readonly<Record<string, JsonSchema>>);
   const ordered: readonly string[] = [key, ...orders].flat();

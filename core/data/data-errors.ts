@@ -17,7 +17,7 @@ export interface DataError {
 export const formatDataError = ({ file, row, field, rule }: DataError): string =>
   [row === null ? file : `${file}:${row}`, ...(field === null ? [] : [field]), rule].join(': ');
 
-/** Checks stop after this many errors. A file with more errors is probably the wrong kind of file. */
+/** Number of errors after which a check stops. A file with more errors is probably the wrong kind of file. */
 const MAX_COUNTED = 1000;
 
 export class ErrorList {

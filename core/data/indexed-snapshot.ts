@@ -29,7 +29,7 @@ const batchesOf = (collection: IndexedCollection, query: Query): Iterable<readon
   collection.batches(query);
 const jsonOf = (collection: IndexedCollection, query: Query): Iterable<JsonRows> => collection.json(query);
 
-/** Finding this many groups takes less than a millisecond. */
+/** Number of groups between two pauses. Finding them takes less than a millisecond. */
 const GROUPS = 50;
 
 const totalsIn = async (

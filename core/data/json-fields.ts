@@ -66,9 +66,9 @@ interface Member {
  * name at the same index in the previous document.
  */
 export class JsonFields {
-  /** Offsets at which the values start in the most recently searched document. */
+  /** For each field, the offset at which its value starts in the most recently searched document. */
   readonly starts: number[];
-  /** Offsets at which the values end. 0 if the document does not have the field. */
+  /** For each field, the offset at which its value ends. 0 if the document does not contain the field. */
   readonly ends: number[];
   readonly #fields: readonly string[];
   readonly #members: Member[] = [];

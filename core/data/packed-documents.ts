@@ -21,8 +21,8 @@ interface Page {
 }
 
 /**
- * Offsets in a page of this size fit into 16 bits. A larger batch gets a separate page. The unused part of the last
- * page is never written to, so the operating system does not allocate memory for it.
+ * Offsets in a page of this size fit into 16 bits. A larger batch is stored in a separate page. The unused part of the
+ * last page is never written to, so the operating system does not allocate memory for it.
  */
 const PAGE_BYTES = 64 * 1024;
 const COMMA = 0x2c;

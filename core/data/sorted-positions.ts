@@ -1,6 +1,6 @@
 import { hasMore, KEY_BYTES, type ValueColumn } from './value-column.js';
 
-/** A step with this many positions takes less than a millisecond. */
+/** Number of positions per step. A step takes less than a millisecond. */
 const STEP = 20_000;
 const FEW = 256;
 
@@ -16,7 +16,7 @@ interface Range {
 }
 
 /**
- * Returns the leading fields of an order by which documents in key order must be sorted. Trailing fields that only
+ * Returns the leading fields of an order that documents in key order must be sorted by. Trailing fields that only
  * repeat the key order are left out, because the sort is stable.
  */
 export const fieldsToSortBy = (order: readonly string[], key: readonly string[]): readonly string[] => {

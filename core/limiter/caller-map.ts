@@ -1,8 +1,8 @@
 import { LruMap } from '../util/lru-map.js';
 
 /**
- * Each process, and also Redis, remembers at least this many addresses. A client could make the service forget its
- * address only by sending requests from this many other addresses, which costs more than a fresh limit is worth.
+ * Minimum number of addresses that each process, and also Redis, remembers. A client could make the service forget its
+ * address only by sending requests from as many other addresses, which costs more than a fresh limit is worth.
  */
 export const MOST_ADDRESSES = 10_000;
 

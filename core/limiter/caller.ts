@@ -28,7 +28,7 @@ export class CallerState {
   /** Requests waiting for the next call. Undefined if the caller is not queued. */
   waiting: Settle[] | undefined = undefined;
   remaining = 0;
-  /** The time at which another permit becomes free, in monotonic milliseconds. */
+  /** When another permit becomes free, in monotonic milliseconds. */
   resetAt = 0;
   /** Requests before this time, in monotonic milliseconds, are rejected without a call. */
   rejectUntil = 0;

@@ -2,7 +2,7 @@ import type { DayUsage, QuotaState, Quotas } from '../contracts/limiter.js';
 
 export const DAY_MS = 86_400_000;
 
-/** Number of days for which usage is kept, which covers this month and the previous one. */
+/** Number of days for which usage is kept: enough for this month and last month. */
 export const KEPT_DAYS = 62;
 
 export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);

@@ -41,7 +41,7 @@ const POLL_MS = REJOIN_MS / 2;
 
 const READ_MS = 1000;
 
-/** `close` waits at most this long for Redis: enough for a lost call, a probe and another call. */
+/** Maximum time that `close` waits for Redis. This is enough for a lost call, a probe and another call. */
 const CLOSE_MS = 2000;
 const CLOSE_POLL_MS = 5;
 

@@ -21,7 +21,7 @@ export class DecideScript extends RedisScript {
 
 interface ScriptOptions {
   readonly windowMs: number;
-  /** Each partition keeps at least this many addresses, and at most twice as many plus one batch. */
+  /** Minimum number of addresses that a partition keeps. The maximum is twice as many, plus one batch. */
   readonly mostAddresses: number;
   readonly countsUsage: boolean;
 }

@@ -29,7 +29,7 @@ export class ListReading {
 
   /**
    * @param reader reads the rows; the first call to `next` starts reading
-   * @param stallMs reading fails with `unavailable` if no chunk arrives for this many milliseconds
+   * @param stallMs milliseconds without a new chunk after which reading fails with `unavailable`
    */
   constructor(pieces: AsyncIterable<Buffer>, reader: CheckedReader, stallMs: number) {
     const { signal } = this.#controller;

@@ -19,7 +19,7 @@ import {
 
 export interface ListOptions {
   readonly collections: ReadonlyMap<string, Collection>;
-  /** The list is aborted with an error if no rows arrive for this many milliseconds. */
+  /** Milliseconds without new rows after which the list is aborted with an error. */
   readonly stallMs: number;
   readonly responses: ResponseCache;
 }

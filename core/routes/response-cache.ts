@@ -34,7 +34,7 @@ interface Entry {
 /** Bytes of an entry without its key and body. The headers, the request and the map entry take about 1930. */
 export const ENTRY_OVERHEAD = 2048;
 
-/** Maximum size of a cached body, as a share of the cache. A larger body would evict many others. */
+/** Maximum size of a cached body, as a share of the cache. A larger body would evict many other responses. */
 const LARGEST_SHARE = 1 / 8;
 const KNOWN_LARGE = 1000;
 

@@ -139,7 +139,7 @@ interface ListLimits {
   readonly mostStoredBytes: number;
   /** Bytes of stored row text to read before any row is written, so that a large list starts after one chunk. */
   readonly aheadBytes?: number;
-  /** Reading fails if no chunk arrives for this many milliseconds. */
+  /** Milliseconds without a new chunk after which reading fails. */
   readonly stallMs: number;
 }
 
@@ -240,7 +240,7 @@ const bytesOf = ({ name }: Format, written: unknown): Buffer => {
   return Buffer.isBuffer(written) ? written : Buffer.from(written.buffer, written.byteOffset, written.byteLength);
 };
 
-/** Number of rows between two pauses. Writing this many takes about 0.1 ms. */
+/** Number of rows between two pauses. Writing them takes about 0.1 ms. */
 const BATCH = 100;
 
 const batchesOf = (response: unknown): Iterable<readonly object[]> | undefined => {

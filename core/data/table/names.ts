@@ -30,7 +30,7 @@ const numbered = (name: string, taken: ReadonlySet<string>): string => {
   return `${name}_${number}`;
 };
 
-/** Names set by the user, and headings that are already valid names, take precedence. Duplicates get numbers. */
+/** Names set by the user, and headings that are already valid names, take precedence. Duplicates are numbered. */
 export const columnNames = (headings: readonly string[], given: ReadonlyMap<string, string>): readonly ColumnName[] => {
   const wanted = headings.map((heading, i) => {
     const name = nameOf(heading) || `column_${i + 1}`;

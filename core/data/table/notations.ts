@@ -140,7 +140,7 @@ const significant = (text: string): string =>
     .replace(/^0+/, '')
     .replace(/0+$/, '');
 
-/** A double can represent any number with this many significant digits. */
+/** Maximum number of significant digits that a double can always represent. */
 const SAFE_DIGITS = 15;
 
 /** Explains why a number cannot be converted to a JSON number without loss. Returns undefined if it can. */

@@ -24,7 +24,7 @@ export interface Source {
   open(): AsyncIterable<Buffer>;
 }
 
-/** The format, the encoding and the separator are detected from this many bytes. */
+/** Number of bytes at the start from which the format, the encoding and the separator are detected. */
 const HEAD_BYTES = 1024 * 1024;
 /** With small chunks, only a few rows are in memory at a time, which halves the cost of garbage collection. */
 const CHUNK_BYTES = 64 * 1024;

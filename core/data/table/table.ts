@@ -28,7 +28,7 @@ export interface ReadTable {
   /** The returned collection has an example only after the first rows of the table have been read. */
   collection(key: Key): Collection;
   /**
-   * Reads all rows in the order of this key.
+   * Reads all rows, sorted by this key.
    * @param folder for temporary files; if undefined, the file must already be in key order
    * @param fields the fields whose values follow the JSON of each row
    * @throws OutOfOrder, RepeatedKey
