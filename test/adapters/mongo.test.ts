@@ -9,7 +9,7 @@ import { untilAway } from './mongo-replica.js';
 /** The child process of the suite imports this file too and gets the URI from this variable. */
 const URL_VARIABLE = 'CONFORMANCE_MONGODB_URI';
 
-// The suite stops the server, so it must not be the shared server.
+// A separate server rather than the shared one, because the suite stops it.
 let started: Promise<Server> | undefined;
 const server = (): Promise<Server> => {
   started ??= startMongo();

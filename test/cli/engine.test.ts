@@ -5,7 +5,7 @@ import { skip } from '../support/skip.js';
 
 const program = new URL('../../cli/engine.js', import.meta.url).href;
 
-/** Changed priorities cannot be restored, so this runs in a child process. */
+/** Runs in a child process, because changed priorities cannot be restored. */
 const script = (workedMs: number) => `
 import { readdirSync } from 'node:fs';
 import { getPriority } from 'node:os';

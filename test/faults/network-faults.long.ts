@@ -12,13 +12,14 @@ type Store = 'redis' | 'mongo';
 
 const STORES: Readonly<Record<Store, string>> = { redis: 'Redis', mongo: 'MongoDB' };
 /**
- * Duration of each fault in milliseconds. A fault lasts longer than every timeout of the service, so that the service
- * detects dead connections.
+ * Duration of each fault in milliseconds: longer than every timeout of the service, so that it detects dead
+ * connections.
  */
 const FAULT_MS: Readonly<Record<Store, number>> = { redis: 800, mongo: 1800 };
 /**
- * Maximum response time in milliseconds. The service needs 100 ms while Redis is unreachable, and `http.answerMs` (4 s)
- * for MongoDB. The margin allows for a busy machine, on which responses without a valid key are slow too.
+ * Maximum response time in milliseconds. Responses take up to 100 ms while Redis is unreachable, and up to
+ * `http.answerMs` (4 s) while MongoDB is unreachable. The rest is headroom for a busy machine, where even responses
+ * without a valid key are slow.
  */
 const BOUND_MS: Readonly<Record<Store, number>> = { redis: 2000, mongo: 6000 };
 /** If the machine stalls for this long, reads can fail without a fault. */

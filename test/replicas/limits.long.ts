@@ -9,7 +9,7 @@ import { assertAllowedOrRejected, type LimitedReplicas, PATHS, startLimitedRepli
 
 const SECONDS = 190;
 
-/** Collects the buckets of a caller from Redis before they leave the window. */
+/** Collects a caller's buckets from Redis before they leave the window. */
 class RedisWindow {
   readonly buckets = new Map<string, Bucket>();
 

@@ -7,7 +7,6 @@ import { freePort } from '../support/server-process.js';
 import type { Server } from '../support/services.js';
 import { startTestApp } from '../support/test-app.js';
 
-/** @returns the status and body of the response */
 const sendRaw = async (port: number, text: string) => {
   const socket = connect(port, '127.0.0.1');
   let answer = '';

@@ -19,7 +19,7 @@ const OF_ONE = 'job="metro-forecast-api",instance="a"';
 interface Scenario {
   /** Values by series, in the notation of `promtool test rules`. */
   readonly series: Readonly<Record<string, string>>;
-  /** Expected labels of the alert without its severity. */
+  /** Expected labels of the alert, except severity. */
   readonly labels: Readonly<Record<string, string>>;
 }
 

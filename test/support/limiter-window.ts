@@ -30,7 +30,7 @@ export const bucketsOf = (field: Buffer): Bucket[] => {
 };
 
 /**
- * Encodes buckets as the hash field of a caller.
+ * Encodes buckets as a caller's hash field.
  * @param buckets oldest first
  */
 export const fieldOf = (buckets: readonly Bucket[]): Buffer => {
@@ -57,6 +57,6 @@ export const readWindow = async (redis: Redis | Cluster, prefix: string, caller:
   return field ? bucketsOf(field) : [];
 };
 
-/** Returns the number of permits that Redis counts for a caller, as of the last call that changed the window. */
+/** Returns the number of permits in a caller's window, as stored by the last call that changed the window. */
 export const countedIn = async (redis: Redis | Cluster, prefix: string, caller: string): Promise<number> =>
   (await readWindow(redis, prefix, caller)).reduce((sum, { count }) => sum + count, 0);

@@ -27,7 +27,7 @@ const NOTHING: Chosen = { own: [], around: [], mount: () => undefined };
 
 const no_thing = defineError({ code: 'no_thing', status: 404, sentence: 'There is no such thing.', when: 'Unknown.' });
 
-/** Enough rows that the response is compressed. */
+/** Enough rows that responses are compressed. */
 const THINGS = Array.from({ length: 100 }, (_, i) => ({ id: i + 1, name: `Thing number ${i + 1}` }));
 
 const rows = {

@@ -62,7 +62,6 @@ export const startMigration = async (slot: number, from: ClusterNode, to: Cluste
   await from.admin.cluster('SETSLOT', slot, 'MIGRATING', to.id);
 };
 
-/** Moves the keys and then hands over the slot. */
 export const finishMigration = async (
   slot: number,
   from: ClusterNode,
@@ -129,8 +128,8 @@ export const startSentinels = async (): Promise<Sentinels> => {
   await Promise.all(
     sentinels.map(async ({ url }) => {
       const admin = new Redis(url);
-      // Sentinels do not promote a replica whose INFO is older than five seconds. By default, they refresh INFO every
-      // ten seconds.
+      // Sentinels do not promote a replica if its INFO is older than five seconds, but refresh INFO only every ten
+      // seconds by default.
       await admin.call('SENTINEL', 'DEBUG', 'INFO-PERIOD', '1000', 'PUBLISH-PERIOD', '200');
       await until('A quorum of Sentinels that know the replica', async () => {
         const quorum = await admin.call('SENTINEL', 'CKQUORUM', name);

@@ -58,7 +58,8 @@ const settingsOf = (schema: JsonSchema, path = ''): string[][] =>
   });
 
 /**
- * Modules are configured by name, or by an object with `use` and `options`. The page of the module lists its options.
+ * Modules are configured by name, or by an object with `use` and `options`. Module options are listed on the module's
+ * own page.
  */
 const isModule = (schema: JsonSchema): boolean => Object.hasOwn((schema['properties'] ?? {}) as object, 'use');
 

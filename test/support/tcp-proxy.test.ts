@@ -80,7 +80,7 @@ describe('a TCP proxy', () => {
 
   it('bandwidth: limits bytes per second in each direction', async () => {
     const { say } = await inject({ bytesPerSecond: 1000 });
-    // The proxy returns the first half while the second half arrives.
+    // The echoed first half is sent back while the second half is still arriving.
     assert.isAtLeast(await say('x'.repeat(100)), 140);
   });
 

@@ -10,9 +10,9 @@ export interface TcpFault {
   readonly jitterMs?: number;
   /** Bandwidth limit of each connection, separately for each direction. */
   readonly bytesPerSecond?: number;
-  /** A connection is reset after this number of bytes in both directions together. */
+  /** Number of bytes, in both directions together, after which a connection is reset. */
   readonly resetAfterBytes?: number;
-  /** A connection delivers only this many bytes from the server. The rest is dropped, but requests still arrive. */
+  /** Number of bytes from the server that each connection delivers. The rest is dropped, but requests still arrive. */
   readonly replyBytes?: number;
   /** Whether connections go dead without a notification to either end. */
   readonly halfOpen?: boolean;
@@ -31,7 +31,7 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
-/** A connection with limited bandwidth sends data in this number of slices per second. */
+/** Number of slices per second in which a connection with limited bandwidth sends data. */
 const SLICES = 20;
 const UNBOUNDED = Number.POSITIVE_INFINITY;
 

@@ -97,7 +97,6 @@ export class ReloadedService {
     return { code, text: output.stdout + output.stderr };
   }
 
-  /** Returns whether the service is ready. */
   async isReady(port = this.port): Promise<boolean> {
     const response = await request(`http://127.0.0.1:${port}/api/v1/ready`).catch(() => undefined);
     return response?.status === 200;

@@ -198,7 +198,6 @@ class Replica {
     return true;
   }
 
-  /** Receives the reply to the oldest call. */
   receive(): void {
     const sent = this.inFlight.shift() as Sent;
     const { reply, at } = sent.reply as NonNullable<Sent['reply']>;

@@ -11,7 +11,7 @@ describe('every response', () => {
     service = await startTestApp({
       collections: {
         ...fixture.documents,
-        // A response must have this many rows to be compressed.
+        // Enough rows that the response is compressed.
         hpi: Array.from({ length: 200 }, (_, i) => ({
           cbsa: fixture.ATLANTA,
           period_start: new Date(Date.UTC(1976, i * 3, 1)).toISOString().slice(0, 10),

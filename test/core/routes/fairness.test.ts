@@ -147,7 +147,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
       expect(encodings).to.deep.equal(new Array(10).fill(encoding));
       clearInterval(count);
       expect(waiting).to.be.above(2);
-      // The compressed body is in the cache, so this response does not wait.
+      // This response does not have to wait, because the compressed body is already cached.
       expect((await get(lists[0]!)).headers['content-encoding']).to.equal(encoding);
     }
   });
