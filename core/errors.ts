@@ -3,7 +3,7 @@
 export interface ErrorKind {
   readonly code: string;
   readonly status: number;
-  /** The default message. It also explains what the client can do. */
+  /** The default message, which also explains what the client can do. */
   readonly sentence: string;
   /** The condition that causes the error, for the documentation. */
   readonly when: string;

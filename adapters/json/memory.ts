@@ -33,11 +33,11 @@ const PER_BYTE = 1.2;
 const PER_SORTED_POSITION = 24;
 /** Bytes of memory per index position after sorting. */
 const PER_POSITION = 4;
-/** The memory of a process that serves requests, including its response cache. */
+/** Bytes of memory of a process that serves requests, including its response cache. */
 const SERVING = 170 * MIB;
-/** The memory of a process that is starting. */
+/** Bytes of memory of a process that is starting. */
 const STARTING = 90 * MIB;
-/** The memory of the primary process, which starts the workers. */
+/** Bytes of memory of the primary process. */
 const PRIMARY = 80 * MIB;
 
 const mebibytes = (bytes: number): string => `${Math.ceil(bytes / MIB).toLocaleString('en-US')} MiB`;

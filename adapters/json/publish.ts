@@ -36,7 +36,7 @@ interface Source {
   assertValid(): void;
 }
 
-/** Returns the rows of a directory that was already checked. Reading fails if a file has changed since then. */
+/** Reads the rows of a directory that has already been checked. Fails if a file has changed since. */
 const checkedBefore = (dataset: Dataset, collections: ReadonlyMap<string, Collection>): Source => ({
   batches: Object.fromEntries([...collections.keys()].map((name) => [name, readable(() => dataset.read(name))])),
   assertValid: () => {},

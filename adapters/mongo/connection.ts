@@ -170,7 +170,7 @@ export class Connection {
     });
   }
 
-  /** @param what completes "MongoDB could not ..." in messages */
+  /** @param what completes the error message "MongoDB could not ..." */
   run<T>(what: string, work: (db: Db) => Promise<T>, signal?: AbortSignal): Promise<T> {
     return bounded(what, this.#operationMs, signal, () => work(this.db), this.#timed);
   }

@@ -17,7 +17,7 @@ export const mongoHistory = (connected: <T>(work: (connection: Connection) => Pr
 
   clear: () =>
     connected(async (connection) => {
-      // The next publication deletes the rows.
+      // Clears only the catalog. The next publication deletes the rows.
       await new Catalog(connection).rewrite([], []);
       await auditOver(connection).replace([]);
     }),

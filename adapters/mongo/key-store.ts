@@ -128,7 +128,8 @@ class MongoKeyStore implements KeyStore {
       const same = await keys.findOne({ $or: [{ _id: id }, { hash: record.hash }] });
       if (same) throw this.#conflict(id);
       await this.#audit.around(auditEntry(undefined, record, this.#context.clock.now())!, async () => {
-        // The condition never matches an existing key, so for a used id the upsert fails with a duplicate key error.
+        // The condition never matches an existing key, so the upsert fails with a duplicate key error if the id is
+        // already in use.
         await keys.updateOne({ _id: id, hash: { $exists: false } }, setting(fields), { upsert: true });
         return true;
       });

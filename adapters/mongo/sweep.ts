@@ -4,8 +4,8 @@ import { versionIdOf } from './layout.js';
 import { lockedIds, type VersionDocument } from './version-locks.js';
 
 /**
- * Removes versions that are no longer needed. Lists the collections first, so that a publication that starts later is
- * not deleted. Reads the locks of the replicas last (see `version-locks.ts`).
+ * Removes versions that are no longer needed. Lists the collections first, so that later publications are not deleted.
+ * Reads the locks of the replicas last (see `version-locks.ts`).
  * Keeps the version named in the publisher lock even if the lock has expired, because the publisher might still renew
  * it.
  */

@@ -68,7 +68,7 @@ export class MongoVersions implements Versions {
   prune(keep: number): Promise<readonly string[]> {
     return this.#context.write(async (connection) => {
       const catalog = new Catalog(connection);
-      // Release unused locks of this process now instead of at the next poll.
+      // Releases unused locks now instead of at the next poll.
       await this.#context.locks.keep();
       const { versions, current } = await catalog.read();
       const locked = await lockedIds(connection);

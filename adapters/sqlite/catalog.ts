@@ -68,7 +68,7 @@ export interface Activation {
 
 export const tableOf = (id: number, index: number): string => `rows_${id}_${index}`;
 
-/** The full-text index, which has the same row ids as the table. */
+/** The full-text index has the same row ids as the table. */
 export const wordsTable = (table: string): string => `${table}_words`;
 
 const COLUMNS = 'id, name, published_at, manifest, collections';
@@ -121,7 +121,7 @@ export const prepareStore = async (path: string, connection: ThreadedConnection)
   if (!isNew(path, header!)) return;
   await connection.exec('PRAGMA journal_mode = WAL');
   await connection.transaction(async () => {
-    // Another process might have created the tables in the meantime.
+    // Checks again, because another process might have created the tables in the meantime.
     const [[now] = []] = await connection.rows('SELECT count(*) FROM sqlite_schema');
     if (now !== 0) return;
     await connection.exec(`${SCHEMA}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT}`);

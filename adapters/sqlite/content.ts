@@ -70,7 +70,6 @@ export async function* written(
     yield batch.map((row) => [jsonOf(collection, row), ...fields.map((field) => row[field])]);
 }
 
-/** Divides rows into steps of equal size. */
 async function* steps(batches: AsyncIterable<readonly WrittenRow[]>): AsyncGenerator<readonly WrittenRow[]> {
   let step: WrittenRow[] = [];
   for await (const batch of batches) {

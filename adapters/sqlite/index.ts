@@ -128,8 +128,8 @@ export class SqliteAdapter implements StorageAdapter {
   }
 
   /**
-   * Like `publish`, but for a table that is being imported. Its rows are already JSON and checked. An error while they
-   * are read rejects unchanged. Resolves with the version.
+   * Like `publish`, but for a table that is being imported. The rows must already be validated and converted to JSON.
+   * If reading them fails, rejects with the original error. Resolves with the version.
    */
   async import(dataset: ImportedDataset, options: PublishOptions = {}): Promise<string> {
     return this.#publish(dataset, options);

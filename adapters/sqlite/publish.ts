@@ -33,11 +33,11 @@ const { assertNotAborted, missingIn, publicationTime, versionTaken } = publishin
 export interface ImportedDataset {
   readonly manifest: Omit<Manifest, 'version'>;
   /**
-   * Reads the rows of the imported collection in key order. Returns undefined for any other collection.
+   * Reads the rows of the imported collection in key order. Returns undefined for other collections.
    * @param fields the fields whose values to return after the JSON of each row
    */
   written(collection: string, fields: readonly string[]): AsyncIterable<readonly WrittenRow[]> | undefined;
-  /** Reads any other collection. */
+  /** Reads a collection that is not being imported. */
   read(collection: string): AsyncIterable<readonly Document[]>;
   /**
    * Resolves with the version. Called after the last row, before the version becomes current. If the promise rejects,

@@ -108,7 +108,6 @@ export const createFramework = (product: Product) => {
   };
 };
 
-/** Only a loaded configuration has these two properties. */
 const isLoaded = (config: GivenConfig | LoadedConfig): config is LoadedConfig =>
   'config' in config && 'folder' in config;
 

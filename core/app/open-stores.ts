@@ -63,7 +63,7 @@ export const openStorage = async (loaded: Loaded, logger: Logger): Promise<Opene
   const { config, folder } = loaded.config;
   const { use, options } = config.adapter;
   const adapter = resolve(createContainer(loaded, { logger }), 'adapter');
-  // Commands must also work with an invalid dataset: they can replace the dataset and read its audit log.
+  // Commands must also work with an invalid dataset, because they can replace the dataset and read its audit log.
   try {
     await adapter.open();
   } catch (error) {

@@ -73,7 +73,7 @@ export class RunningState {
     return [this.#published({ version, publishedAt, current: true }, async () => adapter.snapshot())];
   }
 
-  /** @param open returns a locked snapshot, which is newer than `known.version` after another publication */
+  /** @param open returns a locked snapshot; after another publication, its version is newer than `known.version` */
   #published(
     known: Pick<PublishedVersion, 'version' | 'publishedAt' | 'current'>,
     open: () => Promise<Snapshot | undefined>,

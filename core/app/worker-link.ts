@@ -72,7 +72,7 @@ interface PrimaryLink {
   release(): void;
 }
 
-/** Must be called only once in a worker. */
+/** Must be called only once per worker. */
 export const linkToPrimary = (): PrimaryLink => {
   const messages = new EventEmitter<{ [M in ToWorker as M['kind']]: [message: M] }>();
   process.on('message', (message: ToWorker) => void messages.emit(message.kind, message as never));

@@ -23,7 +23,8 @@ const CLOSE_MS = 2000;
 const SCRAPE_MS = 2000;
 const READY_MS = 120_000;
 /**
- * How long old workers keep idle connections open. Closing one while the client sends a request makes the request fail.
+ * How long old workers keep idle connections open. If a connection is closed while the client sends a request, the
+ * request fails.
  */
 const IDLE_MS = 10_000;
 

@@ -30,7 +30,7 @@ export interface Placed<E extends AuditEntry> {
   readonly place: string;
 }
 
-/** Property names are sorted, because a store might return fields in a different order. */
+/** Sorts property names, because a store might return fields in a different order. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)

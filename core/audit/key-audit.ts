@@ -47,7 +47,7 @@ const actionOf = (
   return fields === 'expires_at' ? 'expire' : 'change';
 };
 
-/** @returns undefined if no field changes */
+/** @returns undefined if no field has changed */
 export const auditEntry = (before: KeyRecord | undefined, after: KeyRecord, now: number): KeyAuditEntry | undefined => {
   const changes = changesOf(before, after);
   if (Object.keys(changes).length === 0) return undefined;
@@ -126,7 +126,7 @@ const follow = (record: KeyRecord, differing: number, { action, changes, fingerp
   return fingerprint === fingerprintOf(record) ? bits & ~OTHER : bits | OTHER;
 };
 
-/** Returns the keys that might differ from the audit, and their entries. Other entries are not kept, to save memory. */
+/** Returns the keys that might differ from the audit, and their entries. To save memory, keeps no other entries. */
 export const entriesInDoubt = async (
   records: readonly KeyRecord[],
   read: () => AsyncIterable<KeyAuditEntry>,

@@ -136,7 +136,7 @@ export const configLoader =
     if (!isValid) errors.push(...describeErrors(validate.errors!, draft, '', overrides));
     errors.push(...contradictions(draft, overrides, isValid));
     if (errors.length > 0) {
-      // Load the modules now, so that their errors are reported together with these.
+      // Also reports the errors of the modules, which are otherwise loaded later.
       errors.push(...((await moduleErrors?.(draft, folder, overrides)) ?? []));
       throw new OperatorError(
         `The configuration ${path} has ${errors.length === 1 ? 'an error' : `${errors.length} errors`}:`,

@@ -105,7 +105,7 @@ const parse = (text: string, schema: JsonSchema | undefined): unknown => {
   return types.includes(typeof value) || (typeof value === 'number' && types.includes('integer')) ? value : text;
 };
 
-/** Creates missing parents. @returns the reason if the value cannot be set, otherwise undefined */
+/** Sets a value and creates missing parents. If the value cannot be set, returns the reason. */
 const assign = (root: Draft, path: Path, value: unknown): string | undefined => {
   let node = root;
   for (const [i, segment] of path.entries()) {
@@ -113,7 +113,7 @@ const assign = (root: Draft, path: Path, value: unknown): string | undefined => 
     const held = Object.hasOwn(node, segment) ? node[segment] : undefined;
     const next = last ? value : (held ?? (typeof path[i + 1] === 'number' ? [] : {}));
     if (!last && !isObject(next)) return `${formatPath(path.slice(0, i + 1))} is neither an object nor a list`;
-    // If the name is "__proto__", an assignment would set the prototype instead.
+    // Not an assignment, because for the name "__proto__" it would set the prototype.
     Object.defineProperty(node, segment, { value: next, writable: true, enumerable: true, configurable: true });
     node = next as Draft;
   }

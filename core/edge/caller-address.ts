@@ -94,7 +94,7 @@ export const forwardedCaller = (trust: TrustProxy): ((request: IncomingMessage) 
     let position = 0;
     for (const entry of fromRight(forwardedFor(request))) {
       const address = forwardedAddress(entry);
-      // If a trusted proxy sends an invalid entry, treat the proxy as the client.
+      // If a trusted proxy sends an invalid entry, the proxy itself counts as the client.
       if (address === undefined) return caller;
       caller = address;
       position++;

@@ -12,7 +12,7 @@ const CLOSING_MS = 1000;
 
 const ignore = (): void => undefined;
 
-/** Returns a set that is kept up to date. It includes sockets that Node no longer tracks. */
+/** Returns a live set of all open sockets, including sockets that Node no longer tracks. */
 export const openSockets = (server: Server): ReadonlySet<Socket> => {
   const sockets = new Set<Socket>();
   // Ignores errors such as a lack of file descriptors, after which the server can still accept connections.

@@ -66,7 +66,7 @@ export class HttpServer {
       keepAliveTimeout: options.keepAliveTimeoutMs,
       connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
       noDelay: true,
-      // Node would respond with a 400 without a body. `hostError` checks the header instead.
+      // Node's 400 response would have no body, so `hostError` checks the header instead.
       requireHostHeader: false,
     });
     this.#sockets = openSockets(this.#server);

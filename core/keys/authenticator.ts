@@ -128,7 +128,7 @@ interface KeyUseOptions {
 }
 
 interface KeyUse {
-  /** Always returns the same object for a key. */
+  /** Returns the same object each time it is called for a key. */
   of(id: string): Use;
   close(): Promise<void>;
 }

@@ -144,8 +144,8 @@ export const readUsed = async (keyFile: string): Promise<ReadonlyMap<string, num
 export const clearUsed = async (keyFile: string): Promise<void> => rm(await usedPath(keyFile), { force: true });
 
 /**
- * Merges times of last use. Keeps the later time of each key. @throws an error from `node:fs`, for example if the
- * folder is read-only
+ * Merges times of last use. Keeps the later time of each key.
+ * @throws an error from `node:fs`, for example if the folder is read-only
  */
 export const mergeUsed = async (keyFile: string, times: ReadonlyMap<string, number>): Promise<void> => {
   const path = await usedPath(keyFile);

@@ -22,9 +22,9 @@ export const excerpt = (text: string, maxLength = MAX_SHOWN_LENGTH): string => {
 };
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** Number of characters in the secret part of a key. It is enough for 256 random bits, because 62^43 > 2^256. */
+/** Number of characters in the secret part of a key. Must be enough for 256 random bits: 62^43 > 2^256. */
 const SECRET_LENGTH = 43;
-/** Number of characters in a checksum. It is enough for a CRC-32, because 62^6 > 2^32. */
+/** Number of characters in a checksum. Must be enough for a CRC-32: 62^6 > 2^32. */
 const CHECKSUM_LENGTH = 6;
 const ID_LENGTH = 10;
 

@@ -151,7 +151,7 @@ export class LogOutput {
   flushSync(deadlineMs: number): void {
     clearTimeout(this.#gatherTimer);
     clearTimeout(this.#retryTimer);
-    // A write in flight is left alone, because the process waits for its thread.
+    // Does not repeat a write in flight, because the process waits for its thread.
     const started = this.#inFlight ? undefined : this.#current;
     const rest = Buffer.from([...this.#chunks.splice(0), this.#gathered].join(''));
     this.#gathered = '';

@@ -135,7 +135,7 @@ const contentOfList = async (route: Route, formats: readonly Format[]) => {
   if (others.length === 0) return {};
   const { data } = route.response.example as { readonly data: readonly Row[] };
   const [row = {}] = data;
-  // If the columns depend on parameters, only the columns of the example are described.
+  // If the columns depend on the parameters, describes only the columns of the example.
   const isChosen = route.kind === 'data' && route.columns !== undefined;
   const columns = typedColumns(route).filter(({ name }) => !isChosen || Object.hasOwn(row, name));
   return Object.fromEntries(

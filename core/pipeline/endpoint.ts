@@ -5,7 +5,7 @@ import { allowOf, type CommonHeaders, READ_METHODS } from '../response/headers.j
 import { Prepared } from '../response/representation.js';
 import type { ApiMiddleware, Match } from './api-koa.js';
 
-/** Errors are kept until `checkRequest`, because the rate limit and the key are checked first. */
+/** Stores errors for `checkRequest`, because the rate limit and the key are checked first. */
 export const findEndpoint =
   ({ routes: { find } }: { readonly routes: { readonly find: ApiMiddleware } }): ApiMiddleware =>
   (ctx, next) =>
@@ -17,7 +17,7 @@ export const findEndpoint =
       return next();
     });
 
-/** Throws the error that `findEndpoint` has found (400, 404, 405, 406 or 414), and responds to OPTIONS requests. */
+/** Throws the error that `findEndpoint` has stored (400, 404, 405, 406 or 414), and responds to OPTIONS requests. */
 export const checkRequest =
   (headers: CommonHeaders): ApiMiddleware =>
   (ctx, next) => {

@@ -63,7 +63,7 @@ export const identify = ({ keys, identities, addressOf, settings }: IdentifyOpti
 
 const NO_ENDPOINTS: ReadonlySet<string> = new Set();
 
-/** Returns a caller for inner requests that may use only endpoints without a key. */
+/** Returns a caller for inner requests that can use only endpoints available without a key. */
 export const callerWithoutKey = (tiers: Tiers): Caller => {
   const { limit } = tiers;
   const tier = tiers.anonymous ?? { name: 'none', limit, quotas: undefined, endpoints: NO_ENDPOINTS };

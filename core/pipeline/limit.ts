@@ -57,7 +57,9 @@ const asksForUsage = ({ caller, invalidKey, match }: RequestState, method: strin
 
 const windowSeconds = WINDOW_MS / 1000;
 
-/** `RateLimit-Policy` lists all policies, `RateLimit` the one with the fewest remaining requests (IETF draft). */
+/**
+ * `RateLimit-Policy` lists all policies. `RateLimit` contains the one with the fewest remaining requests (IETF draft).
+ */
 export const limitLines = ({ quotas, ...decision }: Decision): string =>
   quotas === undefined || quotas.length === 0 ? windowLines(decision) : quotaLines(decision, quotas);
 

@@ -29,7 +29,7 @@ const common = (config: RedisConfig) =>
     connectTimeout: config.connectTimeoutMs,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
-    // The server is no longer the primary. Reconnecting finds the new one.
+    // If the server is no longer the primary, reconnecting finds the new primary.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   }) as const satisfies RedisOptions;
 

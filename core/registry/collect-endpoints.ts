@@ -78,7 +78,7 @@ const mountErrors = (mount: Mount): string[] => {
   ];
 };
 
-/** Routes with errors are left out. */
+/** Omits routes with errors. */
 export const collectRoutes = (
   entries: readonly LoadedPlugin[],
   middlewareOf: MiddlewareOf,

@@ -1,5 +1,6 @@
 /**
- * Contains the number of workers. Set only in workers, unlike `cluster.isWorker`, which some process managers also set.
+ * The environment variable that contains the number of workers. Identifies workers, because under a process manager
+ * `cluster.isWorker` is also true in other processes.
  */
 export const WORKER_VARIABLE = 'METRO_FORECAST_WORKER';
 

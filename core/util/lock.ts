@@ -114,7 +114,7 @@ interface LockOptions {
 }
 
 /**
- * Runs a task while holding the lock of a file. Other processes that use this function wait or fail in the meantime.
+ * Runs a task while holding the lock of a file. In the meantime, other calls for the same file wait or fail.
  * @param path the file to change; the lock is `<path>.lock`, or next to the target if the path is a symbolic link
  * @param task must await `confirm` right before its change; `confirm` rejects if another process has taken over the
  * lock

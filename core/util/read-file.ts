@@ -1,4 +1,4 @@
-/** Only regular files are read, because a pipe can block a thread, and a device might never end. */
+/** Reads only regular files, because a pipe can block a thread, and a device might never end. */
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { constants, readFileSync, type Stats, statSync } from 'node:fs';
@@ -30,7 +30,7 @@ export const unlessMissing = (error: NodeJS.ErrnoException): undefined => {
 
 /** @throws an error from `node:fs`, or a similar one with the code `EISDIR` or `ENOTREG` */
 export const openRegular = async (path: string, flags = O_RDONLY, mode?: number): Promise<FileHandle> => {
-  // The type is checked first, because opening some devices has side effects.
+  // Checks the type first, because opening some devices has side effects.
   const found = await stat(path).catch(unlessMissing);
   if (found) assertRegular(path, found);
   const file = await open(path, flags | O_NONBLOCK | O_NOCTTY, mode);

@@ -99,7 +99,7 @@ export const makeFolder = async (path: string): Promise<string | undefined> => {
   return top;
 };
 
-/** Makes the new directory entry survive a crash, if the system supports this. */
+/** Ensures that a new directory entry survives a crash, if the system supports it. */
 const syncFolder = async (folder: string): Promise<void> => {
   const handle = await open(folder, 'r').catch(() => undefined);
   await handle?.sync().catch(() => undefined);

@@ -165,7 +165,7 @@ class SyntaxCheck {
     return new SyntaxProblem(this.#at, isInside ? `expected ${what}` : `the text ends where ${what} is expected`);
   }
 
-  /** Two loops are used, because a single regular expression overflows the stack on strings of several megabytes. */
+  /** Uses two loops, because a single regular expression overflows the stack on strings of several megabytes. */
   #string(): void {
     const start = this.#at++;
     do this.#read(PLAIN);
