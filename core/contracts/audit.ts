@@ -5,7 +5,7 @@ export interface AuditEntry {
   readonly time: string;
   /** The operating system user that ran the process. */
   readonly by: string;
-  /** The machine that ran the process. If the user logged in from another machine, also the address of that machine. */
+  /** The machine that ran the process and, if the user logged in from another machine, the address of that machine. */
   readonly host?: string;
   /**
    * The hash of the previous entry, or null for the first entry. The store sets `previous` and `hash` when it writes an

@@ -32,7 +32,7 @@ export interface ServiceInfo {
   readonly license: { readonly name: string; readonly identifier?: string; readonly url?: string } | null;
   /** Instructions for AI assistants that use the tools of the service. */
   readonly instructions: string;
-  /** The prefix of every new API key. It helps people and secret scanners to recognise leaked keys. */
+  /** The prefix of every new API key. It helps people and secret scanners recognise leaked keys. */
   readonly keyPrefix: string;
 }
 

@@ -135,8 +135,8 @@ const searchesFor = ({ snapshot }: Reads, { search }: Collection): boolean =>
   search !== undefined && (snapshot.searches ?? false);
 
 /**
- * Its methods reject only with a `StorageError`: `invalid_query` if the query uses anything that the collection does
- * not declare, and `unavailable` for unexpected errors of the adapter.
+ * The methods of the returned reader reject only with a `StorageError`: `invalid_query` if the query uses anything that
+ * the collection does not declare, and `unavailable` for unexpected errors of the adapter.
  * @param pauses awaited after each batch, so that other requests can run
  */
 export const checkedSnapshot = (

@@ -83,7 +83,7 @@ export const partialRows = (rows: readonly Document[], fields: JsonFields): read
   return documents;
 };
 
-/** The result remains text if no list has been parsed. */
+/** Joins lists without parsing them, unless any of them has already been parsed. */
 export const joinRows = <T extends object>(lists: readonly (readonly T[])[]): T[] => {
   const texts = lists.map(textOf);
   return texts.every((text) => text !== undefined)

@@ -69,7 +69,7 @@ export class Decisions {
     }
   }
 
-  /** Sends the decision to each waiting request. Permits that no request is waiting for become prefetched permits. */
+  /** Sends a decision to each waiting request. Any remaining permits become prefetched permits. */
   #settleEntry(entry: Entry, grant: Grant, { bucketEnd, bucketMs }: AppliedReply, times: CallTimes): void {
     const { caller, limit, waiting } = entry;
     const { usage } = caller;

@@ -154,7 +154,7 @@ async function* readAhead<T>(batches: AsyncIterable<T>, isAhead: () => boolean, 
   yield* read;
 }
 
-/** Resolves with undefined for a streamed list, which is not read. Rejects with the error of the handler. */
+/** Rejects with the handler's error. Resolves with undefined for a streamed list, without reading it. */
 export const buildRepresentation = (
   request: DataRequest,
   reader: CheckedReader,

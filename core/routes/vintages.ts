@@ -1,4 +1,4 @@
-/** Responds to requests with `as_of`, from the snapshot that was current on that day. */
+/** Responds to requests with `as_of` from the snapshot that was current on the requested day. */
 import type { Collection } from '../contracts/dataset.js';
 import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
 import { timedReader } from '../data/checked-snapshot.js';

@@ -6,7 +6,7 @@ import { longWork, type Pauses } from '../util/event-loop.js';
 /** With two requests per caller, one can compute while the other waits for a store. */
 const RUNNING_PER_CALLER = 2;
 const RUNNING = 16;
-/** A caller can fill at most this share of the queue. Further requests of the caller are rejected with a 503. */
+/** A caller can fill at most this share of the queue. Any further requests are rejected with a 503. */
 const SHARE_OF_CALLER = 0.5;
 
 /** As in nginx, only for logs and metrics: the client has closed the connection and receives no response. */
