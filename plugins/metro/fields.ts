@@ -66,7 +66,7 @@ export const targetPeriod = {
 
 export const runAt = {
   ...dateTime,
-  description: 'Time at which the index for the quarter of the run became known. Runs are ordered by this time.',
+  description: "Time at which the index for the run's quarter became known. Runs are ordered by this time.",
 } as const;
 
 export const benchmarkPoints = {
@@ -107,7 +107,7 @@ export const runRules = record({
     type: 'number',
     minimum: 0,
     description:
-      'A market keeps its previous signal if a forecast within this many percentage points of the new one would have that signal.',
+      'A market keeps its previous signal until its forecast crosses a threshold by more than this, in percentage points.',
   },
   grades: {
     type: 'array',
@@ -115,7 +115,7 @@ export const runRules = record({
     minItems: 4,
     maxItems: 4,
     description:
-      'Probabilities of a decline below which the grade is A, B, C and D. From the last value on, the grade is F.',
+      'Upper limits of the probability of a decline for the grades A, B, C and D. A grade does not include its limit. All higher probabilities get the grade F.',
   },
 });
 

@@ -16,7 +16,7 @@ export type Area = {
   readonly latitude: number;
   /** Longitude of the centre in degrees east of Greenwich. */
   readonly longitude: number;
-  /** Whether the area is a market of this snapshot. */
+  /** Whether the area is a market in this snapshot. */
   readonly has_index: boolean;
 };
 
@@ -163,7 +163,7 @@ export type Error = {
 };
 
 export type ForecastHistory = {
-  /** Time at which the index for the quarter of the run became known. Runs are ordered by this time. */
+  /** Time at which the index for the run's quarter became known. Runs are ordered by this time. */
   readonly run_at: string;
   /** Identifier of the model version. */
   readonly model_version: string;
@@ -186,7 +186,7 @@ export type ForecastHistory = {
 export type ForecastRun = {
   readonly id: number;
   readonly model_version: string;
-  /** Time at which the index for the quarter of the run became known. Runs are ordered by this time. */
+  /** Time at which the index for the run's quarter became known. Runs are ordered by this time. */
   readonly run_at: string;
   /** Model features used by the run. */
   readonly features: readonly string[] | null;
@@ -210,9 +210,9 @@ export type ForecastRun = {
     readonly expand_lower: number;
     /** The signal is `contract` if `point` is below this, in percent. */
     readonly contract_point: number;
-    /** A market keeps its previous signal if a forecast within this many percentage points of the new one would have that signal. */
+    /** A market keeps its previous signal until its forecast crosses a threshold by more than this, in percentage points. */
     readonly margin: number;
-    /** Probabilities of a decline below which the grade is A, B, C and D. From the last value on, the grade is F. */
+    /** Upper limits of the probability of a decline for the grades A, B, C and D. A grade does not include its limit. All higher probabilities get the grade F. */
     readonly grades: readonly number[];
   } | null;
   /** Coefficients estimated by the run. Empty if it published none. */
@@ -231,7 +231,7 @@ export type ForecastRun = {
 
 export type ForecastTrack = ForecastHistory & {
   readonly run_id: number;
-  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps its previous signal if a forecast within 1 percentage point of the new one would have that signal. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps its previous signal until its forecast crosses a threshold by more than 1 percentage point. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
   readonly signal: 'expand' | 'hold' | 'contract' | null;
   /** Grade based on `decline_probability`: A below 10%, B below 20%, C below 35%, D below 50%, otherwise F. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
   readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
@@ -285,7 +285,7 @@ export type Market = {
   readonly cbsa: string;
   /** Name of the area. */
   readonly name: string;
-  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps its previous signal if a forecast within 1 percentage point of the new one would have that signal. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps its previous signal until its forecast crosses a threshold by more than 1 percentage point. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
   readonly signal?: 'expand' | 'hold' | 'contract' | null;
   /** Grade based on `decline_probability`: A below 10%, B below 20%, C below 35%, D below 50%, otherwise F. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
   readonly risk_score?: 'A' | 'B' | 'C' | 'D' | 'F' | null;
@@ -320,7 +320,7 @@ export type MarketSignal = {
   /** Core-based statistical area code. */
   readonly cbsa: string;
   readonly name: string;
-  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps its previous signal if a forecast within 1 percentage point of the new one would have that signal. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps its previous signal until its forecast crosses a threshold by more than 1 percentage point. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
   readonly signal?: 'expand' | 'hold' | 'contract' | null;
   /** Grade based on `decline_probability`: A below 10%, B below 20%, C below 35%, D below 50%, otherwise F. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
   readonly risk_score?: 'A' | 'B' | 'C' | 'D' | 'F' | null;
@@ -347,9 +347,9 @@ export type Mover = {
   readonly prior_forecast_12m?: number;
   /** Signed change from the prior forecast, in percentage points. */
   readonly delta_pp?: number;
-  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps its previous signal if a forecast within 1 percentage point of the new one would have that signal. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps its previous signal until its forecast crosses a threshold by more than 1 percentage point. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
   readonly signal?: 'expand' | 'hold' | 'contract' | null;
-  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps its previous signal if a forecast within 1 percentage point of the new one would have that signal. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps its previous signal until its forecast crosses a threshold by more than 1 percentage point. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
   readonly prior_signal?: 'expand' | 'hold' | 'contract' | null;
   readonly run_at?: string;
   readonly prior_run_at?: string;
@@ -452,13 +452,13 @@ interface SharedParameters {
   readonly cbsa: string;
   /** Kinds of areas, separated by commas. Default: `metropolitan,division`. */
   readonly kind?: readonly ('metropolitan' | 'division' | 'state' | 'nation')[];
-  /** Risk grades. Separate several values by commas. A row needs to match only one of them. */
+  /** Risk grades. Separate several values with commas. A row matches if it has one of them. */
   readonly risk_score?: readonly ('A' | 'B' | 'C' | 'D' | 'F')[];
   /** Maximum number of rows per page. A filtered page may have fewer. The `Link` header contains the URL of the next page. Default: all rows. */
   readonly limit?: number;
-  /** Postal codes of states. A market can be in several states. Separate several values by commas. A row needs to match only one of them. */
+  /** Postal codes of states. A market can be in several states. Separate several values with commas. A row matches if it has one of them. */
   readonly state?: readonly ('AK' | 'AL' | 'AR' | 'AZ' | 'CA' | 'CO' | 'CT' | 'DC' | 'DE' | 'FL' | 'GA' | 'HI' | 'IA' | 'ID' | 'IL' | 'IN' | 'KS' | 'KY' | 'LA' | 'MA' | 'MD' | 'ME' | 'MI' | 'MN' | 'MO' | 'MS' | 'MT' | 'NC' | 'ND' | 'NE' | 'NH' | 'NJ' | 'NM' | 'NV' | 'NY' | 'OH' | 'OK' | 'OR' | 'PA' | 'PR' | 'RI' | 'SC' | 'SD' | 'TN' | 'TX' | 'UT' | 'VA' | 'VT' | 'WA' | 'WI' | 'WV' | 'WY')[];
-  /** Signals. Separate several values by commas. A row needs to match only one of them. */
+  /** Signals. Separate several values with commas. A row matches if it has one of them. */
   readonly signal?: readonly ('expand' | 'hold' | 'contract')[];
   /** Start of the page. Copy the value from the previous page's `next` link, and keep the other parameters. */
   readonly after?: string;
@@ -507,7 +507,7 @@ export interface Paths {
   /** The full quarterly house price index of one market */
   readonly '/markets/{cbsa}/history': {
     readonly input: Pick<SharedParameters, 'cbsa' | 'since' | 'until' | 'format' | 'as_of'> & {
-      /** Use `standard_error` to add it to `period_start` and `value`. It is null if the dataset has no standard error for the quarter. */
+      /** The fields of each row. `standard_error` is returned only on request, and is null if the dataset has none for the quarter. */
       readonly fields?: readonly ('period_start' | 'value' | 'standard_error')[];
     };
     readonly output: { readonly data: readonly HpiObservation[] };
@@ -583,7 +583,7 @@ export interface Paths {
   /** Observations of one or several series */
   readonly '/observations': {
     readonly input: Pick<SharedParameters, 'since' | 'until' | 'format' | 'as_of'> & {
-      /** Identifier of a macro series (see `/series`), or `metro_hpi` for the house price index of the metros. Separate several values by commas. Rows then have a `series_id`. */
+      /** Identifier of a macro series (see `/series`), or `metro_hpi` for the house price index of the metros. Separate several values with commas. Each row then includes its `series_id`. */
       readonly series_id: readonly string[];
       /** Restricts `metro_hpi` to these markets. 5-digit codes, separated by commas. */
       readonly cbsa?: readonly string[];

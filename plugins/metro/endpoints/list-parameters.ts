@@ -23,7 +23,7 @@ export type ListRow = Pick<Market, 'cbsa' | 'name'> & {
 
 const filter = (what: string, values: readonly string[], example: readonly string[]) =>
   ({
-    description: `${what} Separate several values by commas. A row needs to match only one of them.`,
+    description: `${what} Separate several values with commas. A row matches if it has one of them.`,
     schema: { type: 'array', items: { type: 'string', enum: values } },
     example,
   }) as const satisfies Parameter;

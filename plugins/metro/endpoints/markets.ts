@@ -106,7 +106,7 @@ const areaSchema = {
       'Latitude of the centre, in degrees. From the 2025 Census Gazetteer; for states, the centroid. A division has the same centre as its metro.',
     ),
     longitude: coordinate(180, 'Longitude of the centre in degrees east of Greenwich.'),
-    has_index: { type: 'boolean', description: 'Whether the area is a market of this snapshot.' },
+    has_index: { type: 'boolean', description: 'Whether the area is a market in this snapshot.' },
   }),
 } as const;
 
@@ -229,8 +229,7 @@ export default definePlugin({
           fields: {
             ...historyFields.parameter,
             description:
-              'Use `standard_error` to add it to `period_start` and `value`. It is null if the dataset has no standard ' +
-              'error for the quarter.',
+              'The fields of each row. `standard_error` is returned only on request, and is null if the dataset has none for the quarter.',
           },
         },
       },

@@ -167,7 +167,7 @@ export default definePlugin({
           series_id: {
             description:
               'Identifier of a macro series (see `/series`), or `metro_hpi` for the house price index of the metros. Separate ' +
-              'several values by commas. Rows then have a `series_id`.',
+              'several values with commas. Each row then includes its `series_id`.',
             schema: { type: 'array', items: text },
             required: true,
             example: [METRO_HPI],

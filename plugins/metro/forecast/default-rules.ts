@@ -13,8 +13,8 @@ const UNLESS = 'A run can use different thresholds: see its `rules` in `/forecas
 
 export const signalMeaning =
   `\`expand\`: a point forecast of ${expandPoint}% or more, with a lower bound above ${expandLower}%. \`contract\`: a point ` +
-  `forecast below ${contractPoint}%. \`hold\`: everything else. A market keeps its previous signal if a ` +
-  `forecast within ${margin} percentage point of the new one would have that signal. ${UNLESS}`;
+  `forecast below ${contractPoint}%. \`hold\`: everything else. A market keeps its previous signal ` +
+  `until its forecast crosses a threshold by more than ${margin} percentage point. ${UNLESS}`;
 
 export const gradeMeaning = `Grade based on \`decline_probability\`: A below ${a}, B below ${b}, C below ${c}, D below ${d}, otherwise F. ${UNLESS}`;
 
