@@ -83,14 +83,17 @@ export const describeHandingOver = (target: AdapterUnderTest): void => {
         });
         for (const document of given) {
           document['label'] = 'changed';
-          document['id'] = 'changed';
+          if (document['id'] !== 'i01') document['id'] = 'changed';
         }
         Object.assign(manifest, { created: '2000-01-01T00:00:00Z', sources: [] });
         await withSnapshot(instance, async (snapshot) =>
           sameValue(snapshot.manifest, dataset.manifest, 'the manifest as it was published'),
         );
-        const found = await withSnapshot(instance, (snapshot) => find(snapshot, items));
-        sameList(found, rows['items']!, 'the items as they were published');
+        await withSnapshot(instance, async (snapshot) => {
+          sameList(await find(snapshot, items), rows['items']!, 'the items as they were published');
+          const item = rows['items']!.find(({ id }) => id === 'i01');
+          sameValue(await snapshot.get('items', ['i01']), item, 'get() to return the published item');
+        });
       },
     );
   });

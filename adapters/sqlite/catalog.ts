@@ -30,11 +30,15 @@ CREATE TABLE api_key (
   id TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, record TEXT NOT NULL, change INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX api_key_change ON api_key(change);
+CREATE TABLE api_key_changes (n INTEGER NOT NULL);
+INSERT INTO api_key_changes VALUES (0);
 CREATE TRIGGER api_key_inserted AFTER INSERT ON api_key BEGIN
-  UPDATE api_key SET change = (SELECT max(change) FROM api_key) + 1 WHERE id = new.id;
+  UPDATE api_key_changes SET n = n + 1;
+  UPDATE api_key SET change = (SELECT n FROM api_key_changes) WHERE id = new.id;
 END;
 CREATE TRIGGER api_key_updated AFTER UPDATE OF id, hash, record ON api_key BEGIN
-  UPDATE api_key SET change = (SELECT max(change) FROM api_key) + 1 WHERE id = new.id;
+  UPDATE api_key_changes SET n = n + 1;
+  UPDATE api_key SET change = (SELECT n FROM api_key_changes) WHERE id = new.id;
 END;
 CREATE TABLE api_key_audit (n INTEGER PRIMARY KEY AUTOINCREMENT, entry TEXT NOT NULL);
 CREATE TABLE api_key_use (id TEXT PRIMARY KEY, at INTEGER NOT NULL);

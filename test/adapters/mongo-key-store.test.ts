@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { userInfo } from 'node:os';
+import { basename } from 'node:path';
 import { MongoClient } from 'mongodb';
 import { eventually } from '../../adapters/conformance/expect.js';
+import { describeKeyStore } from '../../adapters/conformance/index.js';
 import { mongoKeyStore } from '../../adapters/mongo/key-store.js';
 import type { ConnectionOptions } from '../../adapters/mongo/options.js';
 import type { KeyStore } from '../../core/contracts/keys.js';
@@ -22,6 +24,27 @@ const rejectsWith = async (
   await assert.rejects(promise, (error) => error instanceof KeyStoreError && error.code === code);
   await assert.rejects(promise, { message });
 };
+
+describe('MongoDB', () => {
+  const databases = new Set<string>();
+  let uri: string;
+  before(async () => {
+    ({ url: uri } = await mongoForTests());
+  });
+  after(async () => {
+    const client = new MongoClient(uri);
+    for (const name of databases) await client.db(name).dropDatabase();
+    await client.close();
+  });
+  describeKeyStore({
+    name: 'mongo',
+    create(context) {
+      const database = basename(context.resolvePath('.'));
+      databases.add(database);
+      return mongoKeyStore.create({ uri, database, pollMs: 50 }, context);
+    },
+  });
+});
 
 describe('the key store in MongoDB', () => {
   let uri: string;

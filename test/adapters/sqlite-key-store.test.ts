@@ -112,6 +112,17 @@ describe('the key store in SQLite', () => {
     ]);
   });
 
+  it('sees a key that replaced the newest one in the same transaction', async () => {
+    const store = await opened();
+    const [before, after] = [newRecord(), newRecord()];
+    await store.insert(before);
+    const { id, hash, ...fields } = after;
+    const values = `'${id}', '${hash}', '${JSON.stringify(fields)}'`;
+    edit(`BEGIN; DELETE FROM api_key; INSERT INTO api_key (id, hash, record) VALUES (${values}); COMMIT`);
+    await eventually('the new key is found', () => store.lookup(hash) !== undefined, 5000);
+    expect(store.lookup(before.hash)).to.equal(undefined);
+  });
+
   it('loses no change, and keeps one chain of audit entries, when several stores write at the same time', async () => {
     const [one, other] = [await opened(), await opened()];
     const records = Array.from({ length: 30 }, () => newRecord());

@@ -169,6 +169,38 @@ export const sharingFaults: readonly BrokenAdapter[] = [
     fails: ['documents and the manifest belong to their publisher after publish() has resolved'],
   },
   {
+    that: 'returns the documents of its publisher from get()',
+    fault(adapter) {
+      const given = new Map<string, Document>();
+      return {
+        publish: (dataset, options) =>
+          adapter.publish!(
+            {
+              manifest: dataset.manifest,
+              async *read(name) {
+                for await (const batch of dataset.read(name)) {
+                  if (name === 'items') for (const document of batch) given.set(document['id'] as string, document);
+                  yield batch;
+                }
+              },
+            },
+            options,
+          ),
+        snapshot() {
+          const snapshot = adapter.snapshot();
+          return {
+            ...snapshot,
+            async get(collection, key, signal) {
+              const found = await snapshot.get(collection, key, signal);
+              return collection === 'items' ? (given.get(key[0] as string) ?? found) : found;
+            },
+          };
+        },
+      };
+    },
+    fails: ['documents and the manifest belong to their publisher after publish() has resolved'],
+  },
+  {
     that: 'caches documents by key across versions',
     fault: inSnapshots(() => {
       const documents = new Map<string, Document | undefined>();
