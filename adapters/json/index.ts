@@ -209,7 +209,7 @@ class JsonAdapter implements StorageAdapter {
   #accept({ manifest, collections, content, size }: Loaded): void {
     this.#rejection = undefined;
     this.#context.problem();
-    // The files are newer, but contain the version that is already being served.
+    // The files have changed, but contain the version that is already being served.
     if (this.#current?.manifest.version === manifest.version) return;
     const publishedAt = publicationTime(manifest, this.#current?.publishedAt, this.#context.clock);
     this.#current = { manifest, publishedAt, collections, size };

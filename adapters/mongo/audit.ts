@@ -41,7 +41,7 @@ export class MongoAudit<E extends AuditEntry> {
   }
 
   /**
-   * Appends an entry and then makes a change. If the change fails, appends a second entry that revokes the first,
+   * Appends an entry and then makes a change. If nothing was changed, appends a second entry that revokes the first,
    * unless MongoDB has become unreachable.
    * @param change resolves with true if it changed anything
    */

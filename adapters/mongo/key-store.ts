@@ -1,8 +1,8 @@
 /**
  * Stores API keys in MongoDB, and keeps all of them in memory.
  * A change stream reports all changes, including manual edits. Standalone servers have no change streams, so each poll
- * also reads keys whose `changed_at` is later than the previous poll, minus a margin: a change can become visible some
- * time after its timestamp.
+ * also reads keys changed since the previous poll. The intervals overlap, because a change can become visible some time
+ * after its timestamp.
  */
 import {
   type AuditVerification,

@@ -69,7 +69,7 @@ export const jsonOf = (documents: readonly Uint8Array[]): JsonRows => {
   for (const bson of documents) {
     size +=
       bson[LENGTH_AT]! | (bson[LENGTH_AT + 1]! << 8) | (bson[LENGTH_AT + 2]! << 16) | (bson[LENGTH_AT + 3]! << 24);
-    // The final NUL makes room for a comma.
+    // A comma will replace the trailing NUL.
     ends.push(size - 1);
   }
   const json = Buffer.allocUnsafe(size);

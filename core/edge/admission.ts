@@ -110,7 +110,7 @@ export class Admission {
     return true;
   }
 
-  /** Returns true if this turn is even longer than the previous one, so that requests are queueing up. */
+  /** Returns true if this turn is even longer than the previous one, which means that requests are queueing up. */
   #isGrowing(elapsed: number): boolean {
     if (this.#previousTurn === undefined) return false;
     const { maxEventLoopDelayMs } = this.#options;

@@ -176,7 +176,7 @@ const isOver = (socket: Socket, isLate: boolean): boolean => {
 const isEventStream = (response: ServerResponse): boolean =>
   response.headersSent && /^text\/event-stream/i.test(String(response.getHeader('Content-Type')));
 
-/** Sends a rejection, unless an earlier request on this socket is still waiting for its response. */
+/** Sends a rejection. If an earlier request is still waiting for its response, sends only that response. */
 const rejectSocket = (socket: Socket, rejection: Rejection): void => {
   const before = lastResponse(socket);
   if (!before || isReusable(before)) {

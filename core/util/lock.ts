@@ -89,7 +89,7 @@ const removeStale = async (lock: string, content: string, staleMs: number): Prom
 };
 
 /**
- * Takes the lock, even a held one if it has not been renewed for `staleMs`.
+ * Takes the lock. Takes over a held lock if it has not been renewed for `staleMs`, or if its process has ended.
  * @throws FileLockError if the lock is held, unless `wait` is set
  */
 const take = async (lock: string, content: string, { staleMs, wait }: Required<LockOptions>): Promise<void> => {
