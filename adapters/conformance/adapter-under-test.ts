@@ -3,19 +3,19 @@ import type { AdapterContext, Capabilities, Dataset, StorageAdapter } from 'metr
 export interface AdapterUnderTest {
   readonly name: string;
   /**
-   * The capabilities that the adapter declares. Tests of other capabilities are skipped. `durable` and `follows`
-   * default to true.
+   * The adapter's declared capabilities. Tests of undeclared capabilities are skipped. `durable` and `follows` default
+   * to true.
    */
   readonly capabilities: Capabilities;
   /**
-   * Returns an open adapter with a new store that contains `dataset`. Each store has a temporary folder, to which
-   * `context.resolvePath` resolves relative paths. The suite removes this folder.
+   * Returns an open adapter with a new store that contains `dataset`. `context.resolvePath` resolves paths relative to
+   * a temporary folder, which is different for each store and which the suite removes.
    */
   create(dataset: Dataset, context: AdapterContext): Promise<StorageAdapter>;
   /**
-   * Returns an adapter that is not open yet. The store in the folder of `context.resolvePath` is empty, or was created
-   * by another adapter. The suite also calls this function in a second process, which imports the test file again. If
-   * this function is missing, the suite skips tests of empty stores and of adapters that share a store.
+   * Returns an adapter that has not been opened. Its store, in the folder of `context.resolvePath`, is empty or was
+   * created by another adapter. The suite also calls this function in a second process, which imports the test file
+   * again. Without this function, tests of empty stores and of adapters that share a store are skipped.
    */
   createEmpty?(context: AdapterContext): StorageAdapter | Promise<StorageAdapter>;
   /**
@@ -24,8 +24,8 @@ export interface AdapterUnderTest {
    */
   replace?(adapter: StorageAdapter, dataset: Dataset): Promise<void>;
   /**
-   * Makes the backend unreachable until `repairBackend` is called. If one of these functions is missing, tests of
-   * outages are skipped.
+   * Makes the backend unreachable until `repairBackend` is called. Without both functions, tests of outages are
+   * skipped.
    */
   breakBackend?(adapter: StorageAdapter): Promise<void>;
   repairBackend?(adapter: StorageAdapter): Promise<void>;
@@ -35,8 +35,8 @@ export interface AdapterUnderTest {
    */
   readonly noOtherProcess?: string;
   /**
-   * Removes everything that `create` and `createEmpty` have created outside the folder. Called after all adapters on
-   * the store were closed.
+   * Removes everything that `create` and `createEmpty` created outside the folder. Called once all adapters of the
+   * store have been closed.
    */
   cleanup?(adapter: StorageAdapter): Promise<void>;
 }

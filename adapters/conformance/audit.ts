@@ -26,7 +26,7 @@ export const describeAudit = (target: AdapterUnderTest): void => {
   const testSeveral = testsOver(target, obstacle || isExclusive(target));
 
   const entriesOf = ({ adapter }: Pick<Instance, 'adapter'>) => adapter.audit!.list();
-  /** Returns the entries after the first `before` ones, without their time, user and host. */
+  /** Returns all entries except the first `before`, without time, user and host. */
   const since = async (instance: Instance, before: number) =>
     (await entriesOf(instance)).slice(before).map(({ action, version, replaces }) => ({ action, version, replaces }));
   const isWhole = async (instance: Instance): Promise<void> => {
@@ -36,7 +36,7 @@ export const describeAudit = (target: AdapterUnderTest): void => {
     const wrong = entries.filter(({ action, replaces }) => (action === 'prune') !== (replaces === undefined));
     sameList(wrong, [], 'each entry to have `replaces` unless it is a deletion');
     sameValue(chained >= entries.length, true, 'verify() to count all entries');
-    // An entry for a change that was never made is part of the chain but is not listed.
+    // If the chain also contains entries for changes that failed, which are not listed, the hashes cannot be compared.
     if (chained > entries.length) return;
     sameList(
       entries.map(({ previous = null }) => previous),

@@ -7,7 +7,7 @@ import { crowd, items, rows, rowsWithCrowd } from './fixture.js';
 import { type Instance, withSnapshot } from './instance.js';
 import { answerOf } from './reference.js';
 
-/** Time limit for a call to settle after its signal was aborted, in milliseconds. */
+/** Maximum time until a call settles after its signal is aborted, in milliseconds. */
 const PROMPT_MS = 150;
 
 export const describeCancelling = (instance: () => Instance): void => {
@@ -54,7 +54,7 @@ export const describeCancelling = (instance: () => Instance): void => {
           let read = 0;
           for (let i = 0; i < count; i++) read += ((await batches.next()).value ?? []).length;
           controller.abort();
-          // After the last row, there is no batch that could be rejected.
+          // If all rows have already been read, there is no further read to reject.
           if (read < all) await failsWith('aborted', () => batches.next());
         }
       });

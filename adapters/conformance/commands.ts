@@ -5,12 +5,14 @@ export interface Commands {
   /** Closes the previous adapter, if any, and opens an adapter on the store in `folder`. */
   open(folder: string): Promise<void>;
   /**
-   * Opens an adapter, and closes it before `open()` has resolved. Resolves with the resources that still keep the
-   * process running.
+   * Calls `open()` on an adapter and closes the adapter before `open()` resolves. Resolves with the resources that
+   * still keep the process running.
    */
   openBriefly(folder: string): Promise<readonly string[]>;
   publish(version: string, created: string): Promise<void>;
-  /** Starts a publication that does not finish until `leave()`. Resolves when the publication is in progress. */
+  /**
+   * Starts a publication that cannot finish before `leave()` is called. Resolves when the publication is in progress.
+   */
   beginToPublish(version: string, created: string): Promise<void>;
   activate(version: string): Promise<void>;
   prune(keep: number): Promise<readonly string[]>;

@@ -1,8 +1,8 @@
 /**
- * Assertions for the tests. Only tests of values compare whole documents. All other tests compare keys, so that one
- * error does not break unrelated tests.
- * `assert.deepEqual` is not used for lists. Since Node 22, its message for two long lists takes memory in proportion to
- * the product of their lengths: tens of gigabytes if an adapter loses rows.
+ * Assertions for the tests. Only tests of values compare whole documents. All other tests compare keys, so that a wrong
+ * value does not make unrelated tests fail. `assert.deepEqual` is not used for lists. Since Node 22, formatting its
+ * message for two long lists uses memory proportional to the product of their lengths: tens of gigabytes if an adapter
+ * loses rows.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -15,7 +15,7 @@ import {
   type StorageErrorCode,
 } from 'metro-forecast-api/adapter';
 
-/** Messages show this many items before and after the first difference. */
+/** Number of items that messages show before and after the first difference. */
 const NEIGHBOURS = 3;
 const ITEM_CHARACTERS = 80;
 const VALUE_CHARACTERS = 1000;
@@ -24,8 +24,8 @@ const oneLine = (value: unknown): string =>
   inspect(value, { depth: null, compact: true, breakLength: Infinity, maxArrayLength: 100 });
 
 /**
- * Returns the first `length` characters of the text. If `position` is not among them, returns the characters around
- * `position`.
+ * Returns an excerpt of `length` characters: the start of the text if that includes `position`, otherwise the part
+ * around `position`.
  */
 const excerpt = (text: string, length: number, position = 0): string => {
   const start = position < length ? 0 : position - Math.floor(length / 2);
@@ -126,7 +126,7 @@ export const sameSet = (
 
 const labels = (items: readonly Document[]) => items.map(({ id, label }) => ({ id, label }));
 
-/** Asserts that two lists have the same items of the same version. The labels contain the version. */
+/** Asserts that two lists contain the same items of the same version, by comparing labels. */
 export const sameItems = (found: readonly Document[], expected: readonly Document[]): void =>
   sameList(labels(found), labels(expected), 'the items of one version, with its labels');
 
@@ -149,10 +149,10 @@ export const failsWith = async (
   return assert.fail(`expected a StorageError with code ${expected}, got the result ${found}`);
 };
 
-/** The loop in `slowness` takes this long on an idle machine. */
+/** Duration of the loop in `slowness` on an idle machine. */
 const PROBE_MS = 20;
 
-/** Returns how many times slower this machine is now than an idle machine, from 1 to 20. */
+/** Returns how much slower this machine currently is than an idle machine, as a factor from 1 to 20. */
 export const slowness = (): number => {
   const start = performance.now();
   for (let i = 0, x = 1; i < 2e7; i++) x = Math.imul(x, 48_271) ^ i;

@@ -19,7 +19,8 @@ export const PAGE = 4;
 export const all = ({ name }: Collection): readonly Document[] => allRows()[name]!;
 
 /**
- * Yields queries with each existing value of the leading fields of each order. Queries with fewer fields come first.
+ * For each order, yields queries for every combination of values in its first field, then in its first two fields, and
+ * so on.
  */
 export function* equalities(collection: Collection): Generator<Query> {
   for (const order of ordersOf(collection)) {
@@ -35,7 +36,6 @@ export function* equalities(collection: Collection): Generator<Query> {
   }
 }
 
-/** Yields simple and complex queries, which tests combine with limits. */
 export function* shapesOfQueries(): Generator<[Collection, Query]> {
   const station = { station: 'west' };
   const days = { field: 'day', from: '2024-01-31', to: '2024-02-01' };

@@ -128,7 +128,7 @@ export const describeFind = (instance: () => Instance): void => {
       const equal = { station: 'west', day: '2024-02-01' };
       return isSet(readings, { order: readings.key, equal, range: { field: 'hour', ...range } });
     };
-    /** Uses each value as the lower bound, the upper bound, and both bounds of the first field. */
+    /** Queries the first field with each value as the lower bound, as the upper bound, and as both. */
     const eachBound = async (collection: Collection, order: readonly string[], values: readonly Scalar[]) => {
       const field = order[0]!;
       for (const value of values) {

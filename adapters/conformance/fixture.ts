@@ -39,7 +39,10 @@ export const readings: Collection = {
   schema: object({ station: string, day: string, hour: integer, value: number }),
 };
 
-/** Has the same keys as `items`, but different documents. The name reveals adapters that match names by prefix. */
+/**
+ * Has the same keys as `items`, but different documents. The name starts with `items`, to catch adapters that match
+ * names by prefix.
+ */
 export const twins: Collection = { ...items, name: 'items_twins' };
 
 export const nothing: Collection = { name: 'nothing', key: ['id'], schema: object({ id: string }) };
@@ -52,7 +55,7 @@ export const crowd: Collection = {
   schema: object({ block: integer, seat: integer, score: integer, name: string }),
 };
 
-/** The keys are numbers from the whole range of a double. */
+/** The keys are numbers from the full range of a double. */
 export const numbers: Collection = {
   name: 'numbers',
   key: ['value'],
@@ -108,10 +111,10 @@ export const records: Collection = {
 const byName = (list: readonly Collection[]): ReadonlyMap<string, Collection> =>
   new Map(list.map((collection) => [collection.name, collection]));
 
-/** All tests except the read tests use these collections. */
+/** The collections used by all tests except the read tests. */
 export const collections = byName([items, readings, twins, nothing, crowd]);
 
-/** Also includes the collections with values that stores often handle incorrectly. */
+/** All collections, including those with values that stores often handle incorrectly. */
 export const allCollections = byName([...collections.values(), numbers, words, pairs, spots, shapes, records]);
 
 export type Rows = Readonly<Record<string, readonly Document[]>>;
@@ -147,7 +150,7 @@ export const rowsWithCrowd = once(() => ({ ...rows, ...crowded() }));
 
 let limits: StoreLimits = {};
 
-/** Sets the limits of the adapter under test. `allRows` then omits rows that exceed these limits. */
+/** Sets the limits of the adapter under test. `allRows` omits rows that exceed the limits. */
 export const useLimits = (of: StoreLimits = {}): void => {
   limits = of;
 };
@@ -173,7 +176,7 @@ const everyRow = once(() => ({
 
 const chosen = new WeakMap<StoreLimits, Rows>();
 
-/** The rows of `allCollections` within the limits, in key order. `crowd` is empty. */
+/** The rows of `allCollections` that are within the limits, in key order. `crowd` is empty. */
 export const allRows = (): Rows => {
   const known = chosen.get(limits);
   if (known) return known;
@@ -219,8 +222,8 @@ export const datasetOf = (
 });
 
 /**
- * Returns the items of a later version. Compared with the first version, labels contain the version, one row is missing
- * and one row is new.
+ * Returns the items of a later version. They differ from the first version in that labels contain the version, one row
+ * was removed and one was added.
  */
 export const itemsOf = (version: string): readonly Document[] => [
   ...rows['items']!.slice(1).map((item) => ({ ...item, label: version })),
@@ -255,7 +258,7 @@ export const listWith = (current: string) =>
     ([version, created]) => ({ version, publishedAt: new Date(created), current: version === current }),
   );
 
-/** Versions whose names, and times of creation, are in another order than their publications. */
+/** Versions in order of publication, which differs from the order of their names and creation times. */
 export const OUT_OF_ORDER = [
   ['z-2', '2020-01-01T00:00:00Z'],
   ['10', '2019-01-01T00:00:00Z'],

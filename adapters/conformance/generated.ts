@@ -35,8 +35,8 @@ interface ValueRecipe {
 }
 
 /**
- * Describes a query on any collection. Each number is taken modulo the number of choices, so that the query and the
- * documents can shrink independently.
+ * Describes a query on any collection. Each number selects an option modulo the number of options, so that the query
+ * and the documents can shrink independently.
  */
 interface QueryRecipe {
   readonly order: number;
@@ -111,8 +111,8 @@ const answersRightly = async (
   );
 
 /**
- * Generated datasets have this collection. The key has two fields of different types, the orders use both, and the
- * documents have additional fields.
+ * The collection of generated datasets. The two key fields have different types, the orders use both, and the documents
+ * have further fields.
  */
 const generated: Collection = {
   name: 'generated',

@@ -59,7 +59,7 @@ export const describeHistory = (target: AdapterUnderTest): void => {
   const versionsOf = async (instance: Pick<Instance, 'adapter'>) =>
     (await listOf(instance)).map(({ version, publishedAt }) => ({ version, publishedAt })).reverse();
 
-  /** Asserts that a newly opened adapter has these moves and no others. */
+  /** Opens another adapter and asserts that it returns exactly these changes of the current version. */
   const hasMoves = async (instance: Instance, moves: readonly Move[]) => {
     const opened = await instance.another();
     const { version, publishedAt } = moves.at(-1)!;

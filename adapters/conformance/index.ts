@@ -76,7 +76,7 @@ export { describeKeyStore, type KeyStoreUnderTest } from './key-store.js';
 /** Longer than the time limits of single calls. */
 const TIMEOUT_MS = 120_000;
 
-/** These groups of tests share one adapter, so that its dataset is published only once. */
+/** Groups of tests that share one adapter, so that the dataset is published only once. */
 const READING = [
   describeGet,
   describeFindAll,

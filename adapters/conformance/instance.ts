@@ -70,8 +70,8 @@ export const followMs = ({ capabilities: { follows } }: AdapterUnderTest): numbe
   typeof follows === 'object' ? follows.withinMs : 5000;
 
 /**
- * Waits until `changed()` was called for each of the versions. Asserts that it was called once per version, and that
- * `snapshot()` already returned the version at that time.
+ * Waits until `changed()` has been called for each version. Asserts that there was one call per version, and that
+ * `snapshot()` returned the new version during the call.
  * @param before number of earlier calls to `changed()`
  */
 export const changedTo = async (
@@ -113,7 +113,7 @@ export const makeIn = async (
     logger: pino({ level: 'silent' }),
     clock,
     resolvePath: (path) => resolve(folder, path),
-    // An adapter can announce its first snapshot before the factory has returned.
+    // An adapter may call changed() before `create` has returned it.
     changed: () => adapter && changes.push(versionIfAny(adapter)),
     problem: (sentence) => problems.push(sentence),
   };
@@ -225,7 +225,7 @@ export const publishTwo = async ({ adapter }: Pick<Instance, 'adapter'>): Promis
   await adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
 };
 
-/** Starts a publication that waits after the rows of its first collection until `resume` is called. */
+/** Starts a publication that pauses after the rows of its first collection until `resume` is called. */
 export const beginToPublish = async (adapter: StorageAdapter, dataset = anotherDataset()) => {
   let resume = (): void => {};
   const resumed = new Promise<void>((resolve) => {

@@ -68,7 +68,8 @@ export const describeInstances = (target: AdapterUnderTest): void => {
       async (instance) => {
         const second = await instance.make();
         const [settled] = await Promise.allSettled([second.adapter.open()]);
-        // The second adapter can open the store if the store is exclusive to a process instead of an adapter.
+        // Opening the store a second time may succeed, because some stores are exclusive to a process rather than to an
+        // adapter.
         if (settled?.status === 'rejected') {
           await failsWith(['unavailable', 'conflict'], () => Promise.reject(settled.reason));
         }
@@ -93,7 +94,7 @@ export const describeInstances = (target: AdapterUnderTest): void => {
           },
         });
         const error = await failsWith('invalid_dataset', () => broken);
-        // If the other adapter served the unfinished publication, the cause is an assertion error instead.
+        // The cause is an assertion error if the other adapter served the unfinished publication.
         sameValue(
           (error.cause as Error)?.message,
           'the file ends too early',

@@ -20,12 +20,12 @@ import { hasVersion, type Instance, listOf, namesOf, versionOf, withSnapshot } f
 import { standsAlone, without } from './obstacles.js';
 import { testsOver, testsOverStore } from './tests-over.js';
 
-/** An interrupted publication must settle within this time, in milliseconds. */
+/** Maximum time until an interrupted publication settles, in milliseconds. */
 const SETTLE_MS = 20_000;
-/** Milliseconds that the dataset needs to finish a collection after its last row. */
+/** Delay in milliseconds between the last row of a collection and its end. */
 const READ_MS = 10;
 
-/** The rows of an interrupted publication. In each collection, some rows are in no other publication. */
+/** The rows of an interrupted publication. Every collection has some rows that no other publication contains. */
 const ABANDONED: Rows = {
   items: [{ id: 'abandoned', grade: 'a', rank: 1, label: 'abandoned' }, ...rows['items']!],
   readings: [{ station: 'abandoned', day: '2024-01-01', hour: 1, value: 1 }, ...rows['readings']!],
@@ -74,7 +74,7 @@ const watched = (act: (collection: string) => unknown, content = ABANDONED) => {
 
 interface Interruption {
   readonly closes?: boolean;
-  /** Publishes `ABANDONED`, and interrupts the publication when it has read the collection `at`. */
+  /** Publishes `ABANDONED`, and interrupts the publication after it has read the collection `at`. */
   begin(instance: Pick<Instance, 'adapter'>, at: string): { publication: Promise<void>; open: ReadonlySet<string> };
 }
 
@@ -129,7 +129,7 @@ export const describeInterrupted = (target: AdapterUnderTest): void => {
             opened = await instance.another();
           }
           if (settled?.status === 'fulfilled') {
-            // An adapter can complete the publication before it closes.
+            // An adapter may complete a publication that is in progress before it closes.
             sameValue([closes, versionOf(opened.adapter)], [true, SECOND], `publish() to reject if ${what}`);
             return;
           }

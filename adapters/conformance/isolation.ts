@@ -40,7 +40,7 @@ import { answerOf } from './reference.js';
 import { TIME_ZONE } from './start-process.js';
 import { testsOver } from './tests-over.js';
 
-/** This version has an empty collection, a collection with additional rows, and documents with different fields. */
+/** Rows of another version, with an empty collection, additional rows and documents with different fields. */
 const OTHERWISE: Rows = {
   items: rows['items']!.map(({ label, ...item }, i) =>
     i % 2 ? { ...item, label, extra: [i] } : { ...item, label: '' },
@@ -144,7 +144,7 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
     });
 
     test('has its publication time in milliseconds', async (instance) => {
-      // As text, a time with a fraction sorts before the same time without one.
+      // These times are out of order if an adapter compares them as text: `.` sorts before `Z`.
       const times = ['56Z', '56.001Z', '56.999Z', '57.5Z', '58Z', '58.5Z'];
       for (const created of times.map((seconds) => `2024-02-01T12:34:${seconds}`)) {
         await makeCurrent(target, instance, anotherDataset(`at-${Date.parse(created)}`, created));

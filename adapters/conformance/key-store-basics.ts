@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { eventually } from './expect.js';
 import { codeOf, type KeyStoreRule, recordOf, sorted } from './key-store-rule.js';
 
-/** Other stores must see a change within this time, in milliseconds. */
+/** Maximum time until other stores see a change, in milliseconds. */
 const VISIBLE_MS = 5000;
 
 export const basicRules: readonly KeyStoreRule[] = [

@@ -10,8 +10,8 @@ import type { KeyStoreRule } from './key-store-rule.js';
 export interface KeyStoreUnderTest {
   readonly name: string;
   /**
-   * Creates a store. Stores with the same context share their keys. Each test has a new context, whose `resolvePath`
-   * resolves paths relative to an empty folder.
+   * Creates a store. Stores that are created with the same context share their keys. Each test uses a new context and
+   * an empty folder for relative paths.
    */
   create(context: KeyStoreContext): KeyStore;
   /** True if another store with the same context sees the keys. Default: true. */

@@ -9,7 +9,7 @@ import { beginToPublish, hasVersion, readsItems } from './instance.js';
 import { without } from './obstacles.js';
 import { testsOfEmpty, testsOfOutages, testsOver } from './tests-over.js';
 
-/** Time that `close()` has to resolve before a publication in progress continues, in milliseconds. */
+/** Time in milliseconds that tests wait for `close()` to resolve before they resume a publication in progress. */
 const CLOSE_MS = 300;
 
 const callsOf = (adapter: StorageAdapter): readonly (() => unknown)[] => [
@@ -191,7 +191,7 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
       const snapshot = adapter.snapshot();
       const reads = [find(snapshot, items), snapshot.get('items', ['i01']).then((item) => [item!])];
       const answers = [rows['items']!, rows['items']!.slice(0, 1)];
-      // The handler is attached immediately, because an unhandled rejection would crash the process.
+      // Handles rejections immediately, because an unhandled rejection would crash the process.
       const settling = Promise.allSettled(reads);
       await adapter.close();
       for (const [i, settled] of (await settling).entries()) {
@@ -204,7 +204,7 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
   describe('open()', () => {
     testOfEmpty('settles if close() is called in the meantime', async ({ adapter }) => {
       const opening = adapter.open();
-      // The handler is attached immediately, because an unhandled rejection would crash the process.
+      // Handles rejections immediately, because an unhandled rejection would crash the process.
       const settling = Promise.allSettled([opening]);
       await adapter.close();
       const [settled] = await settling;

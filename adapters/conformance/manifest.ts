@@ -1,6 +1,6 @@
 import type { Manifest } from 'metro-forecast-api/adapter';
 
-/** All fields have different values, so that an adapter cannot derive one from another. */
+/** All fields have different values, to catch adapters that derive one field from another. */
 export const manifestOf = (version: string, created: string): Manifest => ({
   format: 1,
   version,

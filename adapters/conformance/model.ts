@@ -96,7 +96,7 @@ export class Run {
     }
   }
 
-  /** Returns a creation time after all previous ones, or one far in the past. */
+  /** Returns a creation time later than all previous creation times, or one far in the past. */
   #created(isOlder: boolean): string {
     if (isOlder) return '2001-01-01T00:00:00.000Z';
     return new Date((this.#current?.since ?? Date.parse('2024-01-01T00:00:00Z')) + 1000).toISOString();
@@ -115,7 +115,10 @@ export class Run {
     this.#versions.push(this.#current!.version);
   }
 
-  /** Adds a move to the model, with the time that the adapter reports. Fails if that time is not possible. */
+  /**
+   * Records the new current version in the model, with the publication time that the adapter reports. Fails if that
+   * time is invalid.
+   */
   #moved(actor: Actor, { name, label }: Pick<Version, 'name' | 'label'>, expected?: number, stored?: Version): void {
     const snapshot = actor.opened.adapter.snapshot();
     snapshot.release();
@@ -152,12 +155,12 @@ export class Run {
       new Set(this.#held.filter(({ by }) => isHolder(by)).map(({ version }) => version));
     const kept = heldBy((by) => by === actor.name);
     if (this.#current) kept.add(this.#current.version);
-    // The contract does not define whether an adapter keeps versions that only other adapters hold.
+    // The contract leaves open whether an adapter keeps versions that only other adapters hold.
     const mayBeKept = heldBy((by) => by !== actor.name);
     const older = this.#versions.slice(0, Math.max(0, this.#versions.length - keep)).filter((each) => !kept.has(each));
     const due = older.filter((each) => !mayBeKept.has(each)).map(({ name }) => name);
     const deleted: string[] = [];
-    // An adapter can keep a version for some time after another adapter has released it.
+    // An adapter may keep a version for some time after another adapter has released it.
     const isDone = async () => {
       deleted.push(...(await actor.opened.adapter.versions!.prune(keep)));
       return due.every((name) => deleted.includes(name));

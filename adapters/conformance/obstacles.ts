@@ -1,6 +1,6 @@
 import type { AdapterUnderTest } from './adapter-under-test.js';
 
-/** The reason why a test is skipped, or false. */
+/** The reason for skipping a test, or false to run it. */
 export type Obstacle = string | false;
 
 /** Defines a test. If there is an obstacle, the test is skipped, and its title contains the reason. */

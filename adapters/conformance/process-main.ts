@@ -13,7 +13,7 @@ import { about, beginToPublish, makeIn, type Opened } from './instance.js';
 
 const [file = '', name = ''] = process.argv.slice(2);
 
-/** Allows any call and any property access. */
+/** Can be called, and every property can be read. */
 const anything: unknown = new Proxy(() => {}, { get: () => anything, apply: () => anything });
 
 /** Replaces the globals of mocha, so that importing a test file runs no tests. */
@@ -39,7 +39,7 @@ const targetOf = async (): Promise<AdapterUnderTest> => {
   return target;
 };
 
-/** Resumes the publication that `beginToPublish` has started. */
+/** Resumes the publication started by `beginToPublish`. */
 let resume = (): void => {};
 let before: readonly string[] = [];
 
@@ -107,7 +107,7 @@ const commands: Commands = {
 };
 
 const target = targetOf();
-// Without a handler, a rejection of this promise would crash the process. Each command reports the error.
+// Without this handler, a rejection would crash the process. The error is reported when a command awaits the promise.
 target.catch(() => {});
 
 process.on('message', async ({ id, command, given }: Request) => {

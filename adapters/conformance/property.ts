@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type * as FastCheck from 'fast-check';
 import { slowness } from './expect.js';
 
-/** Time limit of one property on an idle machine. A slow adapter runs fewer examples. */
+/** Time limit for checking a property on an idle machine. If the adapter is slow, fewer examples are checked. */
 const LIMIT_MS = 4000;
 /** With a fixed seed, every run uses the same examples, so failures are reproducible. */
 const SEED = 24;
@@ -45,12 +45,12 @@ export const holds = async <T>(
     interruptAfterTimeLimit: LIMIT_MS * Math.min(4, slowness()),
     markInterruptAsFailure: false,
   });
-  // Each failing example is smaller than the previous one, so the last one is the smallest. It is stored here, because
-  // an interrupted example might still fail during the wait below.
+  // Each failing example is smaller than the previous one, so the last failure is the smallest. Saved before the wait
+  // below, during which an interrupted example might still fail.
   const smallest = failure;
-  // The time limit does not stop the last example, which could otherwise write to a deleted folder.
+  // The time limit does not stop the running example, so wait for it. Otherwise, it could write to a deleted folder.
   await running?.catch(() => undefined);
-  // Without a counterexample, the time limit has interrupted the first example.
+  // There is no counterexample if the time limit interrupted the first example.
   if (!result.failed || !result.counterexample) return;
   const found = `found after ${result.numRuns} examples and ${result.numShrinks} steps of shrinking`;
   assert.fail(`${smallest?.message}\n  the smallest example, ${found}:\n${smallest?.example}\n`);

@@ -27,7 +27,7 @@ import { hasItems, hasVersion, type Instance, publicationTime, withSnapshot } fr
 import { without } from './obstacles.js';
 import { testsOfEmpty, testsOver } from './tests-over.js';
 
-/** Numbers of documents. Each group of three is one publication. */
+/** Collection sizes. Each group of three is published together. */
 // biome-ignore format: one group a line
 const SIZES = [
   [1, 99, 100], [101, 127, 128], [255, 256, 257], [499, 500, 501], [511, 512, 513], [999, 1000, 1001],

@@ -33,7 +33,7 @@ import {
 import { isExclusive, without } from './obstacles.js';
 import { testsOver, testsOverStore } from './tests-over.js';
 
-/** Calls that must not wait for a publication must return within this time, in milliseconds. */
+/** Time limit in milliseconds for calls that must not wait for a publication. */
 const CALL_MS = 5000;
 /** Maximum time that two publications wait for each other before they continue, in milliseconds. */
 const MEET_MS = 300;
@@ -73,7 +73,7 @@ const race = async (left: StorageAdapter, right: StorageAdapter, versions: reado
     if (++arrived === 2) allArrived();
     return Promise.race([all, delay(MEET_MS)]);
   };
-  // The first publication ends after the second one, unless the second one waits for it.
+  // Keeps the first publication open until the second one ends, unless the second one waits for the first.
   let second: Promise<unknown> = Promise.resolve();
   const end = () => Promise.race([second.catch(() => {}), delay(MEET_MS)]);
   const publications = [
@@ -181,7 +181,10 @@ const describeMeanwhile = (target: AdapterUnderTest): void => {
     if (settled.status === 'rejected') throw settled.reason;
     await hasItems(instance, itemsOf(THIRD));
   };
-  /** Makes a call that can wait for the end of the publication, or reject with `conflict`. */
+  /**
+   * Makes a call during a publication. Either the call waits for the publication, or one of the two rejects with
+   * `conflict`.
+   */
   const started = async (instance: Instance, call: () => Promise<unknown>) => {
     let result: Promise<PromiseSettledResult<unknown>[]> | undefined;
     const settled = await whilePublishing(instance, async () => {

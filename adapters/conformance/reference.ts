@@ -8,7 +8,7 @@ import {
   type Scalar,
 } from 'metro-forecast-api/adapter';
 
-/** Without this cache, a large collection would be sorted again for each query. */
+/** Caches sorted documents by order, so that large collections are not sorted again for each query. */
 const sorted = new WeakMap<readonly Document[], Map<string, readonly Document[]>>();
 
 const inOrder = (documents: readonly Document[], order: readonly string[]): readonly Document[] => {

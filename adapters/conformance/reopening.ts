@@ -54,7 +54,7 @@ export const describeReopening = (target: AdapterUnderTest): void => {
       await publishTwo(instance);
       await adapter.versions!.activate(SECOND);
       const snapshot = adapter.snapshot();
-      // The snapshot is not released, because closing an adapter releases all its versions.
+      // The snapshot is deliberately not released: closing an adapter must release all its versions.
       await adapter.close();
       await body(await instance.another(), snapshot.publishedAt, instance);
     });

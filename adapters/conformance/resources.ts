@@ -1,4 +1,4 @@
-/** Tests that an adapter leaves no listeners and timers behind, and reports problems only if there are any. */
+/** Tests that an adapter leaves no listeners or timers behind, and does not report problems when there are none. */
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';

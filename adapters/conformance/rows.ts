@@ -27,19 +27,19 @@ const names = [
 const sizes = [
   -(2 ** 31) - 1, -16_777_217, -16_777_216, -10, -9, -0.5, 0, 0.1 + 0.2, 0.3, 9, 10, 16_777_217, 16_777_216,
 ];
-// Each name is used in four consecutive rows. Every two rows, the size moves five places forward in the list of 13, so
-// that each name has several sizes and each size has several names.
+// Each name is used in four consecutive rows. The size changes every two rows, so that each name occurs with several
+// sizes and each size with several names.
 export const spotRows = Array.from({ length: names.length * 4 }, (_, i) => ({
   id: [Number.MAX_SAFE_INTEGER, 2 ** 32 + 1, -(2 ** 31) - 5][i] ?? ((i * 29) % (names.length * 4)) - 20,
   name: names[Math.floor(i / 4)],
   size: sizes[(Math.floor(i / 2) * 5) % sizes.length],
 }));
 
-/** Together, the blocks have more than 65,536 rows. */
+/** Enough blocks for more than 65,536 rows in total. */
 export const CROWD_BLOCKS = 66;
 export const CROWD_SEATS = 1000;
 
-/** The first three blocks are merged, so that one block contains more documents than fit into a batch. */
+/** The first rows all belong to one block, so that this block contains more documents than fit into a batch. */
 export const crowdRows = (): Document[] =>
   Array.from({ length: CROWD_BLOCKS * CROWD_SEATS }, (_, i) => ({
     block: Math.max(-3, Math.floor(i / CROWD_SEATS) - 5),

@@ -62,7 +62,7 @@ export const describeSharing = (instance: () => Instance): void => {
   });
 };
 
-/** Tests that the store is not affected if a publisher modifies its documents after `publish`. */
+/** Tests that modifying documents after `publish()` does not affect the store. */
 export const describeHandingOver = (target: AdapterUnderTest): void => {
   describe('documents', () => {
     testsOver(target, without(target, 'publish'))(

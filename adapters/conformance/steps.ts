@@ -41,7 +41,9 @@ export interface Actor {
   readonly name: string;
   opened: Opened;
   calls: number;
-  /** The last move that `changed()` has announced. After opening, the move that was then current. */
+  /**
+   * The version that the last call of `changed()` announced, or the current version at opening if there was no call.
+   */
   announced: Move | undefined;
 }
 

@@ -33,13 +33,13 @@ import { testsOver, testsOverStore } from './tests-over.js';
 
 const FOURTH = 'fourth-4';
 const FOURTH_CREATED = '2024-04-01T00:00:00Z';
-/** Milliseconds that the tests wait for a call that might have to wait for a publication. */
+/** Milliseconds after which a call counts as waiting for a publication. */
 const WAIT_MS = 300;
 
 /** A publication that waits must reject within this time after its signal is aborted, in milliseconds. */
 const ABORT_MS = 5000;
 
-/** Milliseconds without changes. An adapter that polls less often when idle could then exceed `withinMs`. */
+/** Milliseconds without changes, to catch adapters that exceed `withinMs` because they poll less often when idle. */
 const IDLE_MS = 1500;
 
 const settled = (promise: Promise<unknown>) =>
@@ -51,7 +51,7 @@ const settled = (promise: Promise<unknown>) =>
     delay(WAIT_MS, 'pending'),
   ]);
 
-/** What other callers do during a publication. None of it may unlock the store. */
+/** Operations during a publication that must not unlock the store. */
 const MEANWHILE: Readonly<Record<string, (first: StorageAdapter, other: Opened, instance: Instance) => unknown>> = {
   'another adapter is closed': (_first, { adapter }) => adapter.close(),
   'another adapter is opened': (_first, _other, instance) => instance.another(),

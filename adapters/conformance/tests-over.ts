@@ -18,9 +18,7 @@ const over = (begin: () => Promise<Instance>, test: Test) =>
     }
   };
 
-/**
- * Returns a function that defines tests, each with its own instance. If there is an obstacle, the tests are skipped.
- */
+/** Returns a function that defines a test with its own instance, or a skipped test if there is an obstacle. */
 export const testsOver =
   (target: AdapterUnderTest, obstacle: Obstacle = false, dataset = () => datasetOf()) =>
   (title: string, test: Test): void =>
@@ -30,7 +28,7 @@ export const testsOver =
       over(() => startInstance(target, dataset()), test),
     );
 
-/** Works like `testsOver`, but each test gets an adapter on an empty store, which is not open. */
+/** Works like `testsOver`, but each test gets an unopened adapter with an empty store. */
 export const testsOfEmpty =
   (target: AdapterUnderTest, obstacle: Obstacle = false) =>
   (title: string, test: Test): void =>
@@ -47,8 +45,8 @@ export const testsOfOutages =
     testsOver(target, withoutBreak(target))(title, (...given) => patiently(() => test(...given)));
 
 /**
- * Works like `testsOver`, for tests of several adapters on one store. If the adapter does not declare `durable` and
- * leaves its folder empty, the test is skipped while it runs, because a second adapter might not use the same store.
+ * Works like `testsOver`, for tests of several adapters on one store. Skips the test at run time if the adapter does
+ * not declare `durable` and its folder is empty, because a second adapter might then use a different store.
  */
 export const testsOverStore =
   (target: AdapterUnderTest) =>

@@ -44,7 +44,7 @@ export const notes: Collection = {
 const TOWNS = ['', '0', 'Brno', 'brno', 'Brno ', 'Brno, Old Town', 'Aviles', 'Avilés', 'Avile\u0301s', '\uffff', '𐀀 cart', 'a\0b', "it's"];
 const LEVELS = [-16_777_217, -1, 0, 0.5, 2, 10, 2 ** 53, 0.1 + 0.2, 0.3, -0];
 const SHARES = [1e9, 0.125, null, -1e9, 3, undefined, -0.25, 1];
-/** Integers whose total exceeds 64 bits. */
+/** Integers with a sum that does not fit into 64 bits. */
 const MASSES = [2 ** 62, 2 ** 62 + 2 ** 12, 2 ** 53 - 1, 7, 9_999_999_999_999];
 const LONG_WORD = 'whale'.repeat(20);
 const NOTES = [

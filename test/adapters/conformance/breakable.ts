@@ -8,7 +8,7 @@ import { StorageError } from '../../../core/errors.js';
 import type { FolderAdapter } from './folder-adapter.js';
 import { createSqlite, type Dialect } from './sqlite-adapter.js';
 
-/** Returns methods with a bug, which replace the methods of the adapter. */
+/** Returns buggy methods that replace the adapter's methods. */
 export type Fault = (adapter: StorageAdapter, context: AdapterContext) => Partial<StorageAdapter>;
 
 const gone = new WeakSet<StorageAdapter>();
@@ -34,7 +34,7 @@ export interface Breakage {
   readonly capabilities?: Capabilities;
   readonly fault?: Fault;
   readonly context?: (context: AdapterContext) => AdapterContext;
-  /** Parts to replace in the SQLite adapter of the tests, which is used instead of the memory adapter. */
+  /** Uses the SQLite adapter of the tests instead of the memory adapter, with these parts replaced. */
   readonly sqlite?: Partial<Dialect>;
   /** Subclass of the folder adapter to use instead of the memory adapter. */
   readonly folder?: typeof FolderAdapter;
@@ -85,7 +85,7 @@ export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTes
 
 type Change = (snapshot: Snapshot) => Partial<Snapshot>;
 
-/** Breaks the snapshots from `snapshot()`, but not from `asOf()`. The bug can keep state per adapter. */
+/** Breaks snapshots returned by `snapshot()`, but not by `asOf()`. The bug can keep state per adapter. */
 export const inSnapshots =
   (start: (adapter: StorageAdapter) => Change): Fault =>
   (adapter) => {

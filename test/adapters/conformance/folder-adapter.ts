@@ -41,7 +41,7 @@ export type Content = Record<string, readonly Document[]>;
 
 export const conflict = (message: string): StorageError => new StorageError('conflict', message);
 
-/** Freezes parsed documents, because all readers share them. */
+/** Freezes parsed documents, because they are shared between readers. */
 const freeze = (_name: string, value: unknown): unknown => Object.freeze(value);
 
 export class FolderAdapter implements StorageAdapter {

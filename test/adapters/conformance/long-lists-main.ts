@@ -1,9 +1,9 @@
 /**
- * Runs the conformance suite on two adapters whose long lists have wrong contents. Prints the failed tests with their
- * messages, and the peak memory, as JSON.
+ * Runs the conformance suite on two adapters that return wrong long lists. Prints the failed tests, their messages and
+ * the peak memory as JSON.
  *
- * This is a separate process, because comparisons can block the main thread and exhaust the memory. A worker thread
- * kills the process with SIGKILL if it uses more memory than the argument allows, in MB.
+ * Runs as a separate process, because comparing lists can block the main thread and exhaust memory. A worker thread
+ * kills the process if it uses more memory than the limit given as an argument, in MB.
  */
 import { Worker } from 'node:worker_threads';
 import { targetOf } from './breakable.js';

@@ -1,4 +1,4 @@
-/** Defines correct adapters of different kinds, on which the suite must pass. */
+/** Defines correct adapters of different kinds, which must pass the suite. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Document } from '../../../core/contracts/dataset.js';
@@ -17,7 +17,7 @@ const CAPABILITIES = { publish: true, versions: true, durable: true } as const;
 const KEY_BYTES = 400;
 const ROW_BYTES = 100_000;
 
-/** Stores that an adapter in this process has open. */
+/** Stores that are open in this process. */
 const opened = new Set<string>();
 
 const sizeOf = (value: unknown): number => (typeof value === 'string' ? Buffer.byteLength(value) : 8);

@@ -45,11 +45,11 @@ export interface Dialect {
   equal(field: string): string;
   from(field: string): string;
   to(field: string): string;
-  /** Returns the SQL condition for rows after a position, with one parameter per field. */
+  /** Returns an SQL condition that matches rows after a position, with one parameter per field. */
   behind(fields: readonly string[], descending: boolean): string;
   orderBy(order: readonly string[], descending: boolean): string;
   query(query: Query): Query;
-  /** Returns the number of rows on the next page. `read` rows were read already. */
+  /** Returns the number of rows on the next page. `read` is the number of rows read so far. */
   page(query: Query, read: number): number;
   offset(query: Query, read: number): number;
   text(document: Document): string;
@@ -355,6 +355,6 @@ class SqliteAdapter implements StorageAdapter {
   }
 }
 
-/** @param dialect parts with a bug, which replace correct parts */
+/** @param dialect buggy parts that replace the correct ones */
 export const createSqlite = (context: AdapterContext, dialect: Partial<Dialect> = {}): StorageAdapter =>
   new SqliteAdapter(dialect, context);

@@ -22,8 +22,8 @@ const placed = (entries: readonly DataAuditEntry[]) => entries.map((entry, i) =>
 
 /**
  * Creates an adapter with an in-memory audit log.
- * @param recorded returns the entries that are stored for a change
- * @param wrong methods with a bug, which replace correct methods
+ * @param recorded returns the entries to store for a change
+ * @param wrong buggy methods that replace the correct ones
  */
 const auditing = (
   recorded: (change: Change) => readonly Change[],

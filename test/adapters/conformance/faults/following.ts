@@ -1,4 +1,4 @@
-/** Defines bugs in noticing changes, in calling `changed()`, and in finding the data after all adapters were closed. */
+/** Defines bugs in noticing changes, calling `changed()` and reopening a store after all adapters were closed. */
 import { existsSync, readFileSync } from 'node:fs';
 import { type Catalog, conflict, FolderAdapter } from '../folder-adapter.js';
 import type { BrokenAdapter } from './breaking.js';
@@ -326,8 +326,8 @@ const memoryOf = new Map<string, Catalog>();
 const opened = new Map<string, number>();
 
 /**
- * Creates an adapter class that loses part of the catalog when it opens a store that no other adapter in this process
- * has open.
+ * Creates an adapter class that loses part of the catalog when it opens a store, unless another adapter in this process
+ * has the store open.
  */
 const forgetting = (forget: (catalog: Catalog) => Catalog) =>
   class extends FolderAdapter {

@@ -1,4 +1,4 @@
-/** Defines bugs of adapters that keep something too long: listeners, timers, publications, manifests or encodings. */
+/** Defines adapters that keep listeners, timers, publications, manifests or encodings too long. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Manifest } from '../../../../core/contracts/dataset.js';

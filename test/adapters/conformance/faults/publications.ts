@@ -8,14 +8,14 @@ import type { BrokenAdapter } from './breaking.js';
 
 type Publishing = Parameters<FolderAdapter['publish']>;
 
-/** Documents of failed publications, by folder of the store. */
+/** Documents of failed publications, by store folder. */
 const leftovers = new Map<string, Document[]>();
 const prunedIds = new Map<string, string>();
 
 const isFailure = (error: unknown, ...codes: string[]): boolean =>
   error instanceof StorageError && codes.includes(error.code);
 
-/** Runs `act` before each call to the method while a publication is in progress. `act` may throw. */
+/** While a publication is in progress, runs `act` before each call to the method. `act` may throw. */
 const during = (method: 'ping' | 'list' | 'prune' | 'activate' | 'asOf', act: () => void) =>
   class extends FolderAdapter {
     constructor(...given: ConstructorParameters<typeof FolderAdapter>) {

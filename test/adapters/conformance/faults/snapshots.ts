@@ -3,7 +3,7 @@ import type { StorageAdapter } from '../../../../core/contracts/storage.js';
 import { inSnapshot } from '../breakable.js';
 import { aborted, type BrokenAdapter, getting } from './breaking.js';
 
-// All open adapters, which share the dataset that was published last.
+// All open adapters. They share the most recently published dataset.
 const sharing: StorageAdapter[] = [];
 
 export const snapshotFaults: readonly BrokenAdapter[] = [

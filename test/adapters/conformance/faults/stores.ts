@@ -18,7 +18,7 @@ const within =
 
 let made = 0;
 const open = new Map<string, Set<() => Promise<void>>>();
-/** Datasets that this process published, by folder of the store. */
+/** Datasets that this process published, by store folder. */
 const published = new Map<string, Dataset>();
 
 export const instanceFaults: readonly BrokenAdapter[] = [

@@ -22,7 +22,7 @@ const IDLE = several('notice a change after a while without changes');
 const ON_TOP = several('make changes on top of the changes of others that they have not noticed yet');
 const HELD = several('do not keep a version that was held only by an adapter that is closed');
 
-/** Does not read the catalog before a change. */
+/** Makes changes without reading the catalog first. */
 class Stale extends FolderAdapter {
   isChanging = false;
   override look() {

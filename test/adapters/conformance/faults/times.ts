@@ -269,7 +269,7 @@ export const momentBugs: readonly BrokenAdapter[] = [
   },
 ];
 
-/** Rejects a version if `change` makes its name equal to the name of a stored version. */
+/** Treats two version names as equal if `change` returns the same name for both. */
 const named = (change: (version: string) => string) =>
   class extends FolderAdapter {
     override isTaken(version: string) {

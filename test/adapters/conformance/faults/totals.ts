@@ -47,7 +47,7 @@ const totalsOf = async (snapshot: Snapshot, name: string, query: TotalsQuery, si
   return collector.groups().slice(0, query.limit);
 };
 
-/** Adds totals and searches to the memory adapter. Bugs change the queries, or the groups that answer them. */
+/** Adds totals and searches to the memory adapter. A bug changes a query or the groups in its result. */
 const totalling = (
   changed: (query: TotalsQuery) => TotalsQuery,
   change: (groups: readonly Group[], query: TotalsQuery) => readonly Group[] = (groups) => groups,
@@ -66,7 +66,7 @@ const totalling = (
 
 const same = <T>(value: T): T => value;
 
-/** Also returns documents in which the field equals this other value. */
+/** For each `eq` filter, also returns documents whose field equals `other(value)`. */
 const equalling = (other: (value: string) => string) =>
   totalling(({ where, ...query }) => ({
     ...query,

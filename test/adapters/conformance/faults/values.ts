@@ -363,7 +363,7 @@ export const descriptionBugs: readonly BrokenAdapter[] = [
   },
 ];
 
-/** Folder of the first adapter. The last bug below makes every adapter use it. */
+/** Folder of the first adapter. In the last bug below, all adapters use this folder. */
 let firstFolder: string | undefined;
 
 export const resourceBugs: readonly BrokenAdapter[] = [
