@@ -26,7 +26,7 @@ const vandalize = (document: Document | undefined): void => {
     try {
       change(document as Writable);
     } catch {
-      // The document is frozen.
+      // Frozen documents cannot be modified.
     }
   }
 };

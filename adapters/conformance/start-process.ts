@@ -8,7 +8,7 @@ import { within } from './expect.js';
 const MAIN = fileURLToPath(new URL('./process-main.js', import.meta.url));
 /** Longer than the time in which the lock of a killed process must expire, in milliseconds. */
 const CALL_MS = 60_000;
-/** The offset of this time zone is UTC+12:45, or UTC+13:45 in summer. Chosen to catch stores that use local time. */
+/** A time zone with an unusual offset (UTC+12:45, UTC+13:45 in summer), to catch stores that use local time. */
 export const TIME_ZONE = 'Pacific/Chatham';
 
 export interface OtherProcess extends Commands {

@@ -195,11 +195,11 @@ export const describeTakingTurns = (target: AdapterUnderTest): void => {
       const { adapter } = instance;
       const other = await instance.another();
       await adapter.publish!(anotherDataset());
-      // The other adapter can keep the version locked until it has noticed the next one.
+      // The other adapter may keep the version locked until it has noticed the next version.
       await deletesFirst(instance);
       await adapter.publish!(anotherDataset(FIRST, THIRD_CREATED));
       const isServed = () => {
-        // The other adapter can fail to read the deleted version until it has noticed the new one.
+        // Until the other adapter has noticed the new version, its reads of the deleted version may fail.
         if (versionIfAny(other.adapter) !== FIRST) return false;
         const snapshot = other.adapter.snapshot();
         snapshot.release();

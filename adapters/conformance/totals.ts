@@ -33,9 +33,7 @@ const withSumsOf = (expected: readonly Group[], found: readonly Group[]): readon
     return { ...group, numbers: { ...numbers, sum: right.sum } };
   });
 
-/**
- * Asserts that the adapter returns the right groups. It can also return undefined, so that the framework computes them.
- */
+/** Asserts that the adapter returns the right groups, or undefined to let the framework compute them. */
 const sameGroups = async (snapshot: Snapshot, query: Omit<TotalsQuery, 'limit'>): Promise<void> => {
   const asked = { ...query, limit: MANY };
   // All tests share the conditions, which a broken adapter could change. Therefore, they are copied.

@@ -28,7 +28,9 @@ const OPTIONS: Partial<MongoOptions> = { pollMs: 100, writeMs: 5000 };
  */
 export const SHORT_LOCK: Partial<MongoOptions> = { lockMs: 1000 };
 
-/** Creates rows of every collection. They fill many batches, so a test can kill the publisher between two batches. */
+/**
+ * Creates rows for every collection. They fill many batches, so that a test can kill the publisher between two batches.
+ */
 export const rowsToPublish = (): Rows => {
   const { crowd = [], ...others } = rowsWithCrowd();
   return { ...others, crowd: crowd.slice(0, 10_000) };

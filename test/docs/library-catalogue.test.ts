@@ -17,7 +17,7 @@ import { snippetsOf } from '../support/snippets.js';
 const run = promisify(execFile);
 const command = join(packageRoot, 'cli/metro-forecast.js');
 
-/** The commands in the tutorial start with the name of this program, which the test therefore ignores. */
+/** Ignored, because the tutorial's commands start with this program name. */
 const COMMAND = /\bmetro-forecast (?=(keys create|types)\b)/g;
 const WORDS = /metro|forecast|house.?price|\bhpi\b|cbsa|fhfa|mfk_/i;
 

@@ -150,7 +150,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
         published++;
         if (random.uniform() < 0.2) await service.command('snapshots', 'prune', '--keep', '1');
       } catch {
-        // The next publication can succeed.
+        // A publication can fail while MongoDB is unreachable.
       }
       await delay(random.uniform() * 3000);
     }

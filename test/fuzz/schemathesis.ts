@@ -11,7 +11,7 @@ import { findPythonPackage } from '../support/python-package.js';
 
 const HOOKS = join(packageRoot, 'test/fuzz/hooks.py');
 const PHASES = ['examples', 'coverage', 'fuzzing', 'stateful'];
-/** Oldest supported major version, because earlier versions have no links, coverage phase and hooks. */
+/** Oldest supported major version. Earlier versions lack links, the coverage phase and hooks. */
 const OLDEST = 4;
 
 export interface Schemathesis {

@@ -10,7 +10,7 @@ import type { Replicas } from './replicas.js';
 import type { Place } from './secret-forms.js';
 import type { Server } from './services.js';
 
-/** Returns each key of Redis with its value, and also the slow log and the client list. */
+/** Returns all Redis keys with their values, the slow log and the client list. */
 const redisPlaces = async (url: string): Promise<Place[]> => {
   const redis = new Redis(url);
   try {

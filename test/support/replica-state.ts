@@ -57,7 +57,7 @@ export const follow = async (service: Replicas, key: string, version: string): P
 export const metricsPorts = (count: number): Promise<readonly number[]> =>
   Promise.all(Array.from({ length: count }, freePort));
 
-/** Components that depend on each store. */
+/** The components that depend on each store. */
 const PARTS = { redis: ['limiter', 'cache'], mongo: ['storage', 'keys'] } as const;
 
 /**

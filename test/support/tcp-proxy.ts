@@ -3,7 +3,7 @@ import { once, setMaxListeners } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A fault of all current and new connections. Properties that are undefined have no effect. */
+/** A fault that affects all current and new connections. Undefined properties have no effect. */
 export interface TcpFault {
   readonly latencyMs?: number;
   /** Maximum random delay of each chunk. Chunks stay in order. */
@@ -37,7 +37,7 @@ const UNBOUNDED = Number.POSITIVE_INFINITY;
 
 export const startTcpProxy = async (targetPort: number): Promise<TcpProxy> => {
   const sockets = new Set<Socket>();
-  /** Sockets that missed bytes. They receive no more data, because it would not fit what they have received. */
+  /** Sockets that missed bytes. They receive no more data, because the missing bytes would leave a gap. */
   const silent = new WeakSet<Socket>();
   let fault: TcpFault = {};
   let replaced: AbortController | undefined;
@@ -101,7 +101,7 @@ export const startTcpProxy = async (targetPort: number): Promise<TcpProxy> => {
       from.on('close', () => {
         sockets.delete(from);
         if (silent.has(to)) return;
-        // Data before the end of the stream must arrive first.
+        // Ends the stream only after all earlier data has been delivered.
         void (last ?? Promise.resolve()).then(() => to.end(() => to.destroy()));
       });
     };

@@ -325,7 +325,7 @@ describe('RedisLimiter', () => {
         create(redis),
       ) as [RedisLimiter, RedisLimiter];
       const [, micros] = await admin.time();
-      // All calls must be in the same bucket of Redis.
+      // All calls must fall into the same Redis bucket.
       if (Number(micros) > 500_000) await wait(600);
       await takeInTurn(idle, 'key:missed', 40, 6400);
       const decisions = await Promise.all(Array.from({ length: 6400 }, () => busy.take('key:missed', 6400)));

@@ -49,7 +49,7 @@ describe('bodies of requests', () => {
     return { statuses, codes, closed, rest };
   };
 
-  /** Returns the number of responses of a route by status, and the number of internal errors. */
+  /** Returns a route's response counts by status, and the number of internal errors. */
   const counted = async (route: string): Promise<Record<string, number>> => {
     const { text: metrics } = await request(service.metricsUrl!);
     const counts = metrics.matchAll(/^http_request_duration_seconds_count\{route="([^"]+)",status="(\d+)"\} (\d+)$/gm);
