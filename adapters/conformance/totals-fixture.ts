@@ -106,7 +106,7 @@ export const CONDITIONS: readonly (readonly Condition[])[] = [
   [{ field: 'town', operator: 'lt', value: 'brno' }],
   [{ field: 'town', operator: 'lte', value: '\uffff' }],
   [{ field: 'town', operator: 'gte', value: 'brno' }],
-  // This list has more values than some stores allow as parameters of a statement.
+  // More values than some stores allow as parameters of a statement.
   [{ field: 'id', operator: 'in', value: Array.from({ length: 2500 }, (_, i) => 2500 - i) }],
   [
     { field: 'part', operator: 'eq', value: 'b' },

@@ -1,6 +1,5 @@
 /**
- * Produces the table of faults. For each fault, it contains the number of failed requests under two loads and the
- * response times.
+ * Produces a table that shows, for each fault, the number of failed requests under two loads and the response times.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';

@@ -24,7 +24,7 @@ type Version = string;
 
 const programOf = (version: Version): string => join(version, 'cli/metro-forecast.js');
 
-/** Returns the sample dataset of a version, which this version can serve. */
+/** Returns the sample dataset that ships with a version. */
 const sampleOf = (version: Version): string =>
   ['plugins/metro/dataset', 'metro/dataset'].map((name) => join(version, name)).find((path) => existsSync(path))!;
 

@@ -74,8 +74,8 @@ const mongoPlaces = async (url: string): Promise<Place[]> => {
 const LOGS = ['log', 'stderr'];
 
 /**
- * Returns the files in the folder of a server. The documents of MongoDB are read through the server, so only its log
- * files are included.
+ * Returns the files in a server's folder. For MongoDB, only log files are included, because documents are read through
+ * the server.
  */
 const filePlaces = ({ folder }: Server, isMongo: boolean): Place[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })

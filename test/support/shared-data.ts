@@ -1,4 +1,4 @@
-/** Finds real public data for tests, which is not part of the repository. */
+/** Finds real public data for tests. The data is not part of the repository. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Context } from 'mocha';

@@ -14,7 +14,7 @@ const TRICKLE_MS = 500;
 const PROBE_MS = 500;
 /** Milliseconds between two new connections. The interval is long enough to avoid a flood of connections. */
 const OPENING_MS = 10;
-/** Number of requests whose responses fill the buffers on both sides of a connection. */
+/** Enough requests that their responses fill the buffers on both sides of a connection. */
 const UNREAD_REQUESTS = 6;
 
 const head = (path: string): string =>

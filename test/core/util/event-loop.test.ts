@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { BackgroundPacing, TurnQueue } from '../../../core/util/event-loop.js';
 
-/** Creates an event loop that is always idle or always busy. It counts the reads of its state. */
+/** Creates an event loop that is always idle or always busy. Counts how often its state is read. */
 const loopThatIs = (state: 'idle' | 'busy') => {
   const loop = {
     looks: 0,
