@@ -74,6 +74,11 @@ export const describeInstances = (target: AdapterUnderTest): void => {
           await failsWith(['unavailable', 'conflict'], () => Promise.reject(settled.reason));
         }
         await second.adapter.close();
+        if (settled?.status === 'rejected') {
+          const third = await instance.make();
+          await failsWith(['unavailable', 'conflict'], () => third.adapter.open());
+          await third.adapter.close();
+        }
         await serves(instance, FIRST, FIRST_CREATED);
         await serves(await instance.another(), FIRST, FIRST_CREATED);
       },

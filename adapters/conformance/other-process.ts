@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { eventually, sameValue, within } from './expect.js';
+import { eventually, failsWith, sameValue, within } from './expect.js';
 import {
   aboutDataset,
   anotherDataset,
@@ -36,6 +36,13 @@ export const describeOtherProcess = (target: AdapterUnderTest, noProcess: Obstac
     after(() => other?.kill());
 
     const testOverStore = testsOverStore(target);
+    const openOther = async (folder: string): Promise<OtherProcess> => {
+      other ??= startProcess(file!, target.name);
+      const starting = delay(START_MS, 'late', { ref: false });
+      const started = await Promise.race([other.open(folder), starting]);
+      if (started === 'late') throw new Error(`The other process, which imports ${file}, does not respond.`);
+      return other;
+    };
     /** Defines a test with an open adapter in this process and another one in the second process. */
     const test = (
       obstacle: Obstacle,
@@ -44,13 +51,24 @@ export const describeOtherProcess = (target: AdapterUnderTest, noProcess: Obstac
     ): void =>
       testOverStore(obstacle, title, async (instance) => {
         if (target.capabilities.exclusive) await instance.adapter.close();
-        other ??= startProcess(file!, target.name);
-        const starting = delay(START_MS, 'late', { ref: false });
-        const started = await Promise.race([other.open(instance.folder), starting]);
-        if (started === 'late') throw new Error(`The other process, which imports ${file}, does not respond.`);
-        await body(instance, other);
-        await other.close();
+        const opened = await openOther(instance.folder);
+        await body(instance, opened);
+        await opened.close();
       });
+
+    testOverStore(
+      alone || (!target.capabilities.exclusive && 'the store is not exclusive'),
+      'cannot open an exclusive store until this process has closed it',
+      async (instance) => {
+        for (const _ of [1, 2]) {
+          await failsWith(['unavailable', 'conflict'], () => openOther(instance.folder));
+          await other!.close();
+        }
+        await serves(instance, FIRST, FIRST_CREATED);
+        await instance.adapter.close();
+        await (await openOther(instance.folder)).close();
+      },
+    );
 
     const isServed = async (version: string, created: string): Promise<void> =>
       sameValue(

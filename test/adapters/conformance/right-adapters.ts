@@ -22,6 +22,27 @@ const opened = new Set<string>();
 
 const sizeOf = (value: unknown): number => (typeof value === 'string' ? Buffer.byteLength(value) : 8);
 
+export class ExclusiveAdapter extends FolderAdapter {
+  #owns = false;
+  override async open() {
+    const owner = this.path('owner');
+    const pid = existsSync(owner) ? Number(readFileSync(owner, 'utf8')) : undefined;
+    const isOther = pid !== undefined && (pid === process.pid ? opened.has(owner) : this.isAlive(pid));
+    if (!this.closed && !this.#owns && isOther) throw new StorageError('unavailable', 'The store is in use.');
+    await super.open();
+    writeFileSync(owner, String(process.pid));
+    opened.add(owner);
+    this.#owns = true;
+  }
+  override async close() {
+    await super.close();
+    if (!this.#owns) return;
+    this.#owns = false;
+    opened.delete(this.path('owner'));
+    rmSync(this.path('owner'), { force: true });
+  }
+}
+
 export const rightAdapters: readonly RightAdapter[] = [
   { that: 'keeps its data in memory' },
   { that: 'stores its data in SQLite', sqlite: {} },
@@ -45,26 +66,7 @@ export const rightAdapters: readonly RightAdapter[] = [
   {
     that: 'has an exclusive store',
     capabilities: { ...CAPABILITIES, exclusive: true },
-    folder: class extends FolderAdapter {
-      #owns = false;
-      override async open() {
-        const owner = this.path('owner');
-        const pid = existsSync(owner) ? Number(readFileSync(owner, 'utf8')) : undefined;
-        const isOther = pid !== undefined && (pid === process.pid ? opened.has(owner) : this.isAlive(pid));
-        if (!this.closed && !this.#owns && isOther) throw new StorageError('unavailable', 'The store is in use.');
-        await super.open();
-        writeFileSync(owner, String(process.pid));
-        opened.add(owner);
-        this.#owns = true;
-      }
-      override async close() {
-        await super.close();
-        if (!this.#owns) return;
-        this.#owns = false;
-        opened.delete(this.path('owner'));
-        rmSync(this.path('owner'), { force: true });
-      }
-    },
+    folder: ExclusiveAdapter,
   },
   {
     that: 'limits the size of keys and rows',

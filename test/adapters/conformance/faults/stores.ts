@@ -1,7 +1,9 @@
 /** Defines bugs that affect several adapters of one store, in one process or in two. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { AdapterContext, Dataset, StorageAdapter } from '../../../../core/contracts/storage.js';
 import { StorageError } from '../../../../core/errors.js';
+import { FolderAdapter } from '../folder-adapter.js';
+import { ExclusiveAdapter } from '../right-adapters.js';
 import type { BrokenAdapter } from './breaking.js';
 
 const OTHER = 'another adapter over the same store';
@@ -160,6 +162,26 @@ export const processFaults: readonly BrokenAdapter[] = [
       };
     },
     fails: [`${PROCESS} publishes: open adapters in this process notice it, and their snapshots do not change`],
+  },
+  {
+    that: 'does not lock its exclusive store',
+    capabilities: { publish: true, versions: true, durable: true, exclusive: true },
+    folder: FolderAdapter,
+    fails: [`${PROCESS} cannot open an exclusive store until this process has closed it`],
+  },
+  {
+    that: 'unlocks its exclusive store when an adapter that could not open it is closed',
+    capabilities: { publish: true, versions: true, durable: true, exclusive: true },
+    folder: class extends ExclusiveAdapter {
+      override async close() {
+        await super.close();
+        rmSync(this.path('owner'), { force: true });
+      }
+    },
+    fails: [
+      `${OTHER} cannot open an exclusive store, and can open it when the first one is closed`,
+      `${PROCESS} cannot open an exclusive store until this process has closed it`,
+    ],
   },
   {
     that: 'has a store for each process',
