@@ -1,5 +1,6 @@
 /** Tests that `prune()` deletes the oldest versions, and keeps the versions in use. */
 import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Snapshot, StorageAdapter } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, isEmpty, sameList, sameSequence, sameValue } from './expect.js';
@@ -20,8 +21,11 @@ import {
   THIRD,
   THIRD_CREATED,
 } from './fixture.js';
-import { hasItems, hasVersion, namesOf, publishTwo, readsItems, withSnapshot } from './instance.js';
+import { beginToPublish, hasItems, hasVersion, namesOf, publishTwo, readsItems, withSnapshot } from './instance.js';
 import { versionTests } from './versions.js';
+
+/** After this time in milliseconds, a deletion counts as waiting for a publication. */
+const WAITING_MS = 50;
 
 /** Two ways to take a snapshot of the first version. */
 const HOLDERS: readonly (readonly [string, (adapter: StorageAdapter) => Promise<Snapshot>])[] = [
@@ -51,6 +55,31 @@ export const describePruning = (target: AdapterUnderTest): void => {
       );
       hasVersion(instance, FIRST);
       await hasItems(instance, rows['items']!);
+    });
+
+    testOfThree('prune() keeps a version that is activated at the same time', async (instance) => {
+      const versions = instance.adapter.versions!;
+      const [pruned, activated] = await Promise.allSettled([versions.prune(1), versions.activate(FIRST)]);
+      if (activated.status === 'rejected') {
+        await failsWith(['unknown_version', 'conflict'], () => Promise.reject(activated.reason));
+        return hasVersion(instance, THIRD);
+      }
+      const deleted = pruned.status === 'fulfilled' ? pruned.value : [];
+      isEmpty(
+        deleted.filter((version) => version === FIRST),
+        'prune(1) to keep the activated version',
+      );
+      hasVersion(instance, FIRST);
+      await hasItems(instance, rows['items']!);
+    });
+
+    testOfThree('prune() does not count a publication that is in progress', async (instance) => {
+      const { publication, resume } = await beginToPublish(instance.adapter, anotherDataset('fourth'));
+      const pruning = Promise.allSettled([instance.adapter.versions!.prune(3)]);
+      const early = await Promise.race([pruning, delay(WAITING_MS, undefined)]);
+      resume();
+      await Promise.allSettled([publication, pruning]);
+      if (early?.[0].status === 'fulfilled') isEmpty(early[0].value, 'prune(3) to keep all three versions');
     });
 
     test('prune() keeps a held version readable, and deletes it after its release', async (instance) => {

@@ -273,6 +273,9 @@ export const describeTakingTurns = (target: AdapterUnderTest): void => {
         await hasItems(opened, itemsOf(SECOND));
         sameList(await namesOf(opened), [FOURTH, THIRD, SECOND], 'list() to include the versions of both adapters');
       }
+      await adapter.publish!(anotherDataset('last', FOURTH_CREATED));
+      await other.versions!.prune(1);
+      sameList(await namesOf({ adapter: other }), ['last'], 'prune(1) to count the versions of both adapters');
     });
 
     test(versions, 'do not keep a version that was held only by an adapter that is closed', async (instance) => {

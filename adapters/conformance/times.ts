@@ -6,7 +6,7 @@ import { anotherDataset, datasetOf, FIRST, itemsOf, SECOND, SECOND_CREATED, THIR
 import { followMs, hasItems, hasVersion, type Instance, namesOf, publicationTime, publishTwo } from './instance.js';
 import { versionTests } from './versions.js';
 
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 const MANY_VERSIONS = 130;
 /** Slow stores publish fewer than `MANY_VERSIONS` in this time, in milliseconds. */
 const MANY_MS = 3000;

@@ -203,7 +203,7 @@ export interface Capabilities {
    * default, means within 5 seconds.
    */
   readonly follows?: boolean | Following;
-  /** True if only one adapter at a time can open the store. A second `open` then rejects. Default: false. */
+  /** True if only one process at a time can open the store. In other processes, `open` rejects. Default: false. */
   readonly exclusive?: boolean;
   readonly limits?: StoreLimits;
   /** True if the adapter keeps an audit. Default: false. */

@@ -212,6 +212,21 @@ export const turnBugs: readonly BrokenAdapter[] = [
     },
   },
   {
+    that: 'keeps all versions that others have published since its own last publication',
+    fails: [ON_TOP],
+    folder: class extends FolderAdapter {
+      #known: number | undefined;
+      override async publish(dataset: Dataset, options?: PublishOptions) {
+        await super.publish(dataset, options);
+        this.#known = this.catalog.versions.length;
+      }
+      override toPrune(keep: number) {
+        const { length } = this.catalog.versions;
+        return super.toPrune(keep + Math.max(0, length - (this.#known ?? length)));
+      }
+    },
+  },
+  {
     that: 'deletes on top of the last catalog that it has noticed',
     fails: [ON_TOP],
     folder: class extends Stale {

@@ -27,6 +27,14 @@ export const momentBugs: readonly BrokenAdapter[] = [
     },
   },
   {
+    that: 'has no versions and does not use the clock of its context',
+    capabilities: { publish: true, versions: false, durable: false },
+    context: withSystemClock,
+    fails: [
+      'publish(dataset) uses the current time as publication time if the previous version is not older than the dataset',
+    ],
+  },
+  {
     that: 'does not use the clock of its context for activations',
     fails: ["versions activate() gets its time from the context's clock, and list() does not change"],
     folder: class extends FolderAdapter {

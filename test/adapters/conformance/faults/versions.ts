@@ -1,3 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Dataset, PublishOptions } from '../../../../core/contracts/storage.js';
+import { FolderAdapter } from '../folder-adapter.js';
 import { type BrokenAdapter, hasCode, versioning } from './breaking.js';
 
 export const versionFaults: readonly BrokenAdapter[] = [
@@ -37,6 +40,34 @@ export const versionFaults: readonly BrokenAdapter[] = [
       prune: async (keep) => versions.prune((await versions.list()).length > 2 && keep === 1 ? keep + 1 : keep),
     })),
     fails: ['versions prune() deletes all but the newest, and returns what it deleted'],
+  },
+  {
+    that: 'deletes a version that is activated at the same time',
+    folder: class extends FolderAdapter {
+      override async prune(keep: number) {
+        this.look();
+        const pruned = this.toPrune(keep);
+        await delay(5);
+        this.look();
+        this.remove(pruned);
+        return pruned.map(({ version }) => version);
+      }
+    },
+    fails: ['versions prune() keeps a version that is activated at the same time'],
+  },
+  {
+    that: 'counts a publication in progress when it deletes versions',
+    folder: class extends FolderAdapter {
+      #publishing = 0;
+      override async publish(dataset: Dataset, options?: PublishOptions) {
+        this.#publishing++;
+        await super.publish(dataset, options).finally(() => this.#publishing--);
+      }
+      override toPrune(keep: number) {
+        return super.toPrune(keep - this.#publishing);
+      }
+    },
+    fails: ['versions prune() does not count a publication that is in progress'],
   },
   {
     that: 'cannot list the versions of an empty store',
