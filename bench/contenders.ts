@@ -11,7 +11,7 @@ export const OTHER = `${SERVICE}, the other version`;
 export const FASTIFY = 'Fastify, same features';
 export const KOA = 'Koa, same features';
 export const EXPRESS = 'Express, same features';
-/** Sends prepared bytes and checks neither keys nor limits, as an upper bound for any server on Node. */
+/** An upper bound for the speed of any server on Node. Sends prepared bytes and checks neither keys nor limits. */
 export const BARE = 'node:http';
 
 const PROGRAMS: Readonly<Record<string, string>> = {

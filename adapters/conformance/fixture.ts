@@ -20,7 +20,7 @@ const integer = { type: 'integer' };
 const number = { type: 'number' };
 const orNull = (type: string) => ({ type: [type, 'null'] });
 
-/** The key has a single field, and the leading fields of the orders are not unique. */
+/** The key has a single field. Several rows share the first field of each sort order. */
 export const items: Collection = {
   name: 'items',
   key: ['id'],

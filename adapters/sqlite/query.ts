@@ -89,9 +89,7 @@ export const selectAhead = (table: Table, { range: _, ...query }: Query, count: 
 export const matchOf = (words: readonly string[]): string =>
   words.map((word) => (word.endsWith('*') ? `"${word.slice(0, -1)}"*` : `"${word}"`)).join(' ');
 
-/**
- * In key order, the search continues after the row id of the position, because row ids are in the same order as keys.
- */
+/** Row ids have the same order as keys, so a search in key order continues after the row id in `after`. */
 export const selectFound = (table: Table, query: Query, limit: number): Select => {
   const { order, equal = {}, after, words = [], descending } = query;
   const isByKey = order.join() === table.orders[0]!.join();

@@ -28,7 +28,7 @@ export interface MixOptions extends DayOptions {
   readonly etags: ReadonlyMap<string, string>;
 }
 
-/** An overloaded service rejects requests with this status, which can happen on a busy machine. */
+/** The status of requests that are rejected while the service is overloaded, as on a busy machine. */
 export const OVERLOADED = 503;
 
 const PUBLIC = [`${BASE}/status`, `${BASE}/health`, `${BASE}/openapi.json`, '/docs', '/explore'];

@@ -44,7 +44,7 @@ export interface LoadOptions {
   readonly path?: string | undefined;
   readonly given?: GivenConfig | undefined;
   readonly env?: Environment;
-  /** Loads the modules to find their errors, so that they are reported together with configuration errors. */
+  /** Loads the modules, so that one error lists the problems of the configuration and of the modules. */
   readonly moduleErrors?: (draft: Draft, folder: string, overrides: readonly Override[]) => Promise<readonly string[]>;
 }
 

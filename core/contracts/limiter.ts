@@ -1,7 +1,7 @@
 /** The contract for limiters. A limiter only makes decisions. Middleware sets status codes and headers. */
 import type { Health } from './runtime.js';
 
-/** The length of the sliding window. The limit of a caller applies to every interval of this length. */
+/** The length of the sliding window. A caller's limit applies to every interval of this length. */
 export const WINDOW_MS = 60_000;
 
 /** Requests per UTC day and per UTC month. Null means unlimited. */

@@ -16,7 +16,7 @@ type FieldOf<T, Value> = string extends keyof T
 /** The fields that conditions and groups can use: strings, numbers and booleans, which can be nullable. */
 export type ConditionField<T> = FieldOf<T, Scalar | boolean>;
 
-/** The fields that a query can total: numbers, which can be nullable. */
+/** The fields that a query can total: numbers, including nullable ones. */
 export type NumberField<T> = FieldOf<T, number>;
 
 /** A `TotalsQuery` whose field names are checked against the type of the documents. */

@@ -62,7 +62,7 @@ export const publicationTime = (manifest: Manifest, previous: Date | undefined, 
   return momentAfter(previous, clock);
 };
 
-/** Returns the orders that need an index. The first is the key, whose index is unique. */
+/** Returns the sort orders that need an index. The first is the key, whose index is unique. */
 export const ordersOf = ({ key, orders = [] }: Collection): readonly (readonly string[])[] => [key, ...orders];
 
 /** Returns the words of a row for a search index, including duplicates. @param search the fields to index */

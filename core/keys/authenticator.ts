@@ -60,7 +60,7 @@ const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 
 /** Looks up keys by digest, so that response times reveal nothing about them. Caches only headers with a valid key. */
 export class Authenticator {
-  /** By normalized header, so that each key has at most one entry. */
+  /** Identities by normalized `Authorization` header. Each API key has at most one entry. */
   readonly #cached = new Map<string, KeyIdentity>();
   readonly #tiers: ReadonlySet<string>;
   readonly #clock: Pick<Clock, 'now'>;

@@ -27,7 +27,7 @@
 --   a counter, these are followed by the usage of this day and this month.
 
 local partition, recent, earlier = KEYS[1], KEYS[2], KEYS[3]
--- Milliseconds until Redis deletes a hash, unless a sweep resets this time. Fields are needed for only half of it, so a
+-- Redis deletes a hash this many milliseconds after its last sweep. Its fields are needed for only half as long, so a
 -- hash in use never expires.
 local TIME_TO_LIVE_MS = math.ceil(2 * KEPT / 1000)
 -- A sweep reads at most this many fields, which takes about 10 ms.

@@ -16,7 +16,7 @@ interface LocalUsage {
 }
 
 /**
- * Redis adds granted permits to this counter, whose id no other replica or caller uses. A resync replaces its values.
+ * Counts the usage of one caller on this replica. Redis adds granted permits, and a resync replaces the counts.
  * Rejected requests are counted only here, and reported with the next call.
  */
 export class UsageCounter {

@@ -151,7 +151,7 @@ export class LogOutput {
   flushSync(deadlineMs: number): void {
     clearTimeout(this.#gatherTimer);
     clearTimeout(this.#retryTimer);
-    // Does not repeat a write in flight, because the process waits for its thread.
+    // A write in flight is not repeated: the process exits only after it has ended.
     const started = this.#inFlight ? undefined : this.#current;
     const rest = Buffer.from([...this.#chunks.splice(0), this.#gathered].join(''));
     this.#gathered = '';

@@ -12,7 +12,7 @@ import { type KeptLogger, keptLogger } from '../support/kept-logger.js';
 
 export interface Replica {
   readonly adapter: StorageAdapter & Required<Pick<StorageAdapter, 'publish' | 'versions'>>;
-  /** Arguments of all `problem` calls. Undefined means that the problem is over. */
+  /** Arguments of all `problem` calls. Undefined means that the problem has been solved. */
   readonly problems: readonly (string | undefined)[];
   readonly logger: KeptLogger;
   version(): string | undefined;

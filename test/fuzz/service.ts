@@ -1,5 +1,5 @@
 /**
- * Starts the service to fuzz. It has the sample data, all built-in endpoints and pages, and third-party plugins with
+ * Starts the service that is fuzzed. It has the sample data, all built-in endpoints and pages, and third-party plugins with
  * their data.
  */
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';

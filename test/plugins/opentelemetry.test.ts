@@ -219,7 +219,7 @@ describe('the plugin opentelemetry', () => {
     for (let i = 0; i < 30; i++) expect((await served.get('/markets')).status).to.equal(200);
     await exporting;
     await served.close();
-    // Counts the spans in the batch that hangs, and the spans in the queue.
+    // The first request is the hanging batch, and the second contains the spans in the queue.
     const spans = receiver.requests.map(({ body }) => body.split('"spanId"').length - 1);
     expect(spans).to.deep.equal([10, 10]);
   });

@@ -175,7 +175,7 @@ describe('an upgrade from the previous version', function () {
 
     const [oldName, newName] = [nameOf(sampleOf(previous)), nameOf(sampleOf(current))];
     const oldData = () => oldName;
-    /** Returns the data that a program must serve after the newer version has published. */
+    /** Returns the data that a program must serve after the newer version has published its dataset. */
     const newData = (program: Version) => (isRelease || program === current ? newName : oldName);
     await untilServed(key, oldData);
     await expectUsage(previous);

@@ -22,7 +22,7 @@ export interface TrialRequest extends TestRequest {
 }
 
 export interface Trial {
-  /** Adds the package to an application. `log` receives its log lines. */
+  /** Adds the package to an application. `log` receives the log lines of the package. */
   readonly add: (app: Koa, log: string[], upstream: string) => void;
   /** Returns what the package adds to the context, for comparison with plain Koa. */
   readonly sees?: (ctx: Context) => unknown;

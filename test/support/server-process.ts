@@ -60,8 +60,8 @@ export const freePort = async (): Promise<number> => {
 };
 
 /**
- * Starts a shell that waits for the end of its standard input, which ends with this process. The shell then kills the
- * server and removes the folder. It has its own session, so that Ctrl-C does not stop it.
+ * Starts a shell that kills the server and removes the folder when this process exits, because its standard input then
+ * ends. The shell runs in its own session, so that Ctrl-C does not stop it.
  */
 const watch = (folder: string): ChildProcess => {
   const script = 'cat >/dev/null; [ -f "$1/pid" ] && kill -9 "$(cat "$1/pid")" 2>/dev/null; rm -rf "$1"';

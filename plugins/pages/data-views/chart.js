@@ -87,7 +87,7 @@ const followSize = (host, redraw, signal) => {
   });
   resized.observe(host);
   if (isFramed) {
-    // Attributions that appear below the chart later reduce its height.
+    // The chart becomes smaller when attributions appear below it.
     resized.observe(document.body);
     addEventListener('resize', adapt, { signal });
   }

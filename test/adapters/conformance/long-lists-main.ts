@@ -1,5 +1,5 @@
 /**
- * Runs the conformance suite on two adapters that return wrong long lists. Prints the failed tests, their messages and
+ * Runs the conformance suite on two adapters that return wrong rows in long lists. Prints the failed tests, their messages and
  * the peak memory as JSON.
  *
  * Runs as a separate process, because comparing lists can block the main thread and exhaust memory. A worker thread

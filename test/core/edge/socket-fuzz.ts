@@ -159,7 +159,7 @@ const requestBytes = (random: Random): string => {
   return `${line}${fields.join('\r\n')}\r\n\r\n${pick(random, BODIES)}`;
 };
 
-/** Describes what a client sends, in which pieces, and how it ends the connection. */
+/** Describes what a client sends, how it is split into pieces, and how the client ends the connection. */
 interface Script {
   readonly pieces: readonly string[];
   readonly pauseMs: number;

@@ -44,7 +44,7 @@ describe(`usage under random faults for ${SECONDS} seconds, FAULTS_SEED=${SEED}`
     const outcome: Outcome = { allowed: 0, refused: 0, killed: 0 };
     const start = async (port: number) => {
       const logger = keptLogger();
-      // A killed replica cannot report local decisions, so a stalled machine must not look like an outage.
+      // A long timeout, so that a slow machine does not cause local decisions, which a killed replica could not report.
       const timeoutMs = mode === 'kills' ? 5000 : 40;
       const config = { url: `redis://127.0.0.1:${port}`, keyPrefix: 'p:', timeoutMs, connectTimeoutMs: 300 };
       const redis = connectRedis(config, logger);

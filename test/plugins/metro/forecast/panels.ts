@@ -28,7 +28,7 @@ export const madeUpPanel = (quarters = 100): Panel => {
   return createPanel(markets, rows);
 };
 
-/** Returns the panel that was known after `quarters` quarters. The index and the macro series end there. */
+/** Returns the first `quarters` quarters of the panel. Later values of the index and the macro series are dropped. */
 export const cut = (panel: Panel, quarters: number): Panel => {
   const next = quarterStart(panel.firstQuarter + quarters);
   return {
