@@ -70,7 +70,8 @@ export const writeToDatabase = async (
   const declared = hasDeclarations(folder) ? readDeclarations(folder) : [];
   const others = declared.filter((each) => each.name !== name);
   const { adapter, snapshot } = await readOthers(database, others);
-  const publisher = await openWith(database, [...others, collection()]);
+  // The new table comes first: if its rows are unsorted, the import starts again before it copies the other tables.
+  const publisher = await openWith(database, [collection(), ...others]);
   const keyOf = (each: string) => others.find((other) => other.name === each)!.key;
   const time = created.toISOString();
   const vintage = time.slice(0, 10);

@@ -151,6 +151,17 @@ describe('commands with a database file', () => {
     expect((await readdir(at('service'))).filter((name) => name.startsWith('.'))).to.deep.equal([]);
   });
 
+  it('import-table copies the other tables only after it has read the new one', async () => {
+    const rows = Array.from({ length: 20_000 }, (_, i) => `${i},Permit number ${i} of a large table`);
+    await writeFile(at('permits.csv'), `no,name\n${rows.join('\n')}\n`);
+    await done('permits.csv', '--key', 'no');
+    const { size } = await stat(at('service/data.db'));
+    expect(size).to.be.above(1_000_000);
+    await writeFile(at('areas.csv'), 'code,name\na,Alpha\na,Beta\n');
+    await refused('areas.csv', '--key', 'code');
+    expect((await stat(at('service/data.db'))).size).to.be.below(size + 100_000);
+  });
+
   it('import-table rejects a folder that declares tables of another dataset', async () => {
     await mkdir(at('service'));
     await runCommand(registerImport, ['import-table', at('areas.csv'), '--to', at('service')]);
