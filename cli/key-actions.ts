@@ -198,7 +198,7 @@ export interface KeyUsage extends Pick<KeyRecord, 'id' | 'name' | 'tier'> {
   readonly data: readonly DayUsage[];
 }
 
-/** Lists keys that share a limit only once, as the newest active key, so that usage is not counted twice. */
+/** Lists keys that share a limit only once, as the newest one, preferably active, so that usage is not counted twice. */
 export const usageOf = async (
   store: KeyStore,
   id: string | undefined,

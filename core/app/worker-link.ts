@@ -9,8 +9,8 @@ import { type WorkerAsk, type WorkerGrant, WorkerLimiter } from '../limiter/work
 export interface Assignment {
   readonly loaded: LoadedConfig;
   /**
-   * Services that must be available before the worker listens. Set only during a reload. Otherwise, workers listen
-   * immediately, and return 503 until the services are available.
+   * Services that must be available before the worker listens. Set only during a reload. Otherwise, a worker waits for
+   * at most 5 seconds, and then returns 503 until the services are available.
    */
   readonly needs?: readonly (keyof ServiceState['health'])[] | undefined;
   /** Contains only a hash of the demo key. */
@@ -62,7 +62,7 @@ export type ToPrimary =
 
 interface PrimaryLink {
   readonly assignment: Promise<Assignment>;
-  /** Can be called twice: if the service shuts down during a reload, the second message replaces the first. */
+  /** If the service shuts down during a reload, calls `listener` twice. The second `idleMs` replaces the first. */
   onStop(listener: (stop: Stop) => void): void;
   onMeasure(read: () => string): void;
   readonly limiter: WorkerLimiter;

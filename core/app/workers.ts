@@ -76,7 +76,7 @@ export class Workers {
     cluster.setupPrimary({
       // Workers run the same version as this process, even if a symbolic link now points to another version.
       exec: realpathSync(process.argv[1]!),
-      // Workers write everything to standard error: a worker that exits resets O_NONBLOCK on its output, and a full
+      // Workers must not share standard output with this process. A worker that exits resets O_NONBLOCK, and a full
       // pipe would then block this process.
       stdio: ['ignore', 2, 2, 'ipc'],
     });
@@ -122,7 +122,7 @@ export class Workers {
     }
     this.#retired = this.#retire(this.#running);
     this.#configuredPort = server.port;
-    // A worker that replaces a crashed one listens immediately, even if a store is unavailable.
+    // Workers that start later listen even if a store is unavailable.
     this.#running = { ...next, assignment: { ...next.assignment, needs: undefined } };
     while (next.workers.size < count) void this.#fork();
   }

@@ -28,7 +28,7 @@ const auditOf = async <T>(
 };
 
 /**
- * Must be called by only one process at a time.
+ * Must be called right before the publication takes effect, by only one process at a time.
  * @throws StorageError with the code `conflict` if this version was already published with different rows
  */
 export const recordPublication = (

@@ -126,7 +126,10 @@ const follow = (record: KeyRecord, differing: number, { action, changes, fingerp
   return fingerprint === fingerprintOf(record) ? bits & ~OTHER : bits | OTHER;
 };
 
-/** Returns the keys that might differ from the audit, and their entries. To save memory, keeps no other entries. */
+/**
+ * Returns the keys that might differ from the audit, and their entries. If there are any, also returns the entries of
+ * the key that was changed last. To save memory, keeps no other entries.
+ */
 export const entriesInDoubt = async (
   records: readonly KeyRecord[],
   read: () => AsyncIterable<KeyAuditEntry>,

@@ -206,6 +206,7 @@ export class FileKeyStore implements KeyStore {
       this.#stamp = stamp;
       const change = this.#apply(bytes);
       this.#error = undefined;
+      // Edits made before this process started are recorded together with the next change.
       if (!isFirst && !isOwn) this.#edits = this.#edits.then(() => this.#findEdits(change));
     } catch (cause) {
       const error = cause instanceof KeyStoreError ? cause : this.#unavailable('read', fileErrorReason(cause), cause);

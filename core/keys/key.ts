@@ -41,7 +41,7 @@ const base62 = (value: number, length: number): string => {
   return text;
 };
 
-/** Detects incomplete pastes and most typos, and prevents false positives in secret scanners. */
+/** Detects incomplete pastes and most typos, and reduces false positives in secret scanners. */
 const checksum = (text: string): string => base62(crc32(text), CHECKSUM_LENGTH);
 
 /**

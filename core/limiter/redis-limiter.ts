@@ -220,7 +220,7 @@ export class RedisLimiter implements Limiter {
     this.#reportAll();
   }
 
-  /** True while a call is in flight, because its reply might require another report. */
+  /** Also true while a call is in flight, because its reply might require another report. */
   #hasUnreported(): boolean {
     return (
       this.#partitions.some(({ isBusy }) => isBusy) ||

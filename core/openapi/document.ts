@@ -44,7 +44,7 @@ export const openApiDocument = async (
       .filter(({ plugin }) => used.has(plugin.name))
       .map(({ plugin: { name, description } }) => ({ name, description })),
     paths,
-    // OpenAPI cannot describe mounts, because their paths do not include the base path.
+    // Mounts serve pages and other protocols, which OpenAPI cannot describe. Their paths do not include the base path.
     'x-mounts': mounts.map(({ mount: { path, summary, methods = READ_METHODS, key = false } }) => ({
       path,
       summary,
@@ -248,7 +248,7 @@ const linksFrom = (source: Route, routes: readonly Route[]): Record<string, obje
     }),
   );
 
-/** Maps parameter names to runtime expressions. Returns undefined if a required parameter has none. */
+/** Maps parameter names to runtime expressions. Returns undefined without any, or if a required parameter has none. */
 const foundParameters = ({ operationId }: Route, { parameters }: Route): Record<string, string> | undefined => {
   const found: Record<string, string> = {};
   for (const place of ['path', 'query'] as const) {

@@ -46,7 +46,7 @@ export const identify = ({ keys, identities, addressOf, settings }: IdentifyOpti
   };
   return (ctx, next) => {
     const { requestState: state } = ctx;
-    // The caller of an inner request is already set.
+    // The caller of an inner request, if it has one, is already set.
     if (state.isInner) return next();
     const identity = keys.identify(credentialsOf(ctx.req));
     if (identity.kind === 'key' || !identities) return setCaller(ctx, identity, next);
