@@ -93,11 +93,17 @@ const removeStale = async (lock: string, content: string, staleMs: number): Prom
  * @throws FileLockError if the lock is held, unless `wait` is set
  */
 const take = async (lock: string, content: string, { staleMs, wait }: Required<LockOptions>): Promise<void> => {
+  let seen = '';
+  let seenAt = 0;
   while (!(await create(lock, content))) {
     const held = await read(lock);
     const modified = (await stat(lock).catch(unlessMissing))?.mtimeMs;
     if (held === undefined || modified === undefined) continue;
-    if (Date.now() - modified > staleMs || (await holderEnded(lock, held))) await removeStale(lock, held, staleMs);
+    const state = `${held} ${modified}`;
+    if (state !== seen) [seen, seenAt] = [state, performance.now()];
+    // The clock of another machine can differ, so a waiting process measures the time itself.
+    const age = wait ? performance.now() - seenAt : Date.now() - modified;
+    if (age > staleMs || (await holderEnded(lock, held))) await removeStale(lock, held, staleMs);
     else if (held !== '' && !wait) {
       const [pid, host] = held.split(' ');
       throw new FileLockError(`Process ${pid} on ${host} holds the lock. If that process has exited, remove ${lock}.`);

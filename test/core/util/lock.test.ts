@@ -59,6 +59,30 @@ describe('withFileLock(path, task)', () => {
     });
   }
 
+  it('does not take over a lock that is renewed, even if the clock of its holder is an hour behind', async () => {
+    await writeFile(`${path}.lock`, '1 another-machine 0');
+    const renew = () => {
+      const time = new Date(Date.now() - 3_600_000);
+      return utimes(`${path}.lock`, time, time);
+    };
+    await renew();
+    let isTaken = false;
+    const taking = withFileLock(
+      path,
+      async () => {
+        isTaken = true;
+      },
+      { staleMs: 1000 },
+    );
+    for (let i = 0; i < 15; i++) {
+      await delay(100);
+      await renew();
+    }
+    expect(isTaken).to.equal(false);
+    await unlink(`${path}.lock`);
+    await taking;
+  });
+
   it('takes over even if an earlier takeover was killed', async () => {
     await writeFile(`${path}.lock`, '1 another-machine 0');
     await writeFile(`${path}.lock.break`, '');
