@@ -70,7 +70,8 @@ export class KeyTable {
   delete(id: string): boolean {
     const record = this.#byId.get(id);
     if (!record) return false;
-    this.#byHash.delete(record.hash);
+    // The hash might have moved to another id.
+    if (this.#byHash.get(record.hash) === record) this.#byHash.delete(record.hash);
     return this.#byId.delete(id);
   }
 }

@@ -237,7 +237,8 @@ class SqliteKeyStore implements KeyStore {
     const before = this.#byId.get(id);
     if (!before) return;
     this.#byId.delete(id);
-    this.#byHash.delete(before.hash);
+    // The hash might have moved to another id.
+    if (this.#byHash.get(before.hash) === before) this.#byHash.delete(before.hash);
   }
 }
 

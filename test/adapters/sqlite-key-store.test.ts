@@ -123,6 +123,16 @@ describe('the key store in SQLite', () => {
     expect(store.lookup(before.hash)).to.equal(undefined);
   });
 
+  it('finds a key by its hash after its id was edited', async () => {
+    const store = await opened();
+    const record = newRecord();
+    await store.insert(record);
+    const { id } = newRecord();
+    edit(`UPDATE api_key SET id = '${id}'`);
+    await eventually('the new id is listed', async () => (await store.list())[0]?.id === id, 5000);
+    expect(store.lookup(record.hash)).to.deep.equal({ ...record, id });
+  });
+
   it('loses no change, and keeps one chain of audit entries, when several stores write at the same time', async () => {
     const [one, other] = [await opened(), await opened()];
     const records = Array.from({ length: 30 }, () => newRecord());
