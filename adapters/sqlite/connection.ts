@@ -236,6 +236,7 @@ export class ThreadedConnection {
     return this.#retried(() => this.#db.exec(sql));
   }
 
+  /** Returns a function that runs a write statement synchronously, on the event loop. */
   async prepare(sql: string): Promise<(values: readonly Value[]) => number> {
     const statement = await this.#retried(() => this.#db.prepare(sql));
     return (values) => {

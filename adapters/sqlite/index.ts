@@ -129,7 +129,7 @@ export class SqliteAdapter implements StorageAdapter {
 
   /**
    * Like `publish`, but for a table that is being imported. The rows must already be validated and converted to JSON.
-   * If reading them fails, rejects with the original error. Resolves with the version.
+   * Errors from reading them are not converted to `invalid_dataset`. Resolves with the version.
    */
   async import(dataset: ImportedDataset, options: PublishOptions = {}): Promise<string> {
     return this.#publish(dataset, options);

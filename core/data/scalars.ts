@@ -18,7 +18,7 @@ export const scalarType = ({ schema }: Pick<Collection, 'schema'>, field: string
 export const isScalarOf = (type: ScalarType, value: unknown): value is Scalar =>
   type === 'string' ? typeof value === 'string' : type === 'integer' ? Number.isInteger(value) : Number.isFinite(value);
 
-// In UTF-16, surrogates sort before U+E000 to U+FFFF. This moves them to the end of the 16-bit range.
+// In UTF-16, surrogates sort before U+E000 to U+FFFF, but encode later code points. This moves them to the end.
 const rank = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800);
 
 const compareStrings = (a: string, b: string): number => {

@@ -73,7 +73,7 @@ class ObjectSplitter {
   }
 }
 
-/** Numbers of at least 16 characters might have more digits than a double can hold. Such numbers become strings. */
+/** Matches strings, and numbers of at least 16 characters. Numbers that parsing would change become strings. */
 const LONG_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]{15,}/g;
 const HAS_LONG_NUMBER = /\d[\d.]{15}/;
 

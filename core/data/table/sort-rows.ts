@@ -26,7 +26,7 @@ const compareRows = (a: KeyedRow, b: KeyedRow): number => compareKeys(a.key, b.k
 
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 const MAX_ROWS = 32_768;
-/** A 5 GB file can have 2,000 runs. */
+/** Bytes to read at a time from one run, and from all runs together. A 5 GB file can have 2,000 runs. */
 const MAX_BLOCK = 32 * 1024;
 const MAX_BLOCKS = 8 * 1024 * 1024;
 const BATCH = 1000;
