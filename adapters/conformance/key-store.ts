@@ -28,12 +28,13 @@ export const runRule = async (
   if (needs.includes('durable') && target.durable === false) return 'the store is not durable';
   const folder = await mkdtemp(join(tmpdir(), 'key-store-'));
   const stores: KeyStore[] = [];
+  const context: KeyStoreContext = {
+    logger: pino({ level: 'silent' }),
+    clock: { now: Date.now, monotonic: () => performance.now() },
+    resolvePath: (path) => resolve(folder, path),
+  };
   const create = (): KeyStore => {
-    const store = target.create({
-      logger: pino({ level: 'silent' }),
-      clock: { now: Date.now, monotonic: () => performance.now() },
-      resolvePath: (path) => resolve(folder, path),
-    });
+    const store = target.create(context);
     stores.push(store);
     return store;
   };

@@ -13,9 +13,9 @@ import {
 } from './fixture.js';
 import { hasItems, hasVersion, type Instance, listOf, publicationTime, readsItems } from './instance.js';
 import { standsAlone } from './obstacles.js';
+import { DAY_MS } from './times.js';
 import { versionTests } from './versions.js';
 
-const DAY_MS = 86_400_000;
 const MANY_ACTIVATIONS = 1100;
 /** Slow stores make fewer than `MANY_ACTIVATIONS` in this time, in milliseconds. */
 const MANY_MS = 3000;

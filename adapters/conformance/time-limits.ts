@@ -110,7 +110,7 @@ class Limiter {
   }
 }
 
-/** Returns the same target, but with a time limit for each of its functions and for each call to its adapters. */
+/** Returns the same target, but with time limits for `create` and for each call to its adapters. */
 export const withTimeLimits = (target: AdapterUnderTest): AdapterUnderTest => {
   const limiter = new Limiter();
   const originals = new WeakMap<StorageAdapter, StorageAdapter>();

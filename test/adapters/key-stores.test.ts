@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { describeKeyStore, type KeyStoreUnderTest } from '../../adapters/conformance/index.js';
 import { keyStoreRules, runRule } from '../../adapters/conformance/key-store.js';
 import { sqliteKeyStore } from '../../adapters/sqlite/key-store.js';
+import type { KeyStoreContext } from '../../core/contracts/keys.js';
 import { fileKeyStore } from '../../core/keys/file-key-store.js';
 import { memoryKeyStore } from '../../core/keys/memory-key-store.js';
 import { brokenKeyStores } from './conformance/broken-key-stores.js';
@@ -18,7 +19,50 @@ describeKeyStore({
 });
 describeKeyStore({ name: 'of the tests', create: (context) => new SharedKeyStore(context) });
 
+/** Calls listeners a moment after it has noticed the changes of other stores. */
+class LateKeyStore extends SharedKeyStore {
+  #isSaving = false;
+  override onChange(listener: () => void) {
+    super.onChange(() => (this.#isSaving ? listener() : setTimeout(listener, 50)));
+  }
+  override save(...given: Parameters<SharedKeyStore['save']>) {
+    this.#isSaving = true;
+    super.save(...given);
+    this.#isSaving = false;
+  }
+}
+
+/** Stores times of use with the records, so that it ignores unknown ids. */
+class KnownKeyStore extends SharedKeyStore {
+  override noteUse(times: ReadonlyMap<string, number>) {
+    const known = this.backend.records.flatMap(({ id }) => (times.has(id) ? [[id, times.get(id)!] as const] : []));
+    return super.noteUse(new Map(known));
+  }
+}
+
+const folders = new WeakMap<KeyStoreContext, string>();
+/** Identifies its backend by the context instead of by a path. */
+class ContextKeyStore extends SharedKeyStore {
+  constructor(context: KeyStoreContext) {
+    const folder = folders.get(context) ?? crypto.randomUUID();
+    folders.set(context, folder);
+    super({ ...context, resolvePath: () => folder });
+  }
+}
+
 describe('the rules of key stores', () => {
+  for (const [what, rule, Store] of [
+    ['calls listeners late for the changes of other stores', 'an open store sees the changes', LateKeyStore],
+    ['ignores times of use of unknown keys', 'noteUse() keeps the later time', KnownKeyStore],
+    ['ignores times of use of unknown keys', 'audit() and lastUsed() of a store', KnownKeyStore],
+    ['is identified by its context', 'changes of several stores', ContextKeyStore],
+  ] as const) {
+    it(`pass a store that ${what}: "${rule} ..."`, async () => {
+      const found = keyStoreRules.find(({ title }) => title.startsWith(rule))!;
+      await runRule({ name: what, create: (context) => new Store(context) }, found);
+    });
+  }
+
   for (const [what, rule, Store] of brokenKeyStores) {
     it(`find a store that ${what}: "${rule} ..."`, async () => {
       const target: KeyStoreUnderTest = { name: what, create: (context) => new Store(context) };

@@ -4,6 +4,7 @@ import { auditRules, auditWithoutFault } from './faults/audits.js';
 import { brokenAdapters, classes, triedOften } from './faults/index.js';
 import { totalsRules } from './faults/totals.js';
 import { itFailsByItsRules } from './it-fails-by-its-rules.js';
+import { slowAdapters } from './right-adapters.js';
 import { runSuite } from './run-suite.js';
 
 describe('the conformance suite', () => {
@@ -17,6 +18,13 @@ describe('the conformance suite', () => {
     const { failed } = await runSuite(targetOf('audits', auditWithoutFault), auditRules);
     expect([...failed.keys()]).to.deep.equal([]);
   });
+
+  for (const { that, rule, ...slow } of slowAdapters) {
+    it(`passes an adapter that ${that}`, async () => {
+      const { passed, failed } = await runSuite(targetOf(that, slow), [rule]);
+      expect([passed, ...failed.values()]).to.deep.equal([1]);
+    }).timeout(60_000);
+  }
 
   for (const adapter of triedOften) itFailsByItsRules(adapter);
 

@@ -6,7 +6,7 @@ import type { Dataset, PublishOptions, Query } from '../../../core/contracts/sto
 import { invalidCollection } from '../../../core/data/publishing.js';
 import { StorageError } from '../../../core/errors.js';
 import type { Breakage } from './breakable.js';
-import { FolderAdapter } from './folder-adapter.js';
+import { conflict, FolderAdapter, type Move } from './folder-adapter.js';
 
 interface RightAdapter extends Breakage {
   /** Completes the phrase "an adapter that ...". */
@@ -128,6 +128,42 @@ export const rightAdapters: readonly RightAdapter[] = [
           rowsOf();
           yield found.slice(start, start + 333);
         }
+      }
+    },
+  },
+];
+
+/** Which adapter was the last to take a snapshot of a version, and when, by file of the version. */
+const lastHolds = new Map<string, { readonly by: FolderAdapter; readonly at: number }>();
+const LINGER_MS = 300;
+
+/** Adapters with slow locks, and a rule that each of them must pass. */
+export const slowAdapters: readonly (RightAdapter & { readonly rule: string })[] = [
+  {
+    that: 'keeps versions for a while after another adapter has released them',
+    rule: 'another adapter over the same store lists and reads the versions that the first one activates and deletes',
+    folder: class extends FolderAdapter {
+      override hold(move: Move) {
+        lastHolds.set(this.path(move.id), { by: this, at: performance.now() });
+        return super.hold(move);
+      }
+      override toPrune(keep: number) {
+        return super.toPrune(keep).filter(({ id }) => {
+          const last = lastHolds.get(this.path(id));
+          return !last || last.by === this || performance.now() - last.at > LINGER_MS;
+        });
+      }
+    },
+  },
+  {
+    that: 'waits before it rejects a publication, and waits longer each time',
+    rule: 'a publication in progress keeps its adapter locked when other publications of the adapter were rejected',
+    folder: class extends FolderAdapter {
+      #waitMs = 0;
+      override async whilePublishing() {
+        await delay(this.#waitMs);
+        this.#waitMs += 400;
+        throw conflict('Another publication is in progress.');
       }
     },
   },
