@@ -16,11 +16,9 @@ import { serves } from './instances.js';
 import { cannotChange, isUnnoticed, type Obstacle, standsAlone, without } from './obstacles.js';
 import { type OtherProcess, startProcess } from './start-process.js';
 import { testsOverStore } from './tests-over.js';
-import { patiently } from './time-limits.js';
+import { LOCK_MS, patiently } from './time-limits.js';
 
 const START_MS = 20_000;
-/** The lock of a killed process must expire within this time, in milliseconds. */
-const LOCK_MS = 50_000;
 
 /**
  * @param noProcess the reason why a second process cannot create the adapter
@@ -117,7 +115,7 @@ export const describeOtherProcess = (target: AdapterUnderTest, noProcess: Obstac
         } finally {
           await dying.kill();
         }
-        await body(instance);
+        await patiently(() => body(instance));
       });
 
     testKilled('that is killed during a publication leaves the current version', async (instance) => {
@@ -127,9 +125,7 @@ export const describeOtherProcess = (target: AdapterUnderTest, noProcess: Obstac
 
     testKilled('that is killed during a publication does not prevent the next one', async (instance) => {
       const opened = target.capabilities.exclusive ? await instance.another() : instance;
-      await patiently(() =>
-        within('the same version can be published', opened.adapter.publish!(anotherDataset()), LOCK_MS),
-      );
+      await within('the same version can be published', opened.adapter.publish!(anotherDataset()), LOCK_MS);
       await serves(opened, SECOND, SECOND_CREATED);
     });
 

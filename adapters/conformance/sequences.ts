@@ -44,7 +44,7 @@ export const describeSequences = (target: AdapterUnderTest, noProcess: Obstacle,
       const step = record({ kind: constantFrom(...KINDS), by: nat(1), which: nat(11) });
       const steps = array(step, { minLength: 1, maxLength: MOST_STEPS, size: 'max' });
       const shown = () => log.map((line, i) => `  ${i + 1}. ${line}`).join('\n');
-      // A publication can wait for the lock of a killed process.
+      // Changes can wait for the lock of a killed process.
       await patiently(() => holds(steps, RUNS, isRight, shown));
     });
   });

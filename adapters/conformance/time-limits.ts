@@ -11,18 +11,20 @@ const PUBLISH_MS = 30_000;
 const LEAST_MS = 100;
 /** On a slow machine, the limits are up to this many times longer. */
 const MOST_SLOWNESS = 4;
+/** The lock of a killed process must expire within this time, in milliseconds. */
+export const LOCK_MS = 50_000;
 /** No collection of the suite has this many documents. */
 const TOO_MANY = 300_000;
 
-let patience = 1;
+let extraMs = 0;
 
-/** Triples all time limits during `work`: calls can wait for a backend that is unreachable, or for a lock to expire. */
+/** Adds `LOCK_MS` to all time limits during `work`, in which calls wait for an unreachable backend or for a lock. */
 export const patiently = async <T>(work: () => Promise<T>): Promise<T> => {
-  patience = 3;
+  extraMs = LOCK_MS;
   try {
     return await work();
   } finally {
-    patience = 1;
+    extraMs = 0;
   }
 };
 
@@ -47,7 +49,7 @@ class Limiter {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       const expire = (ms: number) => {
-        const allowed = limit * patience * Math.min(MOST_SLOWNESS, slowness());
+        const allowed = (limit + extraMs) * Math.min(MOST_SLOWNESS, slowness());
         if (ms < allowed) {
           timer = setTimeout(expire, allowed - ms, allowed);
           return;
