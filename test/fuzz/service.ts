@@ -1,6 +1,6 @@
 /**
- * Starts the service that is fuzzed. It has the sample data, all built-in endpoints and pages, and third-party plugins with
- * their data.
+ * Starts the service that is fuzzed. It has the sample data, all built-in endpoints and pages, and third-party plugins
+ * with their data.
  */
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * Runs the conformance suite on two adapters that return wrong rows in long lists. Prints the failed tests, their messages and
- * the peak memory as JSON.
+ * Runs the conformance suite on two adapters that return wrong rows in long lists. Prints the failed tests, their
+ * messages and the peak memory as JSON.
  *
  * Runs as a separate process, because comparing lists can block the main thread and exhaust memory. A worker thread
  * kills the process if it uses more memory than the limit given as an argument, in MB.
