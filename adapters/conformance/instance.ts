@@ -225,6 +225,25 @@ export const publishTwo = async ({ adapter }: Pick<Instance, 'adapter'>): Promis
   await adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
 };
 
+/**
+ * Calls `prune(keep)` until it has deleted `count` versions, because an adapter may keep a version for some time after
+ * another adapter has released it. Returns the deleted versions in alphabetical order.
+ */
+export const pruned = async (
+  target: AdapterUnderTest,
+  { adapter }: Pick<Instance, 'adapter'>,
+  keep: number,
+  count: number,
+): Promise<string[]> => {
+  const deleted = new Set<string>();
+  const isDone = async () => {
+    for (const version of await adapter.versions!.prune(keep)) deleted.add(version);
+    return deleted.size >= count;
+  };
+  await eventually(`prune(${keep}) deletes ${count} of the versions`, isDone, followMs(target));
+  return [...deleted].sort();
+};
+
 /** Starts a publication that pauses after the rows of its first collection until `resume` is called. */
 export const beginToPublish = async (adapter: StorageAdapter, dataset = anotherDataset()) => {
   let resume = (): void => {};

@@ -24,6 +24,7 @@ import {
   isCurrent,
   namesOf,
   type Opened,
+  pruned,
   readsItems,
   startInstance,
   versionIfAny,
@@ -267,16 +268,17 @@ export const describeTakingTurns = (target: AdapterUnderTest): void => {
       await other.publish!(anotherDataset(THIRD, THIRD_CREATED));
       await adapter.publish!(anotherDataset(FOURTH, FOURTH_CREATED));
       await other.versions!.activate(SECOND);
-      sameList([...(await adapter.versions!.prune(2))], [FIRST], 'prune(2) to keep the current version');
+      sameList(await pruned(target, instance, 2, 1), [FIRST], 'prune(2) to keep the current version');
       for (const opened of [{ adapter }, { adapter: other }, await instance.another()]) {
         await isCurrent(target, opened, SECOND);
         await hasItems(opened, itemsOf(SECOND));
         sameList(await namesOf(opened), [FOURTH, THIRD, SECOND], 'list() to include the versions of both adapters');
       }
       await adapter.publish!(anotherDataset('last', FOURTH_CREATED));
+      // Adapters that have not noticed the last version can still lock the one before, and locks may be released late.
+      const held = (await other.versions!.list()).flatMap((each) => (each.held && !each.current ? each.version : []));
       await other.versions!.prune(1);
-      // Adapters that have not noticed the last version can still lock the one before.
-      const kept = (await namesOf({ adapter: other })).filter((version) => version !== SECOND);
+      const kept = (await namesOf({ adapter: other })).filter((version) => ![SECOND, ...held].includes(version));
       sameList(kept, ['last'], 'prune(1) to count the versions of both adapters');
     });
 

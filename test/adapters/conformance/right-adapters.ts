@@ -6,7 +6,7 @@ import type { Dataset, PublishOptions, Query } from '../../../core/contracts/sto
 import { invalidCollection } from '../../../core/data/publishing.js';
 import { StorageError } from '../../../core/errors.js';
 import type { Breakage } from './breakable.js';
-import { conflict, FolderAdapter, type Move } from './folder-adapter.js';
+import { type Catalog, conflict, FolderAdapter, type Move } from './folder-adapter.js';
 
 interface RightAdapter extends Breakage {
   /** Completes the phrase "an adapter that ...". */
@@ -133,31 +133,41 @@ export const rightAdapters: readonly RightAdapter[] = [
   },
 ];
 
-/** Which adapter was the last to take a snapshot of a version, and when, by file of the version. */
-const lastHolds = new Map<string, { readonly by: FolderAdapter; readonly at: number }>();
+/** Which adapter was the last to use a version, and when, by file of the version. */
+const lastUses = new Map<string, { readonly by: FolderAdapter; readonly at: number }>();
 const LINGER_MS = 300;
 
-/** Adapters with slow locks, and a rule that each of them must pass. */
-export const slowAdapters: readonly (RightAdapter & { readonly rule: string })[] = [
+/** Adapters with slow locks, and rules that they must pass. */
+export const slowAdapters: readonly (RightAdapter & { readonly rules: readonly string[] })[] = [
   {
     that: 'keeps versions for a while after another adapter has released them',
-    rule: 'another adapter over the same store lists and reads the versions that the first one activates and deletes',
+    rules: [
+      'another adapter over the same store lists and reads the versions that the first one activates and deletes',
+      'several adapters over the same store make changes on top of the changes of others that they have not noticed yet',
+    ],
     folder: class extends FolderAdapter {
       override hold(move: Move) {
-        lastHolds.set(this.path(move.id), { by: this, at: performance.now() });
+        this.use(move);
         return super.hold(move);
       }
-      override toPrune(keep: number) {
-        return super.toPrune(keep).filter(({ id }) => {
-          const last = lastHolds.get(this.path(id));
-          return !last || last.by === this || performance.now() - last.at > LINGER_MS;
-        });
+      override load(catalog: Catalog) {
+        const before = this.catalog.moves.at(-1);
+        super.load(catalog);
+        if (before && before.id !== catalog.moves.at(-1)?.id) this.use(before);
+      }
+      use({ id }: Move) {
+        lastUses.set(this.path(id), { by: this, at: performance.now() });
+      }
+      override isHeld(id: string): boolean {
+        const last = lastUses.get(this.path(id));
+        const isUsed = last !== undefined && last.by !== this && performance.now() - last.at < LINGER_MS;
+        return isUsed || super.isHeld(id);
       }
     },
   },
   {
     that: 'waits before it rejects a publication, and waits longer each time',
-    rule: 'a publication in progress keeps its adapter locked when other publications of the adapter were rejected',
+    rules: ['a publication in progress keeps its adapter locked when other publications of the adapter were rejected'],
     folder: class extends FolderAdapter {
       #waitMs = 0;
       override async whilePublishing() {
