@@ -57,6 +57,7 @@ export const requireMarket = async (snapshot: SnapshotReader, cbsa: string): Pro
   throw new ApiError(marketNotFound, sentence);
 };
 
+/** Includes failed runs. */
 export const newestRuns = (snapshot: SnapshotReader): Promise<readonly ForecastRun[]> =>
   snapshot.find(forecastRuns, { order: ['run_at', 'id'], descending: true });
 

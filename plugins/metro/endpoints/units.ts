@@ -51,7 +51,7 @@ const rounded = (value: number): number => {
 
 /**
  * Returns the mean price index over a period, or undefined if a month is missing. For a period shorter than a month,
- * uses the month in which it starts. For a five-year period, uses the mean of the first year.
+ * uses the month of its date. For a five-year period, uses the mean of the first year.
  */
 const priceIn = ({ months }: Prices, start: string, cadence: Cadence): number | undefined => {
   const count = Math.min(periods.monthsIn(cadence) ?? 1, 12);

@@ -62,7 +62,7 @@ export const compareCalls = ({ m, s, show, real, from, money, nation }) => {
   const inReal = real && show !== 'nation';
   // The API cannot combine real values and yearly changes.
   const units = inReal ? 'real' : show === 'change' ? 'yoy' : undefined;
-  // Yearly changes require an additional year of data.
+  // Computing yearly changes requires an additional year of data.
   const since = `${Number(from) - (show === 'nation' || (inReal && show === 'change') ? 1 : 0)}-01-01`;
   const call = (/** @type {readonly string[]} */ ids, /** @type {string | undefined} */ unit, cbsa = '') =>
     ids.length > 0 ? [callOf('/observations', { series_id: ids.join(','), cbsa, units: unit, since })] : [];

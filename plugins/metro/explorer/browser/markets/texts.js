@@ -39,7 +39,7 @@ const oneFinding = ({ name, forecast, last, grade, signal }, { measure, isNewest
   }[measure];
 };
 
-/** @type {{ [measure in import('./scales.js').Measure]: (row: Row) => boolean }} */
+/** @type {{ [measure in Measure]: (row: Row) => boolean }} */
 const COUNTED = {
   forecast: ({ forecast }) => (forecast ?? 0) > 0,
   grade: ({ grade }) => grade === 'D' || grade === 'F',
