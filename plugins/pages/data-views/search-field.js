@@ -1,7 +1,6 @@
-import { focusOnSlash } from '../shared/dom.js';
+import { find, focusOnSlash } from '../shared/dom.js';
 
-/** Embedded pages have no search box. */
-export const searchField = () => /** @type {HTMLInputElement | null} */ (document.querySelector('#search'));
+export const searchField = () => /** @type {HTMLInputElement} */ (find('#search'));
 
 /** @type {((query: string) => void) | undefined} */
 let narrow;
@@ -15,18 +14,17 @@ export const isNarrowing = () => narrow !== undefined;
  */
 export const narrowBy = (query, onquery, signal) => {
   const field = searchField();
-  if (field) field.value = query;
+  field.value = query;
   narrow = onquery;
   signal.addEventListener('abort', () => {
     if (narrow !== onquery) return;
     narrow = undefined;
-    if (field) field.value = '';
+    field.value = '';
   });
 };
 
 export const startSearchField = () => {
   const field = searchField();
-  if (!field) return;
   field.addEventListener('input', () => narrow?.(field.value));
   focusOnSlash(field);
 };

@@ -16,7 +16,7 @@ const startFinder = (tables) =>
     event.preventDefault();
     if (isNarrowing()) return;
     const here = readAddress().parts[0] ?? '';
-    const query = encodeURIComponent(searchField()?.value ?? '');
+    const query = encodeURIComponent(searchField().value);
     location.hash = `#/${tables.includes(here) ? here : tables[0]}?q=${query}`;
   });
 

@@ -117,8 +117,7 @@ export const tableView = (table) => async (_parameters, signal, query) => {
   };
   /** @type {Change} */
   const choose = (change) => {
-    const field = searchField();
-    if (field && change['q'] === '') field.value = '';
+    if (change['q'] === '') searchField().value = '';
     keep({ ...change, ...FIRST_PAGE });
     showAll();
   };

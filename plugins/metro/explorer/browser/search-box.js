@@ -30,7 +30,6 @@ export const openSearched = async () => {
 
 export const startSearch = () => {
   const field = searchField();
-  if (!field) return;
   const go = (/** @type {Option} */ { address }) => {
     list.close();
     field.value = '';
