@@ -1,3 +1,4 @@
+import { counted } from '../../../pages/shared/format.js';
 import { NICKNAMES } from './nicknames.js';
 import { onlyOne, plainName, STATES, searcher, stateNamed, statesOf, withoutYear, wordsOf } from './search.js';
 import { metroOfZip } from './zip-codes.js';
@@ -58,7 +59,7 @@ const stateOptions = (query, { markets }) => {
   const count = markets.filter(({ name }) => statesOf(name).includes(code)).length;
   const option = {
     label: `${STATES.get(code)}`,
-    detail: `state, ${count} markets`,
+    detail: `state, ${counted(count, 'market')}`,
     address: `#/markets?state=${code}`,
   };
   return count === 0 ? [] : [option];

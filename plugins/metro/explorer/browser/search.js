@@ -115,7 +115,7 @@ const cityOf = (query) => {
  */
 export const onlyOne = (query, found) => {
   if (found.length === 1) return found[0];
-  const city = cityOf(query);
+  const city = cityOf(withoutYear(query));
   const named = found.filter(({ name }) => {
     const words = wordsOf(name);
     return city.every((word, at) => (at === city.length - 1 ? words[at]?.startsWith(word) : words[at] === word));

@@ -67,6 +67,7 @@ describe('the explorer’s search', () => {
     ['columbus oh', 'Columbus, OH'],
     ['houston', 'Houston'],
     ['new york, ny', 'New York-Jersey City'],
+    ['new york 2021', 'New York-Jersey City'],
     ['26420', 'Houston'],
   ] as const) {
     it(`interprets ${query} as ${expected ?? 'more than one market'}`, () => {
@@ -114,6 +115,13 @@ describe('the explorer’s search', () => {
       expect(optionsFor(query, { markets, parents, areas, series }).sure?.address).to.equal(expected);
     });
   }
+
+  it('counts the markets of a state', () => {
+    const details = (query: string): string[] =>
+      optionsFor(query, { markets, parents, areas, series }).options.map(({ detail }: { detail: string }) => detail);
+    expect(details('rhode island')).to.include('state, 1 market');
+    expect(details('wyoming')).to.include('state, 2 markets');
+  });
 
   it('offers the state and the divided metro after the city, and the divisions after their metro', () => {
     expect(offered('new york')).to.include.members(['#/markets?state=NY', '#/markets?q=35620']);

@@ -1,7 +1,7 @@
 import { addressOf } from '../../../../pages/data-views/address.js';
 import { choice, labelledSelect } from '../../../../pages/data-views/controls.js';
 import { h } from '../../../../pages/shared/dom.js';
-import { quarter } from '../../../../pages/shared/format.js';
+import { counted, quarter } from '../../../../pages/shared/format.js';
 import { markOf } from '../basis.js';
 import { addMonths } from '../market-figures.js';
 import { STATES, statesOf } from '../search.js';
@@ -111,7 +111,7 @@ export const measureChoice = ({ colour }, choose) =>
  * @param {number} all @param {string} q
  */
 export const countOf = (shown, found, all, q) => {
-  if (shown > 0) return [shown === all ? `${all} markets` : `${shown} of ${all} markets`];
+  if (shown > 0) return [shown === all ? counted(all, 'market') : `${shown} of ${all} markets`];
   if (found === 0 && q !== '')
     return [`No market matches “${q}”. `, h('a', { href: addressOf(['markets']) }, 'Show all'), '.'];
   const reason =
