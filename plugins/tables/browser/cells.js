@@ -57,7 +57,7 @@ export const cellsOf = ({ columns, key }, rows) => {
     if (typeof value === 'boolean') return value ? 'yes' : 'no';
     if (typeof value !== 'number') return value;
     const digits = decimals.get(name);
-    if (digits === undefined) return exact(value);
+    if (digits === undefined) return plain.has(name) ? String(value) : exact(value);
     return plain.has(name) ? value.toFixed(digits) : number(value, digits);
   };
 };

@@ -193,6 +193,12 @@ describe('plugin table-pages', () => {
     ]);
   });
 
+  it('shows long numeric keys without separators', () => {
+    const rows = [{ id: 123_456_789_012_345_680 }];
+    const cell = cellsOf({ columns: [{ name: 'id' }], key: ['id'] }, rows);
+    expect(cell(rows[0], { name: 'id' })).to.equal('123456789012345680');
+  });
+
   it('draws tables with years or dates, as lines if the time is part of the key', async () => {
     const rows = await rowsOf('/books');
     expect(timesOf(books.columns, rows).map(({ name }: { name: string }) => name)).to.deep.equal(['published']);
