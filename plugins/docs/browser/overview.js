@@ -25,7 +25,7 @@ const facts = ({ contact = {}, license, termsOfService }) => {
 
 /** @param {Model} model */
 export const introduction = ({ title, version, summary, description, about, operations }) => {
-  const first = operations.find(({ path, takesKey }) => takesKey && !path.includes('{'));
+  const first = operations.find(({ parameters, takesKey }) => takesKey && !parameters.some(({ required }) => required));
   return h(
     'section',
     { id: placeOf('introduction'), class: 'part h1', 'data-part': '', 'aria-labelledby': 'title' },
