@@ -219,7 +219,7 @@ export const metroFrontPage = async ({ get }: FrontPageContext): Promise<FrontPa
   return {
     findings: [...nationFinding(facts), ...extremes(forecasts, target), ...accuracy(backtest?.data)],
     figure: mapOf(facts),
-    about: aboutRun(runOf(forecasts, runs?.data), nation === undefined),
+    about: aboutRun(runOf(forecasts, runs?.data), nation === undefined && markets.length > 1),
     search,
   };
 };

@@ -147,4 +147,23 @@ describe('the key figures of the front page', () => {
   ] as const) {
     it(`describe ${name}`, async () => expect(await textsOf(...markets)).to.deep.equal(expected));
   }
+
+  it('explain the median only if there are several metros', async () => {
+    const run = { id: 1, model_version: 'm-1', run_at: '2026-01-01T00:00:00Z', basis: 'published' };
+    const aboutOf = async (...markets: readonly object[]) => {
+      const all = markets.map((each) => ({ ...each, run_id: run.id }));
+      const data: Readonly<Record<string, unknown>> = {
+        '/markets': all,
+        '/forecast-runs': [run],
+        '/forecast-backtest': null,
+      };
+      const get = async (target: string) => ({ data: target in data ? data[target] : [] });
+      return (await metroFrontPage({ get } as unknown as FrontPageContext)).about?.join(' ');
+    };
+    const boise = market('Boise City, ID', 1, 1);
+    expect(await aboutOf(boise))
+      .to.match(/^Forecasts: model m-1/)
+      .and.not.contain('median');
+    expect(await aboutOf(boise, market('Austin, TX', 2, 2))).to.contain('The median counts each metro once');
+  });
 });
