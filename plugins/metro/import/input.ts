@@ -5,6 +5,7 @@ import { OperatorError } from 'metro-forecast-api/plugin';
 
 interface Opened {
   readonly bytes: AsyncIterable<Uint8Array>;
+  /** In bytes. Undefined if the size is not known in advance. */
   readonly size: number | undefined;
 }
 
