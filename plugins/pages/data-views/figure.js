@@ -130,8 +130,11 @@ const hashOf = (figure) => {
   return addressOf(parts, query);
 };
 
-/** Returns null if the service does not allow embedding. @param {string} title @param {string | undefined} figure */
-const embedCode = (title, figure) => {
+/**
+ * Returns null if the service does not allow embedding.
+ * @param {string} title @param {Pick<Tools, 'picture' | 'figure'>} tools
+ */
+const embedCode = (title, { picture, figure }) => {
   const origins = document.querySelector('meta[name="embeds"]')?.getAttribute('content') ?? '';
   if (origins === '') return null;
   const quoted = title.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
@@ -148,10 +151,8 @@ const embedCode = (title, figure) => {
       'p',
       { class: 'muted' },
       `${origins === '*' ? 'Any site' : `Only pages from ${origins}`} can embed this figure.${
-        anonymousLimits === ''
-          ? ' Every visitor needs a key for this service. For visitors without a key, use the PNG or SVG.'
-          : ''
-      }`,
+        anonymousLimits === '' ? ' Every visitor needs a key for this service.' : ''
+      }${anonymousLimits === '' && picture ? ' For visitors without a key, use the PNG or SVG.' : ''}`,
     ),
     h('pre', { tabindex: '0' }, code),
     copyButton(text, 'Copy embed'),
@@ -188,7 +189,7 @@ export const dataTools = ({ sources, remark, more, picture, title = picture?.tit
           ),
     ),
     apiCalls(sources),
-    title === undefined ? null : embedCode(title, figure),
+    title === undefined ? null : embedCode(title, { picture, figure }),
     more,
     remark ? h('p', { class: 'muted' }, remark) : null,
   );
