@@ -3,7 +3,7 @@ import type { FrontPageContext } from '../../../../core/contracts/plugin.js';
 import { metroFrontPage } from '../../../../plugins/metro/explorer/front-page.js';
 import { pageModules } from '../../../support/page-modules.js';
 
-const { findingOf } = await pageModules('metro/explorer/browser/markets/texts');
+const { findingOf, wholeState } = await pageModules('metro/explorer/browser/markets/texts');
 const { findingOf: comparisonFinding } = await pageModules('metro/explorer/browser/compare/finding');
 
 const boise = { name: 'Boise City, ID', forecast: 3.6, last: -0.2, grade: 'B', signal: 'hold' };
@@ -57,6 +57,13 @@ describe('the title of the markets of one state', () => {
     expect(findingOf([boise, boise], { ...shown, measure: 'forecast', place: 'Idaho' })).to.equal(
       'House prices are expected to rise in both metros in Idaho by 2026 Q4',
     ));
+
+  it('does not name the state if a search or another filter excludes some of its metros', () => {
+    const all = { q: '', state: 'ID', signal: '', grade: '' };
+    expect(wholeState(all)).to.equal('Idaho');
+    for (const more of [{ q: 'boise' }, { signal: 'hold' }, { grade: 'A' }, { state: '' }])
+      expect(wholeState({ ...all, ...more })).to.equal(undefined);
+  });
 });
 
 describe('the title of a comparison', () => {

@@ -1,7 +1,7 @@
 import { day, direction, exact, quarter, share } from '../../../../pages/shared/format.js';
 import { limitsOf, recordOf } from '../grades.js';
 import { addMonths } from '../market-figures.js';
-import { plainName } from '../search.js';
+import { plainName, STATES } from '../search.js';
 
 /** @import { GroupRecord } from '../grades.js' */
 /** @import { Row, Run } from './runs.js' */
@@ -39,6 +39,10 @@ const oneFinding = ({ name, forecast, last, grade, signal }, { measure, isNewest
   }[measure];
 };
 
+/** Returns the state whose metros are all in the list. @param {Record<'q' | 'state' | 'signal' | 'grade', string>} chosen */
+export const wholeState = ({ q, state, signal, grade }) =>
+  q === '' && signal === '' && grade === '' ? STATES.get(state) : undefined;
+
 /** @type {{ [measure in Measure]: (row: Row) => boolean }} */
 const COUNTED = {
   forecast: ({ forecast }) => (forecast ?? 0) > 0,
@@ -47,7 +51,7 @@ const COUNTED = {
   last: ({ last }) => (last ?? 0) > 0,
 };
 
-/** @param {number} count @param {number} all @param {string | undefined} place state name, if the list shows only one */
+/** @param {number} count @param {number} all @param {string | undefined} place name of a state */
 const amongText = (count, all, place) => {
   const metros = place ? `metros in ${place}` : 'metros';
   if (count === all) return all === 2 ? `both ${metros}` : `all ${exact(all)} ${metros}`;
@@ -56,8 +60,7 @@ const amongText = (count, all, place) => {
 
 /**
  * @param {readonly Row[]} rows @param {{ measure: Measure, run: Run | undefined, isNewest: boolean,
- *   until: string, place?: string | undefined }} shown `until`: newest quarter of data; `place`: a state, if the list
- *   shows only one
+ *   until: string, place?: string | undefined }} shown `until`: newest quarter of data; `place`: from `wholeState`
  */
 export const findingOf = (rows, { measure, run, isNewest, until, place }) => {
   const known = rows.filter((row) => row[measure] !== null);

@@ -7,7 +7,7 @@ import { h } from '../../../../pages/shared/dom.js';
 import { reconstructed } from '../basis.js';
 import { allMarkets, creditOf, HPI, places, seriesOf } from '../catalog.js';
 import { recordsBy } from '../index-data.js';
-import { STATES, searcher } from '../search.js';
+import { searcher } from '../search.js';
 import { loadZips, metroOfZip } from '../zip-codes.js';
 import { toolsOf } from './downloads.js';
 import { choicesOf, countOf, DEFAULT_SORT, filterFields, matches, runSlider, sortField } from './filters.js';
@@ -16,7 +16,7 @@ import { outlines } from './map.js';
 import { marketMap } from './picture.js';
 import { mapSection } from './place.js';
 import { forecastsBy, lastQuarterOf, rowsByRun, runsOf } from './runs.js';
-import { factsText, findingOf, gradesText, mapTitle, QUESTIONS } from './texts.js';
+import { factsText, findingOf, gradesText, mapTitle, QUESTIONS, wholeState } from './texts.js';
 
 /** @import { Choices } from './filters.js' */
 /** @import { Market, Row } from './runs.js' */
@@ -87,7 +87,7 @@ const partsOf = ({ markets, map, runs, series, records, find }, chosen, signal) 
         run: run(),
         isNewest,
         until: until(),
-        place: STATES.get(chosen.state),
+        place: wholeState(chosen),
       });
     },
     show: () => {
