@@ -115,7 +115,7 @@ export const runRules = record({
     minItems: 4,
     maxItems: 4,
     description:
-      'Upper limits of the probability of a decline for the grades A, B, C and D. A grade does not include its limit. All higher probabilities get the grade F.',
+      'Upper limits of the probability of a decline for the grades A, B, C and D. A grade does not include its limit. All other probabilities get the grade F.',
   },
 });
 

@@ -212,7 +212,7 @@ export type ForecastRun = {
     readonly contract_point: number;
     /** A market keeps its previous signal until its forecast crosses a threshold by more than this, in percentage points. */
     readonly margin: number;
-    /** Upper limits of the probability of a decline for the grades A, B, C and D. A grade does not include its limit. All higher probabilities get the grade F. */
+    /** Upper limits of the probability of a decline for the grades A, B, C and D. A grade does not include its limit. All other probabilities get the grade F. */
     readonly grades: readonly number[];
   } | null;
   /** Coefficients estimated by the run. Empty if it published none. */
