@@ -132,9 +132,9 @@ const hashOf = (figure) => {
 
 /**
  * Returns null if the service does not allow embedding.
- * @param {string} title @param {Pick<Tools, 'picture' | 'figure'>} tools
+ * @param {string} title @param {Picture | undefined} picture @param {string | undefined} figure
  */
-const embedCode = (title, { picture, figure }) => {
+const embedCode = (title, picture, figure) => {
   const origins = document.querySelector('meta[name="embeds"]')?.getAttribute('content') ?? '';
   if (origins === '') return null;
   const quoted = title.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
@@ -189,7 +189,7 @@ export const dataTools = ({ sources, remark, more, picture, title = picture?.tit
           ),
     ),
     apiCalls(sources),
-    title === undefined ? null : embedCode(title, { picture, figure }),
+    title === undefined ? null : embedCode(title, picture, figure),
     more,
     remark ? h('p', { class: 'muted' }, remark) : null,
   );
