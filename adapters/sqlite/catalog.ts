@@ -11,7 +11,8 @@
  */
 import { existsSync } from 'node:fs';
 import { type Manifest, StorageError } from 'metro-forecast-api/adapter';
-import { ReadConnection, type Row, type ThreadedConnection } from './connection.js';
+import { ReadConnection, type ThreadedConnection } from './connection.js';
+import type { Row } from './threaded-database.js';
 
 /** Identifies databases that this adapter created. SQLite stores this number in the file header. */
 const APPLICATION_ID = 0x4d465631;

@@ -7,31 +7,13 @@ import { open, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import Database from 'libsql';
-import ThreadedDatabase from 'libsql/promise';
 import { StorageError } from 'metro-forecast-api/adapter';
-
-export type Value = string | number | null;
-export type Row = readonly Value[];
+import { type Row, ThreadedDatabase, type Value } from './threaded-database.js';
 
 interface Statement {
   raw(): Statement;
   get(values: readonly Value[]): Row | undefined;
   all(values: readonly Value[]): readonly Row[];
-}
-
-interface ThreadedStatement {
-  run(values: readonly Value[]): { readonly lastInsertRowid: number | bigint };
-  raw(): ThreadedStatement;
-  all(...values: Value[]): Promise<readonly Row[]>;
-}
-
-/** Missing from the driver's type definitions. */
-export interface Threaded {
-  readonly inTransaction: boolean;
-  exec(sql: string): Promise<void>;
-  prepare(sql: string): Promise<ThreadedStatement>;
-  interrupt(): void;
-  close(): void;
 }
 
 const REASONS: readonly (readonly [RegExp, string])[] = [
@@ -187,11 +169,11 @@ const FILE_MODE = 0o600;
 
 export class ThreadedConnection {
   readonly #path: string;
-  readonly #db: Threaded;
+  readonly #db: ThreadedDatabase;
 
   private constructor(path: string, uri: string) {
     this.#path = path;
-    this.#db = new ThreadedDatabase(uri, {}) as unknown as Threaded;
+    this.#db = new ThreadedDatabase(uri);
   }
 
   static async use<T>(
@@ -254,7 +236,7 @@ export class ThreadedConnection {
   }
 
   rows(sql: string, ...values: Value[]): Promise<readonly Row[]> {
-    return this.#retried(async () => (await this.#db.prepare(sql)).raw().all(...values));
+    return this.#retried(() => this.#db.rows(sql, values));
   }
 
   async transaction<T>(work: () => Promise<T>): Promise<T> {

@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { type Collection, type Dataset, type Document, filterColumns, publishing } from 'metro-forecast-api/adapter';
 import { type StoredCollection, type StoredVersion, wordsTable } from './catalog.js';
-import type { ThreadedConnection, Value } from './connection.js';
+import type { ThreadedConnection } from './connection.js';
+import type { Value } from './threaded-database.js';
 
 /** The JSON of a row, as `JSON.stringify` writes it, followed by the values of the requested fields. */
 export type WrittenRow = readonly [json: string, ...values: readonly unknown[]];

@@ -18,7 +18,8 @@ import {
 } from 'metro-forecast-api/adapter';
 import { appendEntry, readEntries, replaceEntries, verifyEntries } from './audit.js';
 import { openStore, prepareStore } from './catalog.js';
-import { type ReadConnection, type Row, ThreadedConnection } from './connection.js';
+import { type ReadConnection, ThreadedConnection } from './connection.js';
+import type { Row } from './threaded-database.js';
 
 const { keyAuditEntry, withComparison } = audit;
 

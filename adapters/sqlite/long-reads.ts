@@ -1,14 +1,18 @@
 /** Runs queries that might read a whole table. They run one at a time and can be interrupted. */
-import ThreadedDatabase from 'libsql/promise';
 import { StorageError } from 'metro-forecast-api/adapter';
-import { PRAGMAS, ReadConnection, type Row, storageError, type Threaded, type Value } from './connection.js';
+import { PRAGMAS, ReadConnection, storageError } from './connection.js';
+import { type Row, ThreadedDatabase, type Value } from './threaded-database.js';
 
 /** Grouping sorts rows, which takes a third longer if they do not fit into the cache. */
 const CACHE_KIB = 64 * 1024;
 
+/** A connection keeps the statements of its queries in memory, so it is replaced after this number of queries. */
+const MOST_QUERIES = 100;
+
 export class LongReads {
   readonly #path: string;
-  #opening: Promise<Threaded> | undefined;
+  #opening: Promise<ThreadedDatabase> | undefined;
+  #queries = 0;
   #last: Promise<unknown> = Promise.resolve();
   #size = 0;
 
@@ -41,6 +45,11 @@ export class LongReads {
     const db = await this.#opening?.catch(() => undefined);
     db?.interrupt();
     await this.#last;
+    await this.#close();
+  }
+
+  async #close(): Promise<void> {
+    const db = await this.#opening?.catch(() => undefined);
     db?.close();
     this.#opening = undefined;
   }
@@ -48,14 +57,14 @@ export class LongReads {
   async #run(sql: string, values: readonly Value[], signal: AbortSignal | undefined): Promise<readonly Row[]> {
     const aborted = () => new StorageError('aborted', 'The caller has aborted the read.');
     if (signal?.aborted) throw aborted();
+    if (this.#queries++ % MOST_QUERIES === 0) await this.#close();
     this.#opening ??= this.#open();
     let interrupt: (() => void) | undefined;
     try {
       const db = await this.#opening;
       interrupt = () => db.interrupt();
       signal?.addEventListener('abort', interrupt, { once: true });
-      const statement = await db.prepare(sql);
-      return await statement.raw().all(...values);
+      return await db.rows(sql, values);
     } catch (error) {
       if (signal?.aborted) throw aborted();
       throw storageError(this.#path, error);
@@ -64,11 +73,11 @@ export class LongReads {
     }
   }
 
-  async #open(): Promise<Threaded> {
+  async #open(): Promise<ThreadedDatabase> {
     try {
       const connection = ReadConnection.open(this.#path);
       connection.close();
-      const db = new ThreadedDatabase(connection.uri, {}) as unknown as Threaded;
+      const db = new ThreadedDatabase(connection.uri);
       await db.exec(`${PRAGMAS}; PRAGMA cache_size = -${CACHE_KIB}; SELECT count(*) FROM sqlite_schema`);
       return db;
     } catch (error) {

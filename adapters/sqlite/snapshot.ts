@@ -10,10 +10,11 @@ import {
   type TotalsQuery,
 } from 'metro-forecast-api/adapter';
 import type { StoredCollection } from './catalog.js';
-import type { ReadConnection, Value } from './connection.js';
+import type { ReadConnection } from './connection.js';
 import type { LongReads } from './long-reads.js';
 import { positionOf, type Select, selectAhead, selectFound, selectKey, selectRows, skipsEntries } from './query.js';
 import type { Reader } from './readers.js';
+import type { Value } from './threaded-database.js';
 import { groupsOf, selectTotals } from './totals.js';
 
 /** Documents per query. Reading a batch takes 0.1 ms as text and 0.3 ms as objects. */

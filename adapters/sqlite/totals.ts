@@ -6,8 +6,8 @@ import {
   type TotalsQuery,
 } from 'metro-forecast-api/adapter';
 import { type StoredCollection, wordsTable } from './catalog.js';
-import type { Row, Value } from './connection.js';
 import { matchOf } from './query.js';
+import type { Row, Value } from './threaded-database.js';
 
 const expressionOf = ({ fields }: StoredCollection, field: string): string => {
   const column = fields.indexOf(field);

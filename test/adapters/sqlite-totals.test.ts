@@ -10,6 +10,7 @@ import { sharedReader } from '../../core/data/checked-snapshot.js';
 import { indexedSnapshot } from '../../core/data/indexed-snapshot.js';
 import { ApiError } from '../../core/errors.js';
 import { markets } from '../../plugins/metro/collections.js';
+import { collectGarbage } from '../support/collect-garbage.js';
 import { manifest } from '../support/fixture.js';
 
 const COUNTED = 1_500_000;
@@ -69,4 +70,52 @@ describe('SQLite: the time limit of totals', () => {
       expect([reason.status, reason.message]).to.deep.equal([503, sentence]);
     }
   });
+});
+
+describe('SQLite: a query on a driver thread', () => {
+  let folder: string;
+  let reads: LongReads;
+  let path: string;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sqlite-threads-'));
+    path = join(folder, 'data.db');
+    await ThreadedConnection.use(path, (connection) => connection.exec('PRAGMA user_version = 1'), { create: true });
+    reads = new LongReads(path);
+  });
+  after(async () => {
+    await reads.close();
+    await rm(folder, { recursive: true });
+  });
+
+  /** Returns the longest time in which the event loop was blocked, as a share of the query's time. */
+  const blockedShare = async (query: () => Promise<unknown>): Promise<number> => {
+    const since = performance.now();
+    let last = since;
+    let longest = 0;
+    const tick = () => {
+      longest = Math.max(longest, performance.now() - last);
+      last = performance.now();
+    };
+    const timer = setInterval(tick, 2);
+    setTimeout(collectGarbage, 50);
+    await query();
+    tick();
+    clearInterval(timer);
+    return longest / (performance.now() - since);
+  };
+
+  for (const earlier of [5, 99, 100, 105])
+    it(`does not block garbage collection after ${earlier} queries`, async () => {
+      for (let i = 0; i < earlier; i++) await reads.rows(`SELECT ${i}`, [], undefined);
+      expect(await blockedShare(() => reads.rows(slow(4 * COUNTED), [], undefined))).to.be.below(0.5);
+    });
+
+  it('does not block garbage collection while it writes', () =>
+    ThreadedConnection.use(path, async (connection) => {
+      for (let i = 0; i < 5; i++) await connection.rows('SELECT ?', i);
+      await connection.run('PRAGMA user_version = 2');
+      const write = () => connection.exec(`CREATE TABLE counted AS ${slow(4 * COUNTED)}`);
+      expect(await blockedShare(write)).to.be.below(0.5);
+    }));
 });

@@ -1,0 +1,65 @@
+import Driver from 'libsql/promise';
+
+export type Value = string | number | null;
+export type Row = readonly Value[];
+
+interface Statement {
+  run(values: readonly Value[]): { readonly lastInsertRowid: number | bigint };
+  raw(): Statement;
+  iterate(...values: Value[]): Promise<Iterable<Row>>;
+}
+
+/** The methods of the driver that this adapter calls. The driver's type definitions lack some of them. */
+interface Connection {
+  readonly inTransaction: boolean;
+  exec(sql: string): Promise<void>;
+  prepare(sql: string): Promise<Statement>;
+  interrupt(): void;
+  close(): void;
+}
+
+/**
+ * A connection whose queries run on a driver thread.
+ *
+ * To finalize a statement, SQLite waits for the query that runs on the same connection. The garbage collector finalizes
+ * statements on the event loop and would block it until the query ends. Therefore, all statements are kept until the
+ * connection is closed.
+ */
+export class ThreadedDatabase {
+  readonly #connection: Connection;
+  readonly #kept: object[] = [];
+
+  constructor(uri: string) {
+    this.#connection = new Driver(uri, {}) as unknown as Connection;
+  }
+
+  get inTransaction(): boolean {
+    return this.#connection.inTransaction;
+  }
+
+  exec(sql: string): Promise<void> {
+    return this.#connection.exec(sql);
+  }
+
+  async prepare(sql: string): Promise<Statement> {
+    const statement = await this.#connection.prepare(sql);
+    this.#kept.push(statement);
+    return statement;
+  }
+
+  async rows(sql: string, values: readonly Value[]): Promise<readonly Row[]> {
+    const statement = await this.prepare(sql);
+    const rows = await statement.raw().iterate(...values);
+    this.#kept.push(rows);
+    return [...rows];
+  }
+
+  interrupt(): void {
+    this.#connection.interrupt();
+  }
+
+  close(): void {
+    this.#connection.close();
+    this.#kept.length = 0;
+  }
+}
