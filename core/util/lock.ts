@@ -55,11 +55,8 @@ const create = async (path: string, content: string): Promise<boolean> => {
 const EMPTY_MS = 1000;
 
 /** Returns false for a process on another machine, whose state is unknown. */
-const holderEnded = async (lock: string, content: string): Promise<boolean> => {
-  if (content === '') {
-    const modified = (await stat(lock).catch(unlessMissing))?.mtimeMs;
-    return modified !== undefined && Date.now() - modified > EMPTY_MS;
-  }
+const holderEnded = (content: string, age: number): boolean => {
+  if (content === '') return age > EMPTY_MS;
   const [pid, host] = content.split(' ');
   if (host !== hostname() || !/^\d+$/.test(pid ?? '')) return false;
   try {
@@ -103,7 +100,7 @@ const take = async (lock: string, content: string, { staleMs, wait }: Required<L
     if (state !== seen) [seen, seenAt] = [state, performance.now()];
     // The clock of another machine can differ, so a waiting process measures the time itself.
     const age = wait ? performance.now() - seenAt : Date.now() - modified;
-    if (age > staleMs || (await holderEnded(lock, held))) await removeStale(lock, held, staleMs);
+    if (age > staleMs || holderEnded(held, age)) await removeStale(lock, held, staleMs);
     else if (held !== '' && !wait) {
       const [pid, host] = held.split(' ');
       throw new FileLockError(`Process ${pid} on ${host} holds the lock. If that process has exited, remove ${lock}.`);

@@ -83,6 +83,20 @@ describe('withFileLock(path, task)', () => {
     await taking;
   });
 
+  it('does not take over a lock that was just created, even if the clock of its holder is an hour behind', async () => {
+    await writeFile(`${path}.lock`, '');
+    const time = new Date(Date.now() - 3_600_000);
+    await utimes(`${path}.lock`, time, time);
+    let isTaken = false;
+    const taking = withFileLock(path, async () => {
+      isTaken = true;
+    });
+    await delay(200);
+    expect(isTaken).to.equal(false);
+    await unlink(`${path}.lock`);
+    await taking;
+  });
+
   it('takes over even if an earlier takeover was killed', async () => {
     await writeFile(`${path}.lock`, '1 another-machine 0');
     await writeFile(`${path}.lock.break`, '');
