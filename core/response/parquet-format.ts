@@ -1,7 +1,7 @@
 import type { ByteWriter, SchemaElement } from 'hyparquet-writer';
 import type { Column, Format, Row } from '../contracts/format.js';
 import { JsonFields, valueIn } from '../data/json-fields.js';
-import { textOf } from '../data/lazy-rows.js';
+import { forEachText, textOf } from '../data/lazy-rows.js';
 import { ResponseError } from './formats.js';
 
 /** Encoding a row group blocks the event loop for 4 to 6 ms. Larger groups would make files smaller. */
@@ -81,22 +81,26 @@ class RowGroup {
     this.#data = columns.map(() => []);
   }
 
-  /** Yields the number of collected rows after each row. */
-  *add(rows: readonly Row[]): Generator<number> {
+  get rows(): number {
+    return this.#data[0]!.length;
+  }
+
+  /** @param added called after each row */
+  add(rows: readonly Row[], added: () => void): void {
     const text = textOf(rows);
-    if (!text)
-      for (const row of rows) yield this.#add(({ name }) => (Object.hasOwn(row, name) ? row[name] : undefined));
-    for (const { json, ends } of text ?? []) {
-      let start = 0;
-      for (const end of ends) {
-        const fields = this.#fields;
-        fields.find(json, start);
-        yield this.#add((_, i) =>
-          fields.ends[i] === 0 ? undefined : valueIn(json, fields.starts[i]!, fields.ends[i]!),
-        );
-        start = end + 1;
+    if (!text) {
+      for (const row of rows) {
+        this.#add(({ name }) => (Object.hasOwn(row, name) ? row[name] : undefined));
+        added();
       }
+      return;
     }
+    const { starts, ends } = this.#fields;
+    forEachText(text, (json, start) => {
+      this.#fields.find(json, start);
+      this.#add((_, i) => (ends[i] === 0 ? undefined : valueIn(json, starts[i]!, ends[i]!)));
+      added();
+    });
   }
 
   /** Removes the values, and returns them by column. */
@@ -104,9 +108,8 @@ class RowGroup {
     return this.#columns.map(({ name }, i) => ({ name, data: this.#data[i]!.splice(0) }));
   }
 
-  #add(read: (column: Column, i: number) => unknown): number {
+  #add(read: (column: Column, i: number) => unknown): void {
     for (const [i, column] of this.#columns.entries()) this.#data[i]!.push(parquetValue(column, read(column, i)));
-    return this.#data[0]!.length;
   }
 }
 
@@ -144,12 +147,14 @@ export const parquetFormat: Format = {
     const groupRows = Math.ceil(GROUP_VALUES / columns.length);
     const group = new RowGroup(columns);
     const writeGroup = (): void => void file.write({ columnData: group.take(), rowGroupSize: groupRows });
-    let collected = 0;
+    const writeIfFull = (): void => {
+      if (group.rows === groupRows) writeGroup();
+    };
     for await (const batch of rows) {
-      for (collected of group.add(batch)) if (collected === groupRows) writeGroup();
+      group.add(batch, writeIfFull);
       yield take(bytes);
     }
-    if (collected % groupRows > 0) writeGroup();
+    if (group.rows > 0) writeGroup();
     file.finish();
     yield take(bytes);
   },
