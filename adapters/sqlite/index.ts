@@ -129,10 +129,10 @@ export class SqliteAdapter implements StorageAdapter {
 
   /**
    * Like `publish`, but for a table that is being imported. The rows must already be validated and converted to JSON.
-   * Errors from reading them are not converted to `invalid_dataset`. Resolves with the version.
+   * Errors from reading them are not converted to `invalid_dataset`.
    */
-  async import(dataset: ImportedDataset, options: PublishOptions = {}): Promise<string> {
-    return this.#publish(dataset, options);
+  async import(dataset: ImportedDataset, options: PublishOptions = {}): Promise<void> {
+    await this.#publish(dataset, options);
   }
 
   async checkIntegrity(full: boolean): Promise<readonly string[]> {
@@ -141,11 +141,11 @@ export class SqliteAdapter implements StorageAdapter {
     return rows.map(([error]) => String(error)).filter((error) => error !== 'ok');
   }
 
-  async #publish(dataset: ToPublish, options: PublishOptions): Promise<string> {
+  async #publish(dataset: ToPublish, options: PublishOptions): Promise<void> {
     this.#assertOpen();
     const signal = options.signal ? AbortSignal.any([options.signal, this.#closing.signal]) : this.#closing.signal;
     const poll = () => this.#poll();
-    return this.#tracked(publish(this.#path, this.#context, dataset, { ...options, signal, poll }));
+    await this.#tracked(publish(this.#path, this.#context, dataset, { ...options, signal, poll }));
   }
 
   #snapshotOf({ reader, activation }: Served): Snapshot {

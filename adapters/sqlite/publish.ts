@@ -151,7 +151,7 @@ const publishLocked = async (
   context: PublishContext,
   dataset: ToPublish,
   options: Options,
-): Promise<string> => {
+): Promise<void> => {
   const { manifest, known } = dataset;
   const checked = known === undefined ? undefined : await damagedVersion(connection, context, known);
   await sweep(connection);
@@ -172,7 +172,6 @@ const publishLocked = async (
   await connection.exec('PRAGMA synchronous = FULL');
   await commit(connection, { id, version, collections, manifest, damaged }, context.clock);
   if (damaged) options.onRepair?.(`version ${version}: ${errors.join('; ')}`);
-  return version;
 };
 
 const cleanUp = async (connection: ThreadedConnection, { logger }: PublishContext): Promise<void> => {
@@ -195,8 +194,8 @@ const inFolder = async (path: string): Promise<void> => {
 };
 
 /**
- * Publishes a dataset, and resolves with its version. Replaces a stored version that has the same name and the same
- * rows, if it is damaged or was published for a different configuration.
+ * Publishes a dataset. Replaces a stored version that has the same name and the same rows, if it is damaged or was
+ * published for a different configuration.
  * Rejects with `conflict` if another publication is running or the version already exists, or with `invalid_dataset`,
  * `aborted` or `unavailable`. The rows written so far are then removed, either immediately or by the next publication.
  */
@@ -205,24 +204,22 @@ export const publish = async (
   context: PublishContext,
   dataset: ToPublish,
   options: Options,
-): Promise<string> => {
+): Promise<void> => {
   assertNotAborted(options.signal);
-  const publishInto = async (connection: ThreadedConnection, confirm: Locked['confirm']): Promise<string> => {
+  const publishInto = async (connection: ThreadedConnection, confirm: Locked['confirm']): Promise<void> => {
     await prepareStore(path, connection);
     await connection.exec('PRAGMA synchronous = NORMAL');
-    const locked = publishLocked({ connection, confirm }, context, dataset, options);
-    const version = await locked.catch(async (error) => {
+    await publishLocked({ connection, confirm }, context, dataset, options).catch(async (error) => {
       await cleanUp(connection, context);
       throw error;
     });
     options.poll();
     // If the log cannot be emptied now, the next publication empties it.
     await connection.emptyLog(options.poll).catch(() => undefined);
-    return version;
   };
   await inFolder(path);
   try {
-    return await withFileLock(
+    await withFileLock(
       path,
       (confirm) => ThreadedConnection.use(path, (connection) => publishInto(connection, confirm), { create: true }),
       { wait: false, staleMs: STALE_MS },
