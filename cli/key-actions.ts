@@ -198,7 +198,10 @@ export interface KeyUsage extends Pick<KeyRecord, 'id' | 'name' | 'tier'> {
   readonly data: readonly DayUsage[];
 }
 
-/** Lists keys that share a limit only once, as the newest one, preferably active, so that usage is not counted twice. */
+/**
+ * Keys that share a limit also share their usage, so only one of them is listed: the newest active key, or the newest
+ * key if none is active.
+ */
 export const usageOf = async (
   store: KeyStore,
   id: string | undefined,

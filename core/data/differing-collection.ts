@@ -36,13 +36,8 @@ export const differingCollection = async (
   collections: ReadonlyMap<string, Collection>,
 ): Promise<string | undefined> => {
   for (const { name, key } of collections.values()) {
-    if (
-      !(await haveSameRows(
-        readable(() => dataset.read(name)),
-        snapshot.find(name, { order: key }),
-      ))
-    )
-      return name;
+    const rows = readable(() => dataset.read(name));
+    if (!(await haveSameRows(rows, snapshot.find(name, { order: key })))) return name;
   }
   return undefined;
 };

@@ -248,7 +248,7 @@ const linksFrom = (source: Route, routes: readonly Route[]): Record<string, obje
     }),
   );
 
-/** Maps parameter names to runtime expressions. Returns undefined without any, or if a required parameter has none. */
+/** Maps parameter names to runtime expressions. Undefined if a required parameter, or every parameter, has none. */
 const foundParameters = ({ operationId }: Route, { parameters }: Route): Record<string, string> | undefined => {
   const found: Record<string, string> = {};
   for (const place of ['path', 'query'] as const) {
