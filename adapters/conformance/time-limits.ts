@@ -55,7 +55,7 @@ class Limiter {
           return;
         }
         this.#limits.set(what, Math.max(LEAST_MS, limit / 4));
-        const message = `expected ${what} to resolve or reject within ${limit} ms`;
+        const message = `expected ${what} to resolve or reject within ${limit + extraMs} ms`;
         reject(new assert.AssertionError({ message }));
       };
       timer = setTimeout(expire, limit, limit);

@@ -17,7 +17,7 @@ describe('the time limits of the conformance suite', () => {
     });
     const adapter = await target.createEmpty!(undefined as never);
     mock.timers.enable({ apis: ['setTimeout'] });
-    // The limits of an idle machine.
+    // With this clock, `slowness()` returns 1, as on an idle machine.
     mock.method(performance, 'now', () => 0);
     try {
       const opening = patiently(() => adapter.open());
