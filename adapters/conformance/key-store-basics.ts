@@ -133,8 +133,9 @@ export const basicRules: readonly KeyStoreRule[] = [
   {
     title: 'lookup() compares whole hashes',
     async run({ store }) {
-      const { hash, ...others } = recordOf();
-      await store.insert({ ...others, hash });
+      const record = recordOf();
+      const { hash } = record;
+      await store.insert(record);
       const other = (digit: string | undefined) => (digit === '0' ? '1' : '0');
       assert.equal(store.lookup(hash.slice(0, -1) + other(hash.at(-1))), undefined);
       assert.equal(store.lookup(other(hash[0]) + hash.slice(1)), undefined);

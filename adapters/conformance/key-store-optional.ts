@@ -81,14 +81,14 @@ export const optionalRules: readonly KeyStoreRule[] = [
     title: 'audit() and lastUsed() of a store that is opened later return everything',
     needs: ['durable'],
     async run({ store, open }) {
-      const { id, ...others } = recordOf();
-      await store.insert({ id, ...others });
-      await store.noteUse?.(new Map([[id, 100]]));
+      const record = recordOf();
+      await store.insert(record);
+      await store.noteUse?.(new Map([[record.id, 100]]));
       const entries = await store.audit?.();
       await store.close();
       const later = await open();
       assert.deepEqual(await later.audit?.(), entries);
-      if (store.lastUsed) assert.deepEqual(Object.fromEntries(await later.lastUsed!()), { [id]: 100 });
+      if (store.lastUsed) assert.deepEqual(Object.fromEntries(await later.lastUsed!()), { [record.id]: 100 });
     },
   },
   {

@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { basicRules } from './key-store-basics.js';
 import { optionalRules } from './key-store-optional.js';
 import type { KeyStoreRule } from './key-store-rule.js';
+import { skip } from './obstacles.js';
 
 export interface KeyStoreUnderTest {
   readonly name: string;
@@ -62,9 +63,7 @@ export const describeKeyStore = (target: KeyStoreUnderTest): void => {
     for (const rule of keyStoreRules) {
       it(rule.title, async function () {
         const reason = await runRule(target, rule);
-        if (reason === undefined) return;
-        this.test!.title += ` (skipped, because ${reason})`;
-        this.skip();
+        if (reason !== undefined) skip(this, reason);
       });
     }
   });
