@@ -7,6 +7,8 @@ import {
   datasetOf,
   FIRST,
   FIRST_CREATED,
+  FOURTH,
+  FOURTH_CREATED,
   SECOND,
   SECOND_CREATED,
   THIRD,
@@ -92,11 +94,11 @@ export const describeAudit = (target: AdapterUnderTest): void => {
         const before = (await entriesOf(instance)).length;
         await adapter.versions!.activate(FIRST);
         await adapter.versions!.activate('is-not-there').catch(() => undefined);
-        await adapter.publish!(anotherDataset('fourth-4', '2024-04-01T00:00:00Z'));
+        await adapter.publish!(anotherDataset(FOURTH, FOURTH_CREATED));
         const pruned = await adapter.versions!.prune(0);
         const [activated, published, ...deleted] = await since(instance, before);
         sameValue(activated, { action: 'activate', version: FIRST, replaces: THIRD }, 'the entry of the activation');
-        const fourth = { action: 'publish', version: 'fourth-4', replaces: FIRST };
+        const fourth = { action: 'publish', version: FOURTH, replaces: FIRST };
         sameValue(published, fourth, 'the entry of the publication after it');
         sameList(
           deleted.map(({ action, version }) => `${action} ${version}`).sort(),

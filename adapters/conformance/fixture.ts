@@ -210,6 +210,8 @@ export const SECOND = 'second-2';
 export const SECOND_CREATED = '2024-02-01T00:00:00Z';
 export const THIRD = '3-third';
 export const THIRD_CREATED = '2024-03-01T23:59:59.999Z';
+export const FOURTH = 'fourth-4';
+export const FOURTH_CREATED = '2024-04-01T00:00:00Z';
 
 export const datasetOf = (
   version = FIRST,

@@ -8,6 +8,8 @@ import {
   datasetOf,
   FIRST,
   FIRST_CREATED,
+  FOURTH,
+  FOURTH_CREATED,
   listWith,
   rows,
   SECOND,
@@ -84,9 +86,9 @@ export const describeFollowing = (target: AdapterUnderTest): void => {
       const [mine, theirs] = [instance.changes.length, other.changes.length];
       await publish(other, THIRD, THIRD_CREATED);
       await changedTo(target, [THIRD], instance, mine);
-      await publish(instance, 'fourth-4', '2024-04-01T00:00:00Z');
-      await changedTo(target, [THIRD, 'fourth-4'], other, theirs);
-      await serves(other, 'fourth-4', '2024-04-01T00:00:00Z');
+      await publish(instance, FOURTH, FOURTH_CREATED);
+      await changedTo(target, [THIRD, FOURTH], other, theirs);
+      await serves(other, FOURTH, FOURTH_CREATED);
     });
 
     test(publishes, 'notices a publication after one of its own has failed', async (instance) => {

@@ -8,6 +8,7 @@ import {
   datasetOf,
   FIRST,
   FIRST_CREATED,
+  FOURTH_CREATED,
   itemsIn,
   itemsOf,
   rows,
@@ -159,7 +160,7 @@ export const describeHistory = (target: AdapterUnderTest): void => {
         const opened = await hasMoves(instance, moves);
         sameList(await versionsOf(opened), published, 'list() to return the times of publication');
         sameList((await opened.adapter.history!.read()).audit, stored.audit, 'the audit to be restored');
-        await opened.adapter.publish!(anotherDataset(SECOND, '2024-04-01T00:00:00Z'));
+        await opened.adapter.publish!(anotherDataset(SECOND, FOURTH_CREATED));
         hasVersion(opened, SECOND);
         const verified = await opened.adapter.audit?.verify();
         isEmpty(verified?.faults ?? [], 'verify() to find no errors after the restore and another publication');

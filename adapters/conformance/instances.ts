@@ -8,6 +8,7 @@ import {
   datasetOf,
   FIRST,
   FIRST_CREATED,
+  FOURTH_CREATED,
   items,
   itemsIn,
   listWith,
@@ -121,7 +122,7 @@ export const describeInstances = (target: AdapterUnderTest): void => {
       const times = [FIRST_CREATED, SECOND_CREATED, '2024-03-01T23:59:59.998Z', THIRD_CREATED, Date.now() + 5000];
       const current = await Promise.all(times.map((time) => versionAsOf(other, time)));
       sameList(current, [FIRST, SECOND, SECOND, THIRD, SECOND], 'asOf() of another adapter, after activate()');
-      await failsWith('conflict', () => other.adapter.publish!(anotherDataset(FIRST, '2024-04-01T00:00:00Z')));
+      await failsWith('conflict', () => other.adapter.publish!(anotherDataset(FIRST, FOURTH_CREATED)));
       sameList([...(await other.adapter.versions!.prune(1))].sort(), [FIRST], 'prune(1) of another adapter');
       await other.adapter.versions!.activate(THIRD);
       hasVersion(other, THIRD);

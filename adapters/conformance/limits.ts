@@ -3,7 +3,18 @@ import type { Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList, sameSequence, sameValue } from './expect.js';
 import { find } from './find-rows.js';
-import { datasetOf, FIRST, type Rows, SECOND, SECOND_CREATED, spots, THIRD, THIRD_CREATED, words } from './fixture.js';
+import {
+  datasetOf,
+  FIRST,
+  FOURTH_CREATED,
+  type Rows,
+  SECOND,
+  SECOND_CREATED,
+  spots,
+  THIRD,
+  THIRD_CREATED,
+  words,
+} from './fixture.js';
 import { hasVersion, type Instance, startInstance, withSnapshot } from './instance.js';
 import { itUnless, without } from './obstacles.js';
 import { ordersOf } from './reference.js';
@@ -84,7 +95,7 @@ export const describeLimits = (target: AdapterUnderTest): void => {
           await isStored(instance, documents);
         }
         const long = spotsOf(keyBytes);
-        await instance.adapter.publish!(datasetOf('spots', '2024-04-01T00:00:00Z', { spots: long }));
+        await instance.adapter.publish!(datasetOf('spots', FOURTH_CREATED, { spots: long }));
         await withSnapshot(instance, async (snapshot) => {
           for (const order of ordersOf(spots)) sameSequence(spots, await find(snapshot, spots, { order }), long);
         });

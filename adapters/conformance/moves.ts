@@ -4,6 +4,8 @@ import {
   anotherDataset,
   FIRST,
   FIRST_CREATED,
+  FOURTH,
+  FOURTH_CREATED,
   itemsIn,
   itemsOf,
   SECOND,
@@ -94,8 +96,8 @@ export const describeMoves = (target: AdapterUnderTest): void => {
       await isAsOf(instance, FIRST_CREATED, FIRST);
       await adapter.versions!.activate(SECOND);
       await isAsOf(instance, future, SECOND);
-      await adapter.publish!(anotherDataset('fourth-4', '2024-04-01T00:00:00Z'));
-      await isAsOf(instance, future, 'fourth-4');
+      await adapter.publish!(anotherDataset(FOURTH, FOURTH_CREATED));
+      await isAsOf(instance, future, FOURTH);
       await adapter.versions!.prune(2);
       await isAsOf(instance, FIRST_CREATED, undefined);
     });
@@ -115,7 +117,7 @@ export const describeMoves = (target: AdapterUnderTest): void => {
 
     testOfThree('with a reused name are listed and read at the time of their last publication', async (instance) => {
       const { adapter } = instance;
-      const created = '2024-04-01T00:00:00Z';
+      const created = FOURTH_CREATED;
       sameList(await adapter.versions!.prune(2), [FIRST], 'prune(2) to delete the first version');
       await adapter.versions!.activate(SECOND);
       sameList(await adapter.versions!.prune(0), [THIRD], 'prune(0) to delete the newest version');

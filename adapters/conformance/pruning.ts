@@ -11,6 +11,8 @@ import {
   collections,
   FIRST,
   FIRST_CREATED,
+  FOURTH,
+  FOURTH_CREATED,
   items,
   itemsIn,
   itemsOf,
@@ -213,12 +215,12 @@ export const describePruning = (target: AdapterUnderTest): void => {
       for (const [version, created] of [
         [SECOND, SECOND_CREATED],
         [THIRD, THIRD_CREATED],
-        ['fourth-4', '2024-04-01T00:00:00Z'],
+        [FOURTH, FOURTH_CREATED],
       ] as const) {
         await adapter.publish!(anotherDataset(version, created));
         held.push(adapter.snapshot());
       }
-      for (const version of [SECOND, 'fourth-4', FIRST, 'fourth-4']) {
+      for (const version of [SECOND, FOURTH, FIRST, FOURTH]) {
         await adapter.versions!.activate(version);
         isEmpty(await adapter.versions!.prune(0), 'prune(0) to delete no version that is held');
       }
@@ -231,7 +233,7 @@ export const describePruning = (target: AdapterUnderTest): void => {
         [FIRST, SECOND, THIRD].sort(),
         'prune(0) to delete all other versions after their release',
       );
-      hasVersion(instance, 'fourth-4');
+      hasVersion(instance, FOURTH);
     });
 
     test('a find() that was left early holds nothing after its snapshot is released', async (instance) => {

@@ -9,6 +9,8 @@ import {
   brokenDataset,
   FIRST,
   FIRST_CREATED,
+  FOURTH,
+  FOURTH_CREATED,
   itemsOf,
   rows,
   SECOND,
@@ -32,8 +34,6 @@ import {
 import { isExclusive, isUnnoticed, skip, without } from './obstacles.js';
 import { testsOver, testsOverStore } from './tests-over.js';
 
-const FOURTH = 'fourth-4';
-const FOURTH_CREATED = '2024-04-01T00:00:00Z';
 /** Milliseconds after which a call counts as waiting for a publication. */
 const WAIT_MS = 300;
 
@@ -128,9 +128,7 @@ export const describeTakingTurns = (target: AdapterUnderTest): void => {
         await hasItems(instance, itemsOf(SECOND));
       });
     }
-  });
 
-  describe('a publication in progress', () => {
     testsOver(target, without(target, 'publish'))(
       'keeps its adapter locked when other publications of the adapter were rejected',
       async ({ adapter }) => {

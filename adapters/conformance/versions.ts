@@ -8,6 +8,7 @@ import {
   datasetOf,
   FIRST,
   FIRST_CREATED,
+  FOURTH_CREATED,
   items,
   itemsIn,
   itemsOf,
@@ -166,7 +167,7 @@ export const describeVersions = (target: AdapterUnderTest): void => {
           [SECOND, SECOND_CREATED, rows['items']!],
           [THIRD, THIRD_CREATED, rows['items']!],
         ] as const) {
-          for (const created of [itsCreated, '2024-04-01T00:00:00Z']) {
+          for (const created of [itsCreated, FOURTH_CREATED]) {
             const dataset = datasetOf(version, created, { ...rows, items: content });
             await failsWith('conflict', () => instance.adapter.publish!(dataset));
           }
