@@ -292,11 +292,11 @@ describe('an embedded application', () => {
     });
   }
 
-  for (const [check, statuses] of [
-    ['report', [404, 404, 404]],
-    ['refuse', [404, 500, 500]],
+  for (const [check, what, statuses] of [
+    ['report', 'sends errors that a route does not declare', [404, 404, 404]],
+    ['refuse', 'replaces errors that a route does not declare with a 500', [404, 500, 500]],
   ] as const) {
-    it(`http.responseCheck ${check}: errors that a route declares or does not declare`, async () => {
+    it(`http.responseCheck ${check} ${what}`, async () => {
       const gone = defineError({ code: 'thing_gone', status: 404, sentence: 'It is gone.', when: 'It was deleted.' });
       const route = {
         summary: 'Fails',

@@ -47,11 +47,13 @@ const totalsOf = async (snapshot: Snapshot, name: string, query: TotalsQuery, si
   return collector.groups().slice(0, query.limit);
 };
 
+const same = <T>(value: T): T => value;
+
 /** Adds totals and searches to the memory adapter. A bug changes a query or the groups in its result. */
 const totalling = (
   changed: (query: TotalsQuery) => TotalsQuery,
-  change: (groups: readonly Group[], query: TotalsQuery) => readonly Group[] = (groups) => groups,
-  searching: (query: Query) => Query = (query) => query,
+  change: (groups: readonly Group[], query: TotalsQuery) => readonly Group[] = same,
+  searching: (query: Query) => Query = same,
   matcher = wordMatcher,
 ): Pick<BrokenAdapter, 'fault' | 'capabilities'> => ({
   capabilities: { ...memory.capabilities, json: false, search: true },
@@ -63,8 +65,6 @@ const totalling = (
     totals: async (name, query, signal) => change(await totalsOf(snapshot, name, changed(query), signal), query),
   })),
 });
-
-const same = <T>(value: T): T => value;
 
 /** For each `eq` filter, also returns documents whose field equals `other(value)`. */
 const equalling = (other: (value: string) => string) =>
@@ -80,13 +80,11 @@ const equalling = (other: (value: string) => string) =>
 const COMMON = ['the', 'of', 'a', 'to', 'not', 'or'];
 
 const summing = (change: (sum: number) => number) =>
-  totalling(
-    (query) => query,
-    (groups) =>
-      groups.map(({ numbers, ...group }) => ({
-        ...group,
-        ...(numbers && { numbers: { ...numbers, sum: change(numbers.sum) } }),
-      })),
+  totalling(same, (groups) =>
+    groups.map(({ numbers, ...group }) => ({
+      ...group,
+      ...(numbers && { numbers: { ...numbers, sum: change(numbers.sum) } }),
+    })),
   );
 
 /** Adds the prices of all documents in a plain loop, without compensating for rounding errors. */
@@ -135,10 +133,7 @@ export const totalsFaults: readonly BrokenAdapter[] = [
   },
   {
     that: 'leaves out the group of null',
-    ...totalling(
-      (query) => query,
-      (groups) => groups.filter(({ values }) => values.length === 0 || values[0] !== null),
-    ),
+    ...totalling(same, (groups) => groups.filter(({ values }) => values.length === 0 || values[0] !== null)),
     fails: [COUNTS, NUMBERS],
   },
   {
@@ -148,9 +143,8 @@ export const totalsFaults: readonly BrokenAdapter[] = [
   },
   {
     that: 'returns a sum of 0 for groups without numbers',
-    ...totalling(
-      (query) => query,
-      (groups) => groups.map((group) => ({ numbers: { count: 0, sum: 0, min: 0, max: 0 }, ...group })),
+    ...totalling(same, (groups) =>
+      groups.map((group) => ({ numbers: { count: 0, sum: 0, min: 0, max: 0 }, ...group })),
     ),
     fails: [COUNTS, NUMBERS, LIMITS],
   },
@@ -252,21 +246,15 @@ export const totalsFaults: readonly BrokenAdapter[] = [
   },
   {
     that: 'finds documents that contain any of the words',
-    ...totalling(
-      (query) => query,
-      undefined,
-      ({ words, ...query }) => ({ ...query, ...(words && { words: words.slice(0, 1) }) }),
-    ),
+    ...totalling(same, undefined, ({ words, ...query }) => ({ ...query, ...(words && { words: words.slice(0, 1) }) })),
     fails: [FINDS],
   },
   {
     that: 'counts a document once for each time that a list contains its value',
-    ...totalling(
-      (query) => query,
-      (groups, { where }) =>
-        where.some(({ value }) => Array.isArray(value) && new Set(value).size < value.length)
-          ? groups.map((group) => ({ ...group, count: 2 * group.count }))
-          : groups,
+    ...totalling(same, (groups, { where }) =>
+      where.some(({ value }) => Array.isArray(value) && new Set(value).size < value.length)
+        ? groups.map((group) => ({ ...group, count: 2 * group.count }))
+        : groups,
     ),
     fails: [COUNTS, NUMBERS],
   },
@@ -280,17 +268,15 @@ export const totalsFaults: readonly BrokenAdapter[] = [
   },
   {
     that: 'groups -0 and 0 separately',
-    ...totalling(
-      (query) => query,
-      (groups) =>
-        groups.flatMap((group) =>
-          group.values[0] === 0 && group.count > 1
-            ? [
-                { ...group, count: group.count - 1 },
-                { ...group, count: 1 },
-              ]
-            : [group],
-        ),
+    ...totalling(same, (groups) =>
+      groups.flatMap((group) =>
+        group.values[0] === 0 && group.count > 1
+          ? [
+              { ...group, count: group.count - 1 },
+              { ...group, count: 1 },
+            ]
+          : [group],
+      ),
     ),
     fails: [COUNTS, NUMBERS],
   },
@@ -306,11 +292,10 @@ export const totalsFaults: readonly BrokenAdapter[] = [
   },
   {
     that: 'ignores common words in searches',
-    ...totalling(
-      (query) => query,
-      undefined,
-      ({ words, ...query }) => ({ ...query, ...(words && { words: words.filter((word) => !COMMON.includes(word)) }) }),
-    ),
+    ...totalling(same, undefined, ({ words, ...query }) => ({
+      ...query,
+      ...(words && { words: words.filter((word) => !COMMON.includes(word)) }),
+    })),
     fails: [FINDS],
   },
   {
@@ -355,11 +340,10 @@ export const totalsFaults: readonly BrokenAdapter[] = [
   },
   {
     that: 'shortens words to 40 characters',
-    ...totalling(
-      (query) => query,
-      undefined,
-      ({ words, ...query }) => ({ ...query, ...(words && { words: words.map((word) => word.slice(0, 40)) }) }),
-    ),
+    ...totalling(same, undefined, ({ words, ...query }) => ({
+      ...query,
+      ...(words && { words: words.map((word) => word.slice(0, 40)) }),
+    })),
     fails: [FINDS],
   },
   {

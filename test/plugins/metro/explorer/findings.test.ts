@@ -119,11 +119,17 @@ describe('the key figures of the front page', () => {
   const market = (name: string, forecast: number, last: number) => ({
     ...{ name, forecast_12m: forecast, yoy_price: last, target_period: '2026-10-01', cbsa: '1' },
   });
+  const frontPage = (markets: readonly object[], runs: readonly object[] = []) => {
+    const data = new Map<string, unknown>([
+      ['/markets', markets],
+      ['/forecast-runs', runs],
+      ['/forecast-backtest', null],
+    ]);
+    const get = async (target: string) => ({ data: data.has(target) ? data.get(target) : [] });
+    return metroFrontPage({ get } as unknown as FrontPageContext);
+  };
   const textsOf = async (...markets: readonly object[]) => {
-    const get = async (target: string) => ({
-      data: target === '/markets' ? markets : target === '/forecast-backtest' ? null : [],
-    });
-    const { findings = [] } = await metroFrontPage({ get } as unknown as FrontPageContext);
+    const { findings = [] } = await frontPage(markets);
     return findings.slice(0, 2).map(({ figure, sentence }) => `${figure}: ${sentence}`);
   };
   for (const [name, markets, expected] of [
@@ -158,19 +164,13 @@ describe('the key figures of the front page', () => {
   it('explain the median only if there are several metros', async () => {
     const run = { id: 1, model_version: 'm-1', run_at: '2026-01-01T00:00:00Z', basis: 'published' };
     const aboutOf = async (...markets: readonly object[]) => {
-      const all = markets.map((each) => ({ ...each, run_id: run.id }));
-      const data: Readonly<Record<string, unknown>> = {
-        '/markets': all,
-        '/forecast-runs': [run],
-        '/forecast-backtest': null,
-      };
-      const get = async (target: string) => ({ data: target in data ? data[target] : [] });
-      return (await metroFrontPage({ get } as unknown as FrontPageContext)).about?.join(' ');
+      const ofRun = markets.map((each) => ({ ...each, run_id: run.id }));
+      return (await frontPage(ofRun, [run])).about?.join(' ');
     };
-    const boise = market('Boise City, ID', 1, 1);
-    expect(await aboutOf(boise))
+    const one = market('Boise City, ID', 1, 1);
+    expect(await aboutOf(one))
       .to.match(/^Forecasts: model m-1/)
       .and.not.contain('median');
-    expect(await aboutOf(boise, market('Austin, TX', 2, 2))).to.contain('The median counts each metro once');
+    expect(await aboutOf(one, market('Austin, TX', 2, 2))).to.contain('The median counts each metro once');
   });
 });
