@@ -77,7 +77,7 @@ interface Page {
 const framersOf = (embed: EmbedOptions | undefined, { anonymous }: MountContext): readonly string[] =>
   embed?.frameAncestors ?? (embed && anonymous ? ['*'] : []);
 
-/** Maximum number of cached pages, one for each public path. Proxies use only a few paths. */
+/** Maximum number of cached pages, at most two for each public path. Proxies use only a few paths. */
 const MOST_FILLED = 20;
 
 const digestOf = (files: PageFiles): string => {

@@ -1,4 +1,5 @@
 import { h } from '../../pages/shared/dom.js';
+import { counted } from '../../pages/shared/format.js';
 import { inline, prose } from '../../pages/shared/markdown.js';
 import { linkTo, nameLink, placeOf, section } from './parts.js';
 import { tryIt } from './try-it.js';
@@ -25,7 +26,7 @@ const entry = (place, { name, type, limits, description }, { mark, children = []
       h(
         'details',
         { open },
-        h('summary', `${children.length} ${children.length === 1 ? 'field' : 'fields'} of `, h('code', name)),
+        h('summary', `${counted(children.length, 'field')} of `, h('code', name)),
         fieldList(place, children),
       ),
   );
@@ -75,7 +76,7 @@ const responseFields = ({ id, type, fields }, listed) => {
   if (type !== 'object') listed.add(type);
   const list = fieldList(placeOf(id, 'fields'), fields, listed);
   if (!again) return [list];
-  const title = [`${fields.length} fields of `, h('code', type)];
+  const title = [`${counted(fields.length, 'field')} of `, h('code', type)];
   return [h('details', h('summary', ...title), list)];
 };
 
@@ -135,7 +136,7 @@ export const operationSection = (operation, { everywhere, listed, pathOf }) => {
         h(
           'details',
           { class: 'headers' },
-          h('summary', `${headers.length} headers`),
+          h('summary', counted(headers.length, 'header')),
           h(
             'p',
             { class: 'chips' },

@@ -1,6 +1,6 @@
 import { getKey, send } from '../../pages/shared/api.js';
 import { h } from '../../pages/shared/dom.js';
-import { bytes } from '../../pages/shared/format.js';
+import { bytes, counted } from '../../pages/shared/format.js';
 import { codeBlock, coloured, linkTo, panel, placeOf, problem, unreachable } from './parts.js';
 
 /** @import { Operation } from './model.js' */
@@ -68,7 +68,7 @@ const triedResponse = ({ headers }, response, content, ms, close) => {
           'About this error: ',
           h('a', { href: linkTo(placeOf('errors', code)) }, h('code', code)),
         ),
-      h('details', { class: 'sent' }, h('summary', `${rows.length} headers`), h('dl', ...rows)),
+      h('details', { class: 'sent' }, h('summary', counted(rows.length, 'header')), h('dl', ...rows)),
       codeBlock('Response body', type.includes('json') ? coloured(body) : body),
       text.length > body.length &&
         body.length === SHOWN_CHARACTERS &&

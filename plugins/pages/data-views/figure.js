@@ -142,18 +142,18 @@ const embedCode = (title, picture, figure) => {
   const text = () =>
     `<iframe src="${address().replaceAll('&', '&amp;')}" title="${quoted}" width="800" height="560"></iframe>`;
   const code = h('code');
+  const needsKey = anonymousLimits === '';
+  const note = [
+    `${origins === '*' ? 'Any site' : `Only pages from ${origins}`} can embed this figure.`,
+    needsKey && 'Every visitor needs a key for this service.',
+    needsKey && picture && 'For visitors without a key, use the PNG or SVG.',
+  ];
   return h(
     'details',
     // Updates the code whenever it is opened, because the address depends on the user's choices.
     { ontoggle: () => code.replaceChildren(text()) },
     h('summary', 'Embed'),
-    h(
-      'p',
-      { class: 'muted' },
-      `${origins === '*' ? 'Any site' : `Only pages from ${origins}`} can embed this figure.${
-        anonymousLimits === '' ? ' Every visitor needs a key for this service.' : ''
-      }${anonymousLimits === '' && picture ? ' For visitors without a key, use the PNG or SVG.' : ''}`,
-    ),
+    h('p', { class: 'muted' }, note.filter(Boolean).join(' ')),
     h('pre', { tabindex: '0' }, code),
     copyButton(text, 'Copy embed'),
   );

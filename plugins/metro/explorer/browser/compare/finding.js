@@ -10,21 +10,21 @@ export const QUESTION = 'How do markets and series compare over time?';
  */
 const endsOf = ({ lines, dates, from = '' }) => {
   const known = lines.flatMap(({ label, short = label, values }) => {
-    const points = values.flatMap((value, at) =>
+    const present = values.flatMap((value, at) =>
       value === null || `${dates[at]}` < from ? [] : [{ value, date: `${dates[at]}` }],
     );
-    return points.length === 0 ? [] : [{ label, short, points }];
+    return present.length === 0 ? [] : [{ label, short, present }];
   });
   const start =
     known
-      .map(({ points }) => `${points[0]?.date}`)
+      .map(({ present }) => `${present[0]?.date}`)
       .sort()
       .at(-1) ?? '';
-  const end = known.map(({ points }) => `${points.at(-1)?.date}`).sort()[0] ?? '';
-  return known.flatMap(({ label, short, points }) => {
-    const common = points.filter(({ date }) => date >= start && date <= end);
+  const end = known.map(({ present }) => `${present.at(-1)?.date}`).sort()[0] ?? '';
+  return known.flatMap(({ label, short, present }) => {
+    const common = present.filter(({ date }) => date >= start && date <= end);
     const [first, last] = [common[0], common.at(-1)];
-    return first && last ? [{ label, short, first, last, isNewest: last === points.at(-1) }] : [];
+    return first && last ? [{ label, short, first, last, isNewest: last === present.at(-1) }] : [];
   });
 };
 
@@ -39,7 +39,7 @@ const verbsOf = (most, least) => {
  * @param {ReadonlySet<string>} realLabels labels of the lines in real terms
  */
 export const findingOf = (options, show, realLabels) => {
-  const isReal = options.lines.length > 1 && options.lines.every(({ label }) => realLabels.has(label));
+  const isReal = options.lines.every(({ label }) => realLabels.has(label));
   const text = (/** @type {{ value: number, label: string }} */ { value, label }) =>
     `${(show === 'nation' ? points : percent)(value, 1)}${!isReal && realLabels.has(label) ? ' in real terms' : ''}`;
   const ends = endsOf(options)
