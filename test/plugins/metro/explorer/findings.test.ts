@@ -58,6 +58,11 @@ describe('the title of the markets of one state', () => {
       'House prices are expected to rise in both metros in Idaho by 2026 Q4',
     ));
 
+  it('does not name the state if one of its metros has no forecast', () =>
+    expect(
+      findingOf([boise, boise, { ...boise, forecast: null }], { ...shown, measure: 'forecast', place: 'Idaho' }),
+    ).to.equal('House prices are expected to rise in both metros by 2026 Q4'));
+
   it('does not name the state if a search or another filter excludes some of its metros', () => {
     const all = { q: '', state: 'ID', signal: '', grade: '' };
     expect(wholeState(all)).to.equal('Idaho');

@@ -70,7 +70,8 @@ export const findingOf = (rows, { measure, run, isNewest, until, place }) => {
   const target = run ? quarter(run.target) : '';
   if (known[0] && known.length === 1) return oneFinding(known[0], { measure, isNewest, target, until });
   const count = known.filter(COUNTED[measure]).length;
-  const among = amongText(count, known.length, place);
+  // Names the state only if all its metros have figures. In early runs, some metros have no forecast.
+  const among = amongText(count, known.length, known.length === rows.length ? place : undefined);
   const [was, have] = isNewest ? ['are', count === 1 ? 'has' : 'have'] : ['were', 'had'];
   const sentence = {
     forecast: `House prices ${was} expected to rise in ${among} by ${target}`,
