@@ -1,13 +1,13 @@
 import {
   type ColumnType,
   isMarker,
-  isNumber,
   lossOf,
   NEEDS,
   NOTATIONS,
   type Notation,
   type NotationName,
   plainDigits,
+  plainNumber,
 } from './notations.js';
 import { TrailingZeros } from './trailing-zeros.js';
 
@@ -18,7 +18,9 @@ export interface GuessOptions {
   readonly type?: ColumnType | undefined;
   /** True if the format has types, as JSON does. Strings are then text, unless they are dates. */
   readonly isTyped: boolean;
-  readonly decimal: 'point' | 'comma' | 'either';
+  readonly decimal?: 'point' | 'comma' | undefined;
+  /** True if commas separate cells. They are then more likely to mark thousands than decimals. */
+  readonly isCommaSeparated?: boolean;
   readonly dateOrder?: 'dmy' | 'mdy' | undefined;
   /** Cells with this content count as missing, even in text columns. */
   readonly missing: ReadonlySet<string>;
@@ -151,7 +153,8 @@ export class ColumnGuess {
       this.markers.set(cell, (this.markers.get(cell) ?? 0) + 1);
       return;
     }
-    if (!this.#options.isTyped && isNumber(cell)) this.#inspectNumber(cell, line);
+    const plain = this.#options.isTyped ? undefined : plainNumber(cell);
+    if (plain !== undefined) this.#inspectNumber(cell, plain, line);
     this.#narrow(cell, line, this.#fitsText(cell));
   }
 
@@ -160,19 +163,19 @@ export class ColumnGuess {
     const isLossy = type === undefined && this.#loss !== undefined;
     return (name) => {
       if (isTyped && type === undefined && !IN_STRINGS.includes(name)) return false;
-      if (isLossy && (name === 'whole' || NUMERIC.includes(name))) return false;
+      if (isLossy && (name === 'whole' || name === 'percent' || NUMERIC.includes(name))) return false;
       const value = NOTATIONS[name].read(cell);
       return value !== undefined && (NOTATIONS[name].type !== 'integer' || Number.isSafeInteger(value));
     };
   }
 
-  #inspectNumber(cell: string, line: number): void {
-    const loss = lossOf(cell);
+  #inspectNumber(cell: string, plain: string, line: number): void {
+    const loss = lossOf(plain);
     if (loss !== undefined) this.#loss ??= `line ${line} has ${shown(cell)}: ${loss}`;
     const isCode = /^\d+E\d+$/.test(cell);
     if (isCode) this.#code ??= `line ${line} has ${shown(cell)}, which may be a code`;
-    else if (/[.eE]/.test(cell)) this.#hasFraction = true;
-    if (!/[eE]/.test(cell)) this.#zeros.add(cell, line);
+    else if (/[.eE]/.test(plain)) this.#hasFraction = true;
+    if (!/[eE]/.test(plain)) this.#zeros.add(plain, line);
   }
 
   #narrow(cell: Cell, line: number, fits: (name: NotationName) => boolean): void {
@@ -200,24 +203,31 @@ export class ColumnGuess {
     };
   }
 
-  /** The type that fits all cells. Only valid after the last cell has been added. */
-  get result(): GuessedType {
+  /** True if the numbers of the column have decimal commas. Only valid after the last cell has been added. */
+  get hasDecimalCommas(): boolean {
+    return this.#filled > 0 && this.#fitting.length === 1 && this.#fitting[0] === 'decimalComma';
+  }
+
+  /**
+   * The type that fits all cells. Only valid after the last cell has been added.
+   * @param hasDecimalCommas true if any column of the table has decimal commas
+   */
+  result(hasDecimalCommas: boolean): GuessedType {
     const { type } = this.#options;
-    const guess = this.#guess();
+    const guess = this.#guess(hasDecimalCommas);
     if (type === undefined || type === guess.type) return guess;
     if (this.#filled === 0) return { ...guess, type, notation: notationOf(type) };
     if (type === 'number' && guess.type === 'integer') return { type, notation: 'number' };
-    return { ...guess, error: this.#errorOf(type) };
+    return { ...guess, error: this.#errorOf(type, guess.note) };
   }
 
-  #errorOf(type: ColumnType): string {
+  #errorOf(type: ColumnType, note: string | undefined): string {
     const { line, cell } = this.#end ?? {};
-    if (line === undefined)
-      return 'the order of day and month is not certain: add --date-order dmy or --date-order mdy';
+    if (line === undefined) return `has an ambiguous notation: ${note}`;
     return `must be ${NEEDS[type]}, but line ${line} has ${shown(cell!)}; --skip-bad-rows skips such rows`;
   }
 
-  #guess(): GuessedType {
+  #guess(hasDecimalCommas: boolean): GuessedType {
     const text = (note?: string): GuessedType => ({ type: 'text', notation: 'text', ...(note && { note }) });
     const as = (notation: NotationName): GuessedType => {
       const { type, note }: { type: ColumnType; note?: string } = NOTATIONS[notation];
@@ -229,13 +239,22 @@ export class ColumnGuess {
     const [first] = this.#fitting;
     if (first === undefined) return text(this.#reasonOfText());
     if (fits('dmy') && fits('mdy')) return text('the order of day and month is not certain: see --date-order');
-    if (!fits('number') && fits('grouped') && fits('decimalComma')) {
-      return text('a comma may mark thousands or decimals: see --decimal');
-    }
+    const sign = this.#ambiguousSign(hasDecimalCommas);
+    if (sign !== undefined) return text(`a ${sign} may mark thousands or decimals: see --decimal`);
+    if (this.#options.decimal === 'comma' && fits('decimalComma') && !fits('integer')) return as('decimalComma');
     if (!NUMERIC.includes(first) || this.#options.type !== undefined) return as(first);
     if (this.#code !== undefined && !this.#hasFraction) return text(this.#code);
     const { reason } = this.#zeros;
     return first !== 'integer' && reason !== undefined ? text(reason) : as(first);
+  }
+
+  #ambiguousSign(hasDecimalCommas: boolean): 'comma' | 'point' | undefined {
+    const fits = (name: NotationName): boolean => this.#fitting.includes(name);
+    const { decimal, isCommaSeparated = false } = this.#options;
+    if (decimal !== undefined || !fits('decimalComma') || fits('integer')) return undefined;
+    if (fits('number')) return hasDecimalCommas ? 'point' : undefined;
+    const isGrouped = isCommaSeparated && fits('grouped') && !hasDecimalCommas;
+    return (fits('grouped') || isCommaSeparated) && !isGrouped ? 'comma' : undefined;
   }
 
   #reasonOfText(): string | undefined {

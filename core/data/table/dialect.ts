@@ -83,6 +83,16 @@ const quoteOf = (sample: Sample, dialect: Omit<Dialect, 'quote'>): string | unde
   return opened > 2 && opened === closed && opened > count((cell) => !isNumeric(cell)) / 2 ? "'" : '"';
 };
 
+const misquotedIn = (records: readonly CsvRecord[]): number =>
+  records.filter(({ isMisquoted }) => isMisquoted === true).length;
+
+/** The share of records with misplaced quotes. A wrong separator cuts through quoted cells. */
+const misquotedShare = (sample: Sample, dialect: Plain): number => {
+  const isOneLine = dialect.quote === undefined;
+  const records = recordsOf(sample, { ...dialect, quote: dialect.quote ?? '"', isOneLine, skipsSpaces: true });
+  return misquotedIn(records) / Math.max(records.length, 1);
+};
+
 type Plain = Pick<Dialect, 'separator' | 'quote' | 'lineEnd'>;
 
 /** Chooses the separator that splits the largest share of records into the same number of cells, at least 2. */
@@ -100,17 +110,24 @@ const plainDialect = (sample: Sample, lineEnd: Dialect['lineEnd'], options: CsvO
     const several = records.filter(({ cells }) => cells.length > 1);
     if (several.length === 0) continue;
     const usual = usualWidth(several);
-    const share = (usual.share * several.length) / records.length;
-    if (share < (COMMON.includes(separator) ? 0.3 : 0.95)) continue;
-    if (share > best.share || (share === best.share && usual.width > best.width))
+    const whole = (usual.share * several.length) / records.length;
+    if (whole < (COMMON.includes(separator) ? 0.3 : 0.95)) continue;
+    const share = whole - (options.quote === 'none' ? 0 : misquotedShare(sample, dialect) / 2);
+    // Times such as 12:30:00 split into as many cells in each record.
+    if (share > best.share || (share === best.share && usual.width > best.width && separator !== ':'))
       best = { dialect, share, width: usual.width };
   }
   return best.dialect;
 };
 
-const skipsSpaces = (records: readonly CsvRecord[]): boolean => {
+/** True if a space follows every separator, or most separators if quotes then start cells. */
+const skipsSpaces = (sample: Sample, dialect: Dialect): boolean => {
+  const records = recordsOf(sample, dialect);
   const later = records.flatMap(({ cells }) => cells.slice(1)).filter((cell) => cell !== '');
-  return records.length > 1 && later.length > 0 && later.every((cell) => cell.startsWith(' '));
+  if (records.length > 1 && later.length > 0 && later.every((cell) => cell.startsWith(' '))) return true;
+  const countOf = (text: string): number => sample.text.split(text).length - 1;
+  const isUsual = countOf(`${dialect.separator} `) > countOf(dialect.separator) / 2;
+  return isUsual && misquotedIn(records) > 0 && misquotedIn(recordsOf(sample, { ...dialect, skipsSpaces: true })) === 0;
 };
 
 const isNumeric = (cell: string): boolean => /^\s*[+-]?(\d[\d,]*\.?\d*|\.\d+)(e[+-]?\d+)?%?\s*$/i.test(cell);
@@ -148,7 +165,8 @@ const isPreamble = (records: readonly CsvRecord[], at: number, width: number, mo
   if (!next) return false;
   if (cells[0]!.startsWith('#') && width > 1) return cells.length < width || next.cells[0]!.startsWith('#');
   const filled = filledIn({ cells });
-  if (filled >= most) return false;
+  // Headings can leave out the name of the index, and the rows below them can be nearly empty.
+  if (filled >= most || (cells.length >= width - 1 && filled > width / 2)) return false;
   if (isBlank(next) || cells.length < width - 1 || (filled <= 1 && (width > 2 || cells.length < width))) return true;
   return isPreamble(records, at + 1, width, most);
 };
@@ -193,10 +211,15 @@ const escapesQuotes = (text: string, { separator, quote }: Plain): boolean => {
     const open = text.lastIndexOf(quote, at - 1);
     const before = text.slice(Math.max(open - 100, 0), Math.max(open, 0)).replace(/ +$/, '');
     const opens = open !== -1 && (before === '' || before.endsWith(separator) || /[\r\n]$/.test(before));
-    if (opens && !ends(text.slice(at + 2, at + 102).replace(/^[ \t]+/, ''))) return true;
+    const after = text.slice(at + 2, at + 102);
+    if (opens && !ends(after) && !ends(after.replace(/^[ \t]+/, ''))) return true;
   }
   return false;
 };
+
+/** Files with CR as the line end can contain LF inside quotes. */
+const lineEndOf = (text: string): Dialect['lineEnd'] =>
+  text.includes('\r') && !text.replaceAll(/"[^"]*"/g, '').includes('\n') ? '\r' : '\n';
 
 /** Excel reads the separator from a first line such as `sep=;`. */
 const SEP_LINE = /^"?sep=(.)"?\r?[\r\n]/i;
@@ -205,10 +228,10 @@ const SEP_LINE = /^"?sep=(.)"?\r?[\r\n]/i;
 export const layoutOf = (head: string, isWhole: boolean, options: CsvOptions = {}): CsvLayout => {
   const [sepLine = '', named] = SEP_LINE.exec(head) ?? [];
   const sample = sampleOf(head.slice(sepLine.length), isWhole);
-  const lineEnd = head.includes('\r') && !head.includes('\n') ? '\r' : '\n';
+  const lineEnd = lineEndOf(head);
   const unescaped = plainDialect(sample, lineEnd, { separator: named, ...options });
   const plain = { ...unescaped, ...(escapesQuotes(head, unescaped) && { isEscaped: true }) };
-  const spaced = plain.separator !== ' ' && skipsSpaces(recordsOf(sample, plain));
+  const spaced = plain.separator !== ' ' && skipsSpaces(sample, plain);
   const dialect: Dialect = { ...plain, ...(spaced && { skipsSpaces: true }) };
   // Line numbers include the `sep=` line.
   const above = sepLine === '' ? 0 : 1;

@@ -63,7 +63,8 @@ export class FirstPass {
     this.#assertKnown(options);
     const shared: GuessOptions = {
       isTyped,
-      decimal: options.decimal ?? (separator === ',' ? 'point' : 'either'),
+      decimal: options.decimal,
+      isCommaSeparated: separator === ',',
       dateOrder: options.dateOrder,
       missing: new Set(options.missing),
     };
@@ -125,9 +126,10 @@ export class FirstPass {
 
   columns(types: ReadonlyMap<string, ColumnType>): readonly ReadColumn[] {
     const errors: string[] = [];
+    const hasDecimalCommas = this.#guesses.some((guess) => guess.hasDecimalCommas);
     const columns = this.names.flatMap((column, at): ReadColumn[] => {
       const guess = this.#guesses[at]!;
-      const { type, notation, note, error } = guess.result;
+      const { type, notation, note, error } = guess.result(hasDecimalCommas);
       if (error !== undefined) errors.push(`"${column.name}" ${error}`);
       const isText = notation === 'text';
       const { markers } = guess;

@@ -31,14 +31,39 @@ export interface Notation {
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
 const INTEGER = /^[+-]?\d+$/;
 
-/** Returns true for any number, even if no double can represent it. */
-export const isNumber = (cell: string): boolean => NUMBER.test(cell);
+interface Marked {
+  readonly pattern: RegExp;
+  readonly plain: (cell: string) => string;
+}
 
-const read = (pattern: RegExp, plain: (cell: string) => string) => (cell: string) => {
-  if (!pattern.test(cell)) return undefined;
-  const value = Number(plain(cell));
-  return Number.isFinite(value) ? value : undefined;
+/** 1,234.5 */
+const GROUPED: Marked = {
+  pattern: /^[+-]?(\d{1,3}|[1-9]\d{0,2}(,\d{3})+)(\.\d+)?$/,
+  plain: (cell) => cell.replaceAll(',', ''),
 };
+/** 1.234,5 */
+const DECIMAL_COMMA: Marked = {
+  pattern: /^[+-]?([1-9]\d{0,2}(\.\d{3})+|\d+)(,\d+)?([eE][+-]?\d+)?$/,
+  plain: (cell) => cell.replaceAll('.', '').replace(',', '.'),
+};
+const PERCENT: Marked = {
+  pattern: /^[+-]?(\d+\.?\d*|\.\d+) ?%$/,
+  plain: (cell) => cell.replace(/ ?%/, ''),
+};
+
+/** Returns a number with a decimal point and without other marks, even if no double can represent it. */
+export const plainNumber = (cell: string): string | undefined =>
+  NUMBER.test(cell) ? cell : [GROUPED, DECIMAL_COMMA, PERCENT].find(({ pattern }) => pattern.test(cell))?.plain(cell);
+
+const read =
+  (pattern: RegExp, plain: Marked['plain'] = (cell) => cell) =>
+  (cell: string) => {
+    if (!pattern.test(cell)) return undefined;
+    const value = Number(plain(cell));
+    return Number.isFinite(value) ? value : undefined;
+  };
+
+const readMarked = ({ pattern, plain }: Marked) => read(pattern, plain);
 
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const isLeap = (year: number): boolean => year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
@@ -77,28 +102,14 @@ const TRUE = /^(true|t|yes|y|1)$/i;
 const FALSE = /^(false|f|no|n|0)$/i;
 
 export const NOTATIONS = {
-  integer: { type: 'integer', read: read(INTEGER, (cell) => cell) },
+  integer: { type: 'integer', read: read(INTEGER) },
   /** Integers such as 1950.0, which pandas writes if the column has missing values. */
-  whole: { type: 'integer', read: read(/^[+-]?\d+\.0$/, (cell) => cell), note: 'read without ".0"' },
-  mixedWhole: { type: 'integer', read: read(/^[+-]?\d+(\.0*)?$/, (cell) => cell), note: 'read without decimals' },
-  number: { type: 'number', read: read(NUMBER, (cell) => cell) },
-  /** 1,234.5 */
-  grouped: {
-    type: 'number',
-    read: read(/^[+-]?\d{1,3}(,\d{3})*(\.\d+)?$/, (cell) => cell.replaceAll(',', '')),
-    note: 'read without thousands separators',
-  },
-  /** 1.234,5 */
-  decimalComma: {
-    type: 'number',
-    read: read(/^[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?$/, (cell) => cell.replaceAll('.', '').replace(',', '.')),
-    note: 'read with decimal commas',
-  },
-  percent: {
-    type: 'number',
-    read: read(/^[+-]?(\d+\.?\d*|\.\d+) ?%$/, (cell) => cell.replace('%', '')),
-    note: 'in percent, read without the sign',
-  },
+  whole: { type: 'integer', read: read(/^[+-]?\d+\.0$/), note: 'read without ".0"' },
+  mixedWhole: { type: 'integer', read: read(/^[+-]?\d+(\.0*)?$/), note: 'read without decimals' },
+  number: { type: 'number', read: read(NUMBER) },
+  grouped: { type: 'number', read: readMarked(GROUPED), note: 'read without thousands separators' },
+  decimalComma: { type: 'number', read: readMarked(DECIMAL_COMMA), note: 'read with decimal commas' },
+  percent: { type: 'number', read: readMarked(PERCENT), note: 'in percent, read without the sign' },
   boolean: { type: 'boolean', read: (cell) => (/^(true|false)$/i.test(cell) ? /^t/i.test(cell) : undefined) },
   /** Yes, no, 1, 0 and similar. Tried only if the user has set the type of the column. */
   words: {

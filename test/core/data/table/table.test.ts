@@ -104,6 +104,10 @@ describe('readTable(path, options)', () => {
       ['text', ['1,23', '5'], ['"1,23"', '5']],
       ['number', [12.5, 3], ['12.5%', '3%'], /in percent/],
       ['text', ['12.5%', '3'], ['12.5%', '3']],
+      ['text', ['9,007,199,254,740,993', '5'], ['"9,007,199,254,740,993"', '5'], /^line 2 .* would lose digits/],
+      ['text', ['12.12345678901234567%'], ['12.12345678901234567%'], /would lose digits/],
+      ['text', ['01%', '2%'], ['01%', '2%'], /leading zeros would be lost/],
+      ['text', ['0,123', '0,456'], ['"0,123"', '"0,456"'], /a comma may mark thousands or decimals: see --decimal/],
     ];
     for (const [type, values, cells, why] of types) {
       it(`reads a column of ${JSON.stringify(cells)} as ${type}`, async () => {
@@ -123,6 +127,32 @@ describe('readTable(path, options)', () => {
       expect((await read('a;b\nx;1,234\ny;2,345\n')).columns[1]).to.include({ type: 'text' });
       const given = await read('a;b\nx;1,234\ny;2,345\n', { decimal: 'comma' });
       expect(given.rows.map(({ b }) => b)).to.deep.equal([1.234, 2.345]);
+      expect((await read('a;b\nx;1,5e-07\ny;2,5\n')).rows.map(({ b }) => b)).to.deep.equal([1.5e-7, 2.5]);
+      expect((await read('a;b\nx;1234,12345678901234567\n')).columns[1]!.why).to.match(/would lose digits/);
+    });
+
+    it('keeps text in an ambiguous notation if another column has decimal commas', async () => {
+      const points = await read('id;a;b\n1;1,5;1.234\n2;2,5;2.345\n');
+      expect(points.rows.map(({ b }) => b)).to.deep.equal(['1.234', '2.345']);
+      expect(points.columns[2]!.why).to.equal('a point may mark thousands or decimals: see --decimal');
+      const given = await read('id;a;b\n1;1,5;1.234\n2;2,5;2.345\n', { decimal: 'comma' });
+      expect(given.rows.map(({ b }) => b)).to.deep.equal([1234, 2345]);
+      const commas = await read('id,a,b\n1,"1,5","1,234"\n2,"2,5","2,345"\n');
+      expect(commas.rows.map(({ a, b }) => [a, b])).to.deep.equal([
+        ['1,5', '1,234'],
+        ['2,5', '2,345'],
+      ]);
+    });
+
+    it('names the option for numbers and dates in an ambiguous notation', async () => {
+      const types = new Map<string, ColumnType>([
+        ['b', 'number'],
+        ['c', 'date'],
+      ]);
+      expect(await errorsOf('a;b;c\nx;1,234;01/02/2024\n', { types })).to.deep.equal([
+        '"b" has an ambiguous notation: a comma may mark thousands or decimals: see --decimal',
+        '"c" has an ambiguous notation: the order of day and month is not certain: see --date-order',
+      ]);
     });
 
     it('compares trailing zeros in a column with more values than it remembers', async () => {
@@ -269,6 +299,44 @@ describe('readTable(path, options)', () => {
       const paths = await read('id,path\n1,"C:\\dir\\"\n2,"D:\\x\\"\n');
       expect(paths.rows.map(({ path }) => path)).to.deep.equal(['C:\\dir\\', 'D:\\x\\']);
       expect(paths.found).not.to.include('with quotes escaped by backslashes');
+      const tabs = await read('path\tn\n"C:\\dir\\"\t1\n"D:\\x"\t2\n');
+      expect(tabs.rows).to.deep.equal([
+        { path: 'C:\\dir\\', n: 1 },
+        { path: 'D:\\x', n: 2 },
+      ]);
+    });
+
+    it('keeps nearly empty rows below headings with an unnamed index', async () => {
+      const { rows } = await read(',a,b,c\n0,1,,\n1,,,\n2,1,2,3\n');
+      expect(rows.map(({ column_1: index, a }) => [index, a])).to.deep.equal([
+        [0, 1],
+        [1, null],
+        [2, 1],
+      ]);
+    });
+
+    it('reads CR as the line end if quoted cells contain LF', async () => {
+      const { rows, found } = await read('id,v\r1,"x\ny"\r2,z\r');
+      expect(rows).to.deep.equal([
+        { id: 1, v: 'x\ny' },
+        { id: 2, v: 'z' },
+      ]);
+      expect(found).to.include('with line ends CR');
+    });
+
+    it('reads quotes after spaces, even around separators', async () => {
+      const { rows } = await read('id, name, n\n1, "Smith,John", 3\n2, Doe, 4\n');
+      expect(rows.map(({ name, n }) => [name, n])).to.deep.equal([
+        ['Smith,John', 3],
+        ['Doe', 4],
+      ]);
+    });
+
+    it('chooses a separator that does not cut through quotes, and no colons of times', async () => {
+      const pipes = await read('# a\n# b\n"Total, all"|"n"\n"x"|1,5\n"y"|2,5\n"z"|3,5\n');
+      expect(pipes.rows[0]).to.deep.equal({ total_all: 'x', n: 1.5 });
+      const times = await read('5,2024-01-31 12:30:00\n7,2024-01-31 13:30:00\n2,2024-01-31 14:00:00\n');
+      expect(times.rows[0]).to.deep.equal({ column_1: 2, column_2: '2024-01-31 14:00:00' });
     });
 
     it('treats quotes as text if tabs separate the cells and a quote is not closed', async () => {
