@@ -205,8 +205,14 @@ export class KeyStoreError extends BoundaryError {
   }
 }
 
-export const firstLines = (lines: readonly string[], most: number): readonly string[] =>
-  lines.length <= most ? lines : [...lines.slice(0, most), `and ${lines.length - most} more`];
+export const firstLines = <T>(
+  items: readonly T[],
+  most: number,
+  describe: (item: T) => string = String,
+): readonly string[] => [
+  ...items.slice(0, most).map((item) => describe(item)),
+  ...(items.length > most ? [`and ${items.length - most} more`] : []),
+];
 
 /** An error that the operator can fix, such as an invalid configuration. It is printed without a stack trace. */
 export class OperatorError extends Error {

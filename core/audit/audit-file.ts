@@ -3,11 +3,11 @@
  * of the last line can be detected.
  */
 import { constants } from 'node:fs';
-import { rm, stat } from 'node:fs/promises';
+import { rm, stat, writeFile } from 'node:fs/promises';
 import type { AuditEntry, AuditVerification } from '../contracts/audit.js';
 import type { Logger } from '../contracts/runtime.js';
 import { openRegular, readRegular, streamRegular, unlessMissing } from '../util/read-file.js';
-import { type NewFile, ownNewFile, writeFileAtomic } from '../util/write-atomic.js';
+import { inPieces, type NewFile, ownNewFile, writeFileAtomic } from '../util/write-atomic.js';
 import { chain, endOf, type Placed, verifyChain } from './chain.js';
 
 const MAX_BYTES = 384 * 2 ** 20;
@@ -15,7 +15,7 @@ const TAIL_BYTES = 16 * 1024;
 const NEWLINE = 0x0a;
 const APPEND = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
 
-const appendLines = async (path: string, lines: string, options: NewFile): Promise<void> => {
+const appendLines = async (path: string, lines: Iterable<string>, options: NewFile): Promise<void> => {
   const isNew = (await stat(path).catch(unlessMissing)) === undefined;
   const file = await openRegular(path, APPEND, options.mode);
   try {
@@ -23,13 +23,19 @@ const appendLines = async (path: string, lines: string, options: NewFile): Promi
     const { size } = await file.stat();
     const { bytesRead, buffer } = await file.read({ buffer: Buffer.alloc(1), position: Math.max(0, size - 1) });
     // A crash or a full disk can leave an incomplete last line. The next entry must start on a new line.
-    const start = bytesRead === 0 || buffer[0] === NEWLINE ? '' : '\n';
-    await file.appendFile(`${start}${lines}\n`);
+    if (bytesRead > 0 && buffer[0] !== NEWLINE) await file.appendFile('\n');
+    await writeFile(file, inPieces(lines));
     await file.sync();
   } finally {
     await file.close();
   }
 };
+
+const lineOf = (entry: AuditEntry): string => `${JSON.stringify(entry)}\n`;
+
+function* linesOf(entries: Iterable<AuditEntry>): Generator<string> {
+  for (const entry of entries) yield lineOf(entry);
+}
 
 const parse = (line: string): unknown => {
   try {
@@ -49,21 +55,22 @@ export class AuditFile<E extends AuditEntry> {
   }
 
   /** The caller must hold a lock. */
-  async append(added: readonly E[], options: NewFile): Promise<readonly E[]> {
+  async append(added: Iterable<E>, options: NewFile): Promise<void> {
     const entries = await this.#newest();
     const head = await this.#head();
     // A process might have stopped after writing the entry but before writing the head.
     const isHeadOld = entries.at(-1)?.previous === head;
     // If the newest lines were removed, the new entry refers to the hash in the head, so that the gap can be detected.
     let previous = head === undefined || isHeadOld ? endOf(entries) : head;
-    const linked = added.map((entry) => {
-      const each = chain(entry, previous);
-      previous = each.hash;
-      return each;
-    });
-    await appendLines(this.#path, linked.map((each) => JSON.stringify(each)).join('\n'), options);
+    function* linked(): Generator<string> {
+      for (const entry of added) {
+        const each = chain(entry, previous);
+        previous = each.hash;
+        yield lineOf(each);
+      }
+    }
+    await appendLines(this.#path, linked(), options);
     await writeFileAtomic(this.#headPath, `${previous}\n`, { ...options, like: this.#path });
-    return linked;
   }
 
   async replace(entries: readonly E[], options: NewFile): Promise<void> {
@@ -72,8 +79,7 @@ export class AuditFile<E extends AuditEntry> {
       for (const path of [this.#headPath, this.#path]) await rm(path, { force: true });
       return;
     }
-    const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`);
-    await writeFileAtomic(this.#path, lines, options);
+    await writeFileAtomic(this.#path, linesOf(entries), options);
     await writeFileAtomic(this.#headPath, `${hash}\n`, { ...options, like: this.#path });
   }
 

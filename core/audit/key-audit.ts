@@ -56,12 +56,19 @@ export const auditEntry = (before: KeyRecord | undefined, after: KeyRecord, now:
   return { time: new Date(now).toISOString(), action, key: after.id, ...actor(), changes, ...fingerprint };
 };
 
-type Unrecorded = Pick<KeyAuditEntry, 'action' | 'key' | 'changes' | 'fingerprint'>;
-
 interface AuditedKey {
   readonly fields: Record<string, unknown>;
   fingerprint: string | undefined;
 }
+
+/** A key that differs from its audit. Without a record, the key was removed. */
+interface Unrecorded {
+  readonly key: string;
+  readonly record?: KeyRecord;
+  readonly audited?: AuditedKey | undefined;
+}
+
+type Edit = Pick<KeyAuditEntry, 'action' | 'key' | 'changes' | 'fingerprint'>;
 
 const replay = (entries: readonly KeyAuditEntry[]): Map<string, AuditedKey> => {
   const keys = new Map<string, AuditedKey>();
@@ -78,20 +85,28 @@ const replay = (entries: readonly KeyAuditEntry[]): Map<string, AuditedKey> => {
   return keys;
 };
 
+const editOf = ({ key, record, audited }: Unrecorded): Edit => {
+  if (record === undefined) return { action: 'remove', key, changes: {} };
+  const empty = Object.fromEntries(Object.keys(audited?.fields ?? {}).map((name) => [name, null]));
+  const changes = changesOf(audited?.fields, { ...empty, ...record });
+  const fingerprint = fingerprintOf(record);
+  return { action: 'edit', key, changes, ...(audited?.fingerprint !== fingerprint && { fingerprint }) };
+};
+
 const compare = (records: readonly KeyRecord[], entries: readonly KeyAuditEntry[]): readonly Unrecorded[] => {
   const keys = replay(entries);
   const found: Unrecorded[] = [];
   for (const record of records) {
-    const audited = keys.get(record.id);
-    keys.delete(record.id);
-    const empty = Object.fromEntries(Object.keys(audited?.fields ?? {}).map((name) => [name, null]));
-    const changes = changesOf(audited?.fields, { ...empty, ...record });
-    const fingerprint = fingerprintOf(record);
-    const isOther = audited?.fingerprint !== fingerprint;
-    if (Object.keys(changes).length === 0 && !isOther) continue;
-    found.push({ action: 'edit', key: record.id, changes, ...(isOther && { fingerprint }) });
+    const key = record.id;
+    const unrecorded = { key, record, audited: keys.get(key) };
+    keys.delete(key);
+    if (unrecorded.audited) {
+      const { changes, fingerprint } = editOf(unrecorded);
+      if (Object.keys(changes).length === 0 && fingerprint === undefined) continue;
+    }
+    found.push(unrecorded);
   }
-  return [...found, ...[...keys.keys()].map((key) => ({ action: 'remove' as const, key, changes: {} }))];
+  return [...found, ...[...keys.keys()].map((key) => ({ key }))];
 };
 
 /** The audited fields of a key. Each field corresponds to one bit of a number that stores which fields differ. */
@@ -134,20 +149,19 @@ export const entriesInDoubt = async (
   records: readonly KeyRecord[],
   read: () => AsyncIterable<KeyAuditEntry>,
 ): Promise<{ readonly records: readonly KeyRecord[]; readonly entries: readonly KeyAuditEntry[] }> => {
-  const keys = new Map(
-    records.map((record) => [record.id, { record, differing: unaudited(record as unknown as AnyRecord) }]),
-  );
+  const places = new Map(records.map(({ id }, place) => [id, place]));
+  const differing = Uint16Array.from(records, (record) => unaudited(record as unknown as AnyRecord));
   const doubtful = new Set<string>();
   let newest: KeyAuditEntry[] = [];
   for await (const entry of read()) {
     if (entry.undoes === undefined) newest.push(entry);
     else newest = newest.filter(({ hash }) => hash === undefined || hash !== entry.undoes);
     if (newest.length > 2 * MAX_NEWEST) newest = newest.slice(-MAX_NEWEST);
-    const key = keys.get(entry.key);
-    if (key) key.differing = follow(key.record, key.differing, entry);
-    if (!key || entry.undoes !== undefined) doubtful.add(entry.key);
+    const place = places.get(entry.key);
+    if (place !== undefined) differing[place] = follow(records[place]!, differing[place]!, entry);
+    if (place === undefined || entry.undoes !== undefined) doubtful.add(entry.key);
   }
-  for (const [id, { differing }] of keys) if (differing > 0) doubtful.add(id);
+  for (const [id, place] of places) if (differing[place]! > 0) doubtful.add(id);
   const entries: KeyAuditEntry[] = [];
   if (doubtful.size > 0) {
     for (const { key } of newest.slice(-1)) doubtful.add(key);
@@ -175,13 +189,15 @@ export const compareWithAudit = (records: readonly KeyRecord[], entries: readonl
     : { unrecorded: before, pending: newest };
 };
 
-export const entriesOf = (unrecorded: readonly Unrecorded[], now: number): readonly KeyAuditEntry[] => {
+/** A generator, because the entries need much more memory than the keys. */
+export function* entriesOf(unrecorded: readonly Unrecorded[], now: number): Generator<KeyAuditEntry> {
   const found = { time: new Date(now).toISOString(), ...actor() };
-  return unrecorded.map((each) => ({ ...found, ...each }));
-};
+  for (const each of unrecorded) yield { ...found, ...editOf(each) };
+}
 
 /** Lists the changed fields without their values, for example `key_4fJ8kQ2mXw (limit_per_minute)`. */
-export const describeUnrecorded = ({ action, key, changes, fingerprint }: Unrecorded): string => {
+export const describeUnrecorded = (unrecorded: Unrecorded): string => {
+  const { action, key, changes, fingerprint } = editOf(unrecorded);
   if (action === 'remove') return `${key} (removed)`;
   if (changes['created_at']?.from === null) return `${key} (new)`;
   return `${key} (${[...(fingerprint === undefined ? [] : ['hash']), ...Object.keys(changes)].join(', ')})`;

@@ -17,18 +17,9 @@ import type { Health } from '../contracts/runtime.js';
 import { firstLines, KeyStoreError } from '../errors.js';
 import { fileErrorReason } from '../util/error-reason.js';
 import { withFileLock } from '../util/lock.js';
-import { readRegularBytes, unlessMissing } from '../util/read-file.js';
+import { openRegular, unlessMissing } from '../util/read-file.js';
 import { writeFileAtomic } from '../util/write-atomic.js';
-import {
-  assertUnique,
-  clearUsed,
-  KEY_FILE_MODE,
-  keyFilePieces,
-  MAX_KEY_FILE_BYTES,
-  mergeUsed,
-  parseKeyFile,
-  readUsed,
-} from './key-file.js';
+import { assertUnique, clearUsed, KEY_FILE_MODE, keyFilePieces, mergeUsed, readKeyFile, readUsed } from './key-file.js';
 import { KeyFileAudit } from './key-file-audit.js';
 import { KeyLines, type LineChange } from './key-lines.js';
 import { indexByHash, withChange, withChanged, withInserted } from './key-table.js';
@@ -201,10 +192,9 @@ export class FileKeyStore implements KeyStore {
         if (earlier) throw earlier;
         return this.#records;
       }
-      const bytes = await readRegularBytes(this.#path, MAX_KEY_FILE_BYTES);
       const isFirst = this.#stamp === undefined;
       this.#stamp = stamp;
-      const change = this.#apply(bytes);
+      const change = await this.#readFile();
       this.#error = undefined;
       // Edits made before this process started are recorded together with the next change.
       if (!isFirst && !isOwn) this.#edits = this.#edits.then(() => this.#findEdits(change));
@@ -217,20 +207,25 @@ export class FileKeyStore implements KeyStore {
     return this.#records;
   }
 
-  #apply(bytes: Buffer): LineChange | undefined {
-    const change = this.#lines?.changeTo(bytes);
-    const records = change && withChange(this.#records, change);
-    if (change && records) {
-      this.#lines = change.lines;
-      this.#records = records;
-      for (const { hash } of change.removed) this.#byHash.delete(hash);
-      for (const record of change.added) this.#byHash.set(record.hash, record);
-      this.#notify();
-      return change;
+  async #readFile(): Promise<LineChange | undefined> {
+    const file = await openRegular(this.#path);
+    try {
+      const change = await this.#lines?.changeTo(file, this.#records);
+      const changed = change && withChange(this.#records, change);
+      if (change && changed) {
+        this.#lines = change.lines;
+        this.#records = changed;
+        for (const { hash } of change.removed) this.#byHash.delete(hash);
+        for (const record of change.added) this.#byHash.set(record.hash, record);
+        this.#notify();
+        return change;
+      }
+      const read = await KeyLines.read(file);
+      this.#records = read ? assertUnique(this.#path, read.records) : await readKeyFile(this.#path);
+      this.#lines = read?.lines;
+    } finally {
+      await file.close();
     }
-    const read = KeyLines.read(bytes);
-    this.#records = read ? assertUnique(this.#path, read.records) : parseKeyFile(this.#path, bytes.toString('utf8'));
-    this.#lines = read?.lines;
     this.#byHash = indexByHash(this.#records);
     this.#notify();
     return undefined;
@@ -252,11 +247,10 @@ export class FileKeyStore implements KeyStore {
   async #recordEdits(records: readonly KeyRecord[]): Promise<void> {
     const { unrecorded, pending } = await this.#audit.compare(records, 'written');
     const now = this.context.clock.now();
-    const undone = pending?.hash === undefined ? [] : [undoing(pending, new Date(now).toISOString())];
-    const added = [...undone, ...entriesOf(unrecorded, now)];
-    if (added.length > 0) await this.#audit.append(added);
+    if (pending?.hash !== undefined) await this.#audit.append([undoing(pending, new Date(now).toISOString())]);
     if (unrecorded.length === 0) return;
-    const keys = firstLines(unrecorded.map(describeUnrecorded), MAX_NAMED);
+    await this.#audit.append(entriesOf(unrecorded, now));
+    const keys = firstLines(unrecorded, MAX_NAMED, describeUnrecorded);
     this.context.logger.warn({ path: this.#path, keys }, 'the key file was edited by hand; its audit was updated');
   }
 

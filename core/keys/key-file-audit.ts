@@ -36,7 +36,7 @@ export class KeyFileAudit {
     return madeOnly(await this.#with('read', (file) => file.list(logger)));
   }
 
-  async append(entries: readonly KeyAuditEntry[]): Promise<void> {
+  async append(entries: Iterable<KeyAuditEntry>): Promise<void> {
     const options = { mode: KEY_FILE_MODE, like: this.#keyFile };
     await this.#with('written', (file) => file.append(entries, options));
   }

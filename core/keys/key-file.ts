@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import type { KeyRecord } from '../contracts/keys.js';
 import { firstLines, KeyStoreError } from '../errors.js';
 import { withFileLock } from '../util/lock.js';
-import { readRegular } from '../util/read-file.js';
+import { readRegular, readRegularBytes } from '../util/read-file.js';
 import { linkTarget, writeFileAtomic } from '../util/write-atomic.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { describeErrors } from '../validation/describe-errors.js';
@@ -84,6 +84,10 @@ export const parseKeyFile = (path: string, content: string): readonly KeyRecord[
   return assertUnique(path, value.keys);
 };
 
+/** Accepts any layout of the file. @throws KeyStoreError with the code `invalid_file`, or an error from `node:fs` */
+export const readKeyFile = async (path: string): Promise<readonly KeyRecord[]> =>
+  parseKeyFile(path, String(await readRegularBytes(path, MAX_KEY_FILE_BYTES)));
+
 /** @throws KeyStoreError with the code `invalid_file` if two keys have the same id or hash */
 export const assertUnique = (path: string, keys: readonly KeyRecord[]): readonly KeyRecord[] => {
   const repeated = [...repetitions(keys, 'id'), ...repetitions(keys, 'hash')];
@@ -95,13 +99,12 @@ export const KEYS_START = '{\n  "format": 1,\n  "keys": [';
 export const KEYS_END = '\n  ]\n}\n';
 export const KEY_INDENT = '    ';
 
-const BATCH = 1000;
-
 export function* keyFilePieces(keys: readonly KeyRecord[]): Generator<string> {
   yield KEYS_START;
-  for (let start = 0; start < keys.length; start += BATCH) {
-    const lines = keys.slice(start, start + BATCH).map((key) => `\n${KEY_INDENT}${JSON.stringify(key)}`);
-    yield lines.join() + (start + BATCH < keys.length ? ',' : '');
+  let separator = '';
+  for (const key of keys) {
+    yield `${separator}\n${KEY_INDENT}${JSON.stringify(key)}`;
+    separator = ',';
   }
   yield KEYS_END;
 }

@@ -1,26 +1,60 @@
-/** Reads only the changed lines of a key file. Requires one key per line, which is how commands write the file. */
+/** Reads only the changed blocks of a key file. Requires one key per line, which is how commands write the file. */
+import { hash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
 import type { KeyRecord } from '../contracts/keys.js';
-import { isKeyRecord, KEY_INDENT, KEYS_END, KEYS_START } from './key-file.js';
+import { isKeyRecord, KEY_INDENT, KEYS_END, KEYS_START, MAX_KEY_FILE_BYTES } from './key-file.js';
 
 const START = Buffer.from(KEYS_START);
 const END = Buffer.from(KEYS_END);
+const LINE_START = `\n${KEY_INDENT}`;
 const NEWLINE = 0x0a;
 const COMMA = 0x2c;
 
 /** Maximum size of a change in bytes. After a larger change, the whole key file is parsed. */
 const MAX_CHANGE = 256 * 1024;
-const BLOCK = 64 * 1024;
+const BLOCK_BYTES = 64 * 1024;
+
+/** Whole lines. Each line starts with its newline character. */
+interface Block {
+  readonly bytes: number;
+  readonly lines: number;
+  readonly digest: string;
+}
+
+interface ListedKeys {
+  /** The offset of the end of the list. */
+  readonly end: number;
+  /** The returned bytes are valid until the next call. */
+  read(offset: number, length: number): Promise<Buffer>;
+}
+
+/** Returns undefined if the file does not have the format that commands write. */
+const findKeys = async (file: FileHandle): Promise<ListedKeys | undefined> => {
+  let buffer = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+  const read = async (offset: number, length: number): Promise<Buffer> => {
+    if (length > buffer.length) buffer = Buffer.allocUnsafeSlow(length);
+    const { bytesRead } = await file.read(buffer, 0, length, offset);
+    return buffer.subarray(0, bytesRead);
+  };
+  const { size } = await file.stat();
+  const end = size - END.length;
+  if (end < START.length || size > MAX_KEY_FILE_BYTES) return undefined;
+  if (!(await read(0, START.length)).equals(START) || !(await read(end, END.length)).equals(END)) return undefined;
+  return { end, read };
+};
+
+const digestOf = (bytes: Buffer): string => hash('sha256', bytes, 'base64');
 
 /** Returns undefined if a line is invalid or has a different format. */
-const readLines = (bytes: Buffer, start: number, end: number): KeyRecord[] | undefined => {
+const parseLines = (bytes: Buffer, isEndOfList: boolean): KeyRecord[] | undefined => {
   const records: KeyRecord[] = [];
-  const last = bytes.length - END.length;
-  for (let at = start; at < end; ) {
-    const next = bytes.indexOf(NEWLINE, at + 1);
-    const from = at + 1 + KEY_INDENT.length;
+  for (let at = 0; at < bytes.length; ) {
+    const newline = bytes.indexOf(NEWLINE, at + 1);
+    const next = newline === -1 ? bytes.length : newline;
+    const from = at + LINE_START.length;
     const hasComma = bytes[next - 1] === COMMA;
-    const isLast = next === last;
-    if (bytes.toString('latin1', at + 1, from) !== KEY_INDENT || hasComma === isLast) return undefined;
+    const isLast = isEndOfList && next === bytes.length;
+    if (bytes.toString('latin1', at, from) !== LINE_START || hasComma === isLast) return undefined;
     try {
       const record: unknown = JSON.parse(bytes.toString('utf8', from, hasComma ? next - 1 : next));
       if (!isKeyRecord(record)) return undefined;
@@ -33,68 +67,111 @@ const readLines = (bytes: Buffer, start: number, end: number): KeyRecord[] | und
   return records;
 };
 
-const sharedStart = (a: Buffer, b: Buffer): number => {
-  const most = Math.min(a.length, b.length);
-  let at = 0;
-  while (at < most && a.compare(b, at, Math.min(at + BLOCK, most), at, Math.min(at + BLOCK, most)) === 0) at += BLOCK;
-  at = Math.min(at, most);
-  while (at < most && a[at] === b[at]) at++;
-  return at;
-};
+interface ReadBlocks {
+  readonly blocks: readonly Block[];
+  readonly records: readonly KeyRecord[];
+}
 
-const sharedEnd = (a: Buffer, b: Buffer, most: number): number => {
-  let size = 0;
-  for (; size + BLOCK <= most; size += BLOCK) {
-    const [endA, endB] = [a.length - size, b.length - size];
-    if (a.compare(b, endB - BLOCK, endB, endA - BLOCK, endA) !== 0) break;
+const readBlocks = async (
+  { read, end }: ListedKeys,
+  [start, stop]: readonly [number, number],
+  blockBytes: number,
+): Promise<ReadBlocks | undefined> => {
+  const blocks: Block[] = [];
+  const records: KeyRecord[] = [];
+  let room = blockBytes;
+  for (let at = start; at < stop; ) {
+    const length = Math.min(room, stop - at);
+    const bytes = await read(at, length);
+    const cut = at + length === stop ? length : bytes.lastIndexOf(NEWLINE);
+    if (bytes.length < length) return undefined;
+    // A line is longer than a block.
+    if (cut <= 0) {
+      room *= 2;
+      continue;
+    }
+    const block = bytes.subarray(0, cut);
+    const parsed = parseLines(block, at + cut === end);
+    if (!parsed) return undefined;
+    blocks.push({ bytes: cut, lines: parsed.length, digest: digestOf(block) });
+    for (const record of parsed) records.push(record);
+    at += cut;
+    room = blockBytes;
   }
-  while (size < most && a[a.length - 1 - size] === b[b.length - 1 - size]) size++;
-  return size;
+  return { blocks, records };
 };
 
-export interface LineChange {
-  readonly lines: KeyLines;
+const lineCount = (blocks: readonly Block[]): number => blocks.reduce((sum, { lines }) => sum + lines, 0);
+
+interface Difference {
   readonly at: number;
   readonly removed: readonly KeyRecord[];
   readonly added: readonly KeyRecord[];
 }
 
-export class KeyLines {
-  readonly #bytes: Buffer;
+/** Omits keys that are the same at the start and at the end. */
+const trimmed = ({ at, removed, added }: Difference): Difference => {
+  const areSame = (i: number): boolean => JSON.stringify(removed.at(i)) === JSON.stringify(added.at(i));
+  const most = Math.min(removed.length, added.length);
+  let start = 0;
+  while (start < most && areSame(start)) start++;
+  let end = 0;
+  while (end < most - start && areSame(-1 - end)) end++;
+  const part = (records: readonly KeyRecord[]) => records.slice(start, records.length - end);
+  return { at: at + start, removed: part(removed), added: part(added) };
+};
 
-  private constructor(bytes: Buffer) {
-    this.#bytes = bytes;
+export interface LineChange extends Difference {
+  readonly lines: KeyLines;
+}
+
+export class KeyLines {
+  readonly #blocks: readonly Block[];
+  readonly #blockBytes: number;
+
+  private constructor(blocks: readonly Block[], blockBytes: number) {
+    this.#blocks = blocks;
+    this.#blockBytes = blockBytes;
   }
 
   /** Returns undefined if the file is invalid or was not written by a command. */
-  static read(bytes: Buffer): { readonly lines: KeyLines; readonly records: readonly KeyRecord[] } | undefined {
-    const end = bytes.length - END.length;
-    if (end < START.length || !bytes.subarray(0, START.length).equals(START) || !bytes.subarray(end).equals(END)) {
-      return undefined;
-    }
-    const records = readLines(bytes, START.length, end);
-    return records && { lines: new KeyLines(bytes), records };
+  static async read(
+    file: FileHandle,
+    blockBytes = BLOCK_BYTES,
+  ): Promise<{ readonly lines: KeyLines; readonly records: readonly KeyRecord[] } | undefined> {
+    const keys = await findKeys(file);
+    const found = keys && (await readBlocks(keys, [START.length, keys.end], blockBytes));
+    return found && { lines: new KeyLines(found.blocks, blockBytes), records: found.records };
   }
 
-  /** Returns undefined if the whole file must be read again. */
-  changeTo(bytes: Buffer): LineChange | undefined {
-    const old = this.#bytes;
-    const same = sharedStart(old, bytes);
-    const start = same === 0 ? -1 : old.lastIndexOf(NEWLINE, same - 1);
-    const most = Math.min(old.length, bytes.length) - start;
-    if (start < START.length) return undefined;
-    const end = old.indexOf(NEWLINE, old.length - sharedEnd(old, bytes, most));
-    const newEnd = end + bytes.length - old.length;
-    if (end === -1 || end > old.length - END.length) return undefined;
-    // The line before the change must end with a comma, unless it has become the last line.
-    const isNowLast = start === bytes.length - END.length;
-    if (start > START.length && (bytes[start - 1] === COMMA) === isNowLast) return undefined;
-    if (Math.max(end, newEnd) - start > MAX_CHANGE) return undefined;
-    const removed = readLines(old, start, end);
-    const added = readLines(bytes, start, newEnd);
-    if (!removed || !added) return undefined;
-    let at = 0;
-    for (let line = old.indexOf(NEWLINE, START.length); line < start; line = old.indexOf(NEWLINE, line + 1)) at++;
-    return { lines: new KeyLines(bytes), at, removed, added };
+  /**
+   * @param records the keys before the change
+   * @returns undefined if the whole file must be read again
+   */
+  async changeTo(file: FileHandle, records: readonly KeyRecord[]): Promise<LineChange | undefined> {
+    const keys = await findKeys(file);
+    if (!keys) return undefined;
+    const blocks = this.#blocks;
+    // Only the last block has no comma at its end.
+    const isSame = async (i: number, at: number): Promise<boolean> => {
+      const { bytes, digest } = blocks[i]!;
+      const isPlaced = at + bytes <= keys.end && (i === blocks.length - 1) === (at + bytes === keys.end);
+      return isPlaced && digestOf(await keys.read(at, bytes)) === digest;
+    };
+    let [first, start] = [0, START.length];
+    while (first < blocks.length && (await isSame(first, start))) start += blocks[first++]!.bytes;
+    let [last, stop] = [blocks.length, keys.end];
+    for (; last > first; last--) {
+      const at = stop - blocks[last - 1]!.bytes;
+      if (at < start || !(await isSame(last - 1, at))) break;
+      stop = at;
+    }
+    if (stop - start > MAX_CHANGE) return undefined;
+    const found = await readBlocks(keys, [start, stop], this.#blockBytes);
+    if (!found) return undefined;
+    const all = [...blocks.slice(0, first), ...found.blocks, ...blocks.slice(last)];
+    const at = lineCount(blocks.slice(0, first));
+    const removed = records.slice(at, at + lineCount(blocks.slice(first, last)));
+    return { lines: new KeyLines(all, this.#blockBytes), ...trimmed({ at, removed, added: found.records }) };
   }
 }

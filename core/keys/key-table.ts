@@ -24,7 +24,7 @@ export const withChanged = (
 /** Returns undefined if an id or hash would no longer be unique. */
 export const withChange = (
   records: readonly KeyRecord[],
-  { at, removed, added }: Pick<LineChange, 'at' | 'removed' | 'added'>,
+  { at, removed, added }: Omit<LineChange, 'lines'>,
 ): readonly KeyRecord[] | undefined => {
   const changed = records.toSpliced(at, removed.length, ...added);
   const [ids, hashes] = [new Set(added.map(({ id }) => id)), new Set(added.map(({ hash }) => hash))];

@@ -106,6 +106,20 @@ const syncFolder = async (folder: string): Promise<void> => {
   await handle?.close();
 };
 
+const PIECE_LENGTH = 64 * 1024;
+
+/** Joins short texts, because every write needs a system call. */
+export function* inPieces(texts: Iterable<string>): Generator<string> {
+  let piece = '';
+  for (const text of texts) {
+    piece += text;
+    if (piece.length < PIECE_LENGTH) continue;
+    yield piece;
+    piece = '';
+  }
+  yield piece;
+}
+
 /** @param options.beforeCommit if this rejects, the file stays unchanged */
 export const writeFileAtomic = async (
   path: string,
@@ -121,7 +135,7 @@ export const writeFileAtomic = async (
     try {
       if (existing) await applyOwnership(file, { ...existing, mode: existing.mode & 0o777 });
       else await ownNewFile(target, file, options);
-      await writeFile(file, content);
+      await writeFile(file, typeof content === 'string' ? content : inPieces(content));
       await file.sync();
     } finally {
       await file.close();

@@ -40,7 +40,7 @@ describe('entriesInDoubt(records, read)', () => {
           }
           if (kind === 'remove') {
             records.delete(id);
-            const [found] = entriesOf([{ action: 'remove', key: id, changes: {} }], i);
+            const [found] = entriesOf([{ key: id }], i);
             if (before && i % 2 === 0) entries.push(found!);
             continue;
           }

@@ -1,3 +1,6 @@
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { KeyRecord } from '../../../core/contracts/keys.js';
@@ -20,50 +23,80 @@ const read = (content: string): readonly KeyRecord[] | undefined => {
   }
 };
 
-/** Returns the keys after a change. Returns undefined if the changed lines were not found or the keys are invalid. */
-const changed = (before: readonly KeyRecord[], content: string): readonly KeyRecord[] | undefined => {
-  const { lines, records } = KeyLines.read(Buffer.from(formatKeyFile(before)))!;
+/** Short enough that most files of the tests have several blocks. */
+const BLOCK_BYTES = 500;
+
+const write = async (file: FileHandle, content: string): Promise<void> => {
+  await file.truncate();
+  await file.write(content, 0);
+};
+
+/** Returns the keys after all changes. Returns undefined if the changed lines were not found or the keys are invalid. */
+const changed = async (
+  file: FileHandle,
+  before: readonly KeyRecord[],
+  ...contents: string[]
+): Promise<readonly KeyRecord[] | undefined> => {
+  await write(file, formatKeyFile(before));
+  let { lines, records } = (await KeyLines.read(file, BLOCK_BYTES))!;
   expect(records).to.deep.equal(before);
-  const change = lines.changeTo(Buffer.from(content));
-  return change && withChange(records, change);
+  for (const content of contents) {
+    await write(file, content);
+    const change = await lines.changeTo(file, records);
+    const next = change && withChange(records, change);
+    if (!next) return undefined;
+    [lines, records] = [change.lines, next];
+  }
+  return records;
 };
 
 describe('KeyLines', () => {
-  it('finds every change that a command makes to a file', () => {
-    fc.assert(
-      fc.property(files, files, edit, (before, after, part) => {
+  let folder: string;
+  let file: FileHandle;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'keys-'));
+    file = await open(join(folder, 'keys.json'), 'w+');
+  });
+  after(async () => {
+    await file.close();
+    await rm(folder, { recursive: true });
+  });
+
+  it('finds every change that commands make to a file', async () => {
+    await fc.assert(
+      fc.asyncProperty(files, files, files, edit, async (before, between, after, part) => {
         const [first, ...rest] = after;
-        const next = first ? [{ ...first, ...part }, ...rest] : after;
-        const content = formatKeyFile(next);
-        fc.pre(content !== formatKeyFile(before));
-        expect(changed(before, content)).to.deep.equal(read(content));
+        const content = formatKeyFile(first ? [{ ...first, ...part }, ...rest] : after);
+        expect(await changed(file, before, formatKeyFile(between), content)).to.deep.equal(read(content));
       }),
-      { numRuns: 1000 },
+      { numRuns: 500 },
     );
   });
 
-  it('finds only changes that reading the whole file finds, for any edit', () => {
+  it('finds only changes that reading the whole file finds, for any edit', async () => {
     const piece = fc.constantFrom('', ',', '\n', '{', '}', ' ', 'x', '\n    {}', ',\n', JSON.stringify(pool[0]));
-    fc.assert(
-      fc.property(files, fc.nat(2000), fc.nat(400), piece, (before, at, size, text) => {
+    await fc.assert(
+      fc.asyncProperty(files, fc.nat(2000), fc.nat(400), piece, async (before, at, size, text) => {
         const content = formatKeyFile(before);
         const edited = content.slice(0, at) + text + content.slice(at + size);
-        const found = changed(before, edited);
+        const found = await changed(file, before, edited);
         if (found) expect(found).to.deep.equal(read(edited));
       }),
-      { numRuns: 3000 },
+      { numRuns: 1500 },
     );
   });
 
-  it('reports the neighbouring lines that changed, and the index of the first', () => {
+  it('reports the neighbouring lines that changed, and the index of the first', async () => {
     const before = pool.slice(0, 5);
-    const { lines } = KeyLines.read(Buffer.from(formatKeyFile(before)))!;
+    await write(file, formatKeyFile(before));
+    const { lines } = (await KeyLines.read(file))!;
     const next = { ...pool[2]!, limit_per_minute: 7 };
-    const change = lines.changeTo(Buffer.from(formatKeyFile(before.with(2, next))));
+    await write(file, formatKeyFile(before.with(2, next)));
+    const change = await lines.changeTo(file, before);
     expect(change).to.deep.include({ at: 2, removed: [pool[2]], added: [next] });
   });
 
-  it('rejects a file that was written by hand or contains an error', () => {
+  it('rejects a file that was written by hand or contains an error', async () => {
     for (const content of [
       JSON.stringify({ format: 1, keys: [pool[0]] }),
       formatKeyFile(pool.slice(0, 2)).replace('"enterprise"', '7'),
@@ -71,7 +104,8 @@ describe('KeyLines', () => {
       formatKeyFile(pool.slice(0, 2)).slice(0, -3),
       '',
     ]) {
-      expect(KeyLines.read(Buffer.from(content)), content).to.equal(undefined);
+      await write(file, content);
+      expect(await KeyLines.read(file), content).to.equal(undefined);
     }
   });
 });

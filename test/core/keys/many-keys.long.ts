@@ -5,11 +5,14 @@ import { expect } from 'chai';
 import { systemClock } from '../../../core/contracts/runtime.js';
 import { FileKeyStore } from '../../../core/keys/file-key-store.js';
 import { formatKeyFile } from '../../../core/keys/key-file.js';
+import { packageRoot } from '../../../core/util/package.js';
+import { commandArgs, runNode } from '../../support/command-process.js';
 import { keptLogger } from '../../support/kept-logger.js';
 import { newRecord } from '../../support/key-record.js';
 
 const COUNT = 100_000;
 const hashOf = (i: number) => i.toString(16).padStart(64, '0');
+const manyRecords = () => Array.from({ length: COUNT }, (_, i) => newRecord({ id: `key_${i}`, hash: hashOf(i) }));
 
 it('a key file of 100,000 keys can be read, searched and changed', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'keys-'));
@@ -19,14 +22,37 @@ it('a key file of 100,000 keys can be read, searched and changed', async () => {
     { clock: systemClock, logger: keptLogger(), resolvePath: (file) => file },
   );
   try {
-    const records = Array.from({ length: COUNT }, (_, i) => newRecord({ id: `key_${i}`, hash: hashOf(i) }));
-    await writeFile(path, formatKeyFile(records));
+    await writeFile(path, formatKeyFile(manyRecords()));
     await store.open();
     await store.update('key_99999', { limit_per_minute: 7 });
     expect(store.lookup(hashOf(99_999))?.limit_per_minute).to.equal(7);
     expect((await store.list()).length).to.equal(COUNT);
   } finally {
     await store.close();
+    await rm(folder, { recursive: true });
+  }
+});
+
+it('commands that change a file of 100,000 keys need at most 150 MB, also if the file has no audit yet', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'keys-'));
+  const config = join(folder, 'metro-forecast.json');
+  const printPeak = "process.on('exit', () => console.log(process.resourceUsage().maxRSS))";
+  const peakMb = async (...args: string[]): Promise<number> => {
+    const output = await runNode(
+      ['--import', `data:text/javascript,${printPeak}`, ...commandArgs(['--config', config, 'keys', ...args])],
+      {},
+    );
+    return Number(output.trim().split('\n').at(-1)) / 1024;
+  };
+  try {
+    await writeFile(join(folder, 'keys.json'), formatKeyFile(manyRecords()));
+    const sample = { use: 'json', options: { path: join(packageRoot, 'plugins/metro/dataset') } };
+    const keys = { use: 'file', options: { path: 'keys.json' } };
+    await writeFile(config, JSON.stringify({ adapter: sample, plugins: ['markets'], auth: { keys } }));
+    expect(await peakMb('limit', 'key_50000', '70')).to.be.below(150);
+    expect(await peakMb('revoke', 'key_50000')).to.be.below(150);
+    expect(await peakMb('create', '--name', 'new')).to.be.below(150);
+  } finally {
     await rm(folder, { recursive: true });
   }
 });
