@@ -161,8 +161,8 @@ export class ReadConnection {
 const BUSY_MS = 30_000;
 const LOG_WAIT_MS = 2500;
 const RETRY_MS = 20;
-/** Used for changed pages and for sorting rows. */
-const CACHE_KIB = 64 * 1024;
+/** For changed pages. SQLite also sorts rows in chunks of this size: larger chunks do not fit in the caches of a core. */
+const CACHE_KIB = 4 * 1024;
 
 /** The file can contain key hashes. */
 const FILE_MODE = 0o600;
