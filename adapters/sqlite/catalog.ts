@@ -121,10 +121,14 @@ export const openStore = (path: string): ReadConnection | undefined => {
 };
 
 /** @throws StorageError `unavailable` if the database belongs to another application */
-export const prepareStore = async (path: string, connection: ThreadedConnection): Promise<void> => {
+export const prepareStore = async (
+  path: string,
+  connection: ThreadedConnection,
+  journal: 'WAL' | 'OFF' = 'WAL',
+): Promise<void> => {
   const [header] = await connection.rows(HEADER);
   if (!isNew(path, header!)) return;
-  await connection.exec('PRAGMA journal_mode = WAL');
+  await connection.exec(`PRAGMA journal_mode = ${journal}`);
   await connection.transaction(async () => {
     // Checks again, because another process might have created the tables in the meantime.
     const [[now] = []] = await connection.rows('SELECT count(*) FROM sqlite_schema');

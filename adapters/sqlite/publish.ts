@@ -1,5 +1,6 @@
 /** Publishes a dataset. Writes its rows to new tables, and then makes the version current in one transaction. */
-import { access, mkdir } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { access, mkdir, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import {
   type AdapterContext,
@@ -26,7 +27,7 @@ import { ThreadedConnection } from './connection.js';
 import { differencesIn, type WrittenRow, writeContent, written } from './content.js';
 
 const { contentOf, dataAuditEntry, sumsOf } = audit;
-const { FileLockError, fileErrorReason, withFileLock } = files;
+const { FileLockError, fileErrorReason, syncFolder, withFileLock } = files;
 const { assertNotAborted, missingIn, publicationTime, versionTaken } = publishing;
 
 /** A table that is published while it is being imported. Its version is known only after the last row. */
@@ -193,6 +194,52 @@ const inFolder = async (path: string): Promise<void> => {
   }
 };
 
+/** @param isDraft true if the file is deleted when the publication fails, so that it needs no log */
+const publishInto = async (
+  file: string,
+  confirm: Locked['confirm'],
+  context: PublishContext,
+  dataset: ToPublish,
+  options: Options,
+  isDraft = false,
+): Promise<void> =>
+  ThreadedConnection.use(
+    file,
+    async (connection) => {
+      await prepareStore(file, connection, isDraft ? 'OFF' : 'WAL');
+      await connection.exec(`PRAGMA synchronous = ${isDraft ? 'OFF' : 'NORMAL'}`);
+      await publishLocked({ connection, confirm }, context, dataset, options).catch(async (error) => {
+        if (!isDraft) await cleanUp(connection, context);
+        throw error;
+      });
+      options.poll();
+      // If the log cannot be emptied now, the next publication empties it.
+      await connection.emptyLog(options.poll).catch(() => undefined);
+    },
+    { create: true },
+  );
+
+/**
+ * A new database appears at its path only when it is complete. Its log is turned on under the final name, because other
+ * connections find the log by the name of the database.
+ */
+const publishNew = async (path: string, draft: string, write: () => Promise<void>): Promise<void> => {
+  try {
+    await write();
+    if (existsSync(path)) {
+      throw new StorageError('conflict', `Nothing was published: another process has created ${path}. Try again.`);
+    }
+    // SQLite would apply the log of a deleted database with the same name.
+    for (const suffix of ['-wal', '-shm']) await rm(path + suffix, { force: true });
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+  await syncFolder(dirname(path));
+  await ThreadedConnection.use(path, (connection) => connection.exec('PRAGMA journal_mode = WAL'));
+};
+
 /**
  * Publishes a dataset. Replaces a stored version that has the same name and the same rows, if it is damaged or was
  * published for a different configuration.
@@ -206,22 +253,16 @@ export const publish = async (
   options: Options,
 ): Promise<void> => {
   assertNotAborted(options.signal);
-  const publishInto = async (connection: ThreadedConnection, confirm: Locked['confirm']): Promise<void> => {
-    await prepareStore(path, connection);
-    await connection.exec('PRAGMA synchronous = NORMAL');
-    await publishLocked({ connection, confirm }, context, dataset, options).catch(async (error) => {
-      await cleanUp(connection, context);
-      throw error;
-    });
-    options.poll();
-    // If the log cannot be emptied now, the next publication empties it.
-    await connection.emptyLog(options.poll).catch(() => undefined);
-  };
   await inFolder(path);
   try {
     await withFileLock(
       path,
-      (confirm) => ThreadedConnection.use(path, (connection) => publishInto(connection, confirm), { create: true }),
+      async (confirm) => {
+        const draft = `${path}.new`;
+        await rm(draft, { force: true });
+        if (existsSync(path)) await publishInto(path, confirm, context, dataset, options);
+        else await publishNew(path, draft, () => publishInto(draft, confirm, context, dataset, options, true));
+      },
       { wait: false, staleMs: STALE_MS },
     );
   } catch (cause) {

@@ -8,7 +8,7 @@ import type { Collection } from '../../core/contracts/dataset.js';
 import { filterColumns } from '../../core/data/conditions.js';
 import { DECLARATION, readDeclarations } from '../../core/data/declarations.js';
 import { nameOf } from '../../core/data/table/names.js';
-import { type Key, type ReadTable, readTable } from '../../core/data/table/table.js';
+import { type Key, type ReadTable, readTable, SampleError } from '../../core/data/table/table.js';
 import { EncodingError } from '../../core/data/table/text.js';
 import { writeTable, writeToDirectory } from '../../core/data/table/write-table.js';
 import { OperatorError } from '../../core/errors.js';
@@ -39,7 +39,7 @@ const fileName = (source: string): string => {
   }
 };
 
-/** Runs a task with a local file. Downloads a URL and saves standard input first, because the file is read twice. */
+/** Runs a task with a local file. Downloads a URL and saves standard input first, because the file can be read twice. */
 const withFile = async <T>(source: string, task: (path: string) => Promise<T>): Promise<T> => {
   if (!isUrl(source) && source !== STDIN) return task(source);
   const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-'));
@@ -58,10 +58,16 @@ const reasonOf = (cause: unknown): string | undefined => {
   return (cause as NodeJS.ErrnoException).syscall === undefined ? undefined : fileErrorReason(cause);
 };
 
-const read = async (path: string, source: string, collection: string, options: Options): Promise<ReadTable> => {
+const read = async (
+  path: string,
+  source: string,
+  collection: string,
+  options: Options,
+  isWhole: boolean,
+): Promise<ReadTable> => {
   const { type: types, name: names } = options;
   try {
-    return await readTable(path, { ...options, file: fileName(source), name: collection, types, names });
+    return await readTable(path, { ...options, file: fileName(source), name: collection, types, names }, isWhole);
   } catch (cause) {
     if (cause instanceof OperatorError && cause.errors.length > 0) throw cause;
     const reason = cause instanceof OperatorError ? cause.message : reasonOf(cause);
@@ -170,23 +176,45 @@ const collectionName = (source: string): string => {
 /** Shows progress if there are more rows, because writing them takes longer than a second. */
 const SHOWS_PROGRESS = 200_000;
 
-const run = async (source: string, options: Options): Promise<void> => {
+/** Assumes that all rows are like the first ones. If they are not, reads the file twice. */
+const importFrom = async (
+  path: string,
+  source: string,
+  options: Options,
+  {
+    name,
+    folder,
+    onWrite,
+  }: { readonly name: string; readonly folder: string; readonly onWrite: (rows: number) => void },
+  isWhole = false,
+): Promise<{ readonly imported: ReadTable; readonly written: Written }> => {
   const { to, created = new Date() } = options;
-  const name = options.collection ?? collectionName(source);
+  const imported = await read(path, source, name, options, isWhole);
   const sources = (await openOld(to))?.dataset.manifest.sources ?? [];
+  const check = (collection: Collection) => assertServable(collection, folder);
+  const target = { folder, created, check, onWrite };
+  try {
+    const written = await writeTable(imported, { name, folder }, (keyed) =>
+      isDatabase(to) ? writeToDatabase(resolve(to), keyed, target) : writeToDirectory(keyed, target, sources),
+    );
+    return { imported, written };
+  } catch (error) {
+    if (!(error instanceof SampleError)) throw error;
+    return importFrom(path, source, options, { name, folder, onWrite }, true);
+  }
+};
+
+const run = async (source: string, options: Options): Promise<void> => {
+  const { to } = options;
+  const name = options.collection ?? collectionName(source);
   const folder = isDatabase(to) ? dirname(resolve(to)) : to;
   await withFile(source, (path) =>
     withProgress(async (progress) => {
-      const imported = await read(path, source, name, options);
       const declared = declaredIn(folder);
       const onWrite = (rows: number) => {
-        if (imported.rowCount > SHOWS_PROGRESS) progress.update(`writing ${name}`, rows, imported.rowCount);
+        if (rows > SHOWS_PROGRESS) progress.update(`writing ${name}`, rows);
       };
-      const check = (collection: Collection) => assertServable(collection, folder);
-      const target = { folder, created, check, onWrite };
-      const written = await writeTable(imported, { name, folder }, (keyed) =>
-        isDatabase(to) ? writeToDatabase(resolve(to), keyed, target) : writeToDirectory(keyed, target, sources),
-      );
+      const { imported, written } = await importFrom(path, source, options, { name, folder, onWrite });
       const old = declared.find((each) => each.name === name);
       const needsRestart = declared.length > 0 && withoutExample(old) !== withoutExample(written.collection);
       progress.finish();

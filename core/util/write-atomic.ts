@@ -100,7 +100,7 @@ export const makeFolder = async (path: string): Promise<string | undefined> => {
 };
 
 /** Ensures that a new directory entry survives a crash, if the system supports it. */
-const syncFolder = async (folder: string): Promise<void> => {
+export const syncFolder = async (folder: string): Promise<void> => {
   const handle = await open(folder, 'r').catch(() => undefined);
   await handle?.sync().catch(() => undefined);
   await handle?.close();

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { stat } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
@@ -9,6 +10,7 @@ import { find } from '../../adapters/conformance/find-rows.js';
 import { anotherDataset, crowd, datasetOf, FIRST_CREATED, items, itemsOf } from '../../adapters/conformance/fixture.js';
 import { versionOf, withSnapshot } from '../../adapters/conformance/instance.js';
 import { CROWD_BLOCKS, CROWD_SEATS } from '../../adapters/conformance/rows.js';
+import type { StorageError } from '../../core/errors.js';
 import { rowsToPublish, SqliteStore } from './sqlite-store.js';
 
 /** The test kills a publisher after each of these fractions of the time that one publication takes. */
@@ -72,6 +74,50 @@ describe('several processes that use the same SQLite file', function () {
     }
     const { faults, notes } = await observer.audit.verify();
     expect({ faults, notes }).to.deep.equal({ faults: [], notes: [] });
+  });
+
+  it('find no database after the first publisher was killed, and can publish', async () => {
+    const { child, ended } = start('sqlite-publisher', store.folder, 'killed');
+    const isWriting = async () => (await readdir(store.folder)).includes('data.db.new');
+    while (!(await isWriting())) await delay(1);
+    child.kill('SIGKILL');
+    await ended;
+    expect(await readdir(store.folder)).not.to.include('data.db');
+    const observer = await store.opened();
+    await observer.publish(anotherDataset('next', FIRST_CREATED));
+    expect(versionOf(observer)).to.equal('next');
+    expect(await readdir(store.folder)).not.to.include('data.db.new');
+  });
+
+  it('keep a database that was created during the first publication, which is rejected', async () => {
+    const publisher = await store.opened();
+    const onProgress = () => writeFileSync(store.path, '');
+    const publishing = publisher.publish(datasetOf('v0', FIRST_CREATED, rowsToPublish('v0')), { onProgress });
+    const error: StorageError = await publishing.then(
+      () => expect.fail('published'),
+      (thrown) => thrown,
+    );
+    expect(error.code).to.equal('conflict');
+    expect(error.message).to.match(/another process has created .*data\.db/);
+    expect((await readdir(store.folder)).filter((name) => name.startsWith('data.db.new'))).to.deep.equal([]);
+    await publisher.publish(anotherDataset('next', FIRST_CREATED));
+    expect(versionOf(publisher)).to.equal('next');
+  });
+
+  it('ignore the log of a database that was deleted', async () => {
+    const publisher = await store.opened();
+    await publisher.publish(datasetOf('v0', FIRST_CREATED, rowsToPublish('v0')));
+    const db = new Database(store.path);
+    db.exec(`PRAGMA wal_autocheckpoint = 0; UPDATE version SET name = 'other'`);
+    const log = await readFile(`${store.path}-wal`);
+    db.close();
+    await publisher.close();
+    await rm(store.path);
+    await writeFile(`${store.path}-wal`, log);
+    const next = await store.opened();
+    await next.publish(anotherDataset('next', FIRST_CREATED));
+    expect(versionOf(next)).to.equal('next');
+    expect((await next.audit.verify()).chained).to.equal(1);
   });
 
   it('read whole versions without an error while other versions are published and deleted', async () => {

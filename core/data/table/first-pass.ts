@@ -48,7 +48,9 @@ export class FirstPass {
   /** A row with an error in any of these columns is skipped. */
   readonly #checked: readonly number[];
   readonly #bad = new Set<number>();
-  #position = 0;
+  /** The number of rows read, including bad rows. */
+  position = 0;
+  isWhole = false;
   rowCount = 0;
 
   constructor(opened: OpenedTable, options: TableOptions, problems: Problems) {
@@ -95,9 +97,18 @@ export class FirstPass {
     if (errors.length > 0) this.#problems.refuse(errors);
   }
 
+  /** Stops after the batch in which the limit is reached. */
+  async read(opened: OpenedTable, limit: number): Promise<void> {
+    for await (const rows of opened.rows()) {
+      for (const row of rows) this.add(row);
+      if (this.position >= limit) return;
+    }
+    this.isWhole = true;
+  }
+
   add(row: Row): void {
     const { line, cells } = row;
-    const position = this.#position++;
+    const position = this.position++;
     const problem = badWidth(row, this.names.length) ?? this.#badCell(cells);
     if (problem !== undefined) {
       this.#bad.add(position);

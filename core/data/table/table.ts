@@ -1,8 +1,7 @@
 import type { Collection } from '../../contracts/dataset.js';
-import type { Scalar } from '../../contracts/storage.js';
 import { firstLines, OperatorError } from '../../errors.js';
 import { counted } from '../../util/counted.js';
-import { readerOf, writerOf } from './cells.js';
+import { type Key, rowWriter } from './cells.js';
 import { CsvSyntaxError } from './csv.js';
 import { type Column, FirstPass, isRowNumber, type ReadColumn, type TableOptions } from './first-pass.js';
 import type { KeySearch } from './key-search.js';
@@ -12,12 +11,8 @@ import { type OpenedTable, openTable } from './rows.js';
 import { compareKeys, type KeyedRow, sortRows, type WrittenRow } from './sort-rows.js';
 import { EncodingError } from './text.js';
 
+export type { Key } from './cells.js';
 export type { Column, TableOptions } from './first-pass.js';
-
-export interface Key {
-  readonly columns: readonly string[];
-  readonly isNumbered: boolean;
-}
 
 export interface ReadTable {
   readonly columns: readonly Column[];
@@ -31,12 +26,18 @@ export interface ReadTable {
    * Reads all rows, sorted by this key.
    * @param folder for temporary files; if undefined, the file must already be in key order
    * @param fields the fields whose values follow the JSON of each row
-   * @throws OutOfOrder, RepeatedKey
+   * @throws OutOfOrder, RepeatedKey, SampleError
    */
   rows(key: Key, folder: string | undefined, fields?: readonly string[]): AsyncGenerator<readonly WrittenRow[]>;
 }
 
 export class OutOfOrder extends Error {}
+
+/** A row after the sample does not fit the types, the key or the order of the sample, or cannot be read. */
+export class SampleError extends Error {}
+
+/** Number of rows at the start of the table whose types and key are assumed for all rows. */
+const SAMPLE = 20_000;
 
 export class RepeatedKey extends OperatorError {}
 
@@ -58,9 +59,9 @@ class ImportedTable implements ReadTable {
   readonly #options: TableOptions;
   readonly #problems: Problems;
   readonly #pass: FirstPass;
-  readonly columns: readonly ReadColumn[];
-  readonly rowCount: number;
-  readonly keys: readonly Key[];
+  readonly #isSample: boolean;
+  columns: readonly ReadColumn[] = [];
+  keys: readonly Key[] = [];
   #example: string | undefined;
 
   constructor(opened: OpenedTable, options: TableOptions, pass: FirstPass, problems: Problems) {
@@ -68,11 +69,25 @@ class ImportedTable implements ReadTable {
     this.#options = options;
     this.#problems = problems;
     this.#pass = pass;
-    this.rowCount = pass.rowCount;
-    if (this.rowCount === 0) problems.refuse([...problems.notes, ...noRows(opened)]);
-    this.columns = pass.columns(options.types);
-    this.keys = this.#keys(pass.search);
+    this.#isSample = !pass.isWhole;
+    this.#conclude();
+  }
+
+  /** Determines the columns and the keys from the rows read so far. */
+  #conclude(): void {
+    this.#assertNoBadRows();
+    if (this.rowCount === 0) this.#problems.refuse([...this.#problems.notes, ...noRows(this.#opened)]);
+    this.columns = this.#pass.columns(this.#options.types);
+    this.keys = this.#keys(this.#pass.search);
     this.#assertOrders();
+  }
+
+  #assertNoBadRows(): void {
+    if (!this.#options.skipBadRows) this.#problems.throwBadRows();
+  }
+
+  get rowCount(): number {
+    return this.#pass.rowCount;
   }
 
   get found(): readonly string[] {
@@ -181,6 +196,24 @@ class ImportedTable implements ReadTable {
     folder: string | undefined,
     fields: readonly string[] = [],
   ): AsyncGenerator<readonly WrittenRow[]> {
+    const layout = (): string => JSON.stringify([this.columns.map(({ at, notation }) => [at, notation]), this.keys[0]]);
+    const assumed = layout();
+    try {
+      yield* this.#ordered(key, folder, fields);
+      if (this.#pass.isWhole) return;
+      this.#pass.isWhole = true;
+      this.#conclude();
+      if (layout() !== assumed) throw new SampleError();
+    } catch (cause) {
+      throw this.#isSample ? new SampleError('the sample is misleading', { cause }) : cause;
+    }
+  }
+
+  async *#ordered(
+    key: Key,
+    folder: string | undefined,
+    fields: readonly string[],
+  ): AsyncGenerator<readonly WrittenRow[]> {
     const keyed = this.#keyed(key, fields);
     const sorted = folder === undefined || key.isNumbered ? keyed : sortRows(keyed, folder);
     const onWrong = folder === undefined ? this.#refuseOrder : this.#refuseKey;
@@ -206,67 +239,47 @@ class ImportedTable implements ReadTable {
   };
 
   async *#keyed(key: Key, fields: readonly string[]): AsyncGenerator<readonly KeyedRow[]> {
-    const missing = new Set(this.#options.missing);
-    const writers = this.columns.map((column) => ({ at: column.at, write: writerOf(column, missing) }));
-    // Every second part is the JSON of a value. Joining parts takes half as long as concatenating strings.
-    const names = [...(key.isNumbered ? key.columns : []), ...this.columns.map(({ name }) => name)];
-    const parts = names.flatMap((name, i) => [`${i === 0 ? '{' : ','}${JSON.stringify(name)}:`, '']);
-    parts.push('}');
-    const readersOf = (of: readonly string[]) =>
-      of.map((name) => {
-        const column = this.columns.find((each) => each.name === name);
-        const part = 2 * names.indexOf(name) + 1;
-        return column ? { at: column.at, part, read: readerOf(column) } : { at: -1, part, read: () => number };
-      });
-    const [keyReaders, readers] = [readersOf(key.columns), readersOf(fields)];
+    const write = rowWriter(this.columns, key, fields, new Set(this.#options.missing));
     let number = 0;
     let position = 0;
     for await (const batch of this.#opened.rows()) {
       const rows: KeyedRow[] = [];
-      for (const { line, cells } of batch) {
-        if (this.#pass.isBad(position++)) continue;
-        number++;
-        let part = 1;
-        if (key.isNumbered) {
-          parts[part] = String(number);
-          part += 2;
-        }
-        for (const { at, write } of writers) {
-          parts[part] = write(cells[at]);
-          part += 2;
-        }
-        const row: [string, ...unknown[]] = [parts.join('')];
-        for (const { at, part, read } of readers) row.push(read(cells[at], parts[part]!));
-        rows.push({ key: keyReaders.map(({ at, part, read }) => read(cells[at], parts[part]!) as Scalar), line, row });
+      for (const row of batch) {
+        if (position === this.#pass.position) this.#pass.add(row);
+        if (this.#pass.isBad(position++)) this.#assertNoBadRows();
+        else rows.push(write(row, ++number));
       }
       yield rows;
     }
   }
 }
 
-const firstPass = async (opened: OpenedTable, options: TableOptions, problems: Problems): Promise<FirstPass> => {
+const tableOf = async (opened: OpenedTable, options: TableOptions, limit: number): Promise<ReadTable> => {
+  const problems = new Problems(options.file);
   const pass = new FirstPass(opened, options, problems);
-  for await (const rows of opened.rows()) for (const row of rows) pass.add(row);
-  return pass;
+  await pass.read(opened, limit);
+  return new ImportedTable(opened, options, pass, problems);
 };
 
 /**
- * Reads the whole file once to determine its columns and candidate keys.
+ * Determines the columns and candidate keys.
+ * @param isWhole reads the whole file first. Otherwise, reads a sample, and `rows` throws SampleError if it misleads.
  * @throws OperatorError that lists the first errors with their line numbers, and errors from `node:fs`
  */
-export const readTable = async (path: string, options: TableOptions): Promise<ReadTable> => {
-  const problems = new Problems(options.file);
+export const readTable = async (path: string, options: TableOptions, isWhole = false): Promise<ReadTable> => {
   try {
     const opened = await openTable(path, options);
-    const pass = await firstPass(opened, options, problems);
-    if (!options.skipBadRows) problems.throwBadRows();
-    return new ImportedTable(opened, options, pass, problems);
+    if (!isWhole) {
+      const table = await tableOf(opened, options, SAMPLE).catch(() => undefined);
+      if (table) return table;
+    }
+    return await tableOf(opened, options, Number.POSITIVE_INFINITY);
   } catch (error) {
     if (error instanceof EncodingError && error.mayBeOther && options.encoding === undefined) {
-      return await readTable(path, { ...options, encoding: 'windows-1252', isEncodingAssumed: true });
+      return await readTable(path, { ...options, encoding: 'windows-1252', isEncodingAssumed: true }, isWhole);
     }
     if (error instanceof CsvSyntaxError) {
-      return problems.refuse([
+      return new Problems(options.file).refuse([
         `line ${error.line}: ${error.message}`,
         'add the quote, or use --quote none if quotes belong to the text',
       ]);

@@ -113,6 +113,62 @@ describe('metro-forecast import-table', () => {
     expect((await json(at('a.csv'))).key).to.deep.equal(['serial']);
   });
 
+  describe('if the last of 25,000 rows differs from the others', () => {
+    const BEFORE = 24_999;
+    const write = async (last: string | Buffer) => {
+      const lines = Array.from({ length: BEFORE }, (_, i) => `${i + 10},${i % 7},a\n`);
+      await writeFile(at('a.csv'), Buffer.concat([Buffer.from(`id,n,note,\n${lines.join('')}`), Buffer.from(last)]));
+    };
+
+    const accepted: readonly (readonly [what: string, last: string | Buffer, row: object, why?: RegExp])[] = [
+      ['has text in a column of numbers', '99999,x,b', { id: 99999, n: 'x', note: 'b' }, /^line 25001 has "x"/],
+      ['has a decimal in a column of integers', '99999,0.5,b', { id: 99999, n: 0.5, note: 'b' }],
+      ['has fewer cells', '99999,1', { id: 99999, n: 1, note: null }],
+      ['is in another encoding', Buffer.from('99999,1,\xe9\n', 'latin1'), { id: 99999, n: 1, note: 'é' }],
+      [
+        'has the only value of a column without a heading',
+        '99999,1,b,c',
+        { id: 99999, n: 1, note: 'b', column_4: 'c' },
+      ],
+    ];
+    for (const [what, last, row, why] of accepted) {
+      it(`imports a row that ${what}`, async () => {
+        await write(last);
+        const { rows, columns, key } = (await json(at('a.csv'))) as {
+          readonly rows: number;
+          readonly columns: readonly { readonly name: string; readonly why?: string }[];
+          readonly key: readonly string[];
+        };
+        expect([rows, key]).to.deep.equal([BEFORE + 1, ['id']]);
+        if (why) expect(columns.find(({ name }) => name === 'n')?.why).to.match(why);
+        expect((await rowsOf('a')).at(-1)).to.deep.equal(row);
+      });
+    }
+
+    it('sorts a row that belongs to the start, and adds a column to a key that it repeats', async () => {
+      await write('5,1,b');
+      await done(at('a.csv'));
+      expect((await rowsOf('a'))[0]).to.deep.equal({ id: 5, n: 1, note: 'b' });
+      await write('10,1,b');
+      expect((await json(at('a.csv'))).key).to.deep.equal(['id', 'note']);
+    });
+
+    const rejected: readonly (readonly [last: string, error: string, ...options: string[]])[] = [
+      ['99999,1,b,,,c', 'line 25001: has 6 cells, but the table has 4 columns'],
+      ['99999,1,"b', 'line 25001: has a quote that is not closed'],
+      ['99999,x,b', 'must be a whole number, but line 25001 has "x"', '--type', 'n=integer'],
+      ['99999,,b', '"n" is empty in 1 row: a column to sort by needs a value', '--sort', 'n'],
+      ['10,1,b', 'line 25001: has the same key as line 2: id 10', '--key', 'id'],
+    ];
+    for (const [last, error, ...options] of rejected) {
+      it(`rejects ${[last, ...options].join(' ')}`, async () => {
+        await write(last);
+        expect(await refused(at('a.csv'), ...options)).to.include(error);
+        expect(await readdir(folder)).to.deep.equal(['a.csv']);
+      });
+    }
+  });
+
   const rows = [
     { id: 'a', n: 1 },
     { id: 'b', n: 2.5 },

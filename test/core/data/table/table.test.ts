@@ -21,16 +21,20 @@ describe('readTable(path, options)', () => {
   const read = async (content: Content, options: Partial<TableOptions> = {}) => {
     const path = join(folder, 'a');
     await writeFile(path, content);
-    const table = await readTable(path, {
-      file: 'a.csv',
-      name: 'things',
-      sort: [],
-      search: [],
-      types: new Map(),
-      names: new Map(),
-      missing: [],
-      ...options,
-    });
+    const table = await readTable(
+      path,
+      {
+        file: 'a.csv',
+        name: 'things',
+        sort: [],
+        search: [],
+        types: new Map(),
+        names: new Map(),
+        missing: [],
+        ...options,
+      },
+      true,
+    );
     const [key] = table.keys as [(typeof table.keys)[0]];
     const rows: Record<string, unknown>[] = [];
     for await (const batch of table.rows(key, folder)) rows.push(...batch.map(([json]) => JSON.parse(json)));
