@@ -39,14 +39,14 @@ const LINKS = 'http://schemas.openxmlformats.org/officeDocument/2006/relationshi
 const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
 const OFFICE = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
 
-export const workbook = (rows: readonly (readonly (string | number | Date)[])[]): Buffer => {
-  const cell = (value: string | number | Date, row: number, column: number): string => {
+export const workbook = (rows: readonly (readonly (string | number | bigint | Date)[])[]): Buffer => {
+  const cell = (value: string | number | bigint | Date, row: number, column: number): string => {
     const at = `${String.fromCharCode(65 + column)}${row + 1}`;
     // Excel stores a date as the number of days since 1899-12-30. Style 1 is the date format below.
     if (value instanceof Date) return `<c r="${at}" s="1"><v>${value.getTime() / 86_400_000 + 25_569}</v></c>`;
-    return typeof value === 'number'
-      ? `<c r="${at}"><v>${value}</v></c>`
-      : `<c r="${at}" t="inlineStr"><is><t>${value}</t></is></c>`;
+    return typeof value === 'string'
+      ? `<c r="${at}" t="inlineStr"><is><t>${value}</t></is></c>`
+      : `<c r="${at}"><v>${value}</v></c>`;
   };
   const lines = rows.map(
     (cells, row) => `<row r="${row + 1}">${cells.map((each, i) => cell(each, row, i)).join('')}</row>`,

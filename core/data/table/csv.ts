@@ -43,7 +43,7 @@ interface Cell {
 }
 
 /** True after an odd number of backslashes. */
-const hasEscape = (text: string, start: number, end: number): boolean => {
+export const hasEscape = (text: string, start: number, end: number): boolean => {
   let at = end;
   while (at > start && text[at - 1] === '\\') at--;
   return (end - at) % 2 === 1;

@@ -19,8 +19,12 @@ const MAX_PREAMBLE = 50;
 
 type Cells = Pick<CsvRecord, 'cells'>;
 
-/** DOS programs end a file with Ctrl-Z (U+001A). */
-const isBlankCell = (cell: string): boolean => cell === '' || cell === '\u001a' || cell.trim() === '';
+/** DOS programs end a file with Ctrl-Z (U+001A). A write that was interrupted can leave zero bytes at the end. */
+const isBlankCell = (cell: string): boolean =>
+  cell === '' ||
+  cell === '\u001a' ||
+  cell.trim() === '' ||
+  (cell.charCodeAt(0) === 0 && cell.replaceAll('\0', '').trim() === '');
 export const isBlank = ({ cells }: Cells): boolean => isBlankCell(cells[0]!) && cells.every(isBlankCell);
 const filledIn = ({ cells }: Cells): number => cells.reduce((sum, cell) => sum + (isBlankCell(cell) ? 0 : 1), 0);
 

@@ -116,6 +116,7 @@ export class FirstPass {
       return;
     }
     if (row.isMisquoted) this.#problems.note('quotes inside cells, which are kept', line);
+    if (row.hasZeroBytes) this.#problems.note('zero bytes, which are kept', line);
     if (cells.length < this.names.length)
       this.#problems.note('fewer cells than the table has columns; the others are null', line);
     this.rowCount++;

@@ -1,6 +1,8 @@
 import { OperatorError } from '../../errors.js';
 import { isJsonObject } from '../../validation/json.js';
 import type { Cell } from './column-guess.js';
+import { hasEscape } from './csv.js';
+import { lossOf } from './notations.js';
 import { textOf } from './text.js';
 
 interface JsonText {
@@ -9,62 +11,70 @@ interface JsonText {
 }
 
 const MAX_OBJECT = 16 * 1024 * 1024;
+const MAX_DEPTH = 1000;
 const STEP = /["\\[\]{}\n]/g;
 
 /** Splits text into JSON objects. Brackets, commas and white space between objects are ignored. */
 class ObjectSplitter {
+  /** The text after the last complete object. */
   #rest = '';
+  /** The position in `#rest` of the first character that has not been scanned. */
+  #next = 0;
   #line = 1;
+  #startLine = 1;
+  #depth = 0;
+  #isString = false;
   #openArrays = 0;
 
   push(part: string): JsonText[] {
     const text = this.#rest + part;
     const found: JsonText[] = [];
-    let start = -1;
-    let depth = 0;
-    let isString = false;
-    let after = 0;
-    let line = this.#line;
-    let startLine = line;
-    STEP.lastIndex = 0;
+    // The start of the text to keep: of the open object, or of the text between objects.
+    let from = 0;
+    STEP.lastIndex = this.#next;
+    let next = text.length;
     for (let match = STEP.exec(text); match; match = STEP.exec(text)) {
       const { index } = match;
       const sign = text[index]!;
-      if (sign === '\n') line++;
-      else if (isString) {
-        if (sign === '\\') STEP.lastIndex = index + 2;
-        else if (sign === '"') isString = false;
-      } else if (depth === 0) {
-        this.#assertBetween(text.slice(after, index), sign, line);
+      if (sign === '\n') this.#line++;
+      else if (this.#isString) {
+        if (sign === '\\') {
+          STEP.lastIndex = index + 2;
+          next = Math.max(next, index + 2);
+        } else if (sign === '"') this.#isString = false;
+      } else if (this.#depth === 0) {
+        this.#assertBetween(text.slice(from, index), sign, this.#line);
+        from = index + 1;
         if (sign === '{') {
-          depth = 1;
-          start = index;
-          startLine = line;
+          this.#depth = 1;
+          this.#startLine = this.#line;
+          from = index;
         } else this.#openArrays += sign === '[' ? 1 : -1;
-        after = index + 1;
-      } else if (sign === '"') isString = true;
-      else if (sign === '{' || sign === '[') depth++;
-      else if (sign === '}' || sign === ']') {
-        depth--;
-        if (depth > 0) continue;
-        found.push({ text: text.slice(start, index + 1), line: startLine });
-        after = index + 1;
-        start = -1;
+      } else if (sign === '"') this.#isString = true;
+      else if (sign === '{' || sign === '[') this.#open();
+      else if ((sign === '}' || sign === ']') && --this.#depth === 0) {
+        found.push({ text: text.slice(from, index + 1), line: this.#startLine });
+        from = index + 1;
       }
     }
-    this.#rest = start === -1 ? text.slice(after) : text.slice(start);
-    this.#line = start === -1 ? line : startLine;
-    if (start === -1) this.#line -= this.#rest.split('\n').length - 1;
+    this.#rest = text.slice(from);
+    this.#next = next - from;
     if (this.#rest.length > MAX_OBJECT)
-      throw new OperatorError(`line ${this.#line}: an object is not closed or is too long`);
+      throw new OperatorError(`line ${this.#startLine}: an object is not closed or is too long`);
     return found;
+  }
+
+  #open(): void {
+    if (++this.#depth > MAX_DEPTH)
+      throw new OperatorError(`line ${this.#line}: an object has more than ${MAX_DEPTH} levels`);
   }
 
   end(): void {
     const rest = this.#rest.replace(/^[\s,]+/, '');
-    if (rest !== '' && !rest.startsWith('{')) this.#assertBetween(rest, '', this.#line);
+    const line = this.#depth > 0 ? this.#startLine : this.#line - rest.split('\n').length + 1;
+    if (rest !== '' && this.#depth === 0) this.#assertBetween(rest, '', line);
     const open = rest !== '' ? 'an object' : this.#openArrays > 0 ? 'an array' : undefined;
-    if (open) throw new OperatorError(`line ${this.#line}: the file ends within ${open}: it was cut short`);
+    if (open) throw new OperatorError(`line ${line}: the file ends within ${open}: it was cut short`);
   }
 
   #assertBetween(text: string, sign: string, line: number): void {
@@ -73,18 +83,38 @@ class ObjectSplitter {
   }
 }
 
-/** Matches strings, and numbers of at least 16 characters. Numbers that parsing would change become strings. */
-const LONG_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]{15,}/g;
-const HAS_LONG_NUMBER = /\d[\d.]{15}/;
+/** Matches numbers that parsing might change because of their length or exponent. */
+const RISKY_NUMBER = /-?\d[\d.eE+-]{15,}|-?\d[\d.]*[eE][+-]?\d{3,}/g;
+const HAS_RISKY_NUMBER = /\d[\d.]{15}|\d[eE][+-]?\d{3}/;
+/** Values that Python writes although JSON does not have them. */
+const NOT_A_NUMBER = /-?\b(NaN|Infinity)\b/g;
+
+/** Numbers that parsing would change become strings. */
+const keepDigits = (found: string): string =>
+  String(Number(found)) === found || lossOf(found) === undefined ? found : `"${found}"`;
+
+/** Does not use a regular expression for strings, because long ones would overflow its stack. */
+const changeOutsideStrings = (text: string, change: (part: string) => string): string => {
+  const parts: string[] = [];
+  let from = 0;
+  for (let open = text.indexOf('"'); open !== -1; open = text.indexOf('"', from)) {
+    let close = text.indexOf('"', open + 1);
+    while (hasEscape(text, open + 1, close)) close = text.indexOf('"', close + 1);
+    if (close === -1) break;
+    parts.push(change(text.slice(from, open)), text.slice(open, close + 1));
+    from = close + 1;
+  }
+  return [...parts, change(text.slice(from))].join('');
+};
+
+const toJson = (text: string): string =>
+  HAS_RISKY_NUMBER.test(text) || /NaN|Infinity/.test(text)
+    ? changeOutsideStrings(text, (part) => part.replace(RISKY_NUMBER, keepDigits).replace(NOT_A_NUMBER, '"$&"'))
+    : text;
 
 const parse = ({ text, line }: JsonText): Readonly<Record<string, unknown>> => {
-  const safe = HAS_LONG_NUMBER.test(text)
-    ? text.replace(LONG_NUMBER, (found) =>
-        found.startsWith('"') || String(Number(found)) === found ? found : `"${found}"`,
-      )
-    : text;
   try {
-    const value: unknown = JSON.parse(safe);
+    const value: unknown = JSON.parse(toJson(text));
     if (isJsonObject(value)) return value;
   } catch (cause) {
     throw new OperatorError(`line ${line}: is not JSON: ${(cause as Error).message}`, [], { cause });
@@ -119,6 +149,7 @@ export async function* jsonRows(
   if (first) yield rowsOfOnly(first);
 }
 
+/** Returns the rows of a table in one object: a list of objects, lists as columns, or what pandas writes by default. */
 const rowsOfOnly = (only: JsonRow): readonly JsonRow[] => {
   const columns = Object.entries(only.fields);
   const lists = columns.filter((column): column is [string, unknown[]] => Array.isArray(column[1]));
@@ -130,6 +161,18 @@ const rowsOfOnly = (only: JsonRow): readonly JsonRow[] => {
     return Array.from({ length }, (_, i) => ({
       line: i + 1,
       fields: Object.fromEntries(lists.map(([name, values]) => [name, values[i]])),
+    }));
+  }
+  const indexed = columns.map(([, values]) => (isJsonObject(values) ? Object.keys(values).join() : ''));
+  if (columns.length > 0 && /^\d+(,\d+)*$/.test(indexed[0]!) && indexed.every((keys) => keys === indexed[0])) {
+    const index = Object.keys(columns[0]![1] as object);
+    const isRowNumber = index.every((key, i) => key === String(i));
+    return index.map((key, i) => ({
+      line: i + 1,
+      fields: {
+        ...(!isRowNumber && { index: Number(key) }),
+        ...Object.fromEntries(columns.map(([name, values]) => [name, (values as JsonRow['fields'])[key]])),
+      },
     }));
   }
   const long = lists.find(([, values]) => values.length > 1 || values.some(isJsonObject));

@@ -103,11 +103,19 @@ const excelCell = (value: unknown): Cell => {
   return text.endsWith('T00:00:00') ? text.slice(0, 10) : text.replace('T', ' ');
 };
 
+/** Long integers stay text, because a number would lose digits. Excel itself writes at most 17 digits with an exponent. */
+const excelNumber = (text: string): Cell => {
+  const value = Number(text);
+  const isExact = Number.isSafeInteger(value) || (Number.isFinite(value) && !/^-?\d+$/.test(text));
+  return isExact ? value : text;
+};
+
 export const openExcel = async (path: string, name?: string): Promise<ExcelTable> => {
   const { size } = await stat(path);
   if (size > MAX_WORKBOOK) throw new OperatorError('it is a workbook of more than 200 MiB; save it as CSV');
   const { default: readWorkbook } = await import('read-excel-file/node');
-  const sheets = await readWorkbook(await readFile(path), { trim: false }).catch(unreadable('an Excel workbook'));
+  const options = { trim: false, parseNumber: excelNumber };
+  const sheets = await readWorkbook(await readFile(path), options).catch(unreadable('an Excel workbook'));
   const found =
     name === undefined
       ? (sheets.find(({ data }) => data.length > 0) ?? sheets[0])

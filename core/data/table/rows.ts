@@ -23,6 +23,7 @@ export interface Row {
   readonly line: number;
   readonly cells: readonly Cell[];
   readonly isMisquoted?: boolean;
+  readonly hasZeroBytes?: boolean;
 }
 
 export interface OpenedTable {
@@ -82,10 +83,13 @@ const headingsFound = (
   return line > 1 ? [`columns named in line ${line}`] : [];
 };
 
+const withZeroBytes = (row: Row): Row =>
+  row.cells.some((cell) => String(cell).includes('\0')) ? { ...row, hasZeroBytes: true } : row;
+
 const csvTable = async (source: Source, encoding: string, options: CsvOptions): Promise<OpenedTable> => {
   const text = headText(source.head, encoding);
-  if (text.includes('\0'))
-    throw new OperatorError('it contains zero bytes: remove them, or set the encoding with --encoding');
+  if (text.includes('\0') && text.includes('\ufffd'))
+    throw new OperatorError('it is not text: it contains zero bytes; unpack it, or set its encoding with --encoding');
   const { dialect, firstLine, hasHeader, sample } = layoutOf(text, source.isWholeHead, options);
   const { separator, quote, lineEnd } = dialect;
 
@@ -98,8 +102,11 @@ const csvTable = async (source: Source, encoding: string, options: CsvOptions): 
       isHeader = false;
       return !isFirst;
     };
-    for await (const part of textOf(source.open(), encoding)) yield splitter.push(part).filter(isWanted);
-    yield splitter.end().filter(isWanted);
+    for await (const part of textOf(source.open(), encoding)) {
+      const rows = splitter.push(part).filter(isWanted);
+      yield part.includes('\0') ? rows.map(withZeroBytes) : rows;
+    }
+    yield splitter.end().filter(isWanted).map(withZeroBytes);
   }
 
   const body = sample.slice(hasHeader ? 1 : 0);

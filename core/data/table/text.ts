@@ -21,7 +21,8 @@ export const encodingOf = (head: Buffer): 'utf-8' | 'utf-16le' | 'utf-16be' => {
   const zeros = [0, 0];
   for (let i = 0; i < Math.min(head.length, HEAD_BYTES); i++) if (head[i] === 0) zeros[i % 2]!++;
   const [even, odd] = zeros as [number, number];
-  if (Math.max(even, odd) < Math.min(head.length, HEAD_BYTES) / 8) return 'utf-8';
+  const most = Math.max(even, odd);
+  if (most < Math.min(head.length, HEAD_BYTES) / 8 || Math.min(even, odd) > most / 4) return 'utf-8';
   return odd > even ? 'utf-16le' : 'utf-16be';
 };
 

@@ -229,6 +229,22 @@ describe('metro-forecast import-table', () => {
     ]);
   });
 
+  it('keeps all digits of long integers in a workbook', async () => {
+    await writeFile(
+      at('a.xlsx'),
+      workbook([
+        ['id', 'n'],
+        [12345678901234567n, 1.1000000000000001],
+        [5, 2],
+      ]),
+    );
+    await done(at('a.xlsx'), '--key', 'row');
+    expect(await rowsOf('a')).to.deep.equal([
+      { row: 1, id: '12345678901234567', n: 1.1 },
+      { row: 2, id: '5', n: 2 },
+    ]);
+  });
+
   it('reads times in a workbook to the second, and fractions of a second', async () => {
     const times = Array.from({ length: 600 }, (_, i) => new Date(Date.UTC(1948, 0, 1, 14, 57, i)));
     const cells = [...times, new Date(Date.UTC(1948, 0, 1, 14, 57, 13, 500))];

@@ -349,6 +349,16 @@ describe('readTable(path, options)', () => {
       expect(found).to.include('without quotes');
     });
 
+    it('keeps zero bytes and reports them, except in a row of zero bytes', async () => {
+      const { rows, notes } = await read('id,v\n1,a\0b\n2,c\n\0\0\0\0');
+      expect(rows.map(({ v }) => v)).to.deep.equal(['a\0b', 'c']);
+      expect(notes).to.deep.equal(['1 row has zero bytes, which are kept, first in line 2']);
+      const packedTwice = gzipSync(gzipSync('id,v\n1,2\n'));
+      expect(await errorsOf(packedTwice)).to.deep.equal([
+        'it is not text: it contains zero bytes; unpack it, or set its encoding with --encoding',
+      ]);
+    });
+
     it('reads 5,000 columns', async () => {
       const line = (cell: (i: number) => string) => Array.from({ length: 5000 }, (_, i) => cell(i)).join();
       const { columns, rows } = await read(`id,${line((i) => `c${i}`)}\n1,${line(String)}\n`, { key: ['id'] });
@@ -379,7 +389,41 @@ describe('readTable(path, options)', () => {
       expect(read_[0]).to.deep.equal({ zip: '123', big: '12345678901234567890', day: '2024-01-31' });
     });
 
+    it('keeps numbers that are too large or too small, even next to very long text', async () => {
+      const long = 'x'.repeat(15_000_000);
+      const { rows: read_ } = await read(
+        `[{"id":1,"v":1e400,"w":1.5e+100,"t":"${long}"},{"id":2,"v":1e-400,"w":12345678901234567890}]`,
+      );
+      expect(read_.map(({ v, w }) => [v, w])).to.deep.equal([
+        ['1e400', '1.5e+100'],
+        ['1e-400', '12345678901234567890'],
+      ]);
+    });
+
+    it('reads the NaN and Infinity of Python', async () => {
+      const { columns, rows: read_ } = await read('[{"id":1,"v":NaN,"w":-Infinity,"t":"NaN"},{"id":2,"v":0.5,"w":1}]');
+      expect(read_).to.deep.equal([
+        { id: 1, v: null, w: '-Infinity', t: 'NaN' },
+        { id: 2, v: 0.5, w: '1', t: null },
+      ]);
+      expect(columns[1]).to.deep.include({ type: 'number', missing: { NaN: 1 } });
+    });
+
+    it('reads the table that pandas writes by default', async () => {
+      expect((await read('{"a":{"0":1,"1":2},"b":{"0":"x","1":null}}')).rows).to.deep.equal([
+        { a: 1, b: 'x' },
+        { a: 2, b: null },
+      ]);
+      expect((await read('{"a":{"3":1,"5":2},"b":{"3":"x","5":"y"}}')).rows).to.deep.equal([
+        { index: 3, a: 1, b: 'x' },
+        { index: 5, a: 2, b: 'y' },
+      ]);
+    });
+
     it('rejects other JSON with the line of the error', async () => {
+      expect(await errorsOf(`[{"a":1},\n{"a":${'['.repeat(5000)}${']'.repeat(5000)}}]`)).to.deep.equal([
+        'line 2: an object has more than 1000 levels',
+      ]);
       expect(await errorsOf('[{"a":1},\n 5]')).to.deep.equal([
         'line 2: must be an object; a table is an array of objects, or one object per line',
       ]);
