@@ -61,6 +61,30 @@ interface Member {
   readonly field: number;
 }
 
+const MOST_CACHED = 1024;
+const LONGEST_CACHED = 24;
+
+/** Decodes short strings that occur often only once. Maps also find the same string object faster than an equal one. */
+class StringCache {
+  readonly #texts: (string | undefined)[] = [];
+  readonly #bytes: Buffer[] = [];
+
+  /** @returns the text between these offsets, which must be UTF-8 without escapes */
+  decode(json: Buffer, start: number, end: number): string {
+    if (end - start > LONGEST_CACHED) return json.toString('utf8', start, end);
+    let hash = 0;
+    for (let at = start; at < end; at++) hash = (Math.imul(hash, 31) + json[at]!) | 0;
+    const place = (hash ^ (hash >>> 10)) & (MOST_CACHED - 1);
+    const bytes = this.#bytes[place];
+    const text = this.#texts[place];
+    if (text !== undefined && bytes!.length === end - start && isEqual(json, start, bytes!)) return text;
+    this.#bytes[place] = Buffer.from(json.subarray(start, end));
+    const decoded = json.toString('utf8', start, end);
+    this.#texts[place] = decoded;
+    return decoded;
+  }
+}
+
 /**
  * Documents of one collection usually have the same members in the same order, so each name is first compared with the
  * name at the same index in the previous document.
@@ -72,6 +96,7 @@ export class JsonFields {
   readonly ends: number[];
   readonly #fields: readonly string[];
   readonly #members: Member[] = [];
+  readonly #strings = new StringCache();
 
   constructor(fields: readonly string[]) {
     this.#fields = fields;
@@ -113,7 +138,11 @@ export class JsonFields {
     this.find(json, start);
     const document: Record<string, unknown> = {};
     for (let i = 0; i < this.ends.length; i++) {
-      if (this.ends[i]! > 0) document[this.#fields[i]!] = valueIn(json, this.starts[i]!, this.ends[i]!);
+      const [start, end] = [this.starts[i]!, this.ends[i]!];
+      if (end > 0)
+        document[this.#fields[i]!] = isPlainString(json, start, end)
+          ? this.#strings.decode(json, start + 1, end - 1)
+          : valueIn(json, start, end);
     }
     return document;
   }
@@ -134,6 +163,9 @@ export const hasEscape = (json: Buffer, start: number, end: number): boolean => 
 };
 
 export const isString = (json: Buffer, start: number): boolean => json[start] === QUOTE;
+
+const isPlainString = (json: Buffer, start: number, end: number): boolean =>
+  isString(json, start) && !hasEscape(json, start, end);
 
 const MAX_DIGITS = 15;
 const POWERS = Array.from({ length: MAX_DIGITS + 1 }, (_, exponent) => 10 ** exponent);
@@ -166,7 +198,7 @@ const isNumber = (json: Buffer, start: number): boolean =>
  */
 export const valueIn = (json: Buffer, start: number, end: number): unknown => {
   if (isNumber(json, start)) return numberIn(json, start, end);
-  return isString(json, start) && !hasEscape(json, start, end)
+  return isPlainString(json, start, end)
     ? json.toString('utf8', start + 1, end - 1)
     : JSON.parse(json.toString('utf8', start, end));
 };

@@ -1,7 +1,9 @@
 import type { Document } from '../contracts/dataset.js';
-import type { Group, NumberTotals, Scalar, TotalsQuery } from '../contracts/storage.js';
+import type { Group, NumberTotals, TotalsQuery } from '../contracts/storage.js';
 
 type Value = Group['values'][number];
+
+const valueIn = (document: Document, field: string): Value => (document[field] ?? null) as Value;
 
 /** Uses Neumaier's compensated summation, so that the order of the numbers does not affect the sum. */
 class NumberSums implements NumberTotals {
@@ -58,17 +60,19 @@ export class TotalsCollector {
   }
 
   #groupOf(document: Document): OpenGroup {
-    const [first, second] = this.#by.map((field) => (document[field] ?? null) as Scalar | boolean | null);
+    const [by, second] = this.#by;
+    const first = by === undefined ? undefined : valueIn(document, by);
+    const other = second === undefined ? undefined : valueIn(document, second);
     let others = this.#byFirst.get(first);
     if (!others) {
       others = new Map();
       this.#byFirst.set(first, others);
     }
-    let group = others.get(second);
+    let group = others.get(other);
     if (!group) {
-      const values = [first, second].filter((value) => value !== undefined);
+      const values = [first, other].filter((value) => value !== undefined);
       group = { values, count: 0, sums: new NumberSums() };
-      others.set(second, group);
+      others.set(other, group);
       this.#groups.push(group);
     }
     return group;

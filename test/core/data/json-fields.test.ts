@@ -31,6 +31,16 @@ describe('JsonFields', () => {
     );
   });
 
+  it('returns each of 5,000 different strings, including strings that share a place in the cache', () => {
+    const fields = new JsonFields(['name']);
+    for (const round of [1, 2]) {
+      for (let i = 0; i < 5000; i++) {
+        const name = `é ${i}`;
+        expect(fields.document(Buffer.from(JSON.stringify({ name })), 0), `round ${round}`).to.deep.equal({ name });
+      }
+    }
+  });
+
   it('finds names that are written with escapes', () => {
     const json = Buffer.from(String.raw`{"other":1,"\u0061":2}`);
     expect(new JsonFields(['a']).document(json, 0)).to.deep.equal({ a: 2 });

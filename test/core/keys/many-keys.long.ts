@@ -33,7 +33,8 @@ it('a key file of 100,000 keys can be read, searched and changed', async () => {
   }
 });
 
-it('commands that change a file of 100,000 keys need at most 150 MB, also if the file has no audit yet', async () => {
+it('commands that change a file of 100,000 keys need at most 150 MB, also if the file has no audit yet', async function () {
+  this.timeout(300_000);
   const folder = await mkdtemp(join(tmpdir(), 'keys-'));
   const config = join(folder, 'metro-forecast.json');
   const printPeak = "process.on('exit', () => console.log(process.resourceUsage().maxRSS))";
