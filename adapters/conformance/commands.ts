@@ -10,6 +10,7 @@ export interface Commands {
    */
   openBriefly(folder: string): Promise<readonly string[]>;
   publish(version: string, created: string): Promise<void>;
+  publishLarge(version: string, created: string): Promise<void>;
   /**
    * Starts a publication that cannot finish before `leave()` is called. Resolves when the publication is in progress.
    */
@@ -31,6 +32,7 @@ export const COMMANDS = [
     'open',
     'openBriefly',
     'publish',
+    'publishLarge',
     'beginToPublish',
     'activate',
     'prune',

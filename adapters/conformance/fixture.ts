@@ -148,6 +148,9 @@ const crowded = once(() => ({ crowd: crowdRows() }));
 
 export const rowsWithCrowd = once(() => ({ ...rows, ...crowded() }));
 
+/** Large enough that storing it takes several milliseconds. */
+export const largeRows = once(() => ({ ...rows, crowd: rowsWithCrowd()['crowd']!.slice(0, 20_000) }));
+
 let limits: StoreLimits = {};
 
 /** Sets the limits of the adapter under test. `allRows` omits rows that exceed the limits. */

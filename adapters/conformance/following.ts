@@ -91,6 +91,27 @@ export const describeFollowing = (target: AdapterUnderTest): void => {
       await serves(other, FOURTH, FOURTH_CREATED);
     });
 
+    test(
+      publishes,
+      'calls changed() at most once for each version, even if several follow quickly',
+      async (instance) => {
+        const other = await instance.another();
+        const before = other.changes.length;
+        const published = [
+          [SECOND, SECOND_CREATED],
+          [THIRD, THIRD_CREATED],
+          [FOURTH, FOURTH_CREATED],
+        ] as const;
+        for (const [version, created] of published) await publish(instance, version, created);
+        await isCurrent(target, other, FOURTH);
+        await eventually('changed() is called', () => other.changes.at(-1) === FOURTH, followMs(target));
+        await delay(50);
+        const calls = other.changes.slice(before);
+        const expected = published.flatMap(([version]) => (calls.includes(version) ? version : []));
+        sameList(calls, expected, 'one call of changed() for each version that snapshot() has returned');
+      },
+    );
+
     test(publishes, 'notices a publication after one of its own has failed', async (instance) => {
       const other = await instance.another();
       const before = other.changes.length;
@@ -99,6 +120,17 @@ export const describeFollowing = (target: AdapterUnderTest): void => {
       await other.adapter.publish!(anotherDataset('own-2'), { signal }).catch(noop);
       await publish(instance, SECOND, SECOND_CREATED);
       await changedTo(target, [SECOND], other, before);
+    });
+
+    test(versions, 'notices what the first one activates', async (instance) => {
+      await publish(instance, SECOND, SECOND_CREATED);
+      const other = await instance.another();
+      const before = other.changes.length;
+      await instance.adapter.versions!.activate(FIRST);
+      await changedTo(target, [FIRST], other, before);
+      await hasItems(other, rows['items']!);
+      await instance.adapter.versions!.activate(SECOND);
+      await changedTo(target, [FIRST, SECOND], other, before);
     });
 
     test(versions, 'notices an activation during a publication of its own that fails', async (instance) => {
@@ -116,17 +148,6 @@ export const describeFollowing = (target: AdapterUnderTest): void => {
       if ((await activation) === 'rejected') await instance.adapter.versions!.activate(FIRST);
       await changedTo(target, [FIRST], other, before);
       await hasItems(other, rows['items']!);
-    });
-
-    test(versions, 'notices what the first one activates', async (instance) => {
-      await publish(instance, SECOND, SECOND_CREATED);
-      const other = await instance.another();
-      const before = other.changes.length;
-      await instance.adapter.versions!.activate(FIRST);
-      await changedTo(target, [FIRST], other, before);
-      await hasItems(other, rows['items']!);
-      await instance.adapter.versions!.activate(SECOND);
-      await changedTo(target, [FIRST, SECOND], other, before);
     });
 
     test(

@@ -1,13 +1,18 @@
-import type { Collection, Document, Scalar } from 'metro-forecast-api/adapter';
-import { failsWith, sameValue } from './expect.js';
+import type { Collection, Document, Scalar, Snapshot } from 'metro-forecast-api/adapter';
+import { failsWith, sameList, sameValue } from './expect.js';
 import { find } from './find-rows.js';
 import { allRows, items, numbers, pairs, readings, spots, twins, words } from './fixture.js';
 import { type Instance, withSnapshot } from './instance.js';
 import { absentNumbers, absentWords } from './tricky-values.js';
 
+/** All calls of a group use one snapshot, so that wrong answers from a cache are found. */
 const getChecks = (instance: () => Instance) => {
-  const get = (collection: { readonly name: string }, ...key: Scalar[]): Promise<Document | undefined> =>
-    withSnapshot(instance(), (snapshot) => snapshot.get(collection.name, key));
+  let snapshot: Snapshot | undefined;
+  after(() => snapshot?.release());
+  const get = async (collection: { readonly name: string }, ...key: Scalar[]): Promise<Document | undefined> => {
+    snapshot ??= instance().adapter.snapshot();
+    return snapshot.get(collection.name, key);
+  };
 
   const shown = ({ name }: { readonly name: string }, key: readonly Scalar[]) =>
     `get("${name}", ${JSON.stringify(key)})`;
@@ -27,9 +32,9 @@ const getChecks = (instance: () => Instance) => {
 };
 
 export const describeGet = (instance: () => Instance): void => {
-  const { get, shown, isFound, allAreFound, isAbsent } = getChecks(instance);
-
   describe('get(collection, key)', () => {
+    const { get, shown, isFound, allAreFound, isAbsent } = getChecks(instance);
+
     it('returns the document with the key', () => allAreFound(items));
 
     it('returns undefined, not null, for a key that no document has', async () => {
@@ -60,6 +65,15 @@ export const describeGet = (instance: () => Instance): void => {
       await isAbsent(items, 'zz');
     });
 
+    it('answers 500 calls at the same time, and many finds', () =>
+      withSnapshot(instance(), async (snapshot) => {
+        const expected = Array.from({ length: 500 }, (_, i) => allRows()['items']![i % 24]!);
+        const found = expected.map(({ id }) => snapshot.get('items', [id as string]));
+        const lists = expected.slice(0, 100).map(() => find(snapshot, items, { limit: 2 }));
+        sameList(await Promise.all(found), expected, 'get() to return the document of each call');
+        for (const list of await Promise.all(lists)) sameList(list, expected.slice(0, 2), 'find() to return two items');
+      }));
+
     it('rejects with unknown_collection for an undeclared collection', async () => {
       for (const name of ['no_such', 'constructor', '__proto__', '', 'Items']) {
         await failsWith('unknown_collection', () => get({ name }, 'i01'));
@@ -70,9 +84,9 @@ export const describeGet = (instance: () => Instance): void => {
 
 /** Tests keys that many stores change or mistake for each other. */
 export const describeGetByKey = (instance: () => Instance): void => {
-  const { get, allAreFound, isAbsent } = getChecks(instance);
-
   describe('get(collection, key)', () => {
+    const { get, allAreFound, isAbsent } = getChecks(instance);
+
     it('compares strings by code point: no collation, no normal form, no patterns', async () => {
       await allAreFound(words);
       for (const word of absentWords) await isAbsent(words, word);

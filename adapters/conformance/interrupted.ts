@@ -157,14 +157,6 @@ export const describeInterrupted = (target: AdapterUnderTest): void => {
       isEmpty([...open], 'no iterator of the dataset to be open');
     });
 
-    test('is unlocked again after a conflict of versions', async (instance) => {
-      for (const _ of [1, 2]) {
-        await failsWith('conflict', () => instance.adapter.publish!(datasetOf(FIRST, THIRD_CREATED, NEXT)));
-      }
-      await instance.adapter.publish!(datasetOf(SECOND, SECOND_CREATED, NEXT));
-      await hasNext(instance);
-    });
-
     test('with the content of an existing version changes nothing, and resolves or rejects with conflict', async (instance) => {
       const { adapter } = instance;
       const publishAgain = async () => {

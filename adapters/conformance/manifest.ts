@@ -1,5 +1,7 @@
 import type { Manifest } from 'metro-forecast-api/adapter';
 
+type Source = Manifest['sources'][number];
+
 /** All fields have different values, to catch adapters that derive one field from another. */
 export const manifestOf = (version: string, created: string): Manifest => ({
   format: 1,
@@ -39,3 +41,30 @@ export const manifestOf = (version: string, created: string): Manifest => ({
     },
   ],
 });
+
+/** Some stores shorten, trim, convert or normalize these strings and numbers. */
+export const oddSources: readonly Source[] = [
+  '😀 𐀀',
+  ' a ',
+  'e\u0301',
+  '\u00e9',
+  'x'.repeat(5000),
+  '01001',
+  '2024-01-31',
+  '\u2028',
+  '%41',
+  'null',
+].map((text, i) => ({
+  ...manifestOf('texts', '2031-07-03T00:00:00Z').sources[0]!,
+  id: `${text}${i}`,
+  title: text,
+  attribution: i === 0 ? '' : text,
+  stale_after_seconds: 2 ** 31 + i,
+  late_after_seconds: i,
+  last_loaded_at: i % 2 ? '2023-11-15T06:07:08Z' : '2023-11-15T06:07:08.50Z',
+}));
+
+export const manySources: readonly Source[] = Array.from({ length: 300 }, (_, i) => ({
+  ...oddSources[i % oddSources.length]!,
+  id: `source-${i}`,
+}));

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { eventually, failsWith, sameValue, within } from './expect.js';
+import { eventually, failsWith, isEmpty, sameList, sameValue, within } from './expect.js';
 import {
   aboutDataset,
   anotherDataset,
@@ -10,10 +10,12 @@ import {
   rows,
   SECOND,
   SECOND_CREATED,
+  THIRD,
+  THIRD_CREATED,
 } from './fixture.js';
 import { changedTo, followMs, type Instance, isCurrent, makeCurrent, readsItems, withSnapshot } from './instance.js';
 import { serves } from './instances.js';
-import { cannotChange, isUnnoticed, type Obstacle, standsAlone, without } from './obstacles.js';
+import { cannotChange, isExclusive, isUnnoticed, type Obstacle, standsAlone, without } from './obstacles.js';
 import { type OtherProcess, startProcess } from './start-process.js';
 import { testsOverStore } from './tests-over.js';
 import { LOCK_MS, patiently } from './time-limits.js';
@@ -105,6 +107,22 @@ export const describeOtherProcess = (target: AdapterUnderTest, noProcess: Obstac
       await serves(await instance.another(), SECOND, SECOND_CREATED);
     });
 
+    test(
+      publishes || isExclusive(target) || without(target, 'audit'),
+      'publishes: the audit in this process includes it',
+      async ({ adapter }, { publish }) => {
+        await publish(SECOND, SECOND_CREATED);
+        await adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+        const listed = (await adapter.audit!.list()).slice(-2).map(({ version, replaces }) => ({ version, replaces }));
+        const expected = [
+          { version: SECOND, replaces: FIRST },
+          { version: THIRD, replaces: SECOND },
+        ];
+        sameList(listed, expected, 'list() to end with the publications of both processes');
+        isEmpty((await adapter.audit!.verify()).faults, 'verify() to find no errors');
+      },
+    );
+
     const testKilled = (title: string, body: (instance: Instance) => Promise<void>): void =>
       testOverStore(publishes, title, async (instance) => {
         if (target.capabilities.exclusive) await instance.adapter.close();
@@ -128,6 +146,21 @@ export const describeOtherProcess = (target: AdapterUnderTest, noProcess: Obstac
       await within('the same version can be published', opened.adapter.publish!(anotherDataset()), LOCK_MS);
       await serves(opened, SECOND, SECOND_CREATED);
     });
+
+    if (target.capabilities.audit) {
+      testKilled('that is killed during a publication leaves no entry in the audit', async (instance) => {
+        const { adapter } = target.capabilities.exclusive ? await instance.another() : instance;
+        await within(
+          'another version can be published',
+          adapter.publish!(anotherDataset(THIRD, THIRD_CREATED)),
+          LOCK_MS,
+        );
+        const entries = (await adapter.audit!.list()).map(({ version }) => version);
+        sameList(entries.slice(-1), [THIRD], 'list() to end with the publication that succeeded');
+        sameValue(entries.includes(SECOND), false, 'list() to have no entry for the interrupted publication');
+        isEmpty((await adapter.audit!.verify()).faults, 'verify() to find no errors');
+      });
+    }
 
     test(
       publishes || silent || without(target, 'versions'),

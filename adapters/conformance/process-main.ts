@@ -8,7 +8,7 @@ import { type Snapshot, type StorageAdapter, StorageError } from 'metro-forecast
 import { type AdapterUnderTest, targets } from './adapter-under-test.js';
 import type { Commands, Request, Response } from './commands.js';
 import { find } from './find-rows.js';
-import { anotherDataset, collections, items } from './fixture.js';
+import { anotherDataset, collections, datasetOf, items, largeRows } from './fixture.js';
 import { about, beginToPublish, makeIn, type Opened } from './instance.js';
 
 const [file = '', name = ''] = process.argv.slice(2);
@@ -86,6 +86,7 @@ const commands: Commands = {
     return left();
   },
   publish: (version, created) => opened!.adapter.publish!(anotherDataset(version, created)),
+  publishLarge: (version, created) => opened!.adapter.publish!(datasetOf(version, created, largeRows())),
   async beginToPublish(version, created) {
     ({ resume } = await beginToPublish(opened!.adapter, anotherDataset(version, created)));
   },

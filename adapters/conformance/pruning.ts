@@ -59,6 +59,26 @@ export const describePruning = (target: AdapterUnderTest): void => {
       await hasItems(instance, rows['items']!);
     });
 
+    testOfThree('prune(0) keeps the current version and held ones, and deletes all others', async (instance) => {
+      const held = await instance.adapter.versions!.asOf(new Date(FIRST_CREATED));
+      sameList(
+        await instance.adapter.versions!.prune(0),
+        [SECOND],
+        'prune(0) to delete what is neither current nor held',
+      );
+      sameList(await namesOf(instance), [THIRD, FIRST], 'list() to return what prune(0) kept');
+      await readsItems(held!, rows['items']!);
+      held!.release();
+      sameList(
+        await instance.adapter.versions!.prune(0),
+        [FIRST],
+        'prune(0) to delete a version that is no longer held',
+      );
+      hasVersion(instance, THIRD);
+      await hasItems(instance, itemsOf(THIRD));
+      isEmpty(await instance.adapter.versions!.prune(0), 'nothing more to delete');
+    });
+
     testOfThree('prune() keeps a version that is activated at the same time', async (instance) => {
       const versions = instance.adapter.versions!;
       const [pruned, activated] = await Promise.allSettled([versions.prune(1), versions.activate(FIRST)]);
@@ -114,26 +134,6 @@ export const describePruning = (target: AdapterUnderTest): void => {
         sameList(await adapter.versions!.prune(0), [FIRST], 'prune(0) to delete a version after its release');
       });
     }
-
-    testOfThree('prune(0) keeps the current version and held ones, and deletes all others', async (instance) => {
-      const held = await instance.adapter.versions!.asOf(new Date(FIRST_CREATED));
-      sameList(
-        await instance.adapter.versions!.prune(0),
-        [SECOND],
-        'prune(0) to delete what is neither current nor held',
-      );
-      sameList(await namesOf(instance), [THIRD, FIRST], 'list() to return what prune(0) kept');
-      await readsItems(held!, rows['items']!);
-      held!.release();
-      sameList(
-        await instance.adapter.versions!.prune(0),
-        [FIRST],
-        'prune(0) to delete a version that is no longer held',
-      );
-      hasVersion(instance, THIRD);
-      await hasItems(instance, itemsOf(THIRD));
-      isEmpty(await instance.adapter.versions!.prune(0), 'nothing more to delete');
-    });
 
     testOfThree('prune(0) also deletes the newest version if it is not current', async (instance) => {
       await instance.adapter.versions!.activate(FIRST);

@@ -175,6 +175,14 @@ export const describePublishing = (target: AdapterUnderTest): void => {
       await nothingChanged(instance);
     });
 
+    test('works again after a conflict of versions', async (instance) => {
+      for (const _ of [1, 2]) {
+        await failsWith('conflict', () => instance.adapter.publish!(anotherDataset(FIRST, THIRD_CREATED)));
+      }
+      await instance.adapter.publish!(anotherDataset());
+      await hasItems(instance, itemsOf(SECOND));
+    });
+
     test('rejects with aborted when its signal is aborted, and changes nothing', async (instance) => {
       const controller = new AbortController();
       const dataset = observedDataset(() => controller.abort(new TypeError('no longer wanted')));

@@ -14,6 +14,8 @@ export const TIME_ZONE = 'Pacific/Chatham';
 export interface OtherProcess extends Commands {
   /** Kills the process with SIGKILL, to simulate a crash. */
   kill(): Promise<void>;
+  suspend(): void;
+  resume(): void;
 }
 
 export const startProcess = (file: string, name: string): OtherProcess => {
@@ -57,6 +59,8 @@ export const startProcess = (file: string, name: string): OtherProcess => {
   ) as unknown as Commands;
   return {
     ...calls,
+    suspend: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
     async kill() {
       child.kill('SIGKILL');
       if (child.exitCode === null && child.signalCode === null) await exited;

@@ -74,6 +74,11 @@ export const describeVersions = (target: AdapterUnderTest): void => {
         const first = (await instance.adapter.versions!.list()).find(({ version }) => version === FIRST);
         sameValue(first?.held, true, 'list() to show that a version is held');
       });
+      await instance.adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+      const asOf = await instance.adapter.versions!.asOf(new Date(SECOND_CREATED));
+      const second = (await instance.adapter.versions!.list()).find(({ version }) => version === SECOND);
+      sameValue(second?.held, true, 'list() to show that the version of asOf() is held');
+      asOf!.release();
     });
 
     testsOfEmpty(target, obstacle)('an empty store has no versions to list or prune', async ({ adapter }) => {

@@ -16,6 +16,7 @@ import { interruptedBugs, meanwhileBugs, racingBugs } from './publications.js';
 import { publishingFaults } from './publishing.js';
 import { queryFaults } from './queries.js';
 import { representationBugs } from './representations.js';
+import { crashBugs, entryBugs, openingBugs, similarBugs, unnoticedBugs } from './similar.js';
 import { snapshotFaults } from './snapshots.js';
 import { boundFaults, columnFaults, orderFaults, pageFaults, placeFaults } from './sqlite.js';
 import { storedJsonFaults } from './stored-json.js';
@@ -67,6 +68,10 @@ export const classes = {
   resources: resourceBugs,
   leftovers: leftoverBugs,
   conditions: conditionBugs,
+  similar: similarBugs,
+  unnoticed: unnoticedBugs,
+  opening: [...openingBugs, ...crashBugs],
+  entries: entryBugs,
 } satisfies Record<string, readonly BrokenAdapter[]>;
 
 export const brokenAdapters: readonly BrokenAdapter[] = Object.values(classes).flat();

@@ -110,7 +110,7 @@ export const interruptedBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'stays locked after a version conflict',
-    fails: ['a publication is unlocked again after a conflict of versions'],
+    fails: ['publish(dataset) works again after a conflict of versions'],
     folder: class extends FolderAdapter {
       override async onTaken(dataset: Dataset) {
         writeFileSync(this.path('lock'), String(process.pid));

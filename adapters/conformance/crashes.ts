@@ -1,0 +1,100 @@
+/** Tests that the files of a store are valid at each moment of a publication, because a crash can happen at any time. */
+import assert from 'node:assert/strict';
+import { cpSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { sameList } from './expect.js';
+import { find } from './find-rows.js';
+import { collections, FIRST, largeRows, rows, SECOND, SECOND_CREATED } from './fixture.js';
+import { makeIn, withSnapshot } from './instance.js';
+import { isExclusive, type Obstacle, skip, without } from './obstacles.js';
+import { type OtherProcess, startProcess } from './start-process.js';
+import { testsOverStore } from './tests-over.js';
+
+/** Time in milliseconds until a suspended process no longer writes. */
+const SUSPEND_MS = 2;
+/** Number of copies that are checked. The last ones are the most likely to be invalid. */
+const CHECKED = 12;
+
+const pause = new Int32Array(new SharedArrayBuffer(4));
+
+const stateOf = (folder: string): string =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => {
+      const { size, mtimeMs, ino } = statSync(join(folder, name));
+      return `${name} ${size} ${mtimeMs} ${ino}`;
+    })
+    .join('\n');
+
+/** Copies the folder each time its files have changed, until `work` settles. Returns the copies. */
+const copiesDuring = async (work: Promise<unknown>, folder: string, writer: OtherProcess): Promise<string[]> => {
+  const copies: string[] = [];
+  let isDone = false;
+  const settled = Promise.allSettled([work]).then(() => {
+    isDone = true;
+  });
+  for (let last = stateOf(folder); !isDone; await delay(1)) {
+    writer.suspend();
+    Atomics.wait(pause, 0, 0, SUSPEND_MS);
+    try {
+      const state = stateOf(folder);
+      if (state === last) continue;
+      last = state;
+      const copy = `${folder}.${copies.length}`;
+      cpSync(folder, copy, { recursive: true });
+      if (copies.push(copy) > CHECKED) rmSync(copies[copies.length - CHECKED - 1]!, { recursive: true });
+    } finally {
+      writer.resume();
+    }
+  }
+  await settled;
+  return copies.slice(-CHECKED);
+};
+
+export const describeCrashes = (target: AdapterUnderTest, noProcess: Obstacle, file: string | undefined): void => {
+  const obstacle =
+    isExclusive(target) ||
+    noProcess ||
+    without(target, 'publish') ||
+    (process.platform === 'win32' && 'Windows cannot suspend processes');
+
+  /** Asserts that the copy has the first version, or the whole second version. */
+  const isValid = async (folder: string): Promise<void> => {
+    const opened = await makeIn(folder, collections, (context) => target.createEmpty!(context));
+    try {
+      await opened.adapter.open();
+      await withSnapshot(opened, async (snapshot) => {
+        assert([FIRST, SECOND].includes(snapshot.version), `the version ${snapshot.version} was published`);
+        const expected = snapshot.version === FIRST ? rows : largeRows();
+        for (const collection of collections.values()) {
+          const rule = `the whole version ${snapshot.version} after a crash`;
+          sameList(await find(snapshot, collection), expected[collection.name]!, rule);
+        }
+      });
+    } finally {
+      await opened.adapter.close().catch(() => {});
+    }
+  };
+
+  describe('an adapter in another process, over the same store', () => {
+    testsOverStore(target)(
+      obstacle,
+      'that is killed while it stores a version leaves the previous version or the whole new one',
+      async (instance, running) => {
+        await instance.adapter.close();
+        if (readdirSync(instance.folder).length === 0) skip(running, 'the store has no files in its folder');
+        const writer = startProcess(file!, target.name);
+        let copies: string[] = [];
+        try {
+          await writer.open(instance.folder);
+          copies = await copiesDuring(writer.publishLarge(SECOND, SECOND_CREATED), instance.folder, writer);
+          for (const copy of copies) await isValid(copy);
+        } finally {
+          await writer.kill();
+          for (const copy of copies) rmSync(copy, { recursive: true, force: true });
+        }
+      },
+    );
+  });
+};

@@ -1,0 +1,130 @@
+/** Tests versions with similar content, to catch adapters that detect changes by counts, sizes, sums or names. */
+import type { Document } from 'metro-forecast-api/adapter';
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { failsWith, sameList, sameValue } from './expect.js';
+import { find } from './find-rows.js';
+import { collections, datasetOf, FIRST, FIRST_CREATED, type Rows, rows } from './fixture.js';
+import { changedTo, hasVersion, type Instance, listOf, withSnapshot } from './instance.js';
+import { manifestOf } from './manifest.js';
+import { standsAlone, without } from './obstacles.js';
+import { testsOver } from './tests-over.js';
+
+const edited = (name: string, edit: (documents: Document[]) => void): Rows => {
+  const documents = structuredClone(rows[name]!) as Document[];
+  edit(documents);
+  return { ...rows, [name]: documents };
+};
+
+const label = (documents: Document[], i: number, text: unknown): void => {
+  documents[i] = { ...documents[i], label: text };
+};
+
+/** Each version is compared with the one before, and with the first one. */
+const CONTENTS: Readonly<Record<string, Rows>> = {
+  'another letter in a middle row': edited('items', (items) => label(items, 11, 'Item I2')),
+  'the same letters in another order': edited('items', (items) => label(items, 11, 'Item 2I')),
+  'two labels exchanged': edited('items', (items) => {
+    const [one, two] = [items[11]!['label'], items[12]!['label']];
+    label(items, 11, two);
+    label(items, 12, one);
+  }),
+  'another key in a middle row': edited('items', (items) => {
+    items[11] = { ...items[11], id: 'i11a' };
+  }),
+  'another number in a middle row': edited('readings', (readings) => {
+    readings[30] = { ...readings[30], value: -Number(readings[30]!['value']) };
+  }),
+  'the rows as they were first': rows,
+  'another row in the last collection': { ...rows, crowd: [{ block: 1, seat: 1, score: 1, name: 'The only guest' }] },
+  'the last collection empty again': rows,
+  'all rows of a collection in another collection': {
+    ...rows,
+    items: rows['items_twins']!,
+    items_twins: rows['items']!,
+  },
+  'one collection empty': { ...rows, items_twins: [] },
+  'no rows': {},
+};
+
+const holds = (opened: Pick<Instance, 'adapter'>, content: Rows, what: string): Promise<void> =>
+  withSnapshot(opened, async (snapshot) => {
+    for (const collection of collections.values()) {
+      const expected = content[collection.name] ?? [];
+      const rule = `the rows of "${collection.name}" in a version with ${what}`;
+      sameList(await find(snapshot, collection), expected, rule);
+      for (const document of expected.slice(10, 13)) {
+        const key = collection.key.map((field) => document[field as string] as string);
+        sameValue(await snapshot.get(collection.name, key), document, rule);
+      }
+    }
+  });
+
+export const describeSimilar = (target: AdapterUnderTest): void => {
+  const publishes = without(target, 'publish');
+  const versions = publishes || without(target, 'versions');
+  const test = testsOver(target, publishes);
+  const created = (i: number) => new Date(Date.parse(FIRST_CREATED) + i * 1000).toISOString();
+
+  describe('versions with similar or equal rows', () => {
+    test('are each published whole', async (instance) => {
+      const stored = [[FIRST, created(0), rows, 'the first rows'] as const].slice();
+      for (const [i, [what, content]] of Object.entries(CONTENTS).entries()) {
+        const version = `similar-${i}`;
+        await instance.adapter.publish!(datasetOf(version, created(i + 1), content));
+        stored.push([version as typeof FIRST, created(i + 1), content as typeof rows, what as 'the first rows']);
+        hasVersion(instance, version);
+        await holds(instance, content, what);
+      }
+      if (!instance.adapter.versions) return;
+      for (const [version, time, content, what] of stored) {
+        const snapshot = (await instance.adapter.versions.asOf(new Date(time)))!;
+        sameValue(snapshot.version, version, `asOf(${time})`);
+        await holds({ adapter: { ...instance.adapter, snapshot: () => snapshot } }, content, what);
+      }
+    });
+
+    test('are different versions, even if only their names differ, and changed() is called for each', async (instance) => {
+      const before = instance.changes.length;
+      const names = ['same-1', 'same-2', 'SAME-2'];
+      for (const version of names) {
+        await instance.adapter.publish!(datasetOf(version, FIRST_CREATED));
+        hasVersion(instance, version);
+        await withSnapshot(instance, async ({ manifest }) =>
+          sameValue(manifest, manifestOf(version, FIRST_CREATED), 'the manifest of the new version'),
+        );
+      }
+      await holds(instance, rows, 'the same rows');
+      await changedTo(target, names, instance, before);
+      if (!instance.adapter.versions) return;
+      const listed = (await listOf(instance)).map(({ version }) => version);
+      sameList(listed, [...names.toReversed(), FIRST], 'list() to return each version');
+    });
+
+    testsOver(target, versions)('contain nothing of a deleted version with the same name', async (instance) => {
+      const { adapter } = instance;
+      const content = { ...rows, items: rows['items']!.slice(3).map(({ label, ...item }) => ({ ...item, label: '' })) };
+      for (const [i, of] of [content, { ...content, items_twins: [] }, {}].entries()) {
+        await adapter.publish!(datasetOf(`other-${i}`, created(2 * i + 1)));
+        await adapter.versions!.prune(1);
+        await adapter.publish!(datasetOf(FIRST, created(2 * i + 2), of));
+        await holds(instance, of, 'the name of a deleted version');
+      }
+    });
+
+    testsOver(target, versions)('are deleted independently', async (instance) => {
+      const { adapter } = instance;
+      for (const version of ['same-1', 'same-2']) await adapter.publish!(datasetOf(version, FIRST_CREATED));
+      await adapter.versions!.activate(FIRST);
+      sameList(await adapter.versions!.prune(1), ['same-1'], 'prune(1) to delete one of three versions');
+      await failsWith('unknown_version', () => adapter.versions!.activate('same-1'));
+      await adapter.versions!.activate('same-2');
+      sameList(await adapter.versions!.prune(1), [FIRST], 'prune(1) to delete the first version');
+      await holds(instance, rows, 'the same rows as two deleted versions');
+      if (standsAlone(target)) return;
+      await adapter.close();
+      const opened = await instance.another();
+      hasVersion(opened, 'same-2');
+      await holds(opened, rows, 'the same rows as two deleted versions');
+    });
+  });
+};
