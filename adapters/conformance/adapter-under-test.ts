@@ -30,6 +30,11 @@ export interface AdapterUnderTest {
   breakBackend?(adapter: StorageAdapter): Promise<void>;
   repairBackend?(adapter: StorageAdapter): Promise<void>;
   /**
+   * Makes the stored dataset invalid, so that `open()` of another adapter rejects with `invalid_dataset`. Without this
+   * function, tests of invalid datasets are skipped.
+   */
+  damage?(adapter: StorageAdapter): Promise<void>;
+  /**
    * Explains why a second process cannot open the same store. Tests with a second process are then skipped and show
    * this reason.
    */

@@ -62,6 +62,7 @@ import { describePruning } from './pruning.js';
 import { describePublishing } from './publishing.js';
 import { describeRacing } from './racing.js';
 import { describeReopening } from './reopening.js';
+import { describeRepair } from './repair.js';
 import { describeResources } from './resources.js';
 import { describeSequences } from './sequences.js';
 import { describeHandingOver, describeSharing } from './sharing.js';
@@ -151,6 +152,7 @@ export const describeAdapter = (adapter: AdapterUnderTest): void => {
     describeInstances(target);
     describeUnnoticed(target);
     describeInterrupted(target);
+    describeRepair(target);
     describeRacing(target);
     describeAudit(target);
     describeHistory(target);

@@ -4,11 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Snapshot } from 'metro-forecast-api/adapter';
 import { eventually, failsWith, sameList, sameValue } from './expect.js';
-import { find } from './find-rows.js';
-import { items } from './fixture.js';
 import type { Instance, Opened } from './instance.js';
+import { agreesAtEnd, type Entry } from './model-end.js';
 import type { OtherProcess } from './start-process.js';
 import {
   type Actor,
@@ -18,6 +16,7 @@ import {
   HOUR_MS,
   hasCode,
   type Limits,
+  labelOf,
   type Move,
   NAMES,
   type Step,
@@ -31,6 +30,7 @@ export class Run {
   readonly #actors: Actor[];
   readonly #moves: Move[] = [];
   #versions: Version[] = [];
+  readonly #entries: Entry[] = [];
   #held: Held[] = [];
   #labels = 0;
   #process: OtherProcess | undefined;
@@ -52,6 +52,12 @@ export class Run {
     const name = NAMES[which % NAMES.length]!;
     await this.#act(kind, actor, name, which);
     for (const each of this.#actors) await this.#agrees(each);
+  }
+
+  /** Compares the whole past with the model. */
+  async agreesAtEnd(): Promise<void> {
+    const model = { moves: this.#moves, versions: this.#versions, entries: this.#entries };
+    for (const { opened, name } of this.#actors) await agreesAtEnd(opened, name, model);
   }
 
   async end(): Promise<void> {
@@ -111,7 +117,9 @@ export class Run {
     if (this.#find(name)) return void (await failsWith('conflict', publish));
     await publish();
     const isFirst = this.#current === undefined;
+    const last = this.#current;
     this.#moved(actor, { name, label }, isOlder && !isFirst ? undefined : Date.parse(created));
+    this.#entries.push({ action: 'publish', version: name, replaces: last?.version.name ?? null });
     this.#versions.push(this.#current!.version);
   }
 
@@ -146,6 +154,7 @@ export class Run {
     await activate();
     if (version === this.#current?.version) return;
     await this.#follows(actor, version);
+    this.#entries.push({ action: 'activate', version: name, replaces: this.#current!.version.name });
     this.#moved(actor, version, undefined, version);
   }
 
@@ -170,6 +179,7 @@ export class Run {
     const names = expected.map(({ name }) => name).sort();
     sameList(deleted.sort(), names, `prune(${keep}) to delete only versions that are neither current nor held`);
     this.#versions = this.#versions.filter((version) => !expected.includes(version));
+    for (const version of names) this.#entries.push({ action: 'prune', version, replaces: undefined });
   }
 
   #hold({ name, opened: { adapter } }: Actor): void {
@@ -233,7 +243,7 @@ export class Run {
   async #follows({ opened: { adapter } }: Actor, { name, label }: Version): Promise<void> {
     const isServed = async () => {
       try {
-        return (await this.#labelOf(adapter.snapshot())) === label;
+        return (await labelOf(adapter.snapshot())) === label;
       } catch (error) {
         if (this.#actors.length > 1 && hasCode(error, 'unavailable')) return false;
         throw error;
@@ -242,14 +252,6 @@ export class Run {
     // A single adapter must return its own changes immediately. Other adapters can take some time to notice a change.
     if (this.#actors.length === 1) sameValue(await isServed(), true, `snapshot() to return "${name}" with its rows`);
     else await eventually(`snapshot() returns "${name}" with its rows`, isServed, this.#limits.followMs);
-  }
-
-  async #labelOf(snapshot: Snapshot, release = true): Promise<unknown> {
-    try {
-      return (await find(snapshot, items))[0]?.['label'];
-    } finally {
-      if (release) snapshot.release();
-    }
   }
 
   async #agrees(actor: Actor): Promise<void> {
@@ -273,7 +275,7 @@ export class Run {
     sameList(listed, expected, `list() of ${name}`);
     for (const held of this.#held) {
       if (held.by === name)
-        sameValue(await this.#labelOf(held.snapshot, false), held.version.label, `a held snapshot of ${name}`);
+        sameValue(await labelOf(held.snapshot, false), held.version.label, `a held snapshot of ${name}`);
     }
     await this.#announces(actor);
   }

@@ -25,6 +25,9 @@ export const withoutEmpty = ({ createEmpty }: AdapterUnderTest): Obstacle => !cr
 export const withoutBreak = ({ breakBackend, repairBackend }: AdapterUnderTest): Obstacle =>
   !(breakBackend && repairBackend) && 'breakBackend() and repairBackend() are missing';
 
+export const withoutDamage = (target: AdapterUnderTest): Obstacle =>
+  without(target, 'publish') || (!target.damage && 'damage() is missing');
+
 /** For tests that replace the dataset after they have created the adapter. */
 export const cannotChange = ({ capabilities, replace }: AdapterUnderTest): Obstacle =>
   !capabilities.publish && !replace && 'the adapter does not publish, and replace() is missing';

@@ -35,6 +35,7 @@ export const describeSequences = (target: AdapterUnderTest, noProcess: Obstacle,
           });
           log = run.log;
           for (const step of steps) await run.take(step);
+          await run.agreesAtEnd();
         } finally {
           await run?.end();
           await instance.stop();

@@ -1,6 +1,7 @@
 /** The steps of generated sequences, the state of the model, and the datasets that steps publish. */
 import { type Dataset, type Snapshot, StorageError } from 'metro-forecast-api/adapter';
-import { datasetOf } from './fixture.js';
+import { find } from './find-rows.js';
+import { datasetOf, items } from './fixture.js';
 import type { Opened } from './instance.js';
 import type { OtherProcess } from './start-process.js';
 
@@ -54,6 +55,15 @@ export interface Limits {
 }
 
 export const hasCode = (error: unknown, code: string) => error instanceof StorageError && error.code === code;
+
+/** Returns the label of the only item. */
+export const labelOf = async (snapshot: Snapshot, release = true): Promise<unknown> => {
+  try {
+    return (await find(snapshot, items))[0]?.['label'];
+  } finally {
+    if (release) snapshot.release();
+  }
+};
 
 export const datasetFor = (name: string, created: string, label: string) =>
   datasetOf(name, created, { items: [{ id: 'x', grade: 'a', rank: 1, label }] });

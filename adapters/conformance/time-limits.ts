@@ -122,7 +122,7 @@ export const withTimeLimits = (target: AdapterUnderTest): AdapterUnderTest => {
     return outer;
   };
   const original = (adapter: StorageAdapter) => originals.get(adapter) ?? adapter;
-  const { createEmpty, replace, breakBackend, repairBackend, cleanup } = target;
+  const { createEmpty, replace, breakBackend, repairBackend, damage, cleanup } = target;
   return {
     ...target,
     create: async (...given) => limited(await limiter.call('create()', () => target.create(...given))),
@@ -130,6 +130,7 @@ export const withTimeLimits = (target: AdapterUnderTest): AdapterUnderTest => {
     ...(replace && { replace: (adapter, dataset) => replace.call(target, original(adapter), dataset) }),
     ...(breakBackend && { breakBackend: (adapter) => breakBackend.call(target, original(adapter)) }),
     ...(repairBackend && { repairBackend: (adapter) => repairBackend.call(target, original(adapter)) }),
+    ...(damage && { damage: (adapter) => damage.call(target, original(adapter)) }),
     ...(cleanup && { cleanup: (adapter) => cleanup.call(target, original(adapter)) }),
   };
 };

@@ -1,9 +1,13 @@
 /** Creates adapters with deliberate bugs. The backend of these adapters can also be made unreachable. */
 
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { AdapterUnderTest } from '../../../adapters/conformance/index.js';
+import json from '../../../adapters/json/index.js';
 import memory from '../../../adapters/memory.js';
 import database from '../../../adapters/sqlite/index.js';
 import type { AdapterContext, Capabilities, Snapshot, StorageAdapter } from '../../../core/contracts/storage.js';
+import { MANIFEST_FILE } from '../../../core/data/manifest.js';
 import { StorageError } from '../../../core/errors.js';
 import type { FolderAdapter } from './folder-adapter.js';
 import { createSqlite, type Dialect } from './sqlite-adapter.js';
@@ -12,6 +16,7 @@ import { createSqlite, type Dialect } from './sqlite-adapter.js';
 export type Fault = (adapter: StorageAdapter, context: AdapterContext) => Partial<StorageAdapter>;
 
 const gone = new WeakSet<StorageAdapter>();
+const folders = new WeakMap<StorageAdapter, string>();
 
 const breakable = (inner: StorageAdapter): StorageAdapter => {
   const outer: StorageAdapter = {
@@ -23,7 +28,7 @@ const breakable = (inner: StorageAdapter): StorageAdapter => {
     },
     snapshot: () => inner.snapshot(),
     publish: (dataset, options) => inner.publish!(dataset, options),
-    versions: inner.versions!,
+    ...(inner.versions && { versions: inner.versions }),
     ...(inner.audit && { audit: inner.audit }),
     ...(inner.history && { history: inner.history }),
   };
@@ -40,18 +45,30 @@ export interface Breakage {
   readonly folder?: typeof FolderAdapter;
   /** Uses the published SQLite adapter instead of the memory adapter. */
   readonly database?: boolean;
+  /** Uses the published json adapter, whose files the suite can damage. */
+  readonly files?: boolean;
 }
 
 const FOLDER: Capabilities = { publish: true, versions: true, durable: true, follows: { withinMs: 500, pollMs: 20 } };
 
-const innerOf = ({ sqlite, folder, database: isDatabase }: Breakage, context: AdapterContext): StorageAdapter => {
+const DATASET = 'dataset';
+
+const innerOf = (
+  { sqlite, folder, database: isDatabase, files }: Breakage,
+  context: AdapterContext,
+): StorageAdapter => {
+  if (files) {
+    mkdirSync(context.resolvePath(DATASET), { recursive: true });
+    return json.create({ path: DATASET, pollMs: 20 }, context);
+  }
   if (isDatabase) return database.create({ path: 'data.db', pollMs: 20 }, context);
   if (folder) return new folder(context);
   return sqlite ? createSqlite(context, sqlite) : memory.create({}, context);
 };
 
-const capabilitiesOf = ({ capabilities, sqlite, folder, database: isDatabase }: Breakage): Capabilities =>
+const capabilitiesOf = ({ capabilities, sqlite, folder, database: isDatabase, files }: Breakage): Capabilities =>
   capabilities ??
+  (files ? json.capabilities : undefined) ??
   (isDatabase ? database.capabilities : undefined) ??
   (folder
     ? FOLDER
@@ -62,6 +79,7 @@ export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTes
   const createEmpty = (given: AdapterContext): StorageAdapter => {
     const changed = context(given);
     const adapter = breakable(innerOf(breakage, changed));
+    folders.set(adapter, given.resolvePath(DATASET));
     return Object.assign(adapter, fault?.({ ...adapter }, given));
   };
   return {
@@ -74,6 +92,9 @@ export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTes
       await adapter.publish!(dataset);
       return adapter;
     },
+    ...(breakage.files && {
+      damage: async (adapter: StorageAdapter) => writeFileSync(join(folders.get(adapter)!, MANIFEST_FILE), '{'),
+    }),
     async breakBackend(adapter) {
       gone.add(adapter);
     },

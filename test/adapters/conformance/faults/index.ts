@@ -15,6 +15,7 @@ import { moveBugs } from './moves.js';
 import { interruptedBugs, meanwhileBugs, racingBugs } from './publications.js';
 import { publishingFaults } from './publishing.js';
 import { queryFaults } from './queries.js';
+import { repairBugs } from './repair.js';
 import { representationBugs } from './representations.js';
 import { crashBugs, entryBugs, openingBugs, similarBugs, unnoticedBugs } from './similar.js';
 import { snapshotFaults } from './snapshots.js';
@@ -68,6 +69,7 @@ export const classes = {
   resources: resourceBugs,
   leftovers: leftoverBugs,
   conditions: conditionBugs,
+  repair: repairBugs,
   similar: similarBugs,
   unnoticed: unnoticedBugs,
   opening: [...openingBugs, ...crashBugs],

@@ -1,0 +1,30 @@
+import type { BrokenAdapter } from './breaking.js';
+
+const invalid = (rule: string) => `an invalid dataset in the store ${rule}`;
+const REPLACED = invalid(
+  'makes open() reject with invalid_dataset, and publish() replaces it and calls onRepair() once',
+);
+const REPORTED = invalid('is reported by open adapters, which serve the previous rows until it is replaced');
+
+export const repairBugs: readonly BrokenAdapter[] = [
+  {
+    that: 'opens a store with an invalid dataset',
+    fails: [REPLACED],
+    files: true,
+    fault: ({ open }) => ({ open: () => open().catch(() => {}) }),
+  },
+  {
+    that: 'replaces an invalid dataset without calling onRepair()',
+    fails: [REPLACED],
+    files: true,
+    fault: ({ publish }) => ({
+      publish: (dataset, { onRepair: _, ...options } = {}) => publish!(dataset, options),
+    }),
+  },
+  {
+    that: 'reports no problems',
+    fails: [REPORTED],
+    files: true,
+    context: (context) => ({ ...context, problem: () => {} }),
+  },
+];
