@@ -65,13 +65,11 @@ export const describeGet = (instance: () => Instance): void => {
       await isAbsent(items, 'zz');
     });
 
-    it('answers 500 calls at the same time, and many finds', () =>
+    it('answers 80 calls at the same time', () =>
       withSnapshot(instance(), async (snapshot) => {
-        const expected = Array.from({ length: 500 }, (_, i) => allRows()['items']![i % 24]!);
+        const expected = Array.from({ length: 80 }, (_, i) => allRows()['items']![i % 24]!);
         const found = expected.map(({ id }) => snapshot.get('items', [id as string]));
-        const lists = expected.slice(0, 100).map(() => find(snapshot, items, { limit: 2 }));
         sameList(await Promise.all(found), expected, 'get() to return the document of each call');
-        for (const list of await Promise.all(lists)) sameList(list, expected.slice(0, 2), 'find() to return two items');
       }));
 
     it('rejects with unknown_collection for an undeclared collection', async () => {
