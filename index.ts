@@ -2,8 +2,7 @@
  * The entry point for programs that embed the service. Plugins import from `./plugin`. Adapters and key stores import
  * from `./adapter`.
  */
-export type { Overrides } from './core/app/container.js';
-export type { App, AppOverrides } from './core/app/create-app.js';
+export type { App, AppOverrides, Overrides } from './core/app/app-types.js';
 export type { LoadedConfig } from './core/config/load.js';
 export type { Config, GivenConfig, GivenModule } from './core/config/schema.js';
 export { OperatorError } from './core/errors.js';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Overrides } from '../core/app/container.js';
-import { type App, partOf, startApp } from '../core/app/create-app.js';
+import type { App, Overrides } from '../core/app/app-types.js';
+import { partOf, startApp } from '../core/app/create-app.js';
 import type { Modules } from '../core/app/load-modules.js';
 import { type Assignment, type Listening, linkToPrimary, type Stop } from '../core/app/worker-link.js';
 import type { Config } from '../core/config/schema.js';

@@ -5,6 +5,7 @@ import { OperatorError } from '../errors.js';
 import { type Members, memberErrors } from '../registry/check-members.js';
 import { isObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
+import type { Overrides } from './app-types.js';
 import type { Definition, PartName, Parts } from './part-types.js';
 import { parts } from './parts.js';
 
@@ -14,9 +15,6 @@ export const tokens = Object.fromEntries(Object.keys(parts).map((name) => [name,
 
 export const resolve = <Name extends PartName>(from: DependencyContainer, name: Name): Parts[Name] =>
   from.resolve<Parts[Name]>(tokens[name]);
-
-/** The parts that an embedding program can replace. Replacements are opened and closed like all other parts. */
-export type Overrides = Partial<Pick<Parts, 'adapter' | 'keyStore' | 'limiter' | 'cache' | 'clock' | 'logger'>>;
 
 const LIFECYCLE = Symbol('lifecycle');
 

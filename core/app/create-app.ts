@@ -1,67 +1,20 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type Koa from 'koa';
-import type { Response as InjectedResponse, InjectOptions } from 'light-my-request';
+import type { InjectOptions } from 'light-my-request';
 import type { DependencyContainer } from 'tsyringe';
 import { type ConfigNames, configLoader, type LoadedConfig, type LoadOptions } from '../config/load.js';
 import type { GivenConfig } from '../config/schema.js';
-import type { Plugin } from '../contracts/plugin.js';
 import { originOf } from '../edge/connections.js';
 import { OperatorError } from '../errors.js';
 import type { LoadedPlugin } from '../registry/register-plugins.js';
-import type { LocalContext } from '../routes/handle-mount.js';
-import { close, createContainer, type Overrides, open, resolve } from './container.js';
-import { type EmbeddedMiddleware, embedded } from './embed.js';
+import type { App, AppOverrides, Overrides } from './app-types.js';
+import { close, createContainer, open, resolve } from './container.js';
+import { embedded } from './embed.js';
 import { type BuiltinModules, loadModules, type Modules, moduleErrors } from './load-modules.js';
 import type { PartName, Parts } from './part-types.js';
 
 export interface Product extends BuiltinModules {
   readonly configuration: ConfigNames;
 }
-
-export interface AppOverrides extends Overrides {
-  /** Registered after the plugins in the configuration. */
-  readonly plugins?: readonly { readonly plugin: Plugin; readonly options?: unknown }[];
-}
-
-export interface App {
-  /** The Koa application. To add middleware around the whole service, call `koa.use` before the first request. */
-  readonly koa: Koa;
-  /** A request listener for `http.createServer` and other Node HTTP servers. */
-  readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
-  /**
-   * Returns middleware for Koa, Express and other frameworks with Connect's signature. The middleware calls `next` for
-   * paths that belong neither to the API nor to its pages.
-   * @param options.prefix path at which the service is mounted, such as `/data`; omit it if the framework strips the
-   * mount path from the URL
-   */
-  middleware(options?: { readonly prefix?: string }): EmbeddedMiddleware;
-  /** Lists the routes and calls them in process, without a key or rate limits. */
-  readonly local: LocalContext;
-  /** Sends a request to the service without opening a socket. */
-  inject(request: InjectOptions | string): Promise<InjectedResponse>;
-  /**
-   * Opens the API port and the metrics port. Rejects if a port is in use.
-   * @param options.metrics set to false if another process serves the metrics of all workers. Default: true
-   */
-  listen(options?: {
-    readonly metrics?: boolean;
-  }): Promise<{ host: string; port: number; url: string; metricsUrl: string | null }>;
-  /**
-   * Applies the settings that can change at runtime. Logs the changed settings, and which of them need a restart.
-   * @returns the paths of the changed settings that need a restart
-   */
-  reload(config: LoadedConfig): readonly string[];
-  /**
-   * Makes `/ready` and `/health` fail, and closes each connection after its next response.
-   * @param options.idleMs set if other processes have taken over the port: `/ready` and `/health` then keep succeeding,
-   * and `close` keeps idle connections open for this many milliseconds
-   */
-  drain(options?: { readonly idleMs: number }): void;
-  /** Waits for running requests to complete, then closes the stores. Can be called more than once. */
-  close(): Promise<void>;
-}
-
-type ConfigInput = GivenConfig | LoadedConfig | string;
 
 export const createFramework = (product: Product) => {
   const load = configLoader(product.configuration);
@@ -79,11 +32,6 @@ export const createFramework = (product: Product) => {
       moduleErrors: (draft, folder, overrides) => moduleErrors(product, { draft, folder, overrides }, extra),
     });
 
-  const toLoaded = async (config: ConfigInput, extra: readonly LoadedPlugin[]): Promise<LoadedConfig> => {
-    if (typeof config === 'string') return loadConfig({ path: config }, extra);
-    return isLoaded(config) ? config : loadConfig({ given: config, env: {} }, extra);
-  };
-
   return {
     loadConfig,
 
@@ -98,18 +46,24 @@ export const createFramework = (product: Product) => {
      * @param overrides replacements for configured parts, and additional plugins
      * @throws OperatorError that lists all errors in the configuration, its modules and the overrides
      */
-    createApp: async (config: ConfigInput, { plugins = [], ...overrides }: AppOverrides = {}): Promise<App> => {
+    createApp: async (
+      config: GivenConfig | LoadedConfig | string,
+      { plugins = [], ...overrides }: AppOverrides = {},
+    ): Promise<App> => {
       const extra = plugins.map(({ plugin, options = {} }, index) => {
         return { plugin, options, at: `overrides.plugins[${index}]` };
       });
-      const loaded = await toLoaded(config, extra);
+      // The configuration need not name an adapter or plugins if the overrides contain them.
+      const defaults = { ...(overrides.adapter && { adapter: 'memory' }), ...(extra.length > 0 && { plugins: [] }) };
+      const source = typeof config === 'string' ? { path: config } : { given: config as GivenConfig, env: {} };
+      const loaded = isLoaded(config) ? config : await loadConfig({ ...source, defaults }, extra);
       return startApp(loaded, await loadModules(product, loaded, extra), overrides);
     },
   };
 };
 
-const isLoaded = (config: GivenConfig | LoadedConfig): config is LoadedConfig =>
-  'config' in config && 'folder' in config;
+const isLoaded = (config: GivenConfig | LoadedConfig | string): config is LoadedConfig =>
+  typeof config === 'object' && 'config' in config && 'folder' in config;
 
 const containers = new WeakMap<App, DependencyContainer>();
 

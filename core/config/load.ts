@@ -43,6 +43,8 @@ export interface LoadedConfig {
 export interface LoadOptions {
   readonly path?: string | undefined;
   readonly given?: GivenConfig | undefined;
+  /** Values for sections that the configuration omits. */
+  readonly defaults?: Draft;
   readonly env?: Environment;
   /** Loads the modules, so that one error lists the problems of the configuration and of the modules. */
   readonly moduleErrors?: (draft: Draft, folder: string, overrides: readonly Override[]) => Promise<readonly string[]>;
@@ -118,12 +120,12 @@ const contradictions = (draft: Draft, overrides: readonly Override[], isValid: b
 export const configLoader =
   ({ prefix, embedded, variables }: ConfigNames) =>
   /** @throws OperatorError with all errors, each with its path, the allowed values and a suggestion */
-  async ({ path: option, given, env = process.env, moduleErrors }: LoadOptions): Promise<LoadedConfig> => {
+  async ({ path: option, given, defaults, env = process.env, moduleErrors }: LoadOptions): Promise<LoadedConfig> => {
     const variable = `${prefix}_CONFIG`;
     const path = given ? IN_CODE : resolve(option ?? (env[variable] || embedded));
     const folder = given ? process.cwd() : dirname(path);
     const named = option !== undefined ? 'named by --config' : env[variable] ? `named by ${variable}` : 'embedded';
-    const draft = given ? draftOf(given) : await readDraft(path, named);
+    const draft = { ...defaults, ...(given ? draftOf(given) : await readDraft(path, named)) };
 
     const validate = compileSchema<Config>(configSchema, { useDefaults: true });
     expandModules(draft);

@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import Koa from 'koa';
-import type { App } from '../../core/app/create-app.js';
+import type { App } from '../../core/app/app-types.js';
 import { MemoryKeyStore } from '../../core/keys/memory-key-store.js';
 import { packageRoot } from '../../core/util/package.js';
 import { createApp } from '../../product.js';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import type { App } from '../../core/app/create-app.js';
+import type { App } from '../../core/app/app-types.js';
 import { MemoryKeyStore } from '../../core/keys/memory-key-store.js';
 import { packageRoot } from '../../core/util/package.js';
 import { createApp, loadConfig } from '../../product.js';

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { createProgram } from '../../cli/main.js';
-import type { App } from '../../core/app/create-app.js';
+import type { App } from '../../core/app/app-types.js';
 import { configSchema } from '../../core/config/schema.js';
 import type { JsonSchema } from '../../core/contracts/json-schema.js';
 import { type ErrorKind, errors } from '../../core/errors.js';

@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { App, AppOverrides } from '../../core/app/create-app.js';
+import type { App, AppOverrides } from '../../core/app/app-types.js';
 import type { Document, Manifest } from '../../core/contracts/dataset.js';
 import type { KeyRecord } from '../../core/contracts/keys.js';
 import { writeDirectory } from '../../core/data/write-directory.js';

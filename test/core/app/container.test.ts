@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { inject } from 'light-my-request';
-import { close, createContainer, type Overrides, open, resolve } from '../../../core/app/container.js';
+import type { Overrides } from '../../../core/app/app-types.js';
+import { close, createContainer, open, resolve } from '../../../core/app/container.js';
 import type { PartName, Parts } from '../../../core/app/part-types.js';
 import { parts } from '../../../core/app/parts.js';
 import { OperatorError } from '../../../core/errors.js';

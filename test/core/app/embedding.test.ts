@@ -1,12 +1,20 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
-import type { App } from '../../../core/app/create-app.js';
+import memory from '../../../adapters/memory.js';
+import type { App } from '../../../core/app/app-types.js';
 import type { Config } from '../../../core/config/schema.js';
+import type { Collection } from '../../../core/contracts/dataset.js';
 import { dataRoute, definePlugin, type Plugin, serviceRoute } from '../../../core/contracts/plugin.js';
 import { ApiError, defineError, type OperatorError } from '../../../core/errors.js';
 import { MemoryKeyStore } from '../../../core/keys/memory-key-store.js';
 import { callerOf } from '../../../core/pipeline/identify.js';
+import { packageRoot } from '../../../core/util/package.js';
+import markets from '../../../plugins/metro/endpoints/markets.js';
 import { createApp } from '../../../product.js';
+import { contextOf } from '../../adapters/json-instance.js';
 import { keptLogger } from '../../support/kept-logger.js';
 import { addKey } from '../../support/test-app.js';
 
@@ -81,6 +89,27 @@ describe('an embedded application', () => {
     expect((failure as OperatorError).errors).to.deep.equal([
       'plugins: an empty list is not allowed; name at least one plugin',
     ]);
+  });
+
+  it('needs no configured adapter or plugins if both are passed in code', async () => {
+    const { adapter: _, plugins: __, ...others } = config;
+    const folder = await mkdtemp(join(tmpdir(), 'embedding-'));
+    const path = join(folder, 'api.json');
+    const declared = new Map((markets.collections as readonly Collection[]).map((each) => [each.name, each]));
+    const context = contextOf(packageRoot, declared);
+    await writeFile(path, JSON.stringify(others));
+    try {
+      for (const given of [others, path]) {
+        const failure = await createApp(given).catch((error: OperatorError) => error);
+        const errors = (failure as OperatorError).errors.map((error) => error.split(';')[0]);
+        expect(errors).to.deep.equal(['adapter: is missing', 'plugins: is missing']);
+        const adapter = memory.create({ path: 'plugins/metro/dataset' }, context);
+        const app = await embed(given, { adapter, plugins: [{ plugin: markets as Plugin }] });
+        expect((await app.local.request('/markets/26420')).status).to.equal(200);
+      }
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 
   it('rejects a key store whose lookup is async', async () => {

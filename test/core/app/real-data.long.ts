@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { App } from '../../../core/app/create-app.js';
+import type { App } from '../../../core/app/app-types.js';
 import { MemoryKeyStore } from '../../../core/keys/memory-key-store.js';
 import { createApp, loadConfig } from '../../../product.js';
 import { runProcess } from '../../support/command-process.js';

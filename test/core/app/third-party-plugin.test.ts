@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { App } from '../../../core/app/create-app.js';
+import type { App } from '../../../core/app/app-types.js';
 import { partOf } from '../../../core/app/create-app.js';
 import { openDirectory } from '../../../core/data/directory.js';
 import { writeDirectory } from '../../../core/data/write-directory.js';

@@ -191,6 +191,7 @@ describe('a plugin in TypeScript', () => {
     for (const { file, code } of [...cases, ...allowed]) {
       await writeFile(join(folder, file), `${DECLARATIONS}\n${code}\n`);
     }
+    await writeFile(join(folder, 'embed.ts'), "export { createApp } from 'metro-forecast-api';");
     await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
     await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: OPTIONS, include: ['*.ts'] }));
     const tsc = join(packageRoot, 'node_modules/typescript/bin/tsc');
@@ -220,8 +221,12 @@ describe('a plugin in TypeScript', () => {
   }
 
   it('compiles our declarations without skipLibCheck', () => {
-    expect(output).to.contain(join(packageRoot, 'dist/plugin.d.ts'));
+    for (const entry of ['plugin', 'index']) expect(output).to.contain(join(packageRoot, `dist/${entry}.d.ts`));
     expect(output).not.to.match(/\.d\.ts\(\d+,\d+\): error/);
+  });
+
+  it('does not load the types of database clients', () => {
+    expect(output).not.to.match(/node_modules\/(ioredis|mongodb|libsql)\//);
   });
 
   it('needs at most 250,000 type instantiations', () => {

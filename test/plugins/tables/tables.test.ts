@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { register } from '../../../cli/commands/import-table.js';
-import type { App } from '../../../core/app/create-app.js';
+import type { App } from '../../../core/app/app-types.js';
 import type { OperatorError } from '../../../core/errors.js';
 import { MemoryKeyStore } from '../../../core/keys/memory-key-store.js';
 import { sortNames } from '../../../plugins/tables/routes.js';

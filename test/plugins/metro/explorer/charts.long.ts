@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { App } from '../../../../core/app/create-app.js';
+import type { App } from '../../../../core/app/app-types.js';
 import { MemoryKeyStore } from '../../../../core/keys/memory-key-store.js';
 import { createApp, loadConfig } from '../../../../product.js';
 import { accessibilityProblems, addressOf, BROWSED, openBrowser, type TestBrowser } from '../../../support/browser.js';

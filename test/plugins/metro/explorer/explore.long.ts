@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { App } from '../../../../core/app/create-app.js';
+import type { App } from '../../../../core/app/app-types.js';
 import type { Document } from '../../../../core/contracts/dataset.js';
 import { MemoryKeyStore } from '../../../../core/keys/memory-key-store.js';
 import type { Market } from '../../../../plugins/metro/collections.js';
