@@ -1,11 +1,12 @@
-/** Tests of `findJson`, which returns the same rows as `find`, but as JSON text. */
-import type { Collection, JsonRows, Query } from 'metro-forecast-api/adapter';
+/** Tests of `getJson` and `findJson`, which return the same rows as `get` and `find`, but as JSON text. */
+import type { Collection, JsonRows, Query, Scalar } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { failsWith, sameList } from './expect.js';
+import { failsWith, sameList, sameValue } from './expect.js';
 import { equalities, shapesOfQueries, small } from './find-checks.js';
 import { find, findJson, parseRows } from './find-rows.js';
 import {
   allCollections,
+  allRows,
   allRowsWithCrowd,
   crowd,
   datasetOf,
@@ -13,8 +14,10 @@ import {
   FIRST_CREATED,
   items,
   nothing,
+  readings,
   records,
   shapes,
+  twins,
 } from './fixture.js';
 import { type Instance, startInstance, withSnapshot } from './instance.js';
 import { itUnless, without } from './obstacles.js';
@@ -87,6 +90,32 @@ export const describeFindJson = (target: AdapterUnderTest): void => {
         if (!isWhole) await failsWith('aborted', () => batches.next());
       }),
     );
+  });
+
+  describe('getJson(collection, key)', () => {
+    const test = testsOver(target, obstacle);
+
+    test('resolves with the JSON text of the document that get() returns', async (instance) => {
+      await withSnapshot(instance, async (snapshot) => {
+        for (const collection of [items, readings, twins]) {
+          for (const document of allRows()[collection.name]!) {
+            const key = collection.key.map((field) => document[field] as Scalar);
+            const json = await snapshot.getJson!(collection.name, key);
+            sameValue(JSON.parse(json!), document, `getJson("${collection.name}", ${JSON.stringify(key)})`);
+          }
+        }
+        sameValue(await snapshot.getJson!('items', ['zz']), undefined, 'getJson("items", ["zz"]) to find nothing');
+      });
+    });
+
+    test('rejects like get(): with unknown_collection, aborted and closed', async ({ adapter }) => {
+      const snapshot = adapter.snapshot();
+      await failsWith('unknown_collection', () => snapshot.getJson!('no_such', ['i01']));
+      await failsWith('aborted', () => snapshot.getJson!('items', ['i01'], AbortSignal.abort()));
+      await adapter.close();
+      await failsWith('closed', () => snapshot.getJson!('items', ['i01']));
+      snapshot.release();
+    });
   });
 
   describe('findJson()', () => {

@@ -202,6 +202,9 @@ export const readsItems = async (snapshot: Snapshot, expected: readonly Document
   for (const id of ['i01', 'i02', 'i99']) {
     const item = expected.find((each) => each['id'] === id);
     sameValue((await snapshot.get('items', [id])) ?? undefined, item, `get("items", ["${id}"]) to read one version`);
+    if (!snapshot.getJson) continue;
+    const json = await snapshot.getJson('items', [id]);
+    sameValue(json && JSON.parse(json), item, `getJson("items", ["${id}"]) to read one version`);
   }
   if (snapshot.findJson) sameItems(await findJson(snapshot, items), expected);
   const counted = await snapshot.totals?.('items', { where: [], by: ['label'], limit: 100 });

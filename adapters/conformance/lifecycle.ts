@@ -47,9 +47,10 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
     sameValue(able, { publish, versions, audit }, 'publish(), versions and audit to match the capabilities');
     for (const snapshot of [adapter.snapshot(), await adapter.versions?.asOf(new Date())]) {
       if (!snapshot) continue;
-      const { findJson, totals: total, searches = false } = snapshot;
+      const { getJson, findJson, totals: total, searches = false } = snapshot;
       const has = { json: findJson !== undefined, totals: total !== undefined, search: searches };
       sameValue(has, { json, totals, search }, 'findJson(), totals() and searches to match the capabilities');
+      sameValue(getJson !== undefined, json, 'getJson() to match the capability "json"');
       snapshot.release();
     }
   });

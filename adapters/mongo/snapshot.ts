@@ -45,13 +45,18 @@ export class MongoSnapshot implements Snapshot {
   }
 
   async get(name: string, key: readonly Scalar[], signal?: AbortSignal): Promise<Document | undefined> {
+    const json = await this.getJson(name, key, signal);
+    return json === undefined ? undefined : JSON.parse(json);
+  }
+
+  async getJson(name: string, key: readonly Scalar[], signal?: AbortSignal): Promise<string | undefined> {
     const { filter, options } = planGet(this.#collection(name), key);
     const { connection } = this.#context;
     this.#context.assertOpen();
     try {
       const found = await connection.first(`read "${name}"`, this.#rows(name), filter, options, signal);
       this.#context.locks.assertReadable(this.#locked);
-      return found ? (JSON.parse(found.j) as Document) : undefined;
+      return found?.j;
     } catch (error) {
       throw this.#failure(error);
     }

@@ -111,9 +111,13 @@ export class SqliteSnapshot implements Snapshot {
   }
 
   async get(name: string, key: readonly Scalar[], signal?: AbortSignal): Promise<Document | undefined> {
+    const json = await this.getJson(name, key, signal);
+    return json === undefined ? undefined : JSON.parse(json);
+  }
+
+  async getJson(name: string, key: readonly Scalar[], signal?: AbortSignal): Promise<string | undefined> {
     const { connection, table } = this.#source(name, signal);
-    const found = connection.row(selectKey(table), key);
-    return found && JSON.parse(String(found[0]));
+    return connection.row(selectKey(table), key)?.[0] as string | undefined;
   }
 
   find(name: string, query: Query, signal?: AbortSignal): AsyncIterable<readonly Document[]> {

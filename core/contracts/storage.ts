@@ -115,6 +115,8 @@ export interface Snapshot {
    * @param signal aborts the read, which then rejects with `aborted`
    */
   get(collection: string, key: readonly Scalar[], signal?: AbortSignal): Promise<Document | undefined>;
+  /** Resolves with the JSON text of the document that `get` returns. Requires the capability `json`. */
+  getJson?(collection: string, key: readonly Scalar[], signal?: AbortSignal): Promise<string | undefined>;
   /** Yields the matching documents in order, in batches of any size. A batch must not change once it is yielded. */
   find(collection: string, query: Query, signal?: AbortSignal): AsyncIterable<readonly Document[]>;
   /**
@@ -208,7 +210,7 @@ export interface Capabilities {
   readonly limits?: StoreLimits;
   /** True if the adapter keeps an audit. Default: false. */
   readonly audit?: boolean;
-  /** True if snapshots have `findJson`, because rows are stored as JSON text. Default: false. */
+  /** True if snapshots have `getJson` and `findJson`, because rows are stored as JSON text. Default: false. */
   readonly json?: boolean;
   /** True if snapshots have `totals`. Default: false. */
   readonly totals?: boolean;

@@ -8,7 +8,7 @@ import { ApiError, errors, StorageError } from '../errors.js';
 import type { Pauses } from '../util/event-loop.js';
 import { checkKey, checkQuery, invalid } from './check-query.js';
 import { filterColumns } from './conditions.js';
-import { collectRows, lazyRows } from './lazy-rows.js';
+import { collectRows, lazyRow, lazyRows } from './lazy-rows.js';
 
 interface Reads {
   readonly snapshot: Snapshot;
@@ -49,8 +49,11 @@ const get = async <T extends object>(reads: Reads, target: Collection<T>, key: r
   const collection = declared(reads, target);
   checkKey(collection, key);
   assertWanted(reads, collection);
+  const { snapshot, signal } = reads;
   try {
-    return (await reads.snapshot.get(collection.name, key, reads.signal)) as T | undefined;
+    if (!snapshot.getJson) return (await snapshot.get(collection.name, key, signal)) as T | undefined;
+    const json = await snapshot.getJson(collection.name, key, signal);
+    return json === undefined ? undefined : (lazyRow(json) as T);
   } catch (error) {
     throw named(error, reads, collection);
   }

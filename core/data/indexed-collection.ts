@@ -100,10 +100,20 @@ export class IndexedCollection {
   }
 
   get(key: readonly Scalar[]): Document | undefined {
+    const at = this.#positionOf(key);
+    return at === undefined ? undefined : this.#documents.read([at])[0];
+  }
+
+  getJson(key: readonly Scalar[]): string | undefined {
+    const at = this.#positionOf(key);
+    return at === undefined ? undefined : this.#documents.json([at]).json.toString();
+  }
+
+  #positionOf(key: readonly Scalar[]): number | undefined {
     const fields = this.#fieldsOf(this.#key);
     const at = this.#first(undefined, this.#all, fields, key);
     const isFound = at < this.length && this.#documents.compare(at, fields, key) === 0;
-    return isFound ? this.#documents.read([at])[0] : undefined;
+    return isFound ? at : undefined;
   }
 
   find(query: Query): readonly Document[] {

@@ -65,6 +65,7 @@ export const indexedSnapshot = (
     publishedAt,
     manifest,
     get: async (name, key, signal) => readable(name, signal).get(key),
+    getJson: async (name, key, signal) => readable(name, signal).getJson(key),
     find: (name, query, signal) => eachBatch(() => readable(name, signal), batchesOf, query),
     findJson: (name, query, signal) => eachBatch(() => readable(name, signal), jsonOf, query),
     totals: async (name, query, signal) => totalsIn(() => readable(name, signal), query),

@@ -1,9 +1,10 @@
-/** Lists of rows that remain JSON text until a row is accessed, so that responses can send them exactly as stored. */
+/** Rows and lists of rows that remain JSON text until they are accessed, so that responses can send them as stored. */
 import type { Document } from '../contracts/dataset.js';
 import type { JsonRows } from '../contracts/storage.js';
 import type { JsonFields } from './json-fields.js';
 
 const TEXT = Symbol('text');
+const ROW_TEXT = Symbol('row text');
 
 const isIndex = (property: string | symbol): boolean => typeof property === 'string' && /^\d/.test(property);
 
@@ -37,6 +38,35 @@ class ParsedWhenRead implements ProxyHandler<Document[]> {
   }
 }
 
+/** Parses the text of a row on first access and then drops it, because the caller might modify the row. */
+class RowParsedWhenRead implements ProxyHandler<Document> {
+  #json: string | undefined;
+  readonly #hasThen: boolean;
+
+  constructor(json: string) {
+    this.#json = json;
+    this.#hasThen = /"then"|\\u/.test(json);
+  }
+
+  get(row: Document, property: string | symbol): unknown {
+    if (property === ROW_TEXT) return this.#json;
+    // `await` reads the property `then`, which must not parse the row.
+    return property === 'then' && !this.#hasThen ? undefined : Reflect.get(this.read(row), property);
+  }
+
+  has(row: Document, property: string | symbol): boolean {
+    return Reflect.has(this.read(row), property);
+  }
+
+  read(row: Document): Document {
+    const json = this.#json;
+    this.#json = undefined;
+    if (json === undefined) return row;
+    // Copies descriptors, because assigning a field named `__proto__` would set the prototype.
+    return Object.defineProperties(row, Object.getOwnPropertyDescriptors(JSON.parse(json) as Document));
+  }
+}
+
 const TRAPS = [
   'defineProperty',
   'deleteProperty',
@@ -46,12 +76,18 @@ const TRAPS = [
   'set',
 ] as const;
 for (const trap of TRAPS) {
-  const operation = Reflect[trap] as (rows: Document[], ...rest: unknown[]) => unknown;
-  Object.defineProperty(ParsedWhenRead.prototype, trap, {
-    value(this: ParsedWhenRead, rows: Document[], ...rest: unknown[]): unknown {
-      return operation(this.read(rows), ...rest);
-    },
-  });
+  const operation = Reflect[trap] as (target: object, ...rest: unknown[]) => unknown;
+  for (const { prototype } of [ParsedWhenRead, RowParsedWhenRead]) {
+    Object.defineProperty(prototype, trap, {
+      value<Target extends object>(
+        this: { read(target: Target): Target },
+        target: Target,
+        ...rest: unknown[]
+      ): unknown {
+        return operation(this.read(target), ...rest);
+      },
+    });
+  }
 }
 
 const countOf = (text: readonly JsonRows[]): number => text.reduce((count, { ends }) => count + ends.length, 0);
@@ -62,6 +98,12 @@ export const lazyRows = (...text: readonly JsonRows[]): readonly Document[] =>
 /** Returns the text of a list that `lazyRows` has created, or undefined if the list has already been parsed. */
 export const textOf = (rows: readonly object[]): readonly JsonRows[] | undefined =>
   (rows as { readonly [TEXT]?: readonly JsonRows[] })[TEXT];
+
+export const lazyRow = (json: string): Document => new Proxy<Document>({}, new RowParsedWhenRead(json));
+
+/** Returns the text of a row that `lazyRow` has created, or undefined for any other value. */
+export const rowText = (value: unknown): string | undefined =>
+  (value as { readonly [ROW_TEXT]?: string } | null | undefined)?.[ROW_TEXT];
 
 /** @param visit called with the text of a list and the offset of each row in it */
 export const forEachText = (text: readonly JsonRows[], visit: (json: Buffer, start: number) => void): void => {

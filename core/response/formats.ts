@@ -1,6 +1,6 @@
 import type { Format } from '../contracts/format.js';
 import type { JsonRows } from '../contracts/storage.js';
-import { textOf } from '../data/lazy-rows.js';
+import { rowText, textOf } from '../data/lazy-rows.js';
 import { nonFinitePath } from '../validation/json.js';
 import { valueAt } from '../validation/path.js';
 
@@ -16,6 +16,8 @@ export class ResponseError extends Error {
  * @throws ResponseError for undefined, NaN and infinite numbers, which JSON cannot represent
  */
 export const jsonOf = (response: unknown, at = ''): string => {
+  const stored = rowText(response);
+  if (stored !== undefined) return stored;
   const text = JSON.stringify(response);
   if (text === undefined) throw new ResponseError(`it is ${String(response)}, which JSON cannot represent`);
   // JSON.stringify turns NaN and infinite numbers into null. If the text does not contain "null", there were none.

@@ -2,7 +2,7 @@
 import { createHash, hash } from 'node:crypto';
 import type { Column, DataContext, Format, Route, Row, SnapshotReader, StreamedList } from '../contracts/plugin.js';
 import type { CheckedReader, TimedRead } from '../data/checked-snapshot.js';
-import { inBatches, textOf } from '../data/lazy-rows.js';
+import { inBatches, rowText, textOf } from '../data/lazy-rows.js';
 import { AS_OF, declaredHeaders, FORMAT, listColumns, typedColumns } from '../registry/route-defaults.js';
 import { jsonOf, ResponseError } from '../response/formats.js';
 import { linesOf } from '../response/headers.js';
@@ -244,7 +244,7 @@ const bytesOf = ({ name }: Format, written: unknown): Buffer => {
 const BATCH = 100;
 
 const batchesOf = (response: unknown): Iterable<readonly object[]> | undefined => {
-  const { data } = (response ?? {}) as { readonly data?: unknown };
+  const data = dataOf(response);
   const isList = Array.isArray(data) && Object.keys(response as object).length === 1;
   return isList ? inBatches(data, BATCH) : undefined;
 };
@@ -301,7 +301,9 @@ export const ofRoute = async <T>({ operationId, path }: Route, work: () => Promi
   }
 };
 
-export const isStreamed = (response: unknown): response is StreamedList => {
-  const data = (response as Partial<StreamedList> | null)?.data;
-  return typeof data?.[Symbol.asyncIterator] === 'function';
-};
+/** Does not read a property of a stored row, because that would parse the row. */
+const dataOf = (response: unknown): unknown =>
+  rowText(response) === undefined ? (response as { readonly data?: unknown } | null | undefined)?.data : undefined;
+
+export const isStreamed = (response: unknown): response is StreamedList =>
+  typeof (dataOf(response) as Partial<StreamedList['data']> | null | undefined)?.[Symbol.asyncIterator] === 'function';

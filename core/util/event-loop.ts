@@ -13,15 +13,29 @@ export interface Pauses {
   pause(): Promise<void>;
 }
 
-/** Resolves once all promise callbacks have run, before the event loop handles other events. */
-const atEndOfCallbacks = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
+/** Returns a function that waits only if `piecesMs` have passed since the last pause. */
+const pauseAfter = (piecesMs: number, wait: (signal?: AbortSignal) => Promise<void>) => {
+  let until = Number.NEGATIVE_INFINITY;
+  return async (signal?: AbortSignal): Promise<void> => {
+    signal?.throwIfAborted();
+    if (performance.now() < until) return;
+    await wait(signal);
+    until = performance.now() + piecesMs;
+  };
+};
 
-/** Divides time fairly among callers. In each turn of the event loop, tasks run for `turnMs` in total, one by one. */
+/** Resolves when all pending promise callbacks have run, still in the same turn of the event loop. */
+const afterCallbacks = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
+
+/** Tasks can start within this fraction of a turn. A turn costs almost as much as reading a row. */
+const SHARED = 1 / 8;
+
+/** Divides time fairly among callers. A task runs for up to `turnMs`. Only short tasks share a turn of the event loop. */
 export class TurnQueue {
   readonly #turnMs: number;
-  #turnEnds = Number.NEGATIVE_INFINITY;
+  #sharedUntil = Number.NEGATIVE_INFINITY;
   #last: Promise<unknown> = Promise.resolve();
-  /** The last queued task of each caller that has waiting tasks. */
+  /** The last queued turn of each caller that has waiting tasks. */
   readonly #lastOf = new Map<string, Promise<void>>();
 
   constructor(turnMs: number) {
@@ -30,38 +44,30 @@ export class TurnQueue {
 
   /** Adds a task, which must await `pause` before it starts and after each step. */
   join(caller = 'local'): Pauses {
-    let until = Number.NEGATIVE_INFINITY;
-    return {
-      pause: async () => {
-        if (performance.now() < until) return;
-        await this.#nextOf(caller);
-        until = this.#turnEnds;
-      },
-    };
+    return { pause: pauseAfter(this.#turnMs, () => this.#nextOf(caller)) };
   }
 
-  /** Queues at most one task per caller, so that a caller with many tasks does not get a larger share. */
+  /** Queues at most one turn per caller, so that a caller with many tasks does not get a larger share. */
   #nextOf(caller: string): Promise<void> {
     const previous = this.#lastOf.get(caller);
-    const next = previous ? previous.then(() => this.#next()) : this.#next();
-    this.#lastOf.set(caller, next);
-    return next.then(() => {
-      if (this.#lastOf.get(caller) === next) this.#lastOf.delete(caller);
+    const turn = previous ? previous.then(() => this.#next()) : this.#next();
+    this.#lastOf.set(caller, turn);
+    return turn.then(() => {
+      if (this.#lastOf.get(caller) === turn) this.#lastOf.delete(caller);
     });
   }
 
   #next(): Promise<void> {
-    const next = this.#last.then(() => this.#continueOrWait());
-    this.#last = next;
-    return next;
+    const turn = this.#last.then(() => this.#sharedOrLaterTurn());
+    this.#last = turn;
+    return turn;
   }
 
-  /** Short tasks share a turn, because a turn costs as much as reading a row. */
-  async #continueOrWait(): Promise<void> {
-    if (performance.now() < this.#turnEnds) await atEndOfCallbacks();
-    if (performance.now() < this.#turnEnds) return;
+  async #sharedOrLaterTurn(): Promise<void> {
+    if (performance.now() < this.#sharedUntil) await afterCallbacks();
+    if (performance.now() < this.#sharedUntil) return;
     await laterTurn();
-    this.#turnEnds = performance.now() + this.#turnMs;
+    this.#sharedUntil = performance.now() + SHARED * this.#turnMs;
   }
 }
 
@@ -125,7 +131,7 @@ const UNDISTURBED_MS = 30;
 export class BackgroundPacing implements Pauses {
   readonly #loop: Pick<EventLoop, 'idle'>;
   readonly #begun = performance.now();
-  #until = Number.NEGATIVE_INFINITY;
+  readonly #pause = pauseAfter(PIECES_MS, (signal) => this.#wait(signal));
   #undisturbedUntil = 0;
 
   constructor(loop: Pick<EventLoop, 'idle'> = nodeEventLoop) {
@@ -133,11 +139,8 @@ export class BackgroundPacing implements Pauses {
   }
 
   /** Must be awaited at least once per millisecond of work. Rejects if the signal is aborted. */
-  async pause(signal?: AbortSignal): Promise<void> {
-    signal?.throwIfAborted();
-    if (performance.now() < this.#until) return;
-    await this.#wait(signal);
-    this.#until = performance.now() + PIECES_MS;
+  pause(signal?: AbortSignal): Promise<void> {
+    return this.#pause(signal);
   }
 
   async #wait(signal?: AbortSignal): Promise<void> {

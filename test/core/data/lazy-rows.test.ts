@@ -1,6 +1,15 @@
 import { expect } from 'chai';
 import { JsonFields } from '../../../core/data/json-fields.js';
-import { firstRows, joinRows, lastRow, lazyRows, partialRows, textOf } from '../../../core/data/lazy-rows.js';
+import {
+  firstRows,
+  joinRows,
+  lastRow,
+  lazyRow,
+  lazyRows,
+  partialRows,
+  rowText,
+  textOf,
+} from '../../../core/data/lazy-rows.js';
 import { jsonRows } from '../../../core/data/packed-documents.js';
 
 type Row = { id: number; name?: string };
@@ -58,6 +67,40 @@ describe('lazyRows(...text)', () => {
     list[0]!.name = 'changed';
     expect(text(list)).to.equal(undefined);
     expect(list[0]).to.deep.equal({ id: 1, name: 'changed' });
+  });
+});
+
+describe('lazyRow(json)', () => {
+  const json = '{"id":1,"then":"later","__proto__":{"a":1}}';
+  const row = () => lazyRow(json);
+  const reads: Record<string, (document: Record<string, unknown>) => unknown> = {
+    'a field': (document) => document['id'],
+    'a field called then': (document) => document['then'],
+    'a missing field': (document) => [document['name'], 'name' in document, 'id' in document],
+    'Object.entries()': (document) => Object.entries(document),
+    'a spread': (document) => ({ ...document, id: 2 }),
+    'JSON.stringify()': (document) => JSON.stringify([document]),
+    'an assignment and delete': (document) => {
+      document['id'] = 9;
+      delete document['then'];
+      return Object.entries(document);
+    },
+    'Object.freeze()': (document) => [Object.isFrozen(Object.freeze(document)), document['id']],
+  };
+  for (const [name, read] of Object.entries(reads)) {
+    it(`returns the same as an object: ${name}`, () => expect(read(row())).to.deep.equal(read(JSON.parse(json))));
+  }
+
+  it('keeps its text when it is awaited, and drops its text when a field is read', async () => {
+    const text = '{"id":1}';
+    const awaited = await Promise.resolve(lazyRow(text));
+    expect(rowText(awaited)).to.equal(text);
+    expect(awaited['id']).to.equal(1);
+    expect(rowText(awaited)).to.equal(undefined);
+  });
+
+  it('is the only value that has a text', () => {
+    for (const value of [undefined, null, 1, {}, [], rows()]) expect(rowText(value)).to.equal(undefined);
   });
 });
 

@@ -38,7 +38,30 @@ describe('TurnQueue', () => {
     expect(order.slice(0, 9).join('')).to.equal('abcabcabc');
     expect(order.slice(9).join('')).to.equal('a'.repeat(27));
   });
+
+  it('runs short tasks in one turn of the event loop, and long tasks in separate turns', async () => {
+    expect(await turnsFor(0.1)).to.be.at.most(2);
+    expect(await turnsFor(30)).to.be.at.least(9);
+  });
 });
+
+/** Counts the turns of the event loop while ten tasks run one after the other, each for `taskMs`. */
+const turnsFor = async (taskMs: number): Promise<number> => {
+  const queue = new TurnQueue(200);
+  let turns = 0;
+  let other = setImmediate(function again() {
+    turns++;
+    other = setImmediate(again);
+  });
+  const task = async () => {
+    await queue.join().pause();
+    const until = performance.now() + taskMs;
+    while (performance.now() < until);
+  };
+  await Promise.all(Array.from({ length: 10 }, task));
+  clearImmediate(other);
+  return turns;
+};
 
 describe('BackgroundPacing', () => {
   it('leaves most of the time to other work while the loop is busy', async () => {

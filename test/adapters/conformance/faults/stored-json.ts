@@ -7,6 +7,8 @@ import type { BrokenAdapter } from './breaking.js';
 const YIELDS =
   'findJson(collection, query) yields the JSON text of the documents that find() yields, in the same order';
 
+const GETS = 'getJson(collection, key) resolves with the JSON text of the document that get() returns';
+
 const changing = (change: (rows: JsonRows) => JsonRows): Pick<BrokenAdapter, 'fault'> => ({
   fault: inSnapshots(() => (snapshot) => ({
     async *findJson(...query) {
@@ -93,6 +95,18 @@ export const storedJsonFaults: readonly BrokenAdapter[] = [
       },
     })),
     fails: ['snapshot() reads its own version, whatever was read from another one before'],
+  },
+  {
+    that: 'returns the text of a missing document as "null"',
+    fault: inSnapshots(() => (snapshot) => ({
+      getJson: async (...get) => JSON.stringify((await snapshot.get(...get)) ?? null),
+    })),
+    fails: [GETS],
+  },
+  {
+    that: 'ignores the signal in getJson()',
+    fault: inSnapshots(() => (snapshot) => ({ getJson: (name, key) => snapshot.getJson!(name, key) })),
+    fails: ['getJson(collection, key) rejects like get(): with unknown_collection, aborted and closed'],
   },
   {
     that: 'ignores the words of a query in findJson()',
