@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { JsonSchema } from '../../../core/contracts/json-schema.js';
 import { type DataRoute, dataRoute, type Format } from '../../../core/contracts/plugin.js';
 import type { CheckedReader } from '../../../core/data/checked-snapshot.js';
-import { lazyRows } from '../../../core/data/lazy-rows.js';
+import { lazyRow, lazyRows, rowText } from '../../../core/data/lazy-rows.js';
 import { jsonRows } from '../../../core/data/packed-documents.js';
 import { csvFormat } from '../../../core/response/csv-format.js';
 import { jsonFormat, ndjsonFormat } from '../../../core/response/formats.js';
@@ -21,8 +21,8 @@ const SCHEMA: JsonSchema = {
   properties: { data: { type: 'array', items: { type: 'object', properties } } },
 };
 
-const build = (
-  data: unknown,
+const buildResponse = (
+  response: unknown,
   format: Format = jsonFormat,
   pauses: Pauses = longWork.join(),
   limits: { readonly mostBytes?: number; readonly mostStoredBytes?: number; readonly aheadBytes?: number } = {},
@@ -32,7 +32,7 @@ const build = (
     operationId: 'listThings',
     summary: 'Things',
     response: { description: 'Things.', schema: SCHEMA, example: { data: [] } },
-    handler: async () => ({ data }),
+    handler: async () => response,
   }) as DataRoute;
   return buildOrStart({ cacheKey: '', route, input: {}, format }, snapshot, pauses, {
     mostBytes: Number.POSITIVE_INFINITY,
@@ -41,6 +41,9 @@ const build = (
     ...limits,
   });
 };
+
+type Options = Parameters<typeof buildResponse> extends [unknown, ...infer Rest] ? Rest : never;
+const build = (data: unknown, ...options: Options) => buildResponse({ data }, ...options);
 
 const represent = async (data: unknown, format?: Format, pauses?: Pauses) =>
   (await build(data, format, pauses)) as Representation;
@@ -56,6 +59,15 @@ class CountedPace extends BackgroundPacing {
 async function* inBatches<T>(batches: readonly T[]): AsyncGenerator<T> {
   yield* batches;
 }
+
+describe('buildOrStart() of a row', () => {
+  it('sends the stored text without parsing the row', async () => {
+    const text = '{"id": 1, "data": [1.50]}';
+    const row = lazyRow(text);
+    const { identity } = (await buildResponse(row)) as Representation;
+    expect([String(identity.body), rowText(row)]).to.deep.equal([text, text]);
+  });
+});
 
 describe('buildOrStart() of a large list', () => {
   it('reads up to the limit before it writes any rows, and starts after the first chunk', async () => {
