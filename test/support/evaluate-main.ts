@@ -55,7 +55,8 @@ const writeFigures = async (texts: ReadonlyMap<string, string>): Promise<void> =
   const old = await readFile(DOCUMENT, 'utf8');
   const filled = old.replace(
     /(<!-- figures (\w+) -->\n).*?(<!-- \/figures -->)/gs,
-    (_, start: string, name: string, end: string) => `${start}${texts.get(name) ?? ''}\n${end}`,
+    (block, start: string, name: string, end: string) =>
+      texts.has(name) ? `${start}${texts.get(name)}\n${end}` : block,
   );
   await writeFile(DOCUMENT, filled);
 };

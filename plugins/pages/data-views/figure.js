@@ -92,8 +92,8 @@ const LANGUAGES = {
 let language = 'curl';
 let calls = 0;
 
-/** @param {readonly Source[]} sources */
-const apiCalls = (sources) => {
+/** @param {readonly Source[]} sources @param {string | undefined} remark */
+const apiCalls = (sources, remark) => {
   const targets = sources.map(({ target }) => target);
   // The Python and R samples read CSV, so they omit endpoints without CSV.
   const csv = sources.flatMap(({ target, file }) => (file === undefined ? [] : [target]));
@@ -116,6 +116,7 @@ const apiCalls = (sources) => {
   return h(
     'details',
     h('summary', sources.length > 1 ? 'API calls' : 'API call'),
+    remark ? h('p', { class: 'muted' }, remark) : null,
     csv.length > 0 ? languages : null,
     h('pre', { tabindex: '0' }, code),
     copyButton(() => code.textContent ?? ''),
@@ -140,7 +141,7 @@ const embedCode = (title, picture, figure) => {
   const quoted = title.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
   const address = () => `${location.origin}${location.pathname.replace(/\/$/, '')}/embed${hashOf(figure)}`;
   const text = () =>
-    `<iframe src="${address().replaceAll('&', '&amp;')}" title="${quoted}" width="800" height="560"></iframe>`;
+    `<iframe src="${address().replaceAll('&', '&amp;')}" title="${quoted}" width="100%" height="560" style="border:0"></iframe>`;
   const code = h('code');
   const needsKey = anonymousLimits === '';
   const note = [
@@ -188,10 +189,9 @@ export const dataTools = ({ sources, remark, more, picture, title = picture?.tit
             save(await (await request(target, { accept: 'text/csv' })).blob(), `${file}.csv`),
           ),
     ),
-    apiCalls(sources),
+    apiCalls(sources, remark),
     title === undefined ? null : embedCode(title, picture, figure),
     more,
-    remark ? h('p', { class: 'muted' }, remark) : null,
   );
 
 /** Keeps `details` open. @param {HTMLElement} place @param {readonly HTMLElement[]} content */

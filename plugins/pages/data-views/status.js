@@ -90,6 +90,9 @@ export const statusView =
         ...(sources.length > 0
           ? [
               h('h2', 'Sources'),
+              snapshot?.synthetic
+                ? h('p', { class: 'muted' }, 'Synthetic data does not age, so no source is late.')
+                : null,
               dataTable({
                 caption: 'Time since the end of each source’s latest period, and whether the source is late.',
                 columns: sourceColumns(known),

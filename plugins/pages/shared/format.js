@@ -4,7 +4,9 @@ const DASH = '–';
 export const number = (value, digits = 2) =>
   value === null || value === undefined
     ? DASH
-    : value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+    : value
+        .toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+        .replace(/^-(?=[0.]+$)/, '');
 
 /** @param {number | null | undefined} value */
 export const exact = (value) =>
@@ -27,6 +29,15 @@ export const counted = (count, noun) => `${exact(count)} ${noun}${count === 1 ? 
 
 /** Returns the sign of a number that is shown with one decimal: -1, 0 or 1. @param {number} value */
 export const direction = (value) => Math.sign(Number(value.toFixed(1)));
+
+/**
+ * Returns a verb and a percentage, such as "rose 8.7%".
+ * @param {number} value in percent @param {readonly [fall: string, none: string, rise: string]} verbs
+ */
+export const moveOf = (value, [fall, none, rise]) =>
+  direction(value) === 0 ? none : `${value < 0 ? fall : rise} ${number(Math.abs(value), 1)}%`;
+
+export const PAST_MOVES = /** @type {const} */ (['fell', 'did not change', 'rose']);
 
 /** @param {readonly string[]} words */
 export const list = (words) => new Intl.ListFormat('en').format(words);

@@ -43,6 +43,12 @@ const sharedDecimals = (values) => {
   return values.some((value) => typeof value === 'number' && Math.abs(value) >= most) ? undefined : decimals;
 };
 
+/** Turns web addresses into links. @param {string | HTMLElement} content of a cell */
+export const linked = (content) =>
+  typeof content === 'string' && /^https?:\/\/\S+$/.test(content)
+    ? h('a', { href: content, rel: 'nofollow noreferrer' }, content)
+    : content;
+
 /**
  * Returns a function that creates the content of a cell. Numbers in a column have the same number of decimals.
  * @param {Pick<Table, 'columns' | 'key'>} table @param {readonly Row[]} rows

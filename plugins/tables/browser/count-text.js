@@ -10,7 +10,7 @@ export const countText = ({ count: counted, page }, isFiltered) => {
   const to = page && page.from - 1 + page.rows.length;
   const count = page?.next === null ? to : counted;
   const isWhole = !page || (page.from === 1 && page.next === null);
-  const unknown = count === null ? `more than ${exact(to ?? 0)}` : '…';
+  const unknown = count === null && to ? `more than ${exact(to)}` : '…';
   const range = page && to ? `${exact(page.from)}–${exact(to)} of ` : '';
   const matching = isFiltered ? ' matching' : '';
   const known = typeof count === 'number' ? exact(count) : unknown;

@@ -2,7 +2,7 @@ import { latestOf, showLatest } from '../../pages/data-views/latest.js';
 import { dataTable } from '../../pages/data-views/table.js';
 import { Problem } from '../../pages/shared/api.js';
 import { h } from '../../pages/shared/dom.js';
-import { cellsOf, inSentence, rowAddress, words } from './cells.js';
+import { cellsOf, inSentence, linked, rowAddress, words } from './cells.js';
 import { listTarget, shownColumns } from './conditions.js';
 import { readPage, rejectionOf } from './rows.js';
 
@@ -53,9 +53,12 @@ const columnsOf = (table, query, rows) => {
     key: column.name,
     hint: column.description,
     numeric: column.kind === 'number',
-    name: column.label.length > SHORT || (column.kind === 'text' && isLong(rows, column.name)) ? 'text' : 'short',
+    name:
+      column.label.length > SHORT || (column.kind === 'text' && isLong(rows, column.name))
+        ? 'text'
+        : `short${column.kind === 'date' ? ' date' : ''}`,
     cell: (/** @type {Row} */ row) =>
-      index === 0 ? h('a', { href: rowAddress(table, row) }, cell(row, column)) : cell(row, column),
+      index === 0 ? h('a', { href: rowAddress(table, row) }, cell(row, column)) : linked(cell(row, column)),
     // The API sorts the rows. With equal values, `dataTable` keeps the order of the API.
     value: table.sorts.includes(column.name) ? () => null : undefined,
   }));

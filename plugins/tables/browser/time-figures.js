@@ -90,6 +90,9 @@ export const withGaps = (dates) => {
   return [...all].sort();
 };
 
+/** Means of coordinates are rarely useful, so they are not shown first. */
+const COORDINATE = /^(lat|latitude|lon|lng|long|longitude)$/;
+
 /** @typedef {'line' | 'bars'} Form */
 
 export const MAX_LINES = 8;
@@ -162,7 +165,7 @@ export const chartChoices = ({ columns, key }, rows) => {
     groups,
     first: {
       time: time?.name ?? '',
-      value: numbers[0]?.name ?? null,
+      value: numbers.find(({ name }) => !COORDINATE.test(name))?.name ?? null,
       by: (inKey && groups.find(({ name }) => key.includes(name))?.name) || null,
       form: /** @type {Form} */ (inKey ? 'line' : 'bars'),
     },

@@ -166,6 +166,7 @@ describe('plugin table-pages', () => {
     expect(countText({ count: null, page: first }, true)).to.equal('1–100 of more than 100 matching rows');
     expect(countText({ page: last }, false)).to.equal('5,901–5,999 of 5,999 rows');
     expect(countText({ page: { from: 1, rows: rows.slice(99), next: null } }, true)).to.equal('1 matching row');
+    expect(countText({ count: null }, true)).to.equal('… matching rows');
     expect(countText({ count: 5999 }, false)).to.equal('5,999 rows');
   });
 
@@ -211,6 +212,9 @@ describe('plugin table-pages', () => {
     expect(chartChoices(stations, weather).first).to.deep.equal({
       ...{ time: 'day', value: 'degrees', by: 'station', form: 'line' },
     });
+    const numbered = ['latitude', 'depth'].map((name) => ({ name, kind: 'number' }));
+    const quakes = { columns: [{ name: 'day', kind: 'date' }, ...numbered], key: [] };
+    expect(chartChoices(quakes, [{ day: '2025-01-01' }]).first.value).to.equal('depth');
     expect(timesOf(books.columns, [{ published: 12 }])).to.deep.equal([]);
     expect(timesOf(books.columns, [{ published: null }])).to.deep.equal([]);
   });

@@ -28,6 +28,7 @@ export const recordOf = (records, group) => {
   const record = records.find((each) => each.group === group && each.n > 0);
   if (!record) return '';
   const { recent } = record;
-  const since = recent ? `; of ${number(recent.n, 0)} from 2014 on, ${share(recent.decline_share)}` : '';
-  return `Of ${number(record.n, 0)} ${record.forecasts} with ${group}, ${share(record.decline_share)} were followed by a decline${since}.`;
+  const isAll = recent?.n === record.n;
+  const since = recent && !isAll ? `; of ${number(recent.n, 0)} from 2014 on, ${share(recent.decline_share)}` : '';
+  return `Of ${number(record.n, 0)} ${record.forecasts} with ${group}${isAll ? ', all from 2014 on' : ''}, ${share(record.decline_share)} were followed by a decline${since}.`;
 };

@@ -1,3 +1,5 @@
+import { list, quarter } from '../../../pages/shared/format.js';
+
 /** @import { ForecastTrack as Track } from '../../client/api-types.js' */
 
 /**
@@ -121,4 +123,21 @@ export const scoreOf = (track) => {
     meanError: due.reduce((sum, { error_pp }) => sum + Math.abs(error_pp ?? 0), 0) / due.length,
     inside: banded.filter(({ within_80 }) => within_80).length / banded.length,
   };
+};
+
+/**
+ * Returns the quarters that have an index but no consumer prices. Quarters before the first price are not gaps.
+ * @param {ReadonlyMap<string, number>} nominal @param {ReadonlyMap<string, number>} real @param {string} [from]
+ */
+export const withoutPrices = (nominal, real, from = '') => {
+  const first = [...real.keys()].sort()[0];
+  return first === undefined
+    ? []
+    : [...nominal.keys()].filter((date) => date >= from && date > first && !real.has(date));
+};
+
+/** @param {readonly string[]} gaps dates of quarters */
+export const gapsText = (gaps) => {
+  const quarters = [...new Set(gaps)].sort().map(quarter);
+  return quarters.length > 0 ? `; without consumer prices for ${list(quarters)}` : '';
 };

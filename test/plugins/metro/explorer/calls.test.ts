@@ -92,6 +92,9 @@ describe('the explorer’s texts on grades', () => {
     expect(recordOf([{ group: 'contract', n: 4091, decline_share: 0.8465, forecasts, recent }], 'contract')).to.equal(
       'Of 4,091 reconstructed forecasts with contract, 84.7% were followed by a decline; of 121 from 2014 on, 10.7%.',
     );
+    expect(recordOf([{ group: 'A', n: 121, decline_share: 0.107, forecasts, recent }], 'A')).to.equal(
+      'Of 121 reconstructed forecasts with A, all from 2014 on, 10.7% were followed by a decline.',
+    );
     expect(recordOf(records, 'F')).to.equal('');
   });
 });

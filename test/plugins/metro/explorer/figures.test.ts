@@ -1,7 +1,11 @@
 import { expect } from 'chai';
 import { pageModules } from '../../../support/page-modules.js';
 
-const figures = await pageModules('metro/explorer/browser/market-figures', 'metro/explorer/browser/recessions');
+const figures = await pageModules(
+  'metro/explorer/browser/market-figures',
+  'metro/explorer/browser/recessions',
+  'pages/shared/format',
+);
 
 const rows = (...values: readonly (readonly [string, number])[]) =>
   values.map(([period_start, value]) => ({ period_start, value }));
@@ -24,6 +28,23 @@ describe('the explorer’s figures', () => {
   it('leave out quarters with too few months', () => {
     const months = rows(['2025-07-01', 1], ['2025-08-01', 2], ['2025-09-01', 3], ['2025-10-01', 5]);
     expect([...figures.quarterMeans(months, 3)]).to.deep.equal([['2025-07-01', 2]]);
+  });
+
+  it('have no minus sign if the number rounds to zero', () => {
+    expect([-0.004, -0, 0.004, -0.006].map((value) => figures.percent(value))).to.deep.equal([
+      ...['0.00%', '0.00%', '+0.00%', '-0.01%'],
+    ]);
+  });
+
+  it('name the quarters that have an index but no consumer prices', () => {
+    const real = new Map([
+      ['2024-01-01', 90],
+      ['2025-01-01', 95],
+    ]);
+    expect(figures.withoutPrices(quarterly, real)).to.deep.equal(['2024-10-01']);
+    expect(figures.withoutPrices(quarterly, real, '2025-01-01')).to.deep.equal([]);
+    expect(figures.gapsText(['2024-10-01', '2024-10-01'])).to.equal('; without consumer prices for 2024 Q4');
+    expect(figures.gapsText([])).to.equal('');
   });
 
   it('compute the change over four quarters, without a value if the quarter a year earlier is missing', () => {

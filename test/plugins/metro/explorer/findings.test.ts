@@ -43,7 +43,7 @@ describe('the title of the markets', () => {
       'last',
       'House prices did not change in Boise City, ID in the year to 2025 Q4',
     ],
-    ['a metro without figures', [{ ...boise, forecast: null }], 'forecast', 'No figures for Boise City, ID'],
+    ['a metro without figures', [{ ...boise, forecast: null }], 'forecast', 'Boise City, ID has no forecast'],
     ['one of two metros', [boise, austin], 'grade', '1 of 2 metros has a high risk of falling house prices by 2026 Q4'],
     ['no metro', [boise, austin], 'signal', 'None of the 2 metros have the signal “expand”'],
     ['an empty list', [], 'forecast', 'No market matches'],
@@ -107,8 +107,9 @@ describe('the title of a comparison', () => {
     [
       'equal changes',
       [lineOf('A', [100, 100, 100, 105]), lineOf('B', [10, 10, 10, 10.5])],
-      'Since 2024 Q1, all changed by +5.0%',
+      'Since 2024 Q1, all rose 5.0%',
     ],
+    ['a single line', [lineOf('A', [100, 100, 100, 98])], 'Since 2024 Q1, A fell 2.0%'],
     [
       'lines without a common period',
       [lineOf('A', [100, 105, null, null]), lineOf('B', [null, null, 100, 90])],

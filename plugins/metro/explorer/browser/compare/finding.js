@@ -1,4 +1,4 @@
-import { percent, points, quarter } from '../../../../pages/shared/format.js';
+import { moveOf, PAST_MOVES, percent, points, quarter } from '../../../../pages/shared/format.js';
 
 /** @import { ChartOptions } from '../../../../pages/data-views/drawing.js' */
 
@@ -54,8 +54,9 @@ export const findingOf = (options, show, realLabels) => {
   const since = ends.every(({ isNewest }) => isNewest) ? `Since ${start}` : `From ${start} to ${end}`;
   const when = show === 'rebased' ? since : `In the year to ${end}`;
   const than = show === 'nation' ? ' relative to the nation' : isReal ? ' in real terms' : '';
-  if (best === worst) return `${when}, ${best.short} changed by ${text(best)}${than}`;
-  if (text(best) === text(worst)) return `${when}, all changed by ${text(best)}${than}`;
+  const moved = show === 'nation' ? `changed by ${text(best)}` : moveOf(best.value, PAST_MOVES);
+  if (best === worst) return `${when}, ${best.short} ${moved}${than}`;
+  if (text(best) === text(worst)) return `${when}, all ${moved}${than}`;
   const [first, second] = verbsOf(best.value, worst.value);
   return `${when}, ${best.short} ${first} (${text(best)}) and ${worst.short} ${second} (${text(worst)})${than}`;
 };

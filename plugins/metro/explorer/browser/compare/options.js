@@ -1,6 +1,6 @@
 import { number, percent, points, quarter } from '../../../../pages/shared/format.js';
 import { nationOf } from '../index-data.js';
-import { quartersBetween, rebased, yearlyChange } from '../market-figures.js';
+import { gapsText, quartersBetween, rebased, withoutPrices, yearlyChange } from '../market-figures.js';
 import { recessions } from '../recessions.js';
 
 /** @import { ChartOptions } from '../../../../pages/data-views/drawing.js' */
@@ -15,7 +15,10 @@ const differences = (changes, others) =>
     }),
   );
 
-/** @typedef {Member & { base?: string | undefined }} Line `base`: base month of values in real terms */
+/**
+ * @typedef {Member & { base?: string | undefined, gaps?: string[] }} Line `base`: base month of values in real terms;
+ *   `gaps`: quarters without a value in real terms
+ */
 
 /**
  * @param {Member} member @param {Choices} chosen @param {{ changes: ReadonlyMap<string, number> } | undefined} nation
@@ -25,7 +28,13 @@ const lineOf = async (member, { show, from, real }, nation) => {
   // Inflation cancels out in the difference between a metro and the nation.
   if (nation) return { ...member, values: differences(yearlyChange(member.values), nation.changes) };
   const { values, base } = (real && (await member.real?.())) || { values: member.values, base: undefined };
-  return { ...member, base, values: show === 'rebased' ? rebased(values, `${from}-01-01`) : yearlyChange(values) };
+  const gaps = base ? withoutPrices(member.values, values, `${from}-01-01`) : [];
+  return {
+    ...member,
+    base,
+    gaps,
+    values: show === 'rebased' ? rebased(values, `${from}-01-01`) : yearlyChange(values),
+  };
 };
 
 /** @param {readonly Line[]} lines @param {Choices} chosen */
@@ -35,7 +44,7 @@ const termsOf = (lines, { show, real }) => {
   if (!base) return ', not adjusted for consumer prices, because none of the lines supports real terms';
   const nominal = lines.filter((line) => !line.base).map(({ short }) => short);
   const others = nominal.length > 0 ? ` (${nominal.join(', ')} as published)` : '';
-  return `, adjusted for consumer prices, in prices of ${base.slice(0, 7)}${others}`;
+  return `, adjusted for consumer prices, in prices of ${base.slice(0, 7)}${others}${gapsText(lines.flatMap(({ gaps = [] }) => gaps))}`;
 };
 
 const VALUE_TEXTS = {

@@ -61,8 +61,9 @@ export const compareView = async (_parameters, signal, query) => {
   const { chosen, isExample, problem, divisions } = choicesOf(query, offer);
   const years = yearsOf(index);
   if (!years.includes(chosen.from)) chosen.from = `${years[0] ?? chosen.from}`;
-  // Adding a member replaces the example.
   let example = isExample;
+  const hint = h('p', { class: 'muted' }, 'This is an example. Your first market or series replaces it.');
+  hint.hidden = !isExample;
   const chips = h('ul', { class: 'chips', 'aria-label': 'Compared' });
   const figure = h('div');
   const next = latestOf(signal);
@@ -86,6 +87,7 @@ export const compareView = async (_parameters, signal, query) => {
     });
   const choose = (/** @type {Partial<Choices>} */ change) => {
     Object.assign(chosen, change);
+    hint.hidden = !example;
     keep(chosen);
     void show();
   };
@@ -110,6 +112,6 @@ export const compareView = async (_parameters, signal, query) => {
     question: QUESTION,
     about: index ? [`${index.title}, up to ${quarter(index.observation_end ?? '')}`] : [],
     series: [HPI],
-    content: [form, chips, controls.element, figure],
+    content: [form, hint, chips, controls.element, figure],
   };
 };

@@ -32,10 +32,20 @@ const choicesOf = (query) => ({
 });
 
 /** @param {Fan} fan @param {Context['newest']} newest */
-const noteOf = (fan, newest) =>
+const forecastText = (fan, newest) =>
   fan && newest
     ? `From ${quarter(fan.start)}, the run of ${day(newest.run_at)} expects ${percent(newest.point)} by ${quarter(newest.target_period)}. It forecasts only that quarter, so the line to it is straight.`
     : 'There is no current forecast for this market.';
+
+/** @param {Fan} fan @param {Context} context */
+const noteOf = (fan, { market, newest, track }) =>
+  h(
+    'span',
+    `${forecastText(fan, newest)} `,
+    track.length > 0
+      ? h('a', { href: `#/markets/${market.cbsa}?figure=forecasts` }, 'Past forecasts and outcomes')
+      : null,
+  );
 
 /** @param {Choices} chosen @param {(change: Partial<Choices>) => void} choose */
 const controlsOf = (chosen, choose) => {
@@ -105,7 +115,7 @@ const belowOf = (context, show, options) => {
 
 /** @param {Context} context */
 export const indexFigure = (context) => {
-  const { newest, signal, query } = context;
+  const { signal, query } = context;
   const data = dataOf(context);
   if (!data) return h('p', { class: 'notice' }, 'No index has been published for this market yet.');
   const chosen = choicesOf(query);
@@ -130,7 +140,7 @@ export const indexFigure = (context) => {
   });
   const figure = changingFigure({
     title: 'Index and forecast',
-    note: noteOf(data.fan, newest),
+    note: noteOf(data.fan, context),
     chart: h('div', controls.element, place),
   });
   show();

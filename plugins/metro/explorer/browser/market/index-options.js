@@ -1,7 +1,7 @@
 import { lastYears } from '../../../../pages/data-views/controls.js';
 import { number, percent, quarter } from '../../../../pages/shared/format.js';
 import { hasRealTerms, indexTarget, nationOf, realOf, stateOf } from '../index-data.js';
-import { fanOf, quartersBetween, valuesOf, yearlyChange } from '../market-figures.js';
+import { fanOf, gapsText, quartersBetween, valuesOf, withoutPrices, yearlyChange } from '../market-figures.js';
 import { recessions } from '../recessions.js';
 import { plainName, shortName, statesOf } from '../search.js';
 
@@ -75,21 +75,24 @@ const changeOptions = async (context, data, withOthers) => {
 
 /**
  * Removes the base period from `units`, because the adjusted index is not 100 in that period.
- * @param {string} units @param {string} base
+ * @param {string} units @param {string} base @param {readonly string[]} gaps quarters without consumer prices
  */
-const realUnit = (units, base) =>
-  `${units.replace(/,?\s*\d.*/, '')}, adjusted for consumer prices (CPIAUCSL), in prices of ${base.slice(0, 7)}; the forecast is in nominal terms and is not shown`;
+const realUnit = (units, base, gaps) =>
+  `${units.replace(/,?\s*\d.*/, '')}, adjusted for consumer prices (CPIAUCSL), in prices of ${base.slice(0, 7)}; the forecast is in nominal terms and is not shown${gapsText(gaps)}`;
 
 /** @param {Context} context @param {Data} data */
-const realOptions = async ({ market, series, signal }, { along }) => {
+const realOptions = async ({ market, series, signal }, { index, along }) => {
   const { rows, base } =
     series && hasRealTerms(series)
       ? await realOf(indexTarget(series, market.cbsa, 'real'), signal)
       : { rows: [], base: undefined };
+  const values = valuesOf(rows);
   return {
     label: `Index of house prices in ${plainName(market.name)}, adjusted for consumer prices.`,
-    unit: base ? realUnit(series?.units ?? 'Index', base) : 'No consumer prices (CPIAUCSL) are loaded',
-    lines: [{ label: 'Index in real terms', values: along(valuesOf(rows)), color: 'actual' }],
+    unit: base
+      ? realUnit(series?.units ?? 'Index', base, withoutPrices(index, values))
+      : 'No consumer prices (CPIAUCSL) are loaded',
+    lines: [{ label: 'Index in real terms', values: along(values), color: 'actual' }],
     valueText: (/** @type {number} */ value) => number(value),
   };
 };

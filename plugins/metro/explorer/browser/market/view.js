@@ -1,7 +1,7 @@
 import { badge } from '../../../../pages/data-views/badge.js';
 import { getJson, Problem } from '../../../../pages/shared/api.js';
 import { h } from '../../../../pages/shared/dom.js';
-import { day, direction, number, percent, quarter } from '../../../../pages/shared/format.js';
+import { day, moveOf, PAST_MOVES, percent, quarter } from '../../../../pages/shared/format.js';
 import { markOf } from '../basis.js';
 import { allAreas, catalog, HPI } from '../catalog.js';
 import { driversOf } from '../drivers.js';
@@ -69,10 +69,6 @@ const aboutMarket = ({ context: { newest, series }, run }) => [
   ...(run?.vintage ? [`vintage of ${run.vintage}`] : []),
 ];
 
-/** @param {number} value in percent @param {readonly [fall: string, none: string, rise: string]} verbs */
-const moveOf = (value, [fall, none, rise]) =>
-  direction(value) === 0 ? none : `${value < 0 ? fall : rise} ${number(Math.abs(value), 1)}%`;
-
 /** @param {Context & { market: Market }} context */
 const findingOf = ({ market: { name, yoy_price, forecast_12m }, newest, history }) => {
   const place = plainName(name);
@@ -80,7 +76,7 @@ const findingOf = ({ market: { name, yoy_price, forecast_12m }, newest, history 
   if (newest && forecast_12m !== null)
     return `${place}: house prices are expected to ${moveOf(forecast_12m, ['fall', 'stay the same', 'rise'])} by ${quarter(newest.target_period)}`;
   if (last && yoy_price !== null)
-    return `${place}: house prices ${moveOf(yoy_price, ['fell', 'did not change', 'rose'])} in the year to ${quarter(last.period_start)}`;
+    return `${place}: house prices ${moveOf(yoy_price, PAST_MOVES)} in the year to ${quarter(last.period_start)}`;
   return place;
 };
 
@@ -88,19 +84,18 @@ const findingOf = ({ market: { name, yoy_price, forecast_12m }, newest, history 
 const figuresOf = ({ market, history, newest }) => {
   const start = newest && addMonths(newest.target_period, -newest.horizon_months);
   const last = history.at(-1);
+  /** @type {import('../key-figures.js').KeyFigure} */
+  const past = ['Last 12 months', percent(market.yoy_price), last && `to ${quarter(last.period_start)}`];
+  if (!newest || !start) return keyFigures([past]);
   return keyFigures([
-    [
-      'Forecast, 12 months',
-      percent(market.forecast_12m),
-      newest && start && `${quarter(start)} to ${quarter(newest.target_period)}`,
-    ],
+    ['Forecast, 12 months', percent(market.forecast_12m), `${quarter(start)} to ${quarter(newest.target_period)}`],
     [
       '80% band',
-      newest && newest.lower_80 !== null ? `${percent(newest.lower_80)} to ${percent(newest.upper_80)}` : '–',
+      newest.lower_80 === null ? '–' : `${percent(newest.lower_80)} to ${percent(newest.upper_80)}`,
       'should contain four out of five outcomes over many years; in a single year, far fewer may be inside',
     ],
-    ['Last 12 months', percent(market.yoy_price), last && `to ${quarter(last.period_start)}`],
-    ['Signal', badge(market.signal)],
+    past,
+    ['Signal', badge(market.signal), 'expand, hold or contract'],
     ['Risk grade', badge(market.risk_score), 'A low, F high'],
   ]);
 };

@@ -1,4 +1,4 @@
-import { day, direction, exact, quarter, share } from '../../../../pages/shared/format.js';
+import { day, direction, exact, PAST_MOVES, quarter, share } from '../../../../pages/shared/format.js';
 import { limitsOf, recordOf } from '../grades.js';
 import { addMonths } from '../market-figures.js';
 import { plainName, STATES } from '../search.js';
@@ -30,7 +30,7 @@ const oneFinding = ({ name, forecast, last, grade, signal }, { measure, isNewest
   const [was, has] = isNewest ? ['are', 'has'] : ['were', 'had'];
   const metro = plainName(name);
   const next = ['fall', 'stay the same', 'rise'][direction(forecast ?? 0) + 1];
-  const past = ['fell', 'did not change', 'rose'][direction(last ?? 0) + 1];
+  const past = PAST_MOVES[direction(last ?? 0) + 1];
   return {
     forecast: `House prices ${was} expected to ${next} in ${metro} by ${target}`,
     grade: `${metro} ${has} the risk grade ${grade}`,
@@ -51,6 +51,9 @@ const COUNTED = {
   last: ({ last }) => (last ?? 0) > 0,
 };
 
+/** @type {{ [measure in Measure]: string }} */
+const NONE = { forecast: 'no forecast', grade: 'no risk grade', signal: 'no signal', last: 'no index' };
+
 /** @param {number} count @param {number} all @param {string | undefined} place name of a state */
 const amongText = (count, all, place) => {
   const metros = place ? `metros in ${place}` : 'metros';
@@ -65,8 +68,10 @@ const amongText = (count, all, place) => {
 export const findingOf = (rows, { measure, run, isNewest, until, place }) => {
   const known = rows.filter((row) => row[measure] !== null);
   if (rows.length === 0) return 'No market matches';
-  if (known.length === 0)
-    return `No figures for ${rows[0] && rows.length === 1 ? plainName(rows[0].name) : `${exact(rows.length)} metros`}`;
+  if (known.length === 0) {
+    const who = rows[0] && rows.length === 1 ? plainName(rows[0].name) : `None of the ${exact(rows.length)} metros`;
+    return `${who} has ${NONE[measure]}`;
+  }
   const target = run ? quarter(run.target) : '';
   if (known[0] && known.length === 1) return oneFinding(known[0], { measure, isNewest, target, until });
   const count = known.filter(COUNTED[measure]).length;

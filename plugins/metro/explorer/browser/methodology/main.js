@@ -7,6 +7,10 @@ import { blocksOf } from '../../../../pages/shared/markdown.js';
 import { onceEach } from '../../../../pages/shared/once.js';
 import { figures } from './figures.js';
 
+/** Replaces the note about the source of the figures in the document. */
+const SOURCE =
+  'The tables contain the figures of this service. The text describes FHFA’s 2025Q4 index and new home sales since 1980.';
+
 const fill = async (
   /** @type {string} */ name,
   /** @type {HTMLElement} */ place,
@@ -29,6 +33,7 @@ const show = async () => {
   const key = h('div');
   const places = /** @type {[string, HTMLElement][]} */ ([]);
   const [title] = await showGuide((name) => {
+    if (name === 'source') return h('p', SOURCE);
     const place = h('div', { 'data-figures': name });
     places.push([name, place]);
     return place;
