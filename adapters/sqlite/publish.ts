@@ -27,7 +27,7 @@ import { ThreadedConnection } from './connection.js';
 import { differencesIn, type WrittenRow, writeContent, written } from './content.js';
 
 const { contentOf, dataAuditEntry, sumsOf } = audit;
-const { FileLockError, fileErrorReason, syncFolder, withFileLock } = files;
+const { FileLockError, fileErrorReason, linkTarget, syncFolder, withFileLock } = files;
 const { assertNotAborted, missingIn, publicationTime, versionTaken } = publishing;
 
 /** A table that is published while it is being imported. Its version is known only after the last row. */
@@ -258,10 +258,11 @@ export const publish = async (
     await withFileLock(
       path,
       async (confirm) => {
-        const draft = `${path}.new`;
+        const target = await linkTarget(path);
+        const draft = `${target}.new`;
         await rm(draft, { force: true });
         if (existsSync(path)) await publishInto(path, confirm, context, dataset, options);
-        else await publishNew(path, draft, () => publishInto(draft, confirm, context, dataset, options, true));
+        else await publishNew(target, draft, () => publishInto(draft, confirm, context, dataset, options, true));
       },
       { wait: false, staleMs: STALE_MS },
     );

@@ -1,4 +1,4 @@
 export { fileErrorReason } from './error-reason.js';
 export { FileLockError, withFileLock } from './lock.js';
 export { streamRegular } from './read-file.js';
-export { syncFolder } from './write-atomic.js';
+export { linkTarget, syncFolder } from './write-atomic.js';

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
@@ -11,6 +12,7 @@ import { anotherDataset, crowd, datasetOf, FIRST_CREATED, items, itemsOf } from 
 import { versionOf, withSnapshot } from '../../adapters/conformance/instance.js';
 import { CROWD_BLOCKS, CROWD_SEATS } from '../../adapters/conformance/rows.js';
 import type { StorageError } from '../../core/errors.js';
+import { skip } from '../support/skip.js';
 import { rowsToPublish, SqliteStore } from './sqlite-store.js';
 
 /** The test kills a publisher after each of these fractions of the time that one publication takes. */
@@ -102,6 +104,17 @@ describe('several processes that use the same SQLite file', function () {
     expect((await readdir(store.folder)).filter((name) => name.startsWith('data.db.new'))).to.deep.equal([]);
     await publisher.publish(anotherDataset('next', FIRST_CREATED));
     expect(versionOf(publisher)).to.equal('next');
+  });
+
+  it('create the target of a symbolic link', async function () {
+    if (process.platform === 'win32') skip(this, 'only administrators can create symbolic links on Windows');
+    await mkdir(join(store.folder, 'disk'));
+    await symlink('disk/other.db', store.path);
+    const publisher = await store.opened();
+    await publisher.publish(anotherDataset('next', FIRST_CREATED));
+    expect(versionOf(publisher)).to.equal('next');
+    expect((await lstat(store.path)).isSymbolicLink()).to.equal(true);
+    expect(await readdir(join(store.folder, 'disk'))).to.include('other.db');
   });
 
   it('ignore the log of a database that was deleted', async () => {
