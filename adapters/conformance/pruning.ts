@@ -29,6 +29,9 @@ import { versionTests } from './versions.js';
 /** After this time in milliseconds, a deletion counts as waiting for a publication. */
 const WAITING_MS = 50;
 
+/** The delay of `prune()` after `activate()`, in milliseconds. */
+const DELAYS = { 'at the same time': 0, 'a moment earlier': 1 };
+
 /** Two ways to take a snapshot of the first version. */
 const HOLDERS: readonly (readonly [string, (adapter: StorageAdapter) => Promise<Snapshot>])[] = [
   ['snapshot()', async (adapter) => adapter.snapshot()],
@@ -79,21 +82,26 @@ export const describePruning = (target: AdapterUnderTest): void => {
       isEmpty(await instance.adapter.versions!.prune(0), 'nothing more to delete');
     });
 
-    testOfThree('prune() keeps a version that is activated at the same time', async (instance) => {
-      const versions = instance.adapter.versions!;
-      const [pruned, activated] = await Promise.allSettled([versions.prune(1), versions.activate(FIRST)]);
-      if (activated.status === 'rejected') {
-        await failsWith(['unknown_version', 'conflict'], () => Promise.reject(activated.reason));
-        return hasVersion(instance, THIRD);
-      }
-      const deleted = pruned.status === 'fulfilled' ? pruned.value : [];
-      isEmpty(
-        deleted.filter((version) => version === FIRST),
-        'prune(1) to keep the activated version',
-      );
-      hasVersion(instance, FIRST);
-      await hasItems(instance, rows['items']!);
-    });
+    for (const [when, pruneMs] of Object.entries(DELAYS)) {
+      testOfThree(`prune() keeps a version that is activated ${when}`, async (instance) => {
+        const versions = instance.adapter.versions!;
+        const activation = versions.activate(FIRST);
+        const pruning = delay(pruneMs).then(() => versions.prune(1));
+        const [pruned, activated] = await Promise.allSettled([pruning, activation]);
+        if (activated.status === 'rejected') {
+          await failsWith(['unknown_version', 'conflict'], () => Promise.reject(activated.reason));
+          return hasVersion(instance, THIRD);
+        }
+        const deleted = pruned.status === 'fulfilled' ? pruned.value : [];
+        isEmpty(
+          deleted.filter((version) => version === FIRST),
+          'prune(1) to keep the activated version',
+        );
+        hasVersion(instance, FIRST);
+        sameValue((await namesOf(instance)).includes(FIRST), true, 'list() to include the current version');
+        await hasItems(instance, rows['items']!);
+      });
+    }
 
     testOfThree('prune() does not count a publication that is in progress', async (instance) => {
       const { publication, resume } = await beginToPublish(instance.adapter, anotherDataset('fourth'));

@@ -1,5 +1,6 @@
 /** Defines bugs in interrupted and concurrent publications, and in operations during a publication. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Document, Manifest } from '../../../../core/contracts/dataset.js';
 import type { Dataset, PublishOptions } from '../../../../core/contracts/storage.js';
 import { StorageError } from '../../../../core/errors.js';
@@ -494,6 +495,20 @@ export const racingBugs: readonly BrokenAdapter[] = [
 ];
 
 export const meanwhileBugs: readonly BrokenAdapter[] = [
+  {
+    that: 'activates a version that is deleted in the meantime',
+    fails: ['versions prune() keeps a version that is activated a moment earlier'],
+    folder: class extends FolderAdapter {
+      override async activate(version: string) {
+        this.assertUsable();
+        const target = this.catalog.versions.find((each) => each.version === version);
+        if (!target) throw new StorageError('unknown_version', `The version "${version}" does not exist.`);
+        await delay(20);
+        const { versions, moves } = this.catalog;
+        this.save({ versions, moves: [...moves, { id: target.id, version, since: this.activationTime() }] });
+      }
+    },
+  },
   {
     that: 'rejects pings during a publication',
     fails: ['during a publication ping() resolves'],
