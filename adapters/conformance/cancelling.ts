@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
-import type { Document, Query } from 'metro-forecast-api/adapter';
-import { failsWith, sameItems, sameSequence } from './expect.js';
-import { find, restOf } from './find-rows.js';
+import { type Document, type Query, StorageError } from 'metro-forecast-api/adapter';
+import { failsWith, sameItems, sameSequence, sameValue } from './expect.js';
+import { find, findJson, restOf } from './find-rows.js';
 import { crowd, items, rows, rowsWithCrowd } from './fixture.js';
 import { type Instance, withSnapshot } from './instance.js';
 import { answerOf } from './reference.js';
@@ -10,12 +10,81 @@ import { answerOf } from './reference.js';
 /** Maximum time until a call settles after its signal is aborted, in milliseconds. */
 const PROMPT_MS = 150;
 
+/** When a signal is aborted: at once, in the next microtask, or in the next turn of the event loop. */
+const MOMENTS = [undefined, () => Promise.resolve(), () => new Promise(setImmediate)];
+
 export const describeCancelling = (instance: () => Instance): void => {
   describe('a signal', () => {
     it('that is aborted makes get() reject with aborted', async () => {
       await withSnapshot(instance(), async (snapshot) => {
         const reading = snapshot.get('items', ['i01'], AbortSignal.abort());
         await failsWith('aborted', () => reading);
+      });
+    });
+
+    it('aborted with any reason makes every read reject with aborted', async () => {
+      const reasons = [
+        new Error('The caller has left.'),
+        new StorageError('unavailable', 'Another store is unavailable.'),
+        new DOMException('The operation timed out.', 'TimeoutError'),
+        'text',
+        null,
+      ];
+      await withSnapshot(instance(), async (snapshot) => {
+        for (const reason of reasons) {
+          const signal = AbortSignal.abort(reason);
+          await failsWith('aborted', () => snapshot.get('items', ['i01'], signal));
+          await failsWith('aborted', () => find(snapshot, items, {}, signal));
+          await failsWith('aborted', () => instance().adapter.ping(signal));
+          if (snapshot.findJson) await failsWith('aborted', () => findJson(snapshot, items, {}, signal));
+          const query = { where: [], by: [], limit: 1 };
+          if (snapshot.totals) await failsWith('aborted', () => snapshot.totals!('items', query, signal));
+          const controller = new AbortController();
+          const batches = snapshot.find('crowd', { order: crowd.key }, controller.signal)[Symbol.asyncIterator]();
+          const first = await batches.next();
+          controller.abort(reason);
+          const isWhole = first.done || first.value.length === rowsWithCrowd()['crowd']!.length;
+          if (!isWhole) await failsWith('aborted', () => batches.next());
+        }
+      });
+    });
+
+    it('aborted affects no other call that reads the same at the same time', async () => {
+      await withSnapshot(instance(), async (snapshot) => {
+        const [item] = rows['items']!;
+        for (const wait of MOMENTS) {
+          const controller = new AbortController();
+          const read = (signal?: AbortSignal) => [
+            snapshot.get('items', ['i01'], signal),
+            find(snapshot, items, { limit: 1 }, signal).then(([first]) => first),
+          ];
+          const aborted = Promise.allSettled(read(controller.signal));
+          const others = [...read(), ...read(new AbortController().signal)];
+          if (wait) await wait();
+          controller.abort();
+          await aborted;
+          for (const found of await Promise.all([...others, ...read()])) {
+            sameValue(found, item, 'the other reads to return the document');
+          }
+        }
+      });
+    });
+
+    it('aborted in 300 reads leaves the adapter able to read, as do 300 reads that are left early', async () => {
+      await withSnapshot(instance(), async (snapshot) => {
+        for (let i = 0; i < 300; i++) {
+          const controller = new AbortController();
+          const { signal } = controller;
+          const read = i % 2 ? snapshot.get('items', ['i01'], signal) : find(snapshot, crowd, { limit: 5 }, signal);
+          const settled = read.catch(() => {});
+          const wait = MOMENTS[i % 3];
+          if (wait) await wait();
+          controller.abort();
+          await settled;
+          for await (const _ of snapshot.find('crowd', { order: crowd.key, limit: 10_000 })) break;
+        }
+        sameItems(await find(snapshot, items), rows['items']!);
+        assert.equal((await snapshot.get('items', ['i01']))?.['id'], 'i01');
       });
     });
 

@@ -2,7 +2,7 @@
 import type { Collection, Document, Query, Scalar } from 'metro-forecast-api/adapter';
 import { isEmpty, sameSequence, sameSet } from './expect.js';
 import { find } from './find-rows.js';
-import { allRows, items, numbers, pairs, readings, spots, twins, words } from './fixture.js';
+import { allRows, columns, items, numbers, pairs, readings, spots, twins, words } from './fixture.js';
 import { type Instance, withSnapshot } from './instance.js';
 import { answerOf, ordersOf } from './reference.js';
 
@@ -12,7 +12,7 @@ export const BY_NAME = spots.orders![0]!;
 export const BY_SIZE = spots.orders![1]!;
 
 /** These collections are small enough to run hundreds of queries on each of them. */
-export const small = [items, readings, twins, numbers, words, pairs, spots];
+export const small = [items, readings, twins, numbers, words, pairs, spots, columns];
 
 export const PAGE = 4;
 

@@ -1,7 +1,7 @@
 import { type Collection, compareScalars, type Scalar } from 'metro-forecast-api/adapter';
 import { failsWith, isEmpty, sameValue } from './expect.js';
 import { all, BY_GRADE, BY_NAME, BY_RANK, BY_SIZE, equalities, findChecks, small } from './find-checks.js';
-import { items, nothing, numbers, pairs, readings, spots, twins, words } from './fixture.js';
+import { columns, items, nothing, numbers, pairs, readings, spots, twins, words } from './fixture.js';
 import { type Instance, withSnapshot } from './instance.js';
 import { ordersOf, valuesOf } from './reference.js';
 import { absentNumbers, absentWords } from './tricky-values.js';
@@ -237,6 +237,16 @@ export const describeFind = (instance: () => Instance): void => {
     it('orders by any string and number outside the key, in either position', async () => {
       for (const order of [BY_NAME, BY_SIZE]) await isSequence(spots, { order });
       for (const query of equalities(spots)) await isSequence(spots, query);
+    });
+
+    it('orders by fields with long, similar or reserved names', async () => {
+      for (const order of ordersOf(columns)) {
+        for (const descending of [false, true]) await isSequence(columns, { order, descending });
+        for (const to of valuesOf(all(columns), order[0]!).slice(0, 5)) {
+          await isSequence(columns, { order, range: { field: order[0]!, to } });
+        }
+      }
+      for (const query of equalities(columns)) await isSequence(columns, query);
     });
 
     it('descending is the exact reverse for any string and number', async () => {

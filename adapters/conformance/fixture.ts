@@ -1,14 +1,19 @@
 /** The dataset that the suite publishes. Its collections cover all cases of the adapter contract. */
 import { type Collection, compareBy, type Dataset, type Document, type StoreLimits } from 'metro-forecast-api/adapter';
 import { manifestOf } from './manifest.js';
-import { crowdRows, itemRows, pairRows, readingRows, spotRows } from './rows.js';
 import {
-  numbers as numberValues,
-  shapes as shapeValues,
+  columnRows,
+  crowdRows,
+  itemRows,
+  LONG_NAMES,
+  mixed,
+  pairRows,
+  readingRows,
+  spotRows,
   typedRows,
-  words as wordValues,
   zeros,
-} from './tricky-values.js';
+} from './rows.js';
+import { numbers as numberValues, shapes as shapeValues, words as wordValues } from './tricky-values.js';
 
 const object = (properties: Record<string, object>) => ({
   type: 'object',
@@ -89,6 +94,32 @@ export const spots: Collection = {
 /** The documents have every shape that JSON allows. */
 export const shapes: Collection = { name: 'shapes', key: ['id'], schema: object({ id: string }) };
 
+const [LONG_A, LONG_B] = LONG_NAMES;
+
+/**
+ * The names of its fields are reserved in some stores, or used by an adapter for itself. The names of two orders are
+ * equal if their fields are joined with an underscore, or cut to 63 characters.
+ */
+export const columns: Collection = {
+  name: 'columns',
+  key: ['order'],
+  orders: [
+    ['group', 'order_id', 'order'],
+    ['group_order', 'id', 'order'],
+    ['rowid', 'constructor', 'order'],
+    ['doc', 'version', 'order'],
+    [LONG_A, 'order'],
+    [LONG_B, 'order'],
+  ],
+  schema: object({
+    order: integer,
+    ...Object.fromEntries(
+      ['group', 'group_order', 'doc', 'version', 'constructor', LONG_A].map((name) => [name, string]),
+    ),
+    ...Object.fromEntries(['order_id', 'id', 'rowid', LONG_B].map((name) => [name, integer])),
+  }),
+};
+
 /** Has an optional field of each type that a schema can declare. */
 export const records: Collection = {
   name: 'records',
@@ -115,7 +146,7 @@ const byName = (list: readonly Collection[]): ReadonlyMap<string, Collection> =>
 export const collections = byName([items, readings, twins, nothing, crowd]);
 
 /** All collections, including those with values that stores often handle incorrectly. */
-export const allCollections = byName([...collections.values(), numbers, words, pairs, spots, shapes, records]);
+export const allCollections = byName([...collections.values(), numbers, words, pairs, spots, shapes, records, columns]);
 
 export type Rows = Readonly<Record<string, readonly Document[]>>;
 
@@ -172,7 +203,8 @@ const everyRow = once(() => ({
     words: wordValues.map((word) => ({ word, units: word.length })),
     pairs: pairRows,
     spots: spotRows,
-    shapes: [...shapeValues.map(({ document }) => document), zeros],
+    shapes: [...shapeValues.map(({ document }) => document), zeros, ...mixed],
+    columns: columnRows,
     records: typedRows,
   }),
 }));

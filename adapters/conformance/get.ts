@@ -43,6 +43,14 @@ export const describeGet = (instance: () => Instance): void => {
       }
     });
 
+    it('returns undefined for a key that is longer than any key can be', async () => {
+      for (const length of [2001, 2500, 20_000]) {
+        const key = 'k'.repeat(length);
+        sameValue(await get(words, key), undefined, `get("words", [a string of ${length} bytes]) to return undefined`);
+        await isAbsent(pairs, 'a', key);
+      }
+    });
+
     it('reads its own collection when another one has the same key', async () => {
       await allAreFound(twins);
       await allAreFound(items);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Document, Query, Scalar } from 'metro-forecast-api/adapter';
 import { sameItems, sameList, sameSequence, sameSet, sameValue } from './expect.js';
 import { find, restOf } from './find-rows.js';
-import { allRows, crowd, items, readings, rows, rowsWithCrowd } from './fixture.js';
+import { allRows, crowd, items, pairs, readings, rows, rowsWithCrowd, spots, twins, words } from './fixture.js';
 import { type Instance, withSnapshot } from './instance.js';
 import { answerOf } from './reference.js';
 import { CROWD_BLOCKS, CROWD_SEATS } from './rows.js';
@@ -110,6 +110,27 @@ export const describeMany = (instance: () => Instance): void => {
         const finds = ['north', 'south', 'west'].map((station) => find(snapshot, readings, { equal: { station } }));
         sameItems((await Promise.all(gets)) as Document[], rows['items']!);
         sameSet(readings, (await Promise.all(finds)).flat(), rows['readings']!);
+      });
+    });
+
+    it('return the documents of their own keys: present, missing, repeated, and of any collection', async () => {
+      await withSnapshot(instance(), async (snapshot) => {
+        const calls = [pairs, items, spots, twins, words].flatMap(({ name, key }) =>
+          allRows()[name]!.flatMap((document) => {
+            const values = key.map((field) => document[field] as Scalar);
+            const absent = [...values.slice(0, -1), typeof values.at(-1) === 'string' ? `${values.at(-1)}?` : 0.5];
+            return [
+              { name, key: values, document },
+              { name, key: absent, document: undefined },
+            ];
+          }),
+        );
+        // Every third call is made twice.
+        const twice = calls.flatMap((call, i) => (i % 3 === 0 ? [call, call] : [call]));
+        const found = await Promise.all(twice.map(({ name, key }) => snapshot.get(name, key)));
+        for (const [i, { name, key, document }] of twice.entries()) {
+          sameValue(found[i] ?? undefined, document, `get("${name}", ${JSON.stringify(key)}) among other reads`);
+        }
       });
     });
 

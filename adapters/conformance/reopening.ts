@@ -36,8 +36,8 @@ import {
 } from './instance.js';
 import { serves } from './instances.js';
 import { itUnless, standsAlone, without } from './obstacles.js';
+import { zeros } from './rows.js';
 import { testsOverStore } from './tests-over.js';
-import { zeros } from './tricky-values.js';
 
 export const describeReopening = (target: AdapterUnderTest): void => {
   const alone = standsAlone(target);

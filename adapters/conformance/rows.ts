@@ -22,6 +22,7 @@ export const pairRows = [...parts.flatMap((left) => parts.map((right) => [left, 
 // biome-ignore format: in rows
 const names = [
   '', ' ', 'A', 'A ', 'a', 'aa', 'a\0', 'Z', 'b', '10', '9', '01001', '1001', '\u00e9', 'e\u0301', '\uffff', '𐀀', '😀',
+  ...[60, 200, 800, 1900].flatMap((length) => ['b', 'a'].map((end) => `${'x'.repeat(length)}${end}`)),
 ];
 // biome-ignore format: in rows
 const sizes = [
@@ -35,15 +36,59 @@ export const spotRows = Array.from({ length: names.length * 4 }, (_, i) => ({
   size: sizes[(Math.floor(i / 2) * 5) % sizes.length],
 }));
 
+/** Names of fields that differ only in the last of 70 characters. */
+export const LONG_NAMES = ['a', 'b'].map((end) => `long_name_${'x'.repeat(59)}${end}`) as [string, string];
+
+// Each field sorts the rows in another sequence.
+export const columnRows = Array.from({ length: 23 }, (_, i) => ({
+  order: i - 3,
+  group: 'acb'[(i * 5) % 3],
+  order_id: (i * 7) % 23,
+  group_order: 'cab'[(i * 11) % 3],
+  id: (i * 13) % 23,
+  rowid: (i * 17) % 5,
+  constructor: `c${(i * 19) % 23}`,
+  doc: 'zyx'[(i * 2) % 3],
+  version: `v${(i * 3) % 23}`,
+  [LONG_NAMES[0]]: `a${(i * 9) % 23}`,
+  [LONG_NAMES[1]]: (i * 10) % 23,
+}));
+
 /** Enough blocks for more than 65,536 rows in total. */
 export const CROWD_BLOCKS = 66;
 export const CROWD_SEATS = 1000;
 
-/** The first rows all belong to one block, so that this block contains more documents than fit into a batch. */
+/**
+ * The first rows all belong to one block, so that this block contains more documents than fit into a batch. Only late
+ * rows have a note, which has several types.
+ */
 export const crowdRows = (): Document[] =>
   Array.from({ length: CROWD_BLOCKS * CROWD_SEATS }, (_, i) => ({
     block: Math.max(-3, Math.floor(i / CROWD_SEATS) - 5),
     seat: i < 3 * CROWD_SEATS ? i : i % CROWD_SEATS,
     score: (i * 7919) % 1000,
     name: `The guest in seat ${i}`,
+    ...(i > 60_000 && i % 500 === 0 && { note: [i, String(i), null, [i], { i }, i % 1000 === 0][(i / 500) % 6] }),
   }));
+
+const MIXED = [1, '01', true, null, [1], { a: '1' }, '2', 2.5, '', false, ['2'], 'null', 0, {}];
+
+/** A field has a value of another type in each document, in several sequences. */
+export const mixed: readonly Document[] = MIXED.map((_, i) => ({
+  id: `mixed ${String(i).padStart(2, '0')}`,
+  ...Object.fromEntries([0, 1, 2, 3, 4, 5].map((start) => [`from_${start}`, MIXED[(i + start) % MIXED.length]])),
+}));
+
+/** Documents with optional fields that a schema declares. An adapter can store these fields in table columns. */
+export const typedRows: readonly Document[] = [
+  { code: 'absent' },
+  { code: 'nulls', flag: null, count: null, ratio: null, note: null, tags: null, extra: null },
+  { code: 'empty', flag: false, count: 0, ratio: 0, note: '', tags: [], extra: {} },
+  { code: 'some', flag: true, count: 1, ratio: 1, note: '1', tags: ['1'], extra: { a: null } },
+  { code: 'digits', flag: true, count: -1, ratio: 0.1 + 0.2, note: '01001', tags: ['', ' '], extra: { flag: true } },
+  { code: 'large', count: Number.MAX_SAFE_INTEGER, ratio: Number.MAX_VALUE, note: 'null', tags: ['a,b', 'c'] },
+  { code: 'small', count: Number.MIN_SAFE_INTEGER, ratio: Number.MIN_VALUE, note: '[]', extra: { note: [] } },
+  { code: 'long', count: 2 ** 31, ratio: 16_777_217, note: 'é'.repeat(65_536), tags: Array(300).fill('t') },
+];
+
+export const zeros: Document = { id: 'zeros', negative: -0, list: [-0, 0], object: { negative: -0 } };

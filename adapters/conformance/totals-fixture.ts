@@ -41,12 +41,13 @@ export const notes: Collection = {
 };
 
 // biome-ignore format: in rows
-const TOWNS = ['', '0', 'Brno', 'brno', 'Brno ', 'Brno, Old Town', 'Aviles', 'Avilés', 'Avile\u0301s', '\uffff', '𐀀 cart', 'a\0b', "it's"];
+const TOWNS = ['', '0', 'Brno', 'brno', 'Brno ', 'Brno, Old Town', 'Aviles', 'Avilés', 'Avile\u0301s', '\uffff', '𐀀 cart', 'a\0b', "it's", '10', '9'];
 const LEVELS = [-16_777_217, -1, 0, 0.5, 2, 10, 2 ** 53, 0.1 + 0.2, 0.3, -0];
 const SHARES = [1e9, 0.125, null, -1e9, 3, undefined, -0.25, 1];
 /** Integers with a sum that does not fit into 64 bits. */
 const MASSES = [2 ** 62, 2 ** 62 + 2 ** 12, 2 ** 53 - 1, 7, 9_999_999_999_999];
 const LONG_WORD = 'whale'.repeat(20);
+const LONG_NOTE = `alpha ${'some more words '.repeat(3000)}omega`;
 const NOTES = [
   ...['red whale', null, 'Whales, RED', undefined, 'A whale_bone 42', '', 'straße ﬁsh', 'n\0o', 'null'],
   ...[`The end of a line, to be or not: ${LONG_WORD}s, 3.14`, `${LONG_WORD}t on`],
@@ -59,7 +60,7 @@ export const noteRows: readonly Document[] = Array.from({ length: 240 }, (_, i) 
   level: LEVELS[(i * 3) % LEVELS.length],
   ...(SHARES[i % SHARES.length] !== undefined && { share: SHARES[i % SHARES.length] }),
   ...(i % 5 !== 0 && { checked: i % 4 === 0 ? null : i % 3 === 0 }),
-  ...(NOTES[i % NOTES.length] !== undefined && { note: NOTES[i % NOTES.length] }),
+  ...(i === 7 ? { note: LONG_NOTE } : NOTES[i % NOTES.length] !== undefined && { note: NOTES[i % NOTES.length] }),
   mass: MASSES[i % MASSES.length],
   // Without compensation, a sum would lose the small prices, because the first price is much larger.
   price: i === 0 ? 7e15 : 0.43,
@@ -116,6 +117,45 @@ export const CONDITIONS: readonly (readonly Condition[])[] = [
   ],
 ];
 
+const distinct = (field: string) =>
+  [...new Set(noteRows.map((document) => document[field]))].filter((value) => value !== undefined && value !== null);
+
+/** Applies every operator to every value of every field, and to similar values. */
+export const everyCondition = (): readonly Condition[] =>
+  ['part', 'id', 'town', 'level', 'share', 'checked', 'note'].flatMap((field) => {
+    const isText = ['part', 'town', 'note'].includes(field);
+    const similar = field === 'checked' ? [] : isText ? ['null', '1', '09', 'BRNO', 'Brno  '] : [0, -2, 1e300, 1e-300];
+    const found = distinct(field).slice(0, 20);
+    return [
+      ...[true, false].map((value) => ({ field, operator: 'null', value }) as const),
+      ...[...found, ...similar].flatMap((given, i): Condition[] => {
+        const value = given as Scalar;
+        if (field === 'checked')
+          return [
+            { field, operator: 'eq', value },
+            { field, operator: 'not', value },
+          ];
+        const lists = [[value], [value, found[(i + 1) % found.length] as Scalar]];
+        return [
+          ...(['eq', 'not', 'gt', 'gte', 'lt', 'lte'] as const).map((operator) => ({ field, operator, value })),
+          ...lists.map((list): Condition => ({ field, operator: 'in', value: list })),
+        ];
+      }),
+    ];
+  });
+
+/** Every word of the documents, and the start and the end of each word. */
+export const everyWord = (): readonly (readonly string[])[] => {
+  const all = [...new Set(noteRows.flatMap((document) => [...searched(document)]))];
+  const parts = all.flatMap((word) => {
+    const characters = [...word];
+    const [start, inner, end] = [characters.slice(0, 2), characters.slice(0, -1), characters.slice(1)];
+    return [word, `${word}*`, `${start.join('')}*`, inner.join(''), end.join('')];
+  });
+  const pairs = all.map((word, i) => [word, all[(i * 5 + 1) % all.length]!]);
+  return [...[...new Set(parts)].filter((word) => word !== '').map((word) => [word]), ...pairs, all.slice(0, 3)];
+};
+
 export const WORDS: readonly (readonly string[])[] = [
   ['whale'],
   ['red', 'whale*'],
@@ -146,10 +186,19 @@ const meets = (document: Document, { field, operator, value }: Condition): boole
   return { gt: order > 0, gte: order >= 0, lt: order < 0, lte: order <= 0 }[operator];
 };
 
+const wordsIn = new WeakMap<Document, ReadonlySet<string>>();
+
+const searched = (document: Document): ReadonlySet<string> => {
+  const known = wordsIn.get(document);
+  if (known) return known;
+  wordsIn.set(document, new Set(notes.search!.flatMap((field) => wordsOf(String(document[field] ?? '')))));
+  return searched(document);
+};
+
 const contains = (document: Document, words: readonly string[]): boolean => {
-  const found = notes.search!.flatMap((field) => wordsOf(String(document[field] ?? '')));
+  const found = searched(document);
   return words.every((word) =>
-    word.endsWith('*') ? found.some((each) => each.startsWith(word.slice(0, -1))) : found.includes(word),
+    word.endsWith('*') ? [...found].some((each) => each.startsWith(word.slice(0, -1))) : found.has(word),
   );
 };
 

@@ -5,7 +5,17 @@ import { find, findJson } from './find-rows.js';
 import { datasetOf, FIRST, FIRST_CREATED, SECOND, SECOND_CREATED } from './fixture.js';
 import { type Instance, makeCurrent, startInstance, withSnapshot } from './instance.js';
 import { cannotChange, itUnless, type Obstacle, without } from './obstacles.js';
-import { CONDITIONS, foundBy, groupsOf, inOrder, noteRows, notes, WORDS } from './totals-fixture.js';
+import {
+  CONDITIONS,
+  everyCondition,
+  everyWord,
+  foundBy,
+  groupsOf,
+  inOrder,
+  noteRows,
+  notes,
+  WORDS,
+} from './totals-fixture.js';
 
 const GROUPINGS = [
   [],
@@ -75,6 +85,14 @@ export const describeTotals = (target: AdapterUnderTest): void => {
         for (const by of GROUPINGS) for (const where of CONDITIONS) await sameGroups(snapshot, { where, by });
       },
     );
+    test(obstacle, 'applies every operator to every value, one or two conditions at a time', async (snapshot) => {
+      const conditions = everyCondition();
+      for (const [i, condition] of conditions.entries()) {
+        await sameGroups(snapshot, { where: [condition], by: GROUPINGS[i % GROUPINGS.length]! });
+        const where = [condition, conditions[(i * 7 + 3) % conditions.length]!];
+        await sameGroups(snapshot, { where, by: [], of: 'share' });
+      }
+    });
     test(obstacle, 'totals the numbers of each group, and leaves out null and missing values', async (snapshot) => {
       for (const by of GROUPINGS)
         for (const where of CONDITIONS) await sameGroups(snapshot, { where, by, of: 'share' });
@@ -107,6 +125,25 @@ export const describeTotals = (target: AdapterUnderTest): void => {
       const query = { where: [], by: [], limit: 1 };
       await failsWith('aborted', () => snapshot.totals!('notes', query, AbortSignal.abort()));
     });
+    test(
+      obstacle,
+      'returns the totals of each query when others run at the same time or are aborted',
+      async (snapshot) => {
+        const aborted = Array.from({ length: 30 }, async (_, i) => {
+          const controller = new AbortController();
+          const query = { where: [], by: ['town', 'level'], limit: MANY };
+          const found = snapshot.totals!('notes', query, controller.signal, () => () => {});
+          if (i % 2) await Promise.resolve();
+          controller.abort();
+          await found.catch(() => {});
+        });
+        const live = CONDITIONS.map((where, i) =>
+          sameGroups(snapshot, { where, by: GROUPINGS[i % GROUPINGS.length]! }),
+        );
+        await Promise.all([...live, ...aborted]);
+        await sameGroups(snapshot, { where: [], by: ['town'] });
+      },
+    );
     test(obstacle, 'resumes the timeout each time it has called onWait()', async (snapshot) => {
       let waits = 0;
       const onWait = () => {
@@ -172,6 +209,12 @@ export const describeSearch = (target: AdapterUnderTest): void => {
           const query = { order: notes.key, ...parts, words };
           sameSequence(notes, await find(snapshot, notes, query), foundBy(query), query);
         }
+      }
+    });
+    test(obstacle, 'finds every word and every prefix, also at the end of a long text', async (snapshot) => {
+      for (const words of everyWord()) {
+        const query = { order: notes.key, words };
+        sameSequence(notes, await find(snapshot, notes, query), foundBy(query), query);
       }
     });
     itUnless(obstacle || cannotChange(target), 'reads the version of its snapshot', async () => {

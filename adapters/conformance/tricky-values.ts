@@ -32,7 +32,7 @@ export const words: readonly string[] = [
 /** These strings are not in `words`, but similar to strings in it. */
 // biome-ignore format: similar values share a line
 export const absentWords: readonly string[] = [
-  '\0\0', '   ', '\u00a0', '001', '1.00', '+1', '1E3', '1000.0', '2024-01-31T00:00:00.000Z', 'z', 'E\u0301',
+  'y'.repeat(2500), 'w'.repeat(20_000), '\0\0', '   ', '\u00a0', '001', '1.00', '+1', '1E3', '1000.0', '2024-01-31T00:00:00.000Z', 'z', 'E\u0301',
   'a\u0308', 'ss', 'fi', 'ab', 'Ａ ', 'A\u030a', '\ud83d\ude01', `${PREFIX}c`, PREFIX.slice(1), 'toString', 'valueOf', 'word', '%41', 'a%2fb', 'a/../a/b',
 ];
 
@@ -127,7 +127,7 @@ export const shapes: readonly Shape[] = [
       $: 16,
       'a.': 17,
       '.a': 18,
-      object: { a: { '%41': 1, '\x1f': 2 } },
+      object: { a: { '%41': 1, '\x1f': 2 }, '': { '': 3, ' ': 4 } },
       ['y'.repeat(70)]: 19,
     },
   },
@@ -179,6 +179,9 @@ export const shapes: readonly Shape[] = [
       id: 'prototype',
       ['__proto__']: 'a field of the document',
       constructor: 1,
+      hasOwnProperty: 2,
+      toString: 'x',
+      valueOf: null,
       // Without brackets, `__proto__` would set the prototype.
       nested: { ['__proto__']: { polluted: 'yes' }, constructor: 'x', toString: 1, hasOwnProperty: null },
       values: ['__proto__', 'constructor', 'prototype'],
@@ -284,17 +287,3 @@ export const shapes: readonly Shape[] = [
     },
   },
 ];
-
-/** Documents with optional fields that a schema declares. An adapter can store these fields in table columns. */
-export const typedRows: readonly Document[] = [
-  { code: 'absent' },
-  { code: 'nulls', flag: null, count: null, ratio: null, note: null, tags: null, extra: null },
-  { code: 'empty', flag: false, count: 0, ratio: 0, note: '', tags: [], extra: {} },
-  { code: 'some', flag: true, count: 1, ratio: 1, note: '1', tags: ['1'], extra: { a: null } },
-  { code: 'digits', flag: true, count: -1, ratio: 0.1 + 0.2, note: '01001', tags: ['', ' '], extra: { flag: true } },
-  { code: 'large', count: Number.MAX_SAFE_INTEGER, ratio: Number.MAX_VALUE, note: 'null', tags: ['a,b', 'c'] },
-  { code: 'small', count: Number.MIN_SAFE_INTEGER, ratio: Number.MIN_VALUE, note: '[]', extra: { note: [] } },
-  { code: 'long', count: 2 ** 31, ratio: 16_777_217, note: 'é'.repeat(65_536), tags: Array(300).fill('t') },
-];
-
-export const zeros: Document = { id: 'zeros', negative: -0, list: [-0, 0], object: { negative: -0 } };

@@ -5,7 +5,8 @@ import { find } from './find-rows.js';
 import { allRows, numbers, records, shapes, words } from './fixture.js';
 import { type Instance, withSnapshot } from './instance.js';
 import { skip } from './obstacles.js';
-import { shapes as cases, zeros } from './tricky-values.js';
+import { mixed, zeros } from './rows.js';
+import { shapes as cases } from './tricky-values.js';
 
 export const describeValues = (instance: () => Instance): void => {
   const isKept = (collection: Collection, expected: Document): Promise<void> =>
@@ -40,6 +41,10 @@ export const describeValues = (instance: () => Instance): void => {
           'get() to return the published document',
         );
       });
+    });
+
+    it('keeps values of different types in the same field', async () => {
+      for (const document of mixed) await isKept(shapes, document);
     });
 
     it('keeps optional fields of the schema: absent, null, falsy, and of any type', async () => {

@@ -2,6 +2,7 @@
 import { auditFaults } from './audits.js';
 import type { BrokenAdapter } from './breaking.js';
 import { cancellingFaults } from './cancelling.js';
+import { columnBugs } from './columns.js';
 import { conditionBugs } from './conditions.js';
 import { documentFaults } from './documents.js';
 import { durabilityBugs, followingBugs } from './following.js';
@@ -12,6 +13,7 @@ import { leftoverBugs } from './leftovers.js';
 import { lifecycleFaults } from './lifecycle.js';
 import { manifestFaults, timeFaults } from './manifests.js';
 import { moveBugs } from './moves.js';
+import { overlappingBugs } from './overlapping.js';
 import { interruptedBugs, meanwhileBugs, racingBugs } from './publications.js';
 import { publishingFaults } from './publishing.js';
 import { queryFaults } from './queries.js';
@@ -74,6 +76,8 @@ export const classes = {
   unnoticed: unnoticedBugs,
   opening: [...openingBugs, ...crashBugs],
   entries: entryBugs,
+  overlapping: overlappingBugs,
+  columns: columnBugs,
 } satisfies Record<string, readonly BrokenAdapter[]>;
 
 export const brokenAdapters: readonly BrokenAdapter[] = Object.values(classes).flat();

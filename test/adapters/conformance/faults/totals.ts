@@ -2,17 +2,21 @@ import memory from '../../../../adapters/memory.js';
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Condition, Group, Query, Snapshot, TotalsQuery } from '../../../../core/contracts/storage.js';
 import { matcherOf } from '../../../../core/data/conditions.js';
+import { compareScalars } from '../../../../core/data/scalars.js';
 import { TotalsCollector } from '../../../../core/data/totals.js';
 import { wordMatcher, wordsOf } from '../../../../core/data/words.js';
-import { inSnapshot } from '../breakable.js';
+import { inSnapshot, inSnapshots } from '../breakable.js';
 import { aborted, type BrokenAdapter } from './breaking.js';
 
 const TOTALS = 'totals(collection, query)';
 const COUNTS = `${TOTALS} counts the documents of each group, for every combination of fields and conditions`;
 const NUMBERS = `${TOTALS} totals the numbers of each group, and leaves out null and missing values`;
 const SUMS = `${TOTALS} sums to 15 significant digits: beyond 64 bits, and small numbers next to large ones`;
+const OPERATORS = `${TOTALS} applies every operator to every value, one or two conditions at a time`;
+const OVERLAPPING = `${TOTALS} returns the totals of each query when others run at the same time or are aborted`;
 const SEARCH = 'find(collection, query) with words';
 const FINDS = `${SEARCH} yields the documents that contain all words, in order`;
+const EVERY_WORD = `${SEARCH} finds every word and every prefix, also at the end of a long text`;
 const LIMITS = `${SEARCH} limits totals to the documents that contain all words`;
 
 export const totalsRules = [COUNTS, NUMBERS] as const;
@@ -95,6 +99,28 @@ const plainly = (snapshot: Snapshot) => async (name: string, query: TotalsQuery,
   for await (const batch of snapshot.find(name, { order: key })) for (const { price } of batch) sum += price as number;
   return groups.map((group) => ({ ...group, numbers: { ...group.numbers!, sum } }));
 };
+
+/** Applies one operator to the values of a field as text. */
+const asText = (operator: Condition['operator'], matches: (found: unknown, value: Condition['value']) => boolean) =>
+  ({
+    capabilities: { ...memory.capabilities, json: false },
+    fault: inSnapshot((snapshot) => ({
+      findJson: undefined as never,
+      async totals(name, { where, ...query }, signal) {
+        if (signal?.aborted) throw aborted();
+        const special = where.filter((each) => each.operator === operator);
+        const rest = where.filter((each) => each.operator !== operator);
+        const collector = new TotalsCollector(query);
+        const isRight = matcherOf(rest);
+        for await (const batch of snapshot.find(name, { order: name === 'notes' ? key : ['id'] })) {
+          for (const document of batch.filter(isRight)) {
+            if (special.every(({ field, value }) => matches(document[field] ?? null, value))) collector.add(document);
+          }
+        }
+        return collector.groups().slice(0, query.limit);
+      },
+    })),
+  }) satisfies Partial<BrokenAdapter>;
 
 export const totalsFaults: readonly BrokenAdapter[] = [
   {
@@ -361,5 +387,55 @@ export const totalsFaults: readonly BrokenAdapter[] = [
     capabilities: { ...memory.capabilities, json: false },
     fault: inSnapshot((snapshot) => ({ findJson: undefined as never, totals: plainly(snapshot) })),
     fails: [SUMS],
+  },
+  {
+    that: 'compares strings that contain digits as numbers',
+    ...asText('lt', (found, value) => {
+      if (found === null) return false;
+      const [a, b] = [Number(found), Number(value)];
+      const areNumbers = found !== '' && value !== '' && !Number.isNaN(a) && !Number.isNaN(b);
+      return areNumbers ? a < b : compareScalars(found as string, value as string) < 0;
+    }),
+    fails: [OPERATORS],
+  },
+  {
+    that: 'compares the values of a list as text, so that null equals "null"',
+    ...asText('in', (found, value) => (value as readonly unknown[]).map(String).includes(String(found))),
+    fails: [OPERATORS],
+  },
+  {
+    that: 'blocks all later totals when one is aborted',
+    capabilities: memory.capabilities,
+    fault: inSnapshots(() => {
+      let last: Promise<unknown> = Promise.resolve();
+      return (snapshot) => ({
+        async totals(name, query, signal) {
+          if (signal?.aborted) throw aborted();
+          const before = last;
+          let finish = (): void => {};
+          last = new Promise<void>((resolve) => {
+            finish = resolve;
+          });
+          await before;
+          if (signal?.aborted) throw aborted();
+          const groups = await snapshot.totals!(name, query);
+          finish();
+          return groups;
+        },
+      });
+    }),
+    fails: [OVERLAPPING],
+  },
+  {
+    that: 'indexes only the first 1,000 words of a text',
+    ...totalling(same, same, same, (fields, words) => (document) => {
+      const first = fields.map((field) =>
+        wordsOf(String(document[field] ?? ''))
+          .slice(0, 1000)
+          .join(' '),
+      );
+      return wordMatcher(fields, words)(Object.fromEntries(fields.map((field, i) => [field, first[i]])));
+    }),
+    fails: [EVERY_WORD],
   },
 ];
