@@ -71,6 +71,24 @@ export const describeFindJson = (target: AdapterUnderTest): void => {
       }),
     );
 
+    itUnless(obstacle, 'yields the rows of each query when 40 queries overlap, and some are left early', () =>
+      withSnapshot(instance, async (snapshot) => {
+        const blocks = Array.from({ length: 40 }, (_, block) => ({ equal: { block: block % 20 } }));
+        const reads = blocks.map((query) =>
+          snapshot.findJson!('crowd', { order: crowd.key, ...query })[Symbol.asyncIterator](),
+        );
+        const starts = await Promise.all(reads.map((read) => read.next()));
+        for (const [i, read] of reads.entries()) {
+          if (i % 4 === 0) await read.return?.();
+          else {
+            const found = starts[i]!.done ? [] : parseRows(starts[i]!.value);
+            for await (const rows of { [Symbol.asyncIterator]: () => read }) found.push(...parseRows(rows));
+            sameList(found, await find(snapshot, crowd, blocks[i]), `the rows of ${JSON.stringify(blocks[i])}`);
+          }
+        }
+      }),
+    );
+
     itUnless(obstacle, 'rejects with unknown_collection for an undeclared collection', () =>
       withSnapshot(instance, async (snapshot) => {
         for (const name of ['no_such', 'constructor', '__proto__']) {

@@ -6,7 +6,7 @@ import type * as FastCheck from 'fast-check';
 import { type Collection, compareBy, type Document, type Query, type Scalar } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { sameSequence, sameValue } from './expect.js';
-import { find } from './find-rows.js';
+import { find, findJson } from './find-rows.js';
 import { allRows, inBatches, items, numbers, pairs, readings, spots, words } from './fixture.js';
 import { type Instance, makeCurrent, startInstance, withSnapshot } from './instance.js';
 import { manifestOf } from './manifest.js';
@@ -106,9 +106,12 @@ const answersRightly = async (
   documents: readonly Document[],
   query: Query,
 ) =>
-  withSnapshot(instance, async (snapshot) =>
-    sameSequence(collection, await find(snapshot, collection, query), answerOf(documents, query), query),
-  );
+  withSnapshot(instance, async (snapshot) => {
+    const expected = answerOf(documents, query);
+    sameSequence(collection, await find(snapshot, collection, query), expected, query);
+    if (!snapshot.findJson) return;
+    sameSequence(collection, await findJson(snapshot, collection, query), expected, { findJson: query });
+  });
 
 /**
  * The collection of generated datasets. The two key fields have different types, the orders use both, and the documents
@@ -206,11 +209,13 @@ export const describeGeneratedDatasets = (target: AdapterUnderTest): void => {
         await makeCurrent(target, instance, datasetOf(++version, documents));
         await withSnapshot(instance, async (snapshot) => {
           const found = plain(await find(snapshot, generated));
+          const stored = snapshot.findJson && plain(await findJson(snapshot, generated));
           for (const [i, document] of documents.entries()) {
             const key = generated.key.map((field) => document[field] as Scalar);
             sameValue(found[i], plain(document), 'find() to return the published document');
             const got = await snapshot.get(generated.name, key);
             sameValue(got && plain(got), plain(document), 'get() to return the published document');
+            if (stored) sameValue(stored[i], plain(document), 'findJson() to return the published document');
           }
         });
         for (const recipe of recipes) {

@@ -1,7 +1,7 @@
 import type { Collection, Document, Scalar, Snapshot } from 'metro-forecast-api/adapter';
 import { failsWith, sameList, sameValue } from './expect.js';
 import { find } from './find-rows.js';
-import { allRows, items, numbers, pairs, readings, spots, twins, words } from './fixture.js';
+import { allRows, items, nothing, numbers, pairs, readings, spots, twins, words } from './fixture.js';
 import { type Instance, withSnapshot } from './instance.js';
 import { absentNumbers, absentWords } from './tricky-values.js';
 
@@ -41,6 +41,7 @@ export const describeGet = (instance: () => Instance): void => {
       for (const id of ['', 'i', 'i0', 'i011', 'I01', 'i01 ', 'zz']) {
         sameValue(await get(items, id), undefined, `${shown(items, [id])} to return undefined`);
       }
+      sameValue(await get(nothing, 'i01'), undefined, `${shown(nothing, ['i01'])} to return undefined`);
     });
 
     it('returns undefined for a key that is longer than any key can be', async () => {

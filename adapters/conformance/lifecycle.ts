@@ -14,7 +14,6 @@ const CLOSE_MS = 300;
 
 const callsOf = (adapter: StorageAdapter): readonly (() => unknown)[] => [
   () => adapter.ping(),
-  () => adapter.snapshot(),
   ...(adapter.publish ? [() => adapter.publish!(anotherDataset())] : []),
   ...(adapter.versions
     ? [
@@ -58,6 +57,29 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
     });
   });
 
+  describe('methods that return promises', () => {
+    test('reject instead of throwing', async ({ adapter }) => {
+      const snapshot = adapter.snapshot();
+      const query = { where: [], by: [], limit: 1 };
+      const rejects = async (call: () => unknown): Promise<void> => {
+        const pending = call();
+        assert(typeof (pending as Promise<unknown>)?.then === 'function', `expected a promise, got ${pending}`);
+        await failsWith(['aborted', 'unknown_collection', 'closed'], () => pending);
+      };
+      const signal = AbortSignal.abort();
+      await rejects(() => adapter.ping(signal));
+      await rejects(() => snapshot.get('items', ['i01'], signal));
+      await rejects(() => snapshot.get('no_such', ['i01']));
+      if (snapshot.totals) await rejects(() => snapshot.totals!('items', query, signal));
+      if (snapshot.totals) await rejects(() => snapshot.totals!('no_such', query));
+      if (adapter.publish) await rejects(() => adapter.publish!(anotherDataset(), { signal }));
+      await adapter.close();
+      await rejects(() => snapshot.get('items', ['i01']));
+      for (const call of [() => adapter.open(), ...callsOf(adapter)]) await rejects(call);
+      snapshot.release();
+    });
+  });
+
   describe('open()', () => {
     test('may be called again', async (instance) => {
       await Promise.all([instance.adapter.open(), instance.adapter.open()]);
@@ -93,7 +115,7 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
 
     test('makes every later call fail with closed', async ({ adapter }) => {
       await adapter.close();
-      for (const call of callsOf(adapter)) await failsWith('closed', call);
+      for (const call of [() => adapter.snapshot(), ...callsOf(adapter)]) await failsWith('closed', call);
     });
 
     test('makes reads of a held snapshot reject with closed; release() is still allowed', async ({ adapter }) => {

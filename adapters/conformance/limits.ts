@@ -27,8 +27,8 @@ const keysOf = (bytes: number): readonly Document[] =>
   ['a', 'b'].map((end) => ({ word: `${'k'.repeat(bytes - 1)}${end}`, units: bytes }));
 
 /** Returns documents whose JSON has `bytes` bytes. `bytes` must be even, because "é" takes two bytes. */
-const rowsOf = (bytes: number): readonly Document[] =>
-  ['a', 'b'].map((word) => {
+const rowsOf = (bytes: number, words = 'ab'): readonly Document[] =>
+  [...words].map((word) => {
     const row = { word, units: 1, text: '' };
     return { ...row, text: 'é'.repeat((bytes - JSON.stringify(row).length) / 2) };
   });
@@ -89,7 +89,7 @@ export const describeLimits = (target: AdapterUnderTest): void => {
       try {
         for (const [version, created, documents] of [
           [SECOND, SECOND_CREATED, keysOf(keyBytes)],
-          [THIRD, THIRD_CREATED, rowsOf(rowBytes - (rowBytes % 2))],
+          [THIRD, THIRD_CREATED, rowsOf(rowBytes - (rowBytes % 2), 'abcdefghijklmnopqrst')],
         ] as const) {
           await instance.adapter.publish!(datasetOf(version, created, { words: documents }));
           await isStored(instance, documents);

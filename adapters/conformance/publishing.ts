@@ -216,6 +216,11 @@ export const describePublishing = (target: AdapterUnderTest): void => {
       // With small batches, each collection has several batches.
       await adapter.publish!(datasetOf(SECOND, SECOND_CREATED, content, 5), {
         onProgress: (progress) => {
+          const before = written.get(progress.collection) ?? 0;
+          assert(
+            progress.written >= before,
+            `progress of ${progress.collection} from ${before} to ${progress.written}`,
+          );
           written.set(progress.collection, progress.written);
         },
       });

@@ -63,7 +63,7 @@ export const noteRows: readonly Document[] = Array.from({ length: 240 }, (_, i) 
   ...(i === 7 ? { note: LONG_NOTE } : NOTES[i % NOTES.length] !== undefined && { note: NOTES[i % NOTES.length] }),
   mass: MASSES[i % MASSES.length],
   // Without compensation, a sum would lose the small prices, because the first price is much larger.
-  price: i === 0 ? 7e15 : 0.43,
+  price: i === 0 ? 1e16 : 0.35,
 }));
 
 export const CONDITIONS: readonly (readonly Condition[])[] = [

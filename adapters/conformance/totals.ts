@@ -2,7 +2,7 @@ import type { Collection, Group, Query, Snapshot, TotalsQuery } from 'metro-fore
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList, sameSequence, sameValue } from './expect.js';
 import { find, findJson } from './find-rows.js';
-import { datasetOf, FIRST, FIRST_CREATED, SECOND, SECOND_CREATED } from './fixture.js';
+import { datasetOf, FIRST, FIRST_CREATED, nothing, SECOND, SECOND_CREATED } from './fixture.js';
 import { type Instance, makeCurrent, startInstance, withSnapshot } from './instance.js';
 import { cannotChange, itUnless, type Obstacle, without } from './obstacles.js';
 import {
@@ -53,7 +53,7 @@ const sameGroups = async (snapshot: Snapshot, query: Omit<TotalsQuery, 'limit'>)
   sameList(withSumsOf(expected, inOrder(found)), expected, `the groups of ${JSON.stringify(query)}`);
 };
 
-const collections: ReadonlyMap<string, Collection> = new Map([['notes', notes]]);
+const collections: ReadonlyMap<string, Collection> = new Map([notes, nothing].map((each) => [each.name, each]));
 
 const startNotes = (target: AdapterUnderTest): Promise<Instance> =>
   startInstance(target, datasetOf(FIRST, FIRST_CREATED, { notes: noteRows }), collections);
@@ -118,6 +118,21 @@ export const describeTotals = (target: AdapterUnderTest): void => {
         sameList(inOrder(found), expected, `${limit} of the groups that the query has without a limit`);
       }
     });
+    test(
+      obstacle,
+      'counts no documents in an empty collection: one group without fields, none with fields',
+      async (snapshot) => {
+        for (const where of [[], [{ field: 'id', operator: 'not', value: 'x' } as const]]) {
+          for (const [by, expected] of [
+            [[], [{ values: [], count: 0 }]],
+            [['id'], []],
+          ] as const) {
+            const found = await snapshot.totals!(nothing.name, { where, by, limit: 10 });
+            if (found) sameList(inOrder(found), expected, `the groups of an empty collection by [${by}]`);
+          }
+        }
+      },
+    );
     test(obstacle, 'rejects with unknown_collection for an undeclared collection', async (snapshot) => {
       await failsWith('unknown_collection', () => snapshot.totals!('no_such', { where: [], by: [], limit: 1 }));
     });

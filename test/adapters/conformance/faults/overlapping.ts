@@ -1,7 +1,8 @@
 /** Defines bugs that appear only when reads overlap, are aborted, or are left early. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Document } from '../../../../core/contracts/dataset.js';
-import type { Query } from '../../../../core/contracts/storage.js';
+import type { JsonRows, Query, Versions } from '../../../../core/contracts/storage.js';
+import { StorageError } from '../../../../core/errors.js';
 import { inSnapshot, inSnapshots } from '../breakable.js';
 import { aborted, type BrokenAdapter, getting } from './breaking.js';
 
@@ -153,5 +154,41 @@ export const overlappingBugs: readonly BrokenAdapter[] = [
       },
     })),
     fails: ['reading get(collection, key) returns undefined for a key that is longer than any key can be'],
+  },
+  {
+    that: 'yields the JSON text of the last query to all queries that overlap',
+    fault: inSnapshots(() => {
+      const last = { rows: [] as JsonRows[] };
+      return (snapshot) => ({
+        async *findJson(collection, query, signal) {
+          const rows: JsonRows[] = [];
+          for await (const each of snapshot.findJson!(collection, query, signal)) rows.push(each);
+          last.rows = rows;
+          await new Promise(setImmediate);
+          yield* last.rows;
+        },
+      });
+    }),
+    fails: [
+      'findJson(collection, query) yields the rows of each query when 40 queries overlap, and some are left early',
+    ],
+  },
+  {
+    that: 'throws instead of rejecting when a closed adapter lists its versions',
+    fault(adapter) {
+      let closed = false;
+      const list = (): ReturnType<Versions['list']> => {
+        if (closed) throw new StorageError('closed', 'The adapter has been closed.');
+        return adapter.versions!.list();
+      };
+      return {
+        versions: { ...adapter.versions!, list },
+        async close() {
+          closed = true;
+          await adapter.close();
+        },
+      };
+    },
+    fails: ['methods that return promises reject instead of throwing'],
   },
 ];

@@ -438,4 +438,9 @@ export const totalsFaults: readonly BrokenAdapter[] = [
     }),
     fails: [EVERY_WORD],
   },
+  {
+    that: 'returns no group for an empty collection',
+    ...totalling(same, (groups, query) => (query.by.length === 0 && groups[0]?.count === 0 && !query.of ? [] : groups)),
+    fails: [`${TOTALS} counts no documents in an empty collection: one group without fields, none with fields`, COUNTS],
+  },
 ];
