@@ -144,7 +144,7 @@ export const describeTotals = (target: AdapterUnderTest): void => {
       obstacle,
       'returns the totals of each query when others run at the same time or are aborted',
       async (snapshot) => {
-        const aborted = Array.from({ length: 30 }, async (_, i) => {
+        const aborted = Array.from({ length: 8 }, async (_, i) => {
           const controller = new AbortController();
           const query = { where: [], by: ['town', 'level'], limit: MANY };
           const found = snapshot.totals!('notes', query, controller.signal, () => () => {});
@@ -152,7 +152,7 @@ export const describeTotals = (target: AdapterUnderTest): void => {
           controller.abort();
           await found.catch(() => {});
         });
-        const live = CONDITIONS.map((where, i) =>
+        const live = CONDITIONS.slice(0, 8).map((where, i) =>
           sameGroups(snapshot, { where, by: GROUPINGS[i % GROUPINGS.length]! }),
         );
         await Promise.all([...live, ...aborted]);
