@@ -1,5 +1,7 @@
 /** Publishes an imported table to a database of the `sqlite` adapter. Other tables in the database are kept. */
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pino } from 'pino';
 import type { SqliteAdapter } from '../adapters/sqlite/index.js';
@@ -60,8 +62,22 @@ const versionWith = (version: string, others: Snapshot | undefined): string => {
   return `${version.slice(0, 10)}-${digest.slice(0, 12)}`;
 };
 
-/** Imports the table, and writes its declaration next to the database. */
+/** Imports the table, and writes its declaration next to the database. If this fails, a new database is removed. */
 export const writeToDatabase = async (
+  database: string,
+  table: KeyedTable,
+  target: TableTarget,
+): Promise<WrittenTable> => {
+  const isNew = !existsSync(database);
+  try {
+    return await publishTo(database, table, target);
+  } catch (error) {
+    if (isNew) for (const suffix of ['', '-wal', '-shm', '-journal']) await rm(database + suffix, { force: true });
+    throw error;
+  }
+};
+
+const publishTo = async (
   database: string,
   { name, rows, collection }: KeyedTable,
   { folder, created, check, onWrite }: TableTarget,

@@ -39,18 +39,32 @@ const fileName = (source: string): string => {
   }
 };
 
-/** Runs a task with a local file. Downloads a URL and saves standard input first, because the file can be read twice. */
-const withFile = async <T>(source: string, task: (path: string) => Promise<T>): Promise<T> => {
-  if (!isUrl(source) && source !== STDIN) return task(source);
-  const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-'));
+const refuseTemporary = (cause: NodeJS.ErrnoException): never => {
+  if (cause.syscall !== 'write' && cause.syscall !== 'mkdtemp') throw cause;
+  const reason = fileErrorReason(cause);
+  throw new OperatorError(`The temporary folder ${tmpdir()} cannot be written: ${reason}.`, ['set TMPDIR to another'], {
+    cause,
+  });
+};
+
+const withTemporaryFolder = async <T>(task: (folder: string) => Promise<T>): Promise<T> => {
+  const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-')).catch(refuseTemporary);
   try {
-    const path = join(folder, 'download');
-    const bytes = source === STDIN ? process.stdin : (await openUrl(source, undefined, Number.POSITIVE_INFINITY)).bytes;
-    await pipeline(bytes, createWriteStream(path));
-    return await task(path);
+    return await task(folder);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+};
+
+/** Runs a task with a local file. Downloads a URL and saves standard input first, because the file can be read twice. */
+const withFile = async <T>(source: string, task: (path: string) => Promise<T>): Promise<T> => {
+  if (!isUrl(source) && source !== STDIN) return task(source);
+  return withTemporaryFolder(async (folder) => {
+    const path = join(folder, 'download');
+    const bytes = source === STDIN ? process.stdin : (await openUrl(source, undefined, Number.POSITIVE_INFINITY)).bytes;
+    await pipeline(bytes, createWriteStream(path)).catch(refuseTemporary);
+    return await task(path);
+  });
 };
 
 const reasonOf = (cause: unknown): string | undefined => {
@@ -82,26 +96,23 @@ const read = async (
 const SERVED_WITH = ['table-pages', 'status', 'docs'];
 
 /** @throws OperatorError if the service would not start */
-const assertServable = async (collection: Collection, directory: string): Promise<void> => {
-  const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-'));
-  try {
+const assertServable = (collection: Collection, directory: string): Promise<void> =>
+  withTemporaryFolder(async (folder) => {
     const files = (await readdir(directory)).filter((name) => name.endsWith(DECLARATION));
     for (const file of files) await copyFile(join(directory, file), join(folder, file));
     await writeFile(join(folder, collection.name + DECLARATION), toJson(collection));
     const path = join(folder, 'service.json');
     const plugins = [{ use: 'tables', options: { path: folder } }, ...SERVED_WITH];
     await writeFile(path, toJson({ adapter: 'memory', plugins, auth: { keys: 'memory' } }));
-    await loadModules(await loadConfig({ path }));
-  } catch (cause) {
-    if (!(cause instanceof OperatorError)) throw cause;
-    const advice = 'use --collection and --name to choose different names';
-    throw new OperatorError(`The table cannot be served, and nothing was changed:`, [...cause.errors, advice], {
-      cause,
+    const loaded = loadConfig({ path }).then(loadModules);
+    await loaded.catch((cause: unknown) => {
+      if (!(cause instanceof OperatorError)) throw cause;
+      const advice = 'use --collection and --name to choose different names';
+      throw new OperatorError(`The table cannot be served, and nothing was changed:`, [...cause.errors, advice], {
+        cause,
+      });
     });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-};
+  });
 
 const keyLine = ({ columns, isNumbered }: Key, { key }: Options): string => {
   const names = columns.join(', ');

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { readFile, realpath, writeFile } from 'node:fs/promises';
+import { readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import type { Command } from 'commander';
 import type { Collection } from '../../core/contracts/dataset.js';
@@ -145,6 +145,8 @@ const writeStarter = async (file: string, { dataset, public: isPublic = false }:
   try {
     await writeFile(path, `${toJson(starter)}\n`, { flag: 'wx' });
   } catch (cause) {
+    // Otherwise the next `init` would refuse to overwrite an incomplete file.
+    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') await rm(path, { force: true }).catch(() => undefined);
     throw new OperatorError(`${path} cannot be written: ${fileErrorReason(cause)}.`, [], { cause });
   }
   const unserved = (fitting?.unserved ?? []).filter((name) => !tables.includes(name));

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { OperatorError } from '../../core/errors.js';
@@ -58,10 +58,12 @@ export const writeTemplate = async (kind: TemplateKind, name: string, to: string
   const folder = join(to, name);
   const values = valuesOf(name);
   const fill = (text: string): string => text.replace(/\{\{(\w+)\}\}/g, (_, key: string) => values[key] ?? '');
+  let isCreated = false;
   try {
     await makeFolder(to);
     // This fails if the folder exists, so that no file is overwritten.
     await mkdir(folder);
+    isCreated = true;
     const entries = await readdir(template, { recursive: true, withFileTypes: true });
     const files = entries
       .filter((entry) => entry.isFile())
@@ -74,6 +76,7 @@ export const writeTemplate = async (kind: TemplateKind, name: string, to: string
     }
     return { folder, files: files.map(fill) };
   } catch (cause) {
+    if (isCreated) await rm(folder, { recursive: true, force: true });
     throw new OperatorError(`${folder} cannot be written: ${fileErrorReason(cause)}.`, [], { cause });
   }
 };

@@ -4,6 +4,7 @@ import type { FileHandle } from 'node:fs/promises';
 import type { Document } from '../contracts/dataset.js';
 import type { JsonRows } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
+import { counted } from '../util/counted.js';
 import { fileErrorMayPass, fileErrorReason } from '../util/error-reason.js';
 import { openRegular } from '../util/read-file.js';
 import { countNames, findJsonError, isJsonObject, type JsonSize, MAX_DEPTH, measureJson } from '../validation/json.js';
@@ -116,7 +117,10 @@ async function* readBatches(file: FileHandle, options: ReadRowsOptions): AsyncGe
   const sha256 = hash.digest('hex');
   onDigest?.(sha256);
   if (expected.rows !== undefined && expected.rows !== row - 1) {
-    onError(null, `has ${row - 1} rows, but the manifest says ${expected.rows}: it was cut short or changed`);
+    onError(
+      null,
+      `has ${counted(row - 1, 'row')}, but the manifest says ${expected.rows}: it was cut short or changed`,
+    );
   } else if (expected.sha256 !== undefined && expected.sha256 !== sha256) {
     onError(null, 'does not match the sha256 in the manifest: it was changed, or is being written');
   }

@@ -221,7 +221,7 @@ describe('the json adapter rejects, and continues to serve the old version after
     await copyFile(join(other, collections.stations.file), join(instance.path, collections.stations.file));
     await writeFile(join(instance.path, file), whole.slice(0, whole.indexOf('\n') + 1));
     await copyFile(join(other, 'manifest.json'), manifestPath());
-    await rejectedWith(/has 1 rows, but the manifest says 3/);
+    await rejectedWith(/has 1 row, but the manifest says 3/);
     await writeFile(join(instance.path, file), whole);
     await eventuallyServed(instance, 2);
     expect(instance.problems.at(-1)).to.equal(undefined);

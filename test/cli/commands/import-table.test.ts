@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -16,6 +16,7 @@ import { openApiDocument } from '../../../core/openapi/document.js';
 import { loadConfig, loadModules } from '../../../product.js';
 import { startProcess } from '../../support/command-process.js';
 import { expecting, runCommand } from '../../support/run-command.js';
+import { smallDisk } from '../../support/small-disk.js';
 import { workbook, zipOf } from '../../support/zip.js';
 
 describe('metro-forecast import-table', () => {
@@ -394,6 +395,35 @@ describe('metro-forecast import-table', () => {
     const broken = startProcess(['import-table', '-', '--to', at('data')], {}, 'pipe');
     broken.stdin!.end('{"id":');
     expect(await text(broken.stderr!)).to.match(/^stdin cannot be read: line 1: /);
+  });
+
+  it('reports a temporary folder that cannot be written', async () => {
+    await writeFile(at('a.csv'), 'id\n1\n');
+    const child = startProcess(['import-table', at('a.csv'), '--to', at('data')], { TMPDIR: at('none') }, 'pipe');
+    expect(await text(child.stderr!)).to.match(/^The temporary folder .*none cannot be written: it does not exist/);
+  });
+
+  it('leaves no new files on a full disk, as init and new do', async function () {
+    await writeFile(
+      at('a.csv'),
+      `id,v\n${Array.from({ length: 9000 }, (_, i) => `${i},${'x'.repeat(50)}\n`).join('')}`,
+    );
+    const disk = at('disk');
+    await mkdir(disk);
+    await smallDisk(this, disk, async () => {
+      const failed = async (args: readonly string[], input = '') => {
+        const child = startProcess(args, { TMPDIR: disk }, 'pipe');
+        child.stdin!.on('error', () => undefined).end(input);
+        expect(await text(child.stderr!)).to.match(/cannot be (written|used): the disk is full/);
+      };
+      await failed(['import-table', at('a.csv'), '--to', join(disk, 'data.db')]);
+      await failed(['import-table', '-', '--to', at('data')], await readFile(at('a.csv'), 'utf8'));
+      expect(await readdir(disk)).to.deep.equal([]);
+      await writeFile(join(disk, 'fill'), Buffer.alloc(64 * 1024)).catch(() => undefined);
+      await failed(['init', join(disk, 'api.json')]);
+      await failed(['new', 'plugin', 'demo', '--to', disk]);
+      expect(await readdir(disk)).to.deep.equal(['fill']);
+    });
   });
 
   it('rejects a pipe instead of a declaration file', async () => {
