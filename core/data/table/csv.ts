@@ -24,6 +24,7 @@ export class CsvSyntaxError extends Error {
   constructor(
     readonly line: number,
     message: string,
+    readonly isQuoted = true,
   ) {
     super(message);
     this.name = 'CsvSyntaxError';
@@ -96,7 +97,9 @@ export class CsvSplitter {
     }
     this.#rest = text.slice(at);
     if (this.#rest.length > MAX_RECORD) {
-      throw new CsvSyntaxError(this.#line, `${NOT_CLOSED}, or more than ${MAX_RECORD} characters`);
+      const isQuoted = quote !== undefined && this.#rest.includes(quote);
+      const tooLong = `more than ${MAX_RECORD.toLocaleString('en-US')} characters`;
+      throw new CsvSyntaxError(this.#line, isQuoted ? `${NOT_CLOSED}, or ${tooLong}` : `has ${tooLong}`, isQuoted);
     }
     return records;
   }

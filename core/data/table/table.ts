@@ -281,7 +281,9 @@ export const readTable = async (path: string, options: TableOptions, isWhole = f
     if (error instanceof CsvSyntaxError) {
       return new Problems(options.file).refuse([
         `line ${error.line}: ${error.message}`,
-        'add the quote, or use --quote none if quotes belong to the text',
+        error.isQuoted
+          ? 'add the quote, or use --quote none if quotes belong to the text'
+          : 'shorten or remove the row',
       ]);
     }
     throw error;

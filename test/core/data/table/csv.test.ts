@@ -103,6 +103,10 @@ describe('CsvSplitter', () => {
     const long = error(`id,v\n\n1,"x\n${'2,some text,y\n'.repeat(2_000_000)}`);
     expect(long?.line).to.equal(3);
     expect(long?.message).to.match(/a quote that is not closed, or more than/);
+    expect(error(`id,v\n1,${'x'.repeat(17_000_000)}`)).to.include({
+      line: 2,
+      message: 'has more than 16,777,216 characters',
+    });
   });
 
   it('ends a record at the end of its line if cells must not contain line breaks', () => {
