@@ -468,6 +468,36 @@ describe('the pages of tables in Chromium', () => {
     expect(pressed).to.equal(0);
     expect(sheets).to.have.length(1);
   });
+
+  it('prints the filters, and columns that are hidden at the edge of a screen', async () => {
+    const { page } = browser;
+    await page.setViewportSize({ width: 390, height: 900 });
+    await view('books?pages%5Bgt%5D=1');
+    await page.emulateMedia({ media: 'print' });
+    const filters = await page.locator('.chips').innerText();
+    const overflow = await page.evaluate('getComputedStyle(document.querySelector(".rows .scroll")).overflow');
+    await page.emulateMedia({ media: 'screen' });
+    await page.setViewportSize({ width: 1280, height: 900 });
+    expect(filters).to.contain('Pages above 1');
+    expect(overflow).to.equal('visible');
+  });
+
+  it('links web addresses in rows, but no other text', async () => {
+    const { page } = browser;
+    const address = 'https://library.example/books?of=dante';
+    await page.route('**/api/v1/books?*', async (route) => {
+      const response = await route.fetch();
+      const { data, ...rest } = await response.json();
+      const [first, second, ...others] = data;
+      const changed = [{ ...first, title: address }, { ...second, title: `javascript:alert('${address}')` }, ...others];
+      await route.fulfill({ response, json: { ...rest, data: changed } });
+    });
+    await view('books?q=');
+    await page.locator('td a').first().waitFor();
+    const links = await Promise.all((await page.locator('td a').all()).map((each) => each.getAttribute('href')));
+    await page.unroute('**/api/v1/books?*');
+    expect(links).to.deep.equal([address]);
+  });
 });
 
 describe('embedded tables in Chromium', () => {

@@ -775,6 +775,8 @@ describe('the explorer in Chromium', () => {
     const { page } = browser;
     await view('compare');
     expect(await page.locator('.chips li').count()).to.equal(2);
+    const hint = page.getByText('This is an example. Your first market or series replaces it.');
+    expect(await hint.isVisible()).to.equal(true);
     for (const name of ['detroit mi', 'houston']) {
       await page.getByLabel('Add a market or a series').fill(name);
       await page.keyboard.press('Enter');
@@ -782,6 +784,7 @@ describe('the explorer in Chromium', () => {
     await page.locator('.chips li').nth(1).waitFor();
     expect(await addressOf(page)).to.contain('m=19820,26420');
     expect(await page.locator('.chips li').count()).to.equal(2);
+    expect(await hint.isVisible()).to.equal(false);
   });
 
   it('reaches Houston’s fan chart in two clicks from its first page', async () => {
