@@ -33,6 +33,16 @@ export const runsOf = async (signal, markets) => {
 /** @param {Run} run */
 export const lastQuarterOf = ({ target }) => addMonths(target, -12);
 
+/**
+ * Returns the selected run and the last quarter of its data.
+ * @param {{ runs: readonly Run[], series?: { observation_end: string | null } | undefined }} loaded
+ * @param {{ run: number }} chosen
+ */
+export const selectedRun = ({ runs, series }, chosen) => {
+  const run = runs[chosen.run];
+  return { run, until: run ? lastQuarterOf(run) : (series?.observation_end ?? '2020-01-01') };
+};
+
 /** @param {AbortSignal} signal @returns {(run: Run | undefined) => Promise<Map<string, Forecast>>} */
 export const forecastsBy = (signal) => {
   const once = onceEach();

@@ -1,5 +1,4 @@
 import { keepInAddress } from '../../../../pages/data-views/address.js';
-import { replaceTools } from '../../../../pages/data-views/figure.js';
 import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
 import { retitle } from '../../../../pages/data-views/router.js';
 import { narrowBy } from '../../../../pages/data-views/search-field.js';
@@ -9,14 +8,13 @@ import { allMarkets, creditOf, HPI, places, seriesOf } from '../catalog.js';
 import { recordsBy } from '../index-data.js';
 import { searcher } from '../search.js';
 import { loadZips, metroOfZip } from '../zip-codes.js';
-import { toolsOf } from './downloads.js';
-import { choicesOf, countOf, DEFAULT_SORT, filterFields, matches, runSlider, sortField } from './filters.js';
-import { marketList } from './list.js';
+import { choicesOf, runSlider } from './filters.js';
+import { listSection } from './list-section.js';
 import { outlines } from './map.js';
 import { marketMap } from './picture.js';
 import { mapSection } from './place.js';
-import { forecastsBy, lastQuarterOf, rowsByRun, runsOf } from './runs.js';
-import { factsText, findingOf, gradesText, mapTitle, QUESTIONS, wholeState } from './texts.js';
+import { forecastsBy, rowsByRun, runsOf, selectedRun } from './runs.js';
+import { factsText, findingOf, mapTitle, QUESTIONS, wholeState } from './texts.js';
 
 /** @import { Choices } from './filters.js' */
 /** @import { Market, Row } from './runs.js' */
@@ -39,6 +37,19 @@ const load = async (markets, signal) => {
   return { markets, map, runs, series, records, find: searcher(markets, parents) };
 };
 
+/** @param {Loaded} loaded @param {Choices} chosen */
+const factsOf = (loaded, chosen) => {
+  const element = h('span');
+  return {
+    element,
+    show: () => {
+      const { run, until } = selectedRun(loaded, chosen);
+      const basis = run?.basis === 'reconstructed' ? [' · ', reconstructed()] : [];
+      element.replaceChildren(factsText(loaded.series, run, until), ...basis);
+    },
+  };
+};
+
 /** @param {Loaded['series']} series @param {HTMLElement} facts */
 const originOf = (series, facts) => ({
   source: series ? `Source: ${series.source}` : '',
@@ -49,73 +60,6 @@ const originOf = (series, facts) => ({
     location.href,
   ],
 });
-
-/** @param {Loaded} loaded @param {Choices} chosen @param {AbortSignal} signal */
-const partsOf = ({ markets, map, runs, series, records, find }, chosen, signal) => {
-  /** @type {readonly Row[]} */
-  let rows = [];
-  const showTools = () =>
-    replaceTools(tools, { ...toolsOf(chosen, runs, list.rows), title: mapTitle(chosen.colour, run(), until()) });
-  const onsort = (/** @type {string} */ sort) => {
-    chosen.sort = sort;
-    keepInAddress({ sort: sort === DEFAULT_SORT ? null : sort });
-    sorts.show(sort);
-    showTools();
-  };
-  const onwhole = () => keepInAddress({ rows: 'all' });
-  const list = marketList({ sort: chosen.sort, whole: chosen.all, onsort, onwhole });
-  const sorts = sortField(chosen, (sort) => {
-    list.sortBy(sort);
-    onsort(sort);
-  });
-  const [tools, facts] = [h('div'), h('span')];
-  const count = h('p', { class: 'count muted', role: 'status' });
-  const meaning = h('p', { class: 'meaning muted' });
-  const run = () => runs[chosen.run];
-  const until = () => {
-    const now = run();
-    return now ? lastQuarterOf(now) : (series?.observation_end ?? '2020-01-01');
-  };
-  const origin = originOf(series, facts);
-  const picture = marketMap(map, markets, origin);
-  return {
-    ...{ list, picture, origin, tools, facts, count, meaning, sorts: sorts.element },
-    title: () => {
-      const isNewest = chosen.run === runs.length - 1;
-      return findingOf(list.rows(), {
-        measure: chosen.colour,
-        run: run(),
-        isNewest,
-        until: until(),
-        place: wholeState(chosen),
-      });
-    },
-    show: () => {
-      const found = new Set(find(chosen.q).map(({ cbsa }) => cbsa));
-      const searched = rows.filter(({ cbsa }) => found.has(cbsa));
-      const shown = searched.filter((row) => matches(row, chosen));
-      list.show(shown);
-      showTools();
-      meaning.textContent = gradesText(chosen, run(), records);
-      meaning.hidden = meaning.textContent === '';
-      picture.show(rows, {
-        codes: new Set(shown.map(({ cbsa }) => cbsa)),
-        measure: chosen.colour,
-        text: mapTitle(chosen.colour, run(), until()),
-      });
-      count.replaceChildren(...countOf(shown.length, searched.length, rows.length, chosen.q));
-    },
-    showFacts: () => {
-      const basis = run()?.basis === 'reconstructed' ? [' · ', reconstructed()] : [];
-      facts.replaceChildren(factsText(series, run(), until()), ...basis);
-    },
-    /** @param {readonly Row[]} some @param {AbortSignal} shown aborted when another run is selected */
-    setRows: (some, shown) => {
-      rows = some;
-      list.setSparkQuarters(until(), signal, shown);
-    },
-  };
-};
 
 const emptyView = () => ({
   title: 'Markets',
@@ -154,43 +98,58 @@ export const marketsView = async (_parameters, signal, query) => {
   return markets.length === 0 ? emptyView() : viewOf(await load(markets, signal), signal, query);
 };
 
+/** @param {Loaded} loaded @param {Choices} chosen @param {readonly Row[]} shown rows in the list */
+const titleOf = (loaded, chosen, shown) => {
+  const isNewest = chosen.run === loaded.runs.length - 1;
+  const place = wholeState(chosen);
+  return findingOf(shown, { ...selectedRun(loaded, chosen), measure: chosen.colour, isNewest, place });
+};
+
 /** @param {Loaded} loaded @param {AbortSignal} signal @param {URLSearchParams} query */
 const viewOf = async (loaded, signal, query) => {
-  const { markets, runs } = loaded;
+  const { markets, runs, series } = loaded;
   const chosen = choicesOf(query, runs);
   const forecastsOf = forecastsBy(signal);
   const rowsOf = rowsByRun(markets, runs, forecastsOf, signal);
-  const [first] = await Promise.all([rowsOf(chosen.run), loadZips(chosen.q)]);
-  const parts = partsOf(loaded, chosen, signal);
-  const problem = h('div');
+  let [rows] = await Promise.all([rowsOf(chosen.run), loadZips(chosen.q)]);
   const next = latestOf(signal);
   const show = () => {
-    parts.show();
+    list.show(rows);
+    const { run, until } = selectedRun(loaded, chosen);
+    const codes = new Set(list.rows().map(({ cbsa }) => cbsa));
+    picture.show(rows, { codes, measure: chosen.colour, text: mapTitle(chosen.colour, run, until) });
     slider.show();
     map.update();
-    retitle(parts.title(), QUESTIONS[chosen.colour]);
+  };
+  const update = () => {
+    show();
+    retitle(titleOf(loaded, chosen, list.rows()), QUESTIONS[chosen.colour]);
   };
   /** @param {Partial<Choices>} change */
   const choose = (change) => {
     Object.assign(chosen, change);
     keepChoices(chosen);
-    show();
+    update();
   };
   const loadRun = runLoader(runs, chosen, rowsOf);
   const onrun = (/** @type {number} */ run) => {
     chosen.run = run;
     slider.show();
-    parts.showFacts();
-    void showLatest(next, problem, loadRun, (rows, shown) => {
-      problem.replaceChildren();
-      parts.setRows(rows, shown);
-      show();
+    facts.show();
+    void showLatest(next, list.problem, loadRun, (loadedRows, shown) => {
+      list.problem.replaceChildren();
+      rows = loadedRows;
+      list.loadSparks(shown);
+      update();
     });
   };
+  const facts = factsOf(loaded, chosen);
+  const list = listSection(loaded, { chosen, choose, signal });
+  const origin = originOf(series, facts.element);
+  const picture = marketMap(loaded.map, markets, origin);
   const slider = runSlider(runs, chosen, onrun);
   const map = mapSection({
-    ...{ chosen, choose, loaded, forecastsOf, signal },
-    ...{ picture: parts.picture, origin: parts.origin, slider: slider.element },
+    ...{ chosen, choose, loaded, forecastsOf, signal, picture, origin, slider: slider.element },
     onrun: (run) => {
       slider.set(run);
       choose({ years: false });
@@ -203,33 +162,16 @@ const viewOf = async (loaded, signal, query) => {
     if (metroOfZip(q) && chosen.q === q && !signal.aborted) choose({ q });
   };
   narrowBy(chosen.q, onquery, signal);
-  slider.show();
-  parts.showFacts();
-  parts.setRows(first, next());
-  parts.show();
-  map.update();
+  facts.show();
+  list.loadSparks(next());
+  show();
   return {
-    title: parts.title(),
+    title: titleOf(loaded, chosen, list.rows()),
     name: 'Markets',
     question: QUESTIONS[chosen.colour],
     layout: 'start',
-    about: [parts.facts],
+    about: [facts.element],
     series: [HPI],
-    content: [map.element, listSection(parts, { loaded, chosen, choose, problem })],
+    content: [map.element, list.element],
   };
 };
-
-/**
- * @param {ReturnType<typeof partsOf>} parts
- * @param {{ loaded: Loaded, chosen: Choices, choose: (change: Partial<Choices>) => void, problem: HTMLElement }} controls
- */
-const listSection = (parts, { loaded, chosen, choose, problem }) =>
-  h(
-    'section',
-    { class: 'list', 'aria-label': 'List' },
-    h('div', { class: 'row filters' }, ...filterFields(loaded.markets, chosen, choose), parts.sorts, parts.count),
-    parts.tools,
-    parts.meaning,
-    problem,
-    parts.list.element,
-  );

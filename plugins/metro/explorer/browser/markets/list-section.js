@@ -1,0 +1,58 @@
+import { keepInAddress } from '../../../../pages/data-views/address.js';
+import { replaceTools } from '../../../../pages/data-views/figure.js';
+import { h } from '../../../../pages/shared/dom.js';
+import { toolsOf } from './downloads.js';
+import { countOf, DEFAULT_SORT, filterFields, matches, sortField } from './filters.js';
+import { marketList } from './list.js';
+import { selectedRun } from './runs.js';
+import { gradesText, mapTitle } from './texts.js';
+
+/** @import { Choices } from './filters.js' */
+/** @import { Row } from './runs.js' */
+
+/**
+ * The list of the markets that match the search and the filters, with its controls.
+ * @param {import('./view.js').Loaded} loaded
+ * @param {{ chosen: Choices, choose: (change: Partial<Choices>) => void, signal: AbortSignal }} options
+ */
+export const listSection = (loaded, { chosen, choose, signal }) => {
+  const { markets, runs, records, find } = loaded;
+  const showTools = () => {
+    const { run, until } = selectedRun(loaded, chosen);
+    replaceTools(tools, { ...toolsOf(chosen, runs, list.rows), title: mapTitle(chosen.colour, run, until) });
+  };
+  const onsort = (/** @type {string} */ sort) => {
+    chosen.sort = sort;
+    keepInAddress({ sort: sort === DEFAULT_SORT ? null : sort });
+    sorts.show(sort);
+    showTools();
+  };
+  const onwhole = () => keepInAddress({ rows: 'all' });
+  const list = marketList({ sort: chosen.sort, whole: chosen.all, onsort, onwhole });
+  const sorts = sortField(chosen, (sort) => {
+    list.sortBy(sort);
+    onsort(sort);
+  });
+  const [tools, problem] = [h('div'), h('div')];
+  const count = h('p', { class: 'count muted', role: 'status' });
+  const meaning = h('p', { class: 'meaning muted' });
+  const fields = h('div', { class: 'row filters' }, ...filterFields(markets, chosen, choose), sorts.element, count);
+  return {
+    element: h('section', { class: 'list', 'aria-label': 'List' }, fields, tools, meaning, problem, list.element),
+    problem,
+    rows: list.rows,
+    /** @param {readonly Row[]} rows the rows of the selected run */
+    show: (rows) => {
+      const found = new Set(find(chosen.q).map(({ cbsa }) => cbsa));
+      const searched = rows.filter(({ cbsa }) => found.has(cbsa));
+      const shown = searched.filter((row) => matches(row, chosen));
+      list.show(shown);
+      showTools();
+      meaning.textContent = gradesText(chosen, selectedRun(loaded, chosen).run, records);
+      meaning.hidden = meaning.textContent === '';
+      count.replaceChildren(...countOf(shown.length, searched.length, rows.length, chosen.q));
+    },
+    /** Call this before `show`. @param {AbortSignal} shown aborted when another run is selected */
+    loadSparks: (shown) => list.setSparkQuarters(selectedRun(loaded, chosen).until, signal, shown),
+  };
+};
