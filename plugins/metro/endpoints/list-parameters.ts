@@ -8,7 +8,7 @@ import {
   selection,
 } from 'metro-forecast-api/plugin';
 import { AREA_KINDS, kindOf, METRO_KINDS, metroAreas, statesOf } from '../areas.js';
-import { type Market, RISK_GRADES, type RiskGrade, SIGNALS, type Signal } from '../collections.js';
+import { type Market, RISK_GRADES, SIGNALS } from '../collections.js';
 
 export interface Selection extends PageInput, Partial<Record<FilterName, readonly string[]>> {
   readonly kind?: readonly string[];
@@ -16,10 +16,7 @@ export interface Selection extends PageInput, Partial<Record<FilterName, readonl
   readonly fields?: readonly string[];
 }
 
-export type ListRow = Pick<Market, 'cbsa' | 'name'> & {
-  readonly signal?: Signal | null;
-  readonly risk_score?: RiskGrade | null;
-};
+export type ListRow = Pick<Market, 'cbsa' | 'name'> & Partial<Pick<Market, PropertyFilter>>;
 
 const filter = (what: string, values: readonly string[], example: readonly string[]) =>
   ({
@@ -54,46 +51,36 @@ export const normalizeKind = <Input extends { readonly kind?: readonly string[] 
 
 const STATES = [...new Set([...metroAreas.values()].flatMap(({ states }) => states))].sort();
 
-interface Filter {
-  readonly parameter: Parameter;
-  matches(row: ListRow, values: ReadonlySet<unknown>): boolean;
-}
-
-/** Filters without defaults. The `risk_score` filter is offered only if rows contain that property. */
+/** Filters without defaults. Each one except `state` has the name of a property, and is offered if rows have it. */
 const FILTERS = {
-  state: {
-    parameter: filter('Postal codes of states. A market can be in several states.', STATES, ['TX', 'OK']),
-    matches: (row, states) => statesOf(row).some((code) => states.has(code)),
-  },
-  signal: {
-    parameter: filter('Signals.', SIGNALS, ['expand']),
-    matches: ({ signal }, signals) => signals.has(signal),
-  },
-  risk_score: {
-    parameter: filter('Risk grades.', RISK_GRADES, ['A', 'B']),
-    matches: ({ risk_score }, grades) => grades.has(risk_score),
-  },
-} as const satisfies Readonly<Record<string, Filter>>;
+  state: filter('Postal codes of states. A market can be in several states.', STATES, ['TX', 'OK']),
+  signal: filter('Signals.', SIGNALS, ['expand']),
+  risk_score: filter('Risk grades.', RISK_GRADES, ['A', 'B']),
+} as const;
 
 type FilterName = keyof typeof FILTERS;
+type PropertyFilter = Exclude<FilterName, 'state'>;
 
 const FILTER_NAMES = Object.keys(FILTERS) as readonly FilterName[];
 
 const isFilter = (name: string): boolean => Object.hasOwn(FILTERS, name);
 
-const filterParameters = () =>
-  Object.fromEntries(FILTER_NAMES.map((name) => [name, FILTERS[name].parameter])) as {
-    readonly [Name in FilterName]: (typeof FILTERS)[Name]['parameter'];
-  };
+const filtersOf = (properties: readonly string[]) =>
+  Object.fromEntries(
+    Object.entries(FILTERS).filter(([name]) => name === 'state' || properties.includes(name)),
+  ) as Partial<typeof FILTERS>;
+
+const matches = (row: ListRow, name: FilterName, values: ReadonlySet<unknown>): boolean =>
+  name === 'state' ? statesOf(row).some((code) => values.has(code)) : values.has(row[name]);
 
 /** Uses sets, so that the cost per row does not depend on the number of filter values. */
 const chosenBy = (given: Selection): ((row: ListRow) => boolean) => {
   const hasKind = isOfKind(given.kind);
   const filters = FILTER_NAMES.flatMap((name) => {
     const values = given[name] && new Set<unknown>(given[name]);
-    return values ? [(row: ListRow) => FILTERS[name].matches(row, values)] : [];
+    return values ? [(row: ListRow) => matches(row, name, values)] : [];
   });
-  return (row) => hasKind(row) && filters.every((matches) => matches(row));
+  return (row) => hasKind(row) && filters.every((isMatch) => isMatch(row));
 };
 
 interface ListOptions<T> {
@@ -109,11 +96,9 @@ export const listParameters = <T extends ListRow = ListRow>(
 ) => {
   const all = Object.keys(row['properties'] as object);
   const { parameter: fields, columns } = selection.chosenFields(row);
-  const { risk_score, ...others } = filterParameters();
-  const filters = { ...others, ...(all.includes('risk_score') && { risk_score }) };
   const parameters = {
     kind: kindParameter,
-    ...filters,
+    ...filtersOf(all),
     sort: {
       description:
         'Properties to sort by, separated by commas. Prefix a property with "-" for descending order. Nulls come last. Ties are sorted by `cbsa`.',
