@@ -71,7 +71,7 @@ export {
   OperatorError,
 } from './core/errors.js';
 export { excerpt } from './core/keys/key.js';
-export { callerOf } from './core/pipeline/identify.js';
+export { callerOf } from './core/pipeline/caller.js';
 export type { PageInput } from './core/routes/pagination.js';
 export type { Selection } from './core/routes/selection.js';
 export { packageVersion as version } from './core/util/package.js';

@@ -65,5 +65,5 @@ export const { loadConfig, loadModules, createApp } = createFramework({
   adapters,
   keyStores,
   plugins,
-  always: [frontPage],
+  alwaysLoaded: [frontPage],
 });

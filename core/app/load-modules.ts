@@ -25,7 +25,7 @@ export interface BuiltinModules {
   readonly keyStores: Builtins<KeyStoreModule>;
   readonly plugins: Builtins<Plugin>;
   /** Plugins that are always loaded. The configuration does not name them. */
-  readonly always: readonly Plugin[];
+  readonly alwaysLoaded: readonly Plugin[];
 }
 
 export interface Modules {
@@ -52,6 +52,7 @@ export const loadModules = async (
 ): Promise<Modules> => {
   const { auth, limits, server } = config;
   const tiers = () => new Tiers(auth, limits.requestsPerMinute);
+  // Called when the service is running, so `modules` is already set.
   const document = (publicUrl: string) => openApiDocument(modules.registry, server.basePath, tiers(), publicUrl);
   const draft = config as unknown as Draft;
   const unnamed = [...frameworkPlugins(builtins, draft, document), ...extra];
@@ -75,7 +76,7 @@ export const moduleErrors = async (
 };
 
 const frameworkPlugins = (
-  { always }: BuiltinModules,
+  { alwaysLoaded }: BuiltinModules,
   { auth, http }: Readonly<Record<string, unknown>>,
   document: (publicUrl: string) => Promise<object>,
 ): readonly LoadedPlugin[] =>
@@ -83,7 +84,7 @@ const frameworkPlugins = (
     formatPlugin((http as Partial<Config['http']> | undefined)?.csvFormulaGuard ?? true),
     openApiPlugin(document),
     ...(countsUsage(auth) ? [usagePlugin] : []),
-    ...always,
+    ...alwaysLoaded,
   ].map((plugin) => ({
     plugin,
     options: {},

@@ -161,12 +161,12 @@ const RETRY_AFTER_SECONDS = '1';
 const REJECTED = Promise.resolve();
 
 /**
- * @param always request targets that are never rejected, such as readiness checks: a failed check would move load to
+ * @param exempt request targets that are never rejected, such as readiness checks: a failed check would move load to
  * other replicas
  */
 export const admitting = (
   admission: Admission,
-  always: ReadonlySet<string>,
+  exempt: ReadonlySet<string>,
   headers: CommonHeaders,
   handle: Handle,
 ): Handle => {
@@ -176,7 +176,7 @@ export const admitting = (
   });
   const leave = () => admission.leave();
   return (request, response) => {
-    if (always.has(request.url ?? '')) return handle(request, response);
+    if (exempt.has(request.url ?? '')) return handle(request, response);
     if (admission.enter() === undefined) return handle(request, response, leave);
     toRequest(request, response);
     return REJECTED;

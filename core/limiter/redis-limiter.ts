@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type DayUsage, type Decision, type Limiter, type Quotas, WINDOW_MS } from '../contracts/limiter.js';
 import { type Clock, type Health, type Logger, systemClock } from '../contracts/runtime.js';
 import { LimiterUnavailable } from '../errors.js';
-import { CircuitBreaker } from '../redis/calls.js';
+import { CircuitBreaker } from '../redis/circuit-breaker.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { isReply } from '../redis/problems.js';
 import { withTimeout } from '../util/with-timeout.js';

@@ -1,10 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { Tiers } from '../config/tiers.js';
-import type { CallerAccount, CallerKey, IdentifiedCaller, ServiceRequest } from '../contracts/plugin.js';
 import type { Authenticator, Caller, CallerIdentity, SomeIdentity } from '../keys/authenticator.js';
 import type { IdentityChain } from '../keys/identity-chain.js';
 import { plainAddress } from '../validation/network.js';
-import type { ApiContext, ApiMiddleware, RequestState } from './api-koa.js';
+import type { ApiContext, ApiMiddleware } from './api-koa.js';
 
 interface IdentifyOptions {
   readonly keys: Authenticator;
@@ -61,32 +60,6 @@ export const identify = ({ keys, identities, addressOf, settings }: IdentifyOpti
   };
 };
 
-const NO_ENDPOINTS: ReadonlySet<string> = new Set();
-
-/** Returns a caller for inner requests that can use only endpoints available without a key. */
-export const callerWithoutKey = (tiers: Tiers): Caller => {
-  const { limit } = tiers;
-  const tier = tiers.anonymous ?? { name: 'none', limit, quotas: undefined, endpoints: NO_ENDPOINTS };
-  return { id: 'local', limit, tier, key: undefined, loggedKey: 'null', tiers };
-};
-
-export const localCaller = (
-  tiers: Tiers,
-  { id, tier: name, limit }: Pick<IdentifiedCaller, 'id' | 'tier' | 'limit'>,
-): Caller => {
-  const tier = tiers.of({ tier: name });
-  if (!tier) throw new TypeError(`The caller "${id}" has the tier "${name}", which is not in auth.tiers.`);
-  const account = `id:local:${encodeURIComponent(id)}`;
-  return {
-    id: account,
-    limit: limit ?? tier.limit,
-    tier,
-    key: { id, tier: name },
-    loggedKey: JSON.stringify(id),
-    tiers,
-  };
-};
-
 /** Returns an invalid key if the header is repeated, because Node and a proxy might use different values. */
 const credentialsOf = ({ headers, rawHeaders }: IncomingMessage): string | undefined => {
   let count = 0;
@@ -95,39 +68,3 @@ const credentialsOf = ({ headers, rawHeaders }: IncomingMessage): string | undef
   }
   return count > 1 ? 'more than one' : headers.authorization;
 };
-
-/** Accepts both `ApiContext` and Koa's `Context`. */
-interface AnyContext {
-  readonly req: object;
-  readonly requestState?: Partial<RequestState>;
-}
-
-/** Returns the caller's key for plugins, or null if there is no valid key or the caller is not identified yet. */
-export const callerOf = ({ requestState }: AnyContext): CallerKey | null => {
-  const key = requestState?.caller?.key;
-  return key ? { id: key.id, tier: key.tier } : null;
-};
-
-const accountOf = ({ requestState }: AnyContext): CallerAccount | null => {
-  const { id, limit, tier } = requestState?.caller ?? {};
-  if (id === undefined || limit === undefined || !tier?.quotas) return null;
-  return { id, limit, tier: tier.name, quotas: tier.quotas };
-};
-
-const SECRET = new Set(['authorization', 'proxy-authorization', 'cookie']);
-
-export const serviceRequest = (
-  ctx: {
-    readonly requestState?: Partial<RequestState>;
-    readonly req: { readonly headers: Readonly<Record<string, string | readonly string[] | undefined>> };
-  },
-  publicUrl: string,
-): ServiceRequest => ({
-  publicUrl,
-  caller: callerOf(ctx),
-  account: accountOf(ctx),
-  get headers() {
-    const open = Object.entries(ctx.req.headers).filter(([name]) => !SECRET.has(name));
-    return Object.fromEntries(open.map(([name, value]) => [name, String(value)]));
-  },
-});

@@ -7,7 +7,7 @@ import { type PublicUrl, publicPathOf } from '../edge/public-url.js';
 import { canUpgrade, takeOver } from '../edge/upgrades.js';
 import type { Caller } from '../keys/authenticator.js';
 import { type ApiContext, type ApiKoa, type ApiMiddleware, RequestState } from '../pipeline/api-koa.js';
-import { callerWithoutKey, localCaller } from '../pipeline/identify.js';
+import { callerWithoutKey, localCaller } from '../pipeline/caller.js';
 
 interface MountDependencies {
   readonly publicUrlOf: PublicUrl;

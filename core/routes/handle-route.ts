@@ -1,7 +1,7 @@
 import type { Logger } from '../contracts/runtime.js';
 import { StorageError } from '../errors.js';
 import type { ApiContext, ApiMiddleware } from '../pipeline/api-koa.js';
-import { serviceRequest } from '../pipeline/identify.js';
+import { serviceRequest } from '../pipeline/caller.js';
 import { chooseEncoding, type Encoding, Representation } from '../response/representation.js';
 import type { Pauses } from '../util/event-loop.js';
 import { type DataRequest, dataRequest } from './response-cache.js';

@@ -98,10 +98,12 @@ export const expectServed = (instance: JsonInstance, n: number): Promise<void> =
     }
   });
 
-/** Resolves when the condition is true. Fails after 5 seconds. */
+const PATIENCE_MS = 20_000;
+
+/** Resolves when the condition is true. Fails after `PATIENCE_MS`. */
 export const eventually = async (what: string, condition: () => boolean): Promise<void> => {
-  for (const end = performance.now() + 5000; !condition(); await delay(5)) {
-    if (performance.now() > end) expect.fail(`expected within 5 seconds: ${what}`);
+  for (const end = performance.now() + PATIENCE_MS; !condition(); await delay(5)) {
+    if (performance.now() > end) expect.fail(`expected within ${PATIENCE_MS} ms: ${what}`);
   }
 };
 

@@ -27,6 +27,7 @@ export const scopes: readonly Scope[] = [
       'core/routes/input.ts',
       'core/routes/handle-route.ts',
       'core/pipeline/authorize.ts',
+      'core/pipeline/caller.ts',
       'core/pipeline/endpoint.ts',
       'core/pipeline/identify.ts',
       'core/pipeline/limit.ts',

@@ -10,7 +10,7 @@ import type { Collection } from '../../../core/contracts/dataset.js';
 import { dataRoute, definePlugin, type Plugin, serviceRoute } from '../../../core/contracts/plugin.js';
 import { ApiError, defineError, type OperatorError } from '../../../core/errors.js';
 import { MemoryKeyStore } from '../../../core/keys/memory-key-store.js';
-import { callerOf } from '../../../core/pipeline/identify.js';
+import { callerOf } from '../../../core/pipeline/caller.js';
 import { packageRoot } from '../../../core/util/package.js';
 import markets from '../../../plugins/metro/endpoints/markets.js';
 import { createApp } from '../../../product.js';
