@@ -4,7 +4,17 @@ import { type Document, type Snapshot, type StorageAdapter, StorageError } from 
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameItems, sameList, sameSequence, sameValue } from './expect.js';
 import { find, parseRows, restOf } from './find-rows.js';
-import { anotherDataset, crowd, crowdedDataset, FIRST, items, itemsIn, rows, rowsWithCrowd } from './fixture.js';
+import {
+  anotherDataset,
+  brokenDataset,
+  crowd,
+  crowdedDataset,
+  FIRST,
+  items,
+  itemsIn,
+  rows,
+  rowsWithCrowd,
+} from './fixture.js';
 import { beginToPublish, hasVersion, readsItems } from './instance.js';
 import { without } from './obstacles.js';
 import { testsOfEmpty, testsOfOutages, testsOver } from './tests-over.js';
@@ -240,7 +250,11 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
   });
 
   describe('ping()', () => {
-    test('resolves while the store can be read', ({ adapter }) => adapter.ping());
+    test('resolves while the store can be read, even if a publication has failed', async ({ adapter }) => {
+      await adapter.ping();
+      await adapter.publish?.(brokenDataset(new Error('the file ends too early'))).catch(() => {});
+      await adapter.ping();
+    });
 
     testBreaking(
       'rejects with unavailable while the backend is unreachable, and resolves when it is back',

@@ -191,4 +191,38 @@ export const overlappingBugs: readonly BrokenAdapter[] = [
     },
     fails: ['methods that return promises reject instead of throwing'],
   },
+  {
+    that: 'keeps the rejection of a read whose signal was aborted before',
+    fault: inSnapshots(() => {
+      const reads = new Map<string, Promise<Document | undefined>>();
+      return (snapshot) => ({
+        async get(collection, key, signal) {
+          const id = JSON.stringify([collection, key]);
+          if (!reads.has(id)) reads.set(id, snapshot.get(collection, key, signal));
+          const found = await reads.get(id);
+          if (signal?.aborted) throw aborted();
+          return structuredClone(found);
+        },
+      });
+    }),
+    fails: [SAME_READS],
+  },
+  {
+    that: 'rejects pings after a publication has failed',
+    fault(adapter) {
+      let failed = false;
+      return {
+        async publish(dataset, options) {
+          failed = true;
+          await adapter.publish!(dataset, options);
+          failed = false;
+        },
+        async ping(signal) {
+          if (failed) throw new StorageError('unavailable', 'The last publication has failed.');
+          await adapter.ping(signal);
+        },
+      };
+    },
+    fails: ['ping() resolves while the store can be read, even if a publication has failed'],
+  },
 ];
