@@ -74,10 +74,14 @@ export const runLoad = async (command: readonly string[]): Promise<string> => {
   return output;
 };
 
-/** Returns the CPU time of a process with all its threads, in seconds. */
+/** Returns the CPU time of a process with its threads and child processes, in seconds. */
 export const cpuSeconds = (pid: number): number =>
   readdirSync(`/proc/${pid}/task`)
-    .map((thread) => Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1e9)
+    .flatMap((thread) => {
+      const read = (file: string) => readFileSync(`/proc/${pid}/task/${thread}/${file}`, 'utf8').split(' ');
+      const children = read('children').filter(Boolean);
+      return [Number(read('schedstat')[0]) / 1e9, ...children.map((child) => cpuSeconds(Number(child)))];
+    })
     .reduce((sum, seconds) => sum + seconds);
 
 /** Returns the CPU time of all child processes that have exited, in seconds. */

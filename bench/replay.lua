@@ -8,10 +8,10 @@ init = function(args)
   file:close()
   local first = 1
   while true do
-    local _, last = text:find('\r\n\r\n', first, true)
-    if not last then break end
+    local last = text:find('\0', first, true) or #text + 1
     count = count + 1
-    requests[count] = text:sub(first, last)
+    requests[count] = text:sub(first, last - 1)
+    if last > #text then break end
     first = last + 1
   end
 end

@@ -1,32 +1,30 @@
 /** Writes prepared requests to files. The load generator sends them in order. */
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { formatRequest } from './client.js';
+import { formatRequest, type Message } from './client.js';
 import { bearer } from './service.js';
 
-export interface PlannedRequest {
-  readonly path: string;
+export interface PlannedRequest extends Message {
   readonly key: string;
-  readonly headers?: Readonly<Record<string, string>>;
   readonly closes?: boolean;
   readonly fails?: boolean;
 }
 
 export interface RequestList {
-  /** The path of a file that contains the request heads one after another. */
+  /** The path of a file with the requests, separated by NUL characters. */
   readonly file: string;
   /** Returns how many of the first `count` requests must fail. The list repeats after its last request. */
   errorsAmong(count: number): number;
 }
 
-export const requestText = ({ path, key, headers = {}, closes = false }: PlannedRequest): string => {
+export const requestText = ({ key, headers = {}, closes = false, fails, ...message }: PlannedRequest): string => {
   const own = { Authorization: bearer(key), Accept: 'application/json' };
-  return formatRequest({ path, headers: { ...own, ...headers, ...(closes && { Connection: 'close' }) } });
+  return formatRequest({ ...message, headers: { ...own, ...headers, ...(closes && { Connection: 'close' }) } });
 };
 
 export const writeRequests = async (folder: string, requests: readonly PlannedRequest[]): Promise<RequestList> => {
   const file = join(await mkdtemp(join(folder, 'requests-')), 'list');
-  await writeFile(file, requests.map(requestText).join(''));
+  await writeFile(file, requests.map(requestText).join('\0'));
   const errors = new Uint32Array(requests.length + 1);
   for (const [i, { fails }] of requests.entries()) errors[i + 1] = errors[i]! + Number(fails ?? false);
   return {

@@ -5,21 +5,25 @@ import { basename, join } from 'node:path';
 import { packageRoot } from '../core/util/package.js';
 import type { Server } from '../test/support/services.js';
 import { type Bench, say } from './bench.js';
+import type { Message } from './client.js';
 import { exitedCpuSeconds } from './process.js';
 import { saleId } from './rows-dataset.js';
+import { sqlPeers } from './rows-sql.js';
 import { type ServerCommand, startServer } from './server.js';
 import { BASE, json, type ServiceOptions, startCommand, writeConfig } from './service.js';
 
-const JSON_ADAPTER = 'the service, json';
-const MONGO_ADAPTER = 'the service, mongo';
+export const JSON_ADAPTER = 'the service, json';
+export const MONGO_ADAPTER = 'the service, mongo';
 export const SQLITE_ADAPTER = 'the service, sqlite';
 export const PEER = 'SQLite behind Fastify';
 
 interface Contender {
   readonly name: string;
   readonly command: ServerCommand;
+  /** Translates the requests. Undefined if the contender accepts the paths of the service. */
+  readonly ask?: (path: string) => Message;
   /** CPU time for filling the store, in seconds. Undefined if the contender reads the dataset itself. */
-  readonly filled: number | undefined;
+  readonly filled?: number | undefined;
 }
 
 const PROBE = `${BASE}/sales/${saleId(0)}`;
@@ -55,8 +59,8 @@ const service = async (
 };
 
 /** SQLite behind Fastify fills its database when it starts for the first time. */
-const peer = async (bench: Bench, dataset: string): Promise<Contender> => {
-  const options = { dataset, database: join(bench.folder, `${basename(dataset)}-peer.db`), limits: bench.limits };
+const peer = async (bench: Bench, dataset: string, database: string): Promise<Contender> => {
+  const options = { dataset, database, limits: bench.limits };
   const program = [process.execPath, join(packageRoot, 'bench/contenders/sqlite.js'), JSON.stringify(options)];
   const command = { command: program, probe: PROBE, key: bench.hugeKey };
   say(`Filling the store of ${PEER}`);
@@ -66,8 +70,8 @@ const peer = async (bench: Bench, dataset: string): Promise<Contender> => {
 };
 
 /**
- * Always prepares the `sqlite` adapter and SQLite behind Fastify. Also prepares the `json` and `mongo` adapters if
- * there is a MongoDB server.
+ * Always prepares the `sqlite` adapter and SQLite behind Fastify. If there is a MongoDB server, also prepares the
+ * `json` and `mongo` adapters, and Datasette and ROAPI if they are installed.
  * @param mongo undefined for the table of 10 million rows, which is measured only with SQLite
  */
 export const fillStores = async (
@@ -84,6 +88,8 @@ export const fillStores = async (
   }
   const path = join(bench.folder, `${basename(dataset)}.db`);
   contenders.push(await service(bench, SQLITE_ADAPTER, dataset, { use: 'sqlite', options: { path } }));
-  contenders.push(await peer(bench, dataset));
+  const database = join(bench.folder, `${basename(dataset)}-peer.db`);
+  contenders.push(await peer(bench, dataset, database));
+  if (mongo) contenders.push(...(await sqlPeers(dataset, database)));
   return contenders;
 };

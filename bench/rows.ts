@@ -5,10 +5,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { randomFrom } from '../plugins/metro/sample/random.js';
 import { type Server, startMongo } from '../test/support/services.js';
 import { type Bench, say } from './bench.js';
-import type { Entrant } from './lineup.js';
+import type { Message } from './client.js';
+import type { Entrant as RunningEntrant } from './lineup.js';
 import { bindStore, cpuSeconds, startBoundRedis } from './process.js';
 import { writeRequests } from './requests.js';
-import { fillStores, PEER, SQLITE_ADAPTER } from './rows-contenders.js';
+import { fillStores, JSON_ADAPTER, MONGO_ADAPTER, PEER, SQLITE_ADAPTER } from './rows-contenders.js';
 import { writeRows } from './rows-dataset.js';
 import { LOOKUPS, lookupsTitle, QUESTIONS, type RowsRequest, titled } from './rows-requests.js';
 import type { SectionReport } from './sections.js';
@@ -29,6 +30,11 @@ const COMPARED = 4;
 /** The service computes only two totals over many rows at a time for one caller. */
 const QUESTION_CONNECTIONS = 2;
 
+/** A contender with its requests. */
+interface Entrant extends RunningEntrant {
+  readonly ask: (path: string) => Message;
+}
+
 const memoryOf = (pid: number, field: 'VmRSS' | 'RssAnon'): number =>
   Number(new RegExp(`${field}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
 
@@ -38,18 +44,27 @@ interface Export {
   readonly extraMiB: number;
 }
 
-const exportCsv = async ({ server }: Entrant, key: string): Promise<Export> => {
+const request = ({ server, ask }: Entrant, path: string, key: string): Promise<Response> => {
+  const { path: translated, headers, method = 'GET', body = null } = ask(path);
+  const own = { Authorization: bearer(key), 'Accept-Encoding': 'identity', ...headers };
+  return fetch(server.origin + translated, { method, body, headers: own });
+};
+
+/** @throws if a row is missing */
+const exportCsv = async (entrant: Entrant, key: string, rows: number): Promise<Export> => {
+  const { server } = entrant;
   const before = memoryOf(server.pid, 'RssAnon');
   const used = cpuSeconds(server.pid);
   const started = performance.now();
-  const url = `${server.origin}${BASE}/sales?format=csv`;
-  const response = await fetch(url, { headers: { Authorization: bearer(key), 'Accept-Encoding': 'identity' } });
-  let firstMs = 0;
+  const response = await request(entrant, `${BASE}/sales?format=csv`, key);
+  let [firstMs, lines] = [0, 0];
   let most = before;
-  for await (const _ of response.body!) {
+  for await (const chunk of response.body!) {
+    for (const byte of chunk) if (byte === 10) lines++;
     firstMs ||= performance.now() - started;
     most = Math.max(most, memoryOf(server.pid, 'RssAnon'));
   }
+  if (lines !== rows + 1) throw new Error(`The CSV of ${entrant.name} has ${lines} lines instead of ${rows + 1}.`);
   return { firstMs, cpuSeconds: cpuSeconds(server.pid) - used, extraMiB: most - before };
 };
 
@@ -57,10 +72,11 @@ const exportTable = async (
   entrants: readonly Entrant[],
   starts: readonly (readonly [filled: number | null, cpu: number, memory: number])[],
   { hugeKey, settings }: Bench,
+  rows: number,
 ): Promise<Omit<Table, 'title'>> => {
   const exports = entrants.map(() => [] as Export[]);
   for (let round = 0; round < Math.min(3, settings.rounds); round++) {
-    for (const [i, entrant] of entrants.entries()) exports[i]!.push(await exportCsv(entrant, hugeKey));
+    for (const [i, entrant] of entrants.entries()) exports[i]!.push(await exportCsv(entrant, hugeKey, rows));
   }
   const medianOf = (i: number, figure: keyof Export): number => median(exports[i]!.map((each) => each[figure]));
   return {
@@ -75,18 +91,22 @@ const exportTable = async (
   };
 };
 
-/** Sums of floating-point numbers depend on the order of the additions, so they are rounded. */
-const comparable = (body: string): unknown =>
-  JSON.parse(body, (_, value) => (typeof value === 'number' ? Number(value.toPrecision(12)) : value));
+/**
+ * Parses the rows of a response. Sums of floating-point numbers depend on the order of the additions, so they are
+ * rounded. ROAPI omits columns without a value, so these are deleted.
+ */
+const comparable = (body: string): unknown => {
+  const parsed = JSON.parse(body, (_, value) =>
+    typeof value === 'number' ? Number(value.toPrecision(12)) : (value ?? undefined),
+  );
+  return Array.isArray(parsed) || 'id' in parsed ? [parsed].flat() : parsed.data;
+};
 
 /** @throws if the contenders do not return the same rows */
 const assertEqualRows = async (entrants: readonly Entrant[], paths: readonly string[], key: string): Promise<void> => {
   for (const path of paths) {
     const bodies: unknown[] = [];
-    for (const { server } of entrants) {
-      const response = await fetch(server.origin + path, { headers: { Authorization: bearer(key) } });
-      bodies.push(comparable(await response.text()));
-    }
+    for (const entrant of entrants) bodies.push(comparable(await (await request(entrant, path, key)).text()));
     const other = bodies.findIndex((body) => !isDeepStrictEqual(body, bodies[0]));
     if (other !== -1)
       throw new Error(`${entrants[other]!.name} returns different rows from ${entrants[0]!.name}: ${path}`);
@@ -106,15 +126,16 @@ const requestTable = async (
   const lists = kinds.map(([, path]) => Array.from({ length: REQUESTS }, () => path(below, rows)));
   for (const list of lists) await assertEqualRows(entrants, list.slice(0, COMPARED), bench.hugeKey);
   const key = bench.hugeKey;
-  const files = await Promise.all(
+  const turns = await Promise.all(
     lists.map((list) =>
-      writeRequests(
-        bench.folder,
-        list.map((path) => ({ path, key })),
+      Promise.all(
+        entrants.map(async (entrant) => {
+          const requests = list.map((path) => ({ ...entrant.ask(path), key }));
+          return { entrant, list: await writeRequests(bench.folder, requests), connections };
+        }),
       ),
     ),
   );
-  const turns = files.map((list) => entrants.map((entrant) => ({ entrant, list, connections })));
   const measured = await takeTurns(turns, bench.settings);
   const names = entrants.map(({ name }) => name);
   const cpuOf = (i: number, name: string): number => measured[i]!.get(name)!.serverCpu;
@@ -134,13 +155,17 @@ const measure = async (bench: Bench, rows: number, mongo: Server | undefined): P
   const entrants: Entrant[] = [];
   const starts: (readonly [number | null, number, number])[] = [];
   try {
-    for (const { name, command, filled = null } of await fillStores(bench, dataset, mongo)) {
+    for (const { name, command, filled = null, ask = (path: string) => ({ path }) } of await fillStores(
+      bench,
+      dataset,
+      mongo,
+    )) {
       say(`Starting ${name} with ${rows} rows`);
       const server = await startServer(command);
-      entrants.push({ name, server, redis });
+      entrants.push({ name, server, redis, ask });
       starts.push([filled, cpuSeconds(server.pid), memoryOf(server.pid, 'VmRSS')]);
     }
-    const embedded = entrants.filter(({ name }) => name === SQLITE_ADAPTER || name === PEER);
+    const embedded = entrants.filter(({ name }) => name !== JSON_ADAPTER && name !== MONGO_ADAPTER);
     return [
       {
         title: lookupsTitle(rows),
@@ -150,7 +175,10 @@ const measure = async (bench: Bench, rows: number, mongo: Server | undefined): P
         title: titled(rows, 'CPU per question in microseconds, without a cache'),
         ...(await requestTable(bench, embedded, QUESTIONS, rows, QUESTION_CONNECTIONS)),
       },
-      { title: titled(rows, 'start, and the whole table as CSV'), ...(await exportTable(entrants, starts, bench)) },
+      {
+        title: titled(rows, 'start, and the whole table as CSV'),
+        ...(await exportTable(entrants, starts, bench, rows)),
+      },
     ];
   } finally {
     await Promise.allSettled(entrants.map(({ server }) => server.stop()));
@@ -173,6 +201,8 @@ export const measureRows = async (bench: Bench): Promise<SectionReport> => {
         `${PEER} is what an engineer would write for one table: Fastify 5, libsql (the interface of better-sqlite3) with ` +
           'prepared statements over a memory-mapped file, an FTS5 table, hashed bearer keys, limits per minute in ' +
           'memory, schema validation, ETags and a streamed export. It has no request log.',
+        'Datasette and ROAPI receive the same questions as SQL. Datasette reads the file of SQLite behind Fastify. ROAPI ' +
+          'keeps all rows in memory, has no index, and searches with LIKE. Neither checks keys or counts requests.',
         'The service logs requests and keeps its limits in memory. MongoDB and the load generator share the other core.',
       ],
     };

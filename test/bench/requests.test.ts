@@ -14,17 +14,18 @@ describe('writeRequests(folder, requests)', () => {
   const requests = [
     { path: '/a', key: 'one' },
     { path: '/b?c=d', key: 'two', fails: true, closes: true, headers: { 'If-None-Match': '"etag"' } },
-    { path: '/c', key: 'one', fails: true },
+    { method: 'POST', path: '/c', key: 'one', fails: true, body: 'd' },
   ];
 
-  it('writes the request heads one after another', async () => {
+  it('writes requests with headers and a body', async () => {
     const { file } = await writeRequests(folder, requests);
-    const heads = (await readFile(file, 'latin1')).split(/(?<=\r\n\r\n)/);
-    expect(heads).to.have.length(3);
-    expect(heads[1]).to.equal(
+    const written = (await readFile(file, 'latin1')).split('\0');
+    expect(written).to.have.length(3);
+    expect(written[1]).to.equal(
       'GET /b?c=d HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer two\r\nAccept: application/json\r\n' +
         'If-None-Match: "etag"\r\nConnection: close\r\n\r\n',
     );
+    expect(written[2]).to.match(/^POST \/c [\s\S]*\r\nContent-Length: 1\r\n\r\nd$/);
   });
 
   it('counts the errors among the first responses, even when the list is repeated', async () => {
