@@ -11,7 +11,7 @@ const MIN_HEIGHT = 120;
 /**
  * Size of a printed chart, in pixels. The width fits on A4 and Letter paper, and a Letter page has room for two charts.
  */
-const PAPER = { width: 680, height: 168 };
+const PAPER = { width: 680, height: 158 };
 
 /** @param {HTMLElement} host */
 const heightInFrame = (host) => {

@@ -385,7 +385,7 @@ describe('the explorer in Chromium', () => {
       const [red] = channels(getComputedStyle(document.body).backgroundColor);
       const [ink] = channels(getComputedStyle(document.querySelector('.plot .line')).stroke);
       const wide = [...document.querySelectorAll('.plot > svg')].map((plot) => plot.getBoundingClientRect().right - innerWidth);
-      const pressed = [...document.querySelectorAll('button, input, summary')].filter((each) => each.checkVisibility());
+      const pressed = [...document.querySelectorAll('button, input, summary, #announcement')].filter((each) => each.checkVisibility());
       return { red, ink, wide, buttons: pressed.length, owner: document.querySelector('.on-paper').innerText };
     })()`)) as { red: number; ink: number; wide: number[]; buttons: number; owner: string };
     await page.evaluate('dispatchEvent(new Event("afterprint"))');
@@ -904,7 +904,7 @@ describe('the explorer in Chromium', () => {
     const table = page.locator('table', { hasText: 'Declines by risk grade' });
     const heads = await table.locator('thead th').allInnerTexts();
     expect(heads, 'no outcome is older than 2014').to.deep.equal([
-      ...['Grade', 'Predicted from 2014', 'Declined from 2014', 'From 2014', 'Forecasts'],
+      ...['Grade', 'Predicted declines, from 2014', 'Actual declines, from 2014', 'From 2014', 'Forecasts'],
     ]);
     const limits = new Map([
       ['A', 'below 10%'],

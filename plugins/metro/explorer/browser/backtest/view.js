@@ -36,8 +36,8 @@ const periodColumns = (period, grades, most) => {
   if (grades.length === 0) return [];
   const of = (/** @type {Group} */ { group }) => grades.find((row) => row.group === group);
   return [
-    numbers(`Predicted ${period}`, (row) => of(row)?.predicted_decline_share ?? null, shareText),
-    numbers(`Declined ${period}`, (row) => of(row)?.decline_share ?? null, shareText),
+    numbers(`Predicted declines, ${period}`, (row) => of(row)?.predicted_decline_share ?? null, shareText),
+    numbers(`Actual declines, ${period}`, (row) => of(row)?.decline_share ?? null, shareText),
     {
       label: `${period[0]?.toUpperCase()}${period.slice(1)}`,
       cell: (row) =>
