@@ -1,4 +1,5 @@
 import { h } from '../../pages/shared/dom.js';
+import { counted, list } from '../../pages/shared/format.js';
 import { conditionsOf, DAY_END, matchingOf, valuesIn } from './conditions.js';
 
 /** @import { Condition } from './conditions.js' */
@@ -15,6 +16,19 @@ export const conditionText = ({ column: { label }, operator, value }) => {
     return `${label} is ${new Intl.ListFormat('en', { type: 'disjunction' }).format(values)}`;
   }
   return `${label} ${OPERATORS[operator]} ${value.endsWith(DAY_END) ? value.slice(0, -DAY_END.length) : value}`;
+};
+
+/**
+ * Returns a sentence about the filters, or an empty text without filters.
+ * @param {Table} table @param {URLSearchParams} query
+ * @param {number | null | undefined} count number of matching rows, if known
+ */
+export const filtersText = (table, query, count) => {
+  if (matchingOf(table, query).size === 0) return '';
+  const q = query.get('q') ?? '';
+  const filters = [...(q ? [`“${q}”`] : []), ...conditionsOf(table, query).map(conditionText)];
+  const rows = typeof count === 'number' ? `${counted(count, 'row')} ${count === 1 ? 'matches' : 'match'}` : 'Filtered';
+  return `${rows}: ${list(filters)}.`;
 };
 
 /** Explains why there are no rows. @param {Table} table @param {URLSearchParams} query */

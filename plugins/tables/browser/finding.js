@@ -7,7 +7,7 @@ import { newestOf } from './rows.js';
 const MOST_COLUMNS = 5;
 
 /** @param {Table} table */
-const contentOf = ({ columns, key }) => {
+export const contentOf = ({ columns, key }) => {
   const labelOf = (/** @type {string} */ name) =>
     inSentence(columns.find((column) => column.name === name)?.label ?? name);
   const others = columns.filter(({ name }) => !key.includes(name)).map(({ name }) => labelOf(name));
@@ -17,7 +17,7 @@ const contentOf = ({ columns, key }) => {
 };
 
 /**
- * Omits the number of rows if the API cannot count them.
+ * Returns the title. Omits the number of rows if the API cannot count them.
  * @param {Table} table @param {Column | undefined} time a column with dates or years
  * @param {Promise<number>} total number of all rows @param {AbortSignal} signal
  */
@@ -28,5 +28,5 @@ export const findingOf = async (table, time, total, signal) => {
   ]);
   const rows = count === undefined ? '' : `: ${counted(count, 'row')}`;
   const upTo = newest === undefined ? '' : `${rows === '' ? ':' : ','} up to ${newest}`;
-  return { title: `${words(table.name)}${rows}${upTo}`, question: contentOf(table) };
+  return `${words(table.name)}${rows}${upTo}`;
 };

@@ -8,12 +8,12 @@ import { h } from '../../pages/shared/dom.js';
 import { onceEach } from '../../pages/shared/once.js';
 import { problemView } from '../../pages/shared/problems.js';
 import { words } from './cells.js';
-import { chipsOf, noRows } from './chips.js';
+import { chipsOf, filtersText, noRows } from './chips.js';
 import { columnChoice } from './columns.js';
 import { listTarget, matchingOf } from './conditions.js';
-import { countText } from './count-text.js';
+import { countText, knownCount } from './count-text.js';
 import { facetPanel } from './facets.js';
-import { findingOf } from './finding.js';
+import { contentOf, findingOf } from './finding.js';
 import { FIRST_PAGE, rowList } from './row-list.js';
 import { countOf, sampleOf } from './rows.js';
 import { timesOf } from './time-figures.js';
@@ -27,8 +27,12 @@ import { timesOf } from './time-figures.js';
  *   the number of rows
  */
 
-/** @param {Table} table @param {URLSearchParams} query @param {AbortSignal} signal */
+/**
+ * `sentence` describes the filters, or the table if there are no filters.
+ * @param {Table} table @param {URLSearchParams} query @param {AbortSignal} signal
+ */
 const counter = (table, query, signal) => {
+  const sentence = h('span');
   const element = h('p', { class: 'count', role: 'status' });
   const next = latestOf(signal);
   /** @type {Parameters<typeof countText>[0]} */
@@ -39,9 +43,11 @@ const counter = (table, query, signal) => {
   const change = (/** @type {typeof state} */ changed) => {
     state = { ...state, ...changed };
     element.textContent = countText(state, isFiltered());
+    sentence.textContent = filtersText(table, query, knownCount(state)) || contentOf(table);
   };
   return {
     element,
+    sentence,
     total,
     /** @param {Page} [page] undefined if no rows are shown */
     showPage: (page) => change({ page }),
@@ -166,5 +172,5 @@ export const tableView = (table) => async (_parameters, signal, query) => {
   searchWhileTyping(query, signal, choose);
   await showAll();
   const main = h('div', { class: 'browse' }, panel.element, h('div', bar, chips, place));
-  return { ...(await found), name: words(table.name), content: [main] };
+  return { title: await found, question: count.sentence, name: words(table.name), content: [main] };
 };

@@ -106,6 +106,8 @@ describe('the pages of tables in Chromium', () => {
     await page.keyboard.type(' eyre');
     await until(async () => (await addressOf(page)).endsWith('eyre'));
     await countIs('1 matching row');
+    const sentence = page.locator('.question');
+    expect(await sentence.innerText()).to.match(/^1 row matches: (?=.*“jane eyre”)(?=.*Published to 1850).* and .*\.$/);
     const address = await addressOf(page);
     // The browser reports the opened facet asynchronously, so the order of the parameters can differ.
     expect(address).to.contain('#/books?');
