@@ -31,13 +31,16 @@ export const choice = ({ legend, name, choices, value, onchange }) =>
     ),
   );
 
-/** @param {number} years @param {(years: number) => void} onchange */
-export const spanChoice = (years, onchange) =>
+/**
+ * Selects "All" if the data is shorter than the period.
+ * @param {number} years @param {readonly string[]} dates @param {(years: number) => void} onchange
+ */
+export const spanChoice = (years, dates, onchange) =>
   choice({
     legend: 'Years shown',
     name: 'span',
     choices: SPANS.map((span) => [span, span === 0 ? 'All' : `${span} years`]),
-    value: SPANS.includes(years) ? years : 0,
+    value: SPANS.includes(years) && `${lastYears(dates, years)}` > `${dates[0]}` ? years : 0,
     onchange,
   });
 

@@ -8,7 +8,7 @@ import { addressOf, readAddress, setHome } from './address.js';
  * @typedef {object} View
  * @property {string} title the main finding, as a sentence
  * @property {string} [name] short name for the title of the browser tab. Default: `title`
- * @property {string} [question] the question that the view answers
+ * @property {import('../shared/dom.js').Child} [question] the question that the view answers
  * @property {import('../shared/dom.js').Child[]} content
  * @property {import('../shared/dom.js').Children[]} [about] sources of the figures, shown below the content
  * @property {string} [layout] CSS class for the content
@@ -36,6 +36,12 @@ export const lazyView =
     (await loadModule(load))(...call);
 
 let current = new AbortController();
+let site = '';
+
+/** Sets the title of the browser tab. @param {string} name */
+export const nameTab = (name) => {
+  document.title = `${name} – ${site}`;
+};
 
 /** @param {string} text */
 const announce = (text) => {
@@ -102,8 +108,8 @@ const aboutFigures = (parts) =>
     ...parts.flatMap((part, index) => [index === 0 ? ': ' : ' · ', part].flat()),
   );
 
-/** @param {View} view @param {string} site @param {{ notes: readonly string[], late: string }} series */
-const render = ({ title, name = title, question, layout, content, about }, site, { notes, late }) => {
+/** @param {View} view @param {{ notes: readonly string[], late: string }} series */
+const render = ({ title, name = title, question, layout, content, about }, { notes, late }) => {
   const heading = h('h1', { tabindex: '-1' }, title);
   const main = find('#main');
   main.replaceChildren(
@@ -119,7 +125,7 @@ const render = ({ title, name = title, question, layout, content, about }, site,
   );
   find('#notes').replaceChildren(...notes.map((note) => h('p', note)));
   main.removeAttribute('aria-busy');
-  document.title = `${name} – ${site}`;
+  nameTab(name);
   announce(title);
   const forget = document.querySelector('#forget');
   if (forget instanceof HTMLElement) forget.hidden = getKey() === '';
@@ -158,7 +164,7 @@ const followScroll = (isSettled) => {
  * @param {About} [about] returns the attributions of a view's series and a text about overdue data
  */
 export const startRouter = (routes, home, about) => {
-  const site = document.title;
+  site = document.title;
   history.scrollRestoration = 'manual';
   setHome(home);
   let settled = false;
@@ -190,7 +196,7 @@ export const startRouter = (routes, home, about) => {
     const series = (await about?.(view.series ?? [], signal)) ?? { notes: [], late: '' };
     loaded();
     if (signal.aborted) return;
-    const heading = render(view, site, series);
+    const heading = render(view, series);
     const field = document.querySelector('#main #key');
     if (!isFramed() && field instanceof HTMLElement) field.focus();
     else if (!isFramed() && moved) heading.focus({ preventScroll: true });

@@ -1,4 +1,13 @@
 import { h } from '../shared/dom.js';
+import { plain } from '../shared/format.js';
+
+/** Returns a file name of at most 60 lower-case letters, digits and hyphens. @param {string} text */
+export const fileNameOf = (text) =>
+  plain(text)
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-/, '')
+    .slice(0, 60)
+    .replace(/-$/, '');
 
 /** @param {Blob} blob @param {string} file */
 export const save = (blob, file) => {

@@ -27,8 +27,8 @@ const COMPONENTS = [
 const sourceColumns = (titles) => [
   {
     label: 'Source',
-    cell: ({ id }) => (titles.has(id) ? [id, h('small', { class: 'muted' }, `${titles.get(id)}`)] : id),
-    value: ({ id }) => id,
+    cell: ({ id }) => (titles.has(id) ? [`${titles.get(id)}`, h('small', { class: 'muted' }, id)] : id),
+    value: ({ id }) => titles.get(id) ?? id,
     name: 'long',
   },
   column('State', ({ state }) => state, badge),

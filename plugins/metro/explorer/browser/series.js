@@ -128,7 +128,7 @@ const seriesFigure = (series, rows, { query, signal, source }) => {
   const place = h('div');
   const next = latestOf(signal);
   const show = () => place.replaceChildren(chart(options(), next()));
-  const span = spanChoice(years, (chosen) => {
+  const span = spanChoice(years, dates, (chosen) => {
     years = chosen;
     keepInAddress({ years: String(years) });
     show();

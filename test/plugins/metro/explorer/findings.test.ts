@@ -4,11 +4,14 @@ import { metroFrontPage } from '../../../../plugins/metro/explorer/front-page.js
 import { pageModules } from '../../../support/page-modules.js';
 
 const { findingOf, wholeState } = await pageModules('metro/explorer/browser/markets/texts');
+const { comparisonFile } = await pageModules('metro/explorer/browser/compare/names');
 const { findingOf: comparisonFinding } = await pageModules('metro/explorer/browser/compare/finding');
 
 const boise = { name: 'Boise City, ID', forecast: 3.6, last: -0.2, grade: 'B', signal: 'hold' };
 const austin = { name: 'Austin, TX', forecast: -1.2, last: -2, grade: 'F', signal: 'hold' };
-const shown = { run: { target: '2026-10-01' }, isNewest: true, until: '2025-10-01' };
+const unfiltered = { q: '', state: '', signal: '', grade: '' };
+const inIdaho = { ...unfiltered, state: 'ID' };
+const shown = { run: { target: '2026-10-01' }, isNewest: true, until: '2025-10-01', chosen: unfiltered };
 
 describe('the title of the markets', () => {
   for (const [name, rows, measure, expected] of [
@@ -52,22 +55,55 @@ describe('the title of the markets', () => {
   }
 });
 
+describe('the title of a list without markets', () => {
+  for (const [chosen, isNewest, expected] of [
+    [{ state: 'OH', grade: 'A' }, true, 'No metro in Ohio has grade A'],
+    [{ grade: 'A' }, true, 'No metro has grade A'],
+    [{ state: 'OH', signal: 'hold', grade: 'F' }, false, 'No metro in Ohio had grade F and the signal “hold”'],
+    [{ state: 'OH' }, true, 'No market matches'],
+    [{ q: 'nowhere', grade: 'A' }, true, 'No market matches'],
+  ] as const) {
+    it(`is “${expected}” for ${JSON.stringify(chosen)}`, () =>
+      expect(findingOf([], { ...shown, measure: 'forecast', isNewest, chosen: { ...unfiltered, ...chosen } })).to.equal(
+        expected,
+      ));
+  }
+});
+
 describe('the title of the markets of one state', () => {
   it('names the state', () =>
-    expect(findingOf([boise, boise], { ...shown, measure: 'forecast', place: 'Idaho' })).to.equal(
+    expect(findingOf([boise, boise], { ...shown, measure: 'forecast', chosen: inIdaho })).to.equal(
       'House prices are expected to rise in both metros in Idaho by 2026 Q4',
     ));
 
   it('does not name the state if one of its metros has no forecast', () =>
     expect(
-      findingOf([boise, boise, { ...boise, forecast: null }], { ...shown, measure: 'forecast', place: 'Idaho' }),
+      findingOf([boise, boise, { ...boise, forecast: null }], { ...shown, measure: 'forecast', chosen: inIdaho }),
     ).to.equal('House prices are expected to rise in both metros by 2026 Q4'));
 
   it('does not name the state if a search or another filter excludes some of its metros', () => {
-    const all = { q: '', state: 'ID', signal: '', grade: '' };
-    expect(wholeState(all)).to.equal('Idaho');
+    expect(wholeState(inIdaho)).to.equal('Idaho');
     for (const more of [{ q: 'boise' }, { signal: 'hold' }, { grade: 'A' }, { state: '' }])
-      expect(wholeState({ ...all, ...more })).to.equal(undefined);
+      expect(wholeState({ ...inIdaho, ...more })).to.equal(undefined);
+  });
+});
+
+describe('the file name of a comparison', () => {
+  const boiseAndSeattle = [{ short: 'Boise' }, { short: 'San José' }];
+  for (const [chosen, expected] of [
+    [{ show: 'rebased', real: false }, 'rebased-boise-san-jose'],
+    [{ show: 'rebased', real: true }, 'rebased-real-boise-san-jose'],
+    [{ show: 'change', real: false }, 'yearly-change-boise-san-jose'],
+    [{ show: 'nation', real: true }, 'difference-from-nation-boise-san-jose'],
+  ] as const) {
+    it(`is ${expected}`, () => expect(comparisonFile(boiseAndSeattle, chosen)).to.equal(expected));
+  }
+
+  it('has at most 60 characters', () => {
+    const name = comparisonFile(Array(8).fill({ short: 'Minneapolis' }), { show: 'change', real: true });
+    expect(name)
+      .to.have.length.at.most(60)
+      .and.match(/^yearly-change-real-minneapolis-.*[a-z]$/);
   });
 });
 

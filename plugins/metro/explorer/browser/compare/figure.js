@@ -5,6 +5,7 @@ import { h } from '../../../../pages/shared/dom.js';
 import { creditOf } from '../catalog.js';
 import { compareCalls } from '../data-calls.js';
 import { PRICES } from '../index-data.js';
+import { comparisonFile, namesOf } from './names.js';
 
 /** @import { ChartOptions } from '../../../../pages/data-views/drawing.js' */
 /** @import { Series } from '../../../client/api-types.js' */
@@ -40,7 +41,8 @@ const creditsOf = ({ m, s, real }, index, macros) => {
  */
 export const comparisonFigure = ({ members, options, nationSource }, chosen, { index, macros }, signal) => {
   if (options.lines.length === 0) return h('p', { class: 'notice' }, 'Add a market or a series above.');
-  const names = members.map(({ short }) => short).join(', ');
+  const names = namesOf(members);
+  const file = comparisonFile(members, chosen);
   const calls = compareCalls({
     ...chosen,
     nation: nationSource,
@@ -53,10 +55,10 @@ export const comparisonFigure = ({ members, options, nationSource }, chosen, { i
     sources: calls.targets.map((target) => ({ label: 'observations', target, file: 'observations' })),
     remark: calls.remark,
     table: linesTable(options, 'Quarter'),
-    shown: { file: 'comparison.csv', text: () => linesCsv(options, 'date') },
+    shown: { file: `${file}.csv`, text: () => linesCsv(options, 'date') },
     picture: {
       title: `${chosen.s.length === 0 ? 'House prices: ' : ''}${names}`,
-      file: 'comparison',
+      file,
       options: () => options,
       credits: () => creditsOf(chosen, index, macros),
     },

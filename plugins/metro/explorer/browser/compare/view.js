@@ -1,7 +1,7 @@
 import { keepInAddress } from '../../../../pages/data-views/address.js';
 import { checkBox, choice, select } from '../../../../pages/data-views/controls.js';
 import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
-import { retitle } from '../../../../pages/data-views/router.js';
+import { nameTab, retitle } from '../../../../pages/data-views/router.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { quarter } from '../../../../pages/shared/format.js';
 import { HPI, seriesOf } from '../catalog.js';
@@ -9,6 +9,7 @@ import { addForm } from './add-form.js';
 import { chipsOf, comparisonFigure } from './figure.js';
 import { findingOf, QUESTION } from './finding.js';
 import { choicesOf, offerOf, SHOWS } from './members.js';
+import { namesOf } from './names.js';
 import { optionsOf } from './options.js';
 
 /** @import { Choices, Member } from './members.js' */
@@ -69,6 +70,7 @@ export const compareView = async (_parameters, signal, query) => {
   const next = latestOf(signal);
   let isShown = false;
   let title = 'Compare markets and series';
+  let name = 'Compare';
   const load = async () => {
     const members = await offer.members(chosen);
     return { members, ...(await optionsOf(members, chosen, signal)) };
@@ -82,7 +84,11 @@ export const compareView = async (_parameters, signal, query) => {
       chips.replaceChildren(...chipsOf(comparison.members, remove));
       controls.update();
       title = findingOf(comparison.options, chosen.show, comparison.realLabels);
-      if (isShown) retitle(title, QUESTION);
+      name = `Compare ${namesOf(comparison.members)}`.trim();
+      if (isShown) {
+        retitle(title, QUESTION);
+        nameTab(name);
+      }
       figure.replaceChildren(comparisonFigure(comparison, chosen, { index, macros: offer.macros }, shown));
     });
   const choose = (/** @type {Partial<Choices>} */ change) => {
@@ -108,7 +114,7 @@ export const compareView = async (_parameters, signal, query) => {
   isShown = true;
   return {
     title,
-    name: 'Compare',
+    name,
     question: QUESTION,
     about: index ? [`${index.title}, up to ${quarter(index.observation_end ?? '')}`] : [],
     series: [HPI],

@@ -47,8 +47,8 @@ const noteOf = (fan, { market, newest, track }) =>
       : null,
   );
 
-/** @param {Choices} chosen @param {(change: Partial<Choices>) => void} choose */
-const controlsOf = (chosen, choose) => {
+/** @param {Choices} chosen @param {readonly string[]} dates @param {(change: Partial<Choices>) => void} choose */
+const controlsOf = (chosen, dates, choose) => {
   const others = checkBox('beside', 'Nation and state', chosen.withOthers, (isChecked) =>
     choose({ withOthers: isChecked }),
   );
@@ -63,7 +63,7 @@ const controlsOf = (chosen, choose) => {
         value: chosen.show,
         onchange: (show) => choose({ show }),
       }),
-      spanChoice(chosen.years, (years) => choose({ years })),
+      spanChoice(chosen.years, dates, (years) => choose({ years })),
       others.element,
     ),
     update: () => {
@@ -129,7 +129,7 @@ export const indexFigure = (context) => {
       figure.show(belowOf(context, chosen.show, options));
     });
   };
-  const controls = controlsOf(chosen, (change) => {
+  const controls = controlsOf(chosen, data.dates, (change) => {
     Object.assign(chosen, change);
     keepInAddress({
       show: chosen.show === 'level' ? null : chosen.show,

@@ -43,6 +43,16 @@ const oneFinding = ({ name, forecast, last, grade, signal }, { measure, isNewest
 export const wholeState = ({ q, state, signal, grade }) =>
   q === '' && signal === '' && grade === '' ? STATES.get(state) : undefined;
 
+/**
+ * Names the filters that exclude all metros. A search has its own message above the list.
+ * @param {Record<'q' | 'state' | 'signal' | 'grade', string>} chosen @param {boolean} isNewest
+ */
+const noneText = ({ q, state, signal, grade }, isNewest) => {
+  const wanted = [grade && `grade ${grade}`, signal && `the signal “${signal}”`].filter(Boolean).join(' and ');
+  if (q !== '' || wanted === '') return 'No market matches';
+  return `No metro${state && ` in ${STATES.get(state) ?? state}`} ${isNewest ? 'has' : 'had'} ${wanted}`;
+};
+
 /** @type {{ [measure in Measure]: (row: Row) => boolean }} */
 const COUNTED = {
   forecast: ({ forecast }) => (forecast ?? 0) > 0,
@@ -63,11 +73,11 @@ const amongText = (count, all, place) => {
 
 /**
  * @param {readonly Row[]} rows @param {{ measure: Measure, run: Run | undefined, isNewest: boolean,
- *   until: string, place?: string | undefined }} shown `until`: newest quarter of data; `place`: from `wholeState`
+ *   until: string, chosen: Record<'q' | 'state' | 'signal' | 'grade', string> }} shown `until`: newest quarter of data
  */
-export const findingOf = (rows, { measure, run, isNewest, until, place }) => {
+export const findingOf = (rows, { measure, run, isNewest, until, chosen }) => {
   const known = rows.filter((row) => row[measure] !== null);
-  if (rows.length === 0) return 'No market matches';
+  if (rows.length === 0) return noneText(chosen, isNewest);
   if (known.length === 0) {
     const who = rows[0] && rows.length === 1 ? plainName(rows[0].name) : `None of the ${exact(rows.length)} metros`;
     return `${who} has ${NONE[measure]}`;
@@ -76,7 +86,7 @@ export const findingOf = (rows, { measure, run, isNewest, until, place }) => {
   if (known[0] && known.length === 1) return oneFinding(known[0], { measure, isNewest, target, until });
   const count = known.filter(COUNTED[measure]).length;
   // Names the state only if all its metros have figures. In early runs, some metros have no forecast.
-  const among = amongText(count, known.length, known.length === rows.length ? place : undefined);
+  const among = amongText(count, known.length, known.length === rows.length ? wholeState(chosen) : undefined);
   const [was, have] = isNewest ? ['are', count === 1 ? 'has' : 'have'] : ['were', 'had'];
   const sentence = {
     forecast: `House prices ${was} expected to rise in ${among} by ${target}`,

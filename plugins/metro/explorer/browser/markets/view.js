@@ -14,7 +14,7 @@ import { outlines } from './map.js';
 import { marketMap } from './picture.js';
 import { mapSection } from './place.js';
 import { forecastsBy, rowsByRun, runsOf, selectedRun } from './runs.js';
-import { factsText, findingOf, mapTitle, QUESTIONS, wholeState } from './texts.js';
+import { factsText, findingOf, mapTitle, QUESTIONS } from './texts.js';
 
 /** @import { Choices } from './filters.js' */
 /** @import { Market, Row } from './runs.js' */
@@ -101,8 +101,7 @@ export const marketsView = async (_parameters, signal, query) => {
 /** @param {Loaded} loaded @param {Choices} chosen @param {readonly Row[]} shown rows in the list */
 const titleOf = (loaded, chosen, shown) => {
   const isNewest = chosen.run === loaded.runs.length - 1;
-  const place = wholeState(chosen);
-  return findingOf(shown, { ...selectedRun(loaded, chosen), measure: chosen.colour, isNewest, place });
+  return findingOf(shown, { ...selectedRun(loaded, chosen), measure: chosen.colour, isNewest, chosen });
 };
 
 /** @param {Loaded} loaded @param {AbortSignal} signal @param {URLSearchParams} query */
