@@ -3,8 +3,18 @@ import type { Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList, sameValue } from './expect.js';
 import { find } from './find-rows.js';
-import { collections, datasetOf, FIRST, FIRST_CREATED, type Rows, rows } from './fixture.js';
-import { changedTo, hasVersion, type Instance, listOf, withSnapshot } from './instance.js';
+import {
+  anotherDataset,
+  brokenDataset,
+  collections,
+  datasetOf,
+  FIRST,
+  FIRST_CREATED,
+  itemsOf,
+  type Rows,
+  rows,
+} from './fixture.js';
+import { changedTo, hasVersion, type Instance, listOf, namesOf, pruned, withSnapshot } from './instance.js';
 import { manifestOf } from './manifest.js';
 import { standsAlone, without } from './obstacles.js';
 import { testsOver } from './tests-over.js';
@@ -58,6 +68,10 @@ const holds = (opened: Pick<Instance, 'adapter'>, content: Rows, what: string): 
       }
     }
   });
+
+const DELETED = ['v_1.0', 'v'];
+/** Names that match a deleted name if it is used as a prefix, suffix or pattern, or in another case. */
+const KEPT = ['v_1.00', 'v_1.0-a', 'a-v_1.0', 'V_1.0', 'vx1.0', 'v_1x0', 'v_1'];
 
 export const describeSimilar = (target: AdapterUnderTest): void => {
   const publishes = without(target, 'publish');
@@ -125,6 +139,34 @@ export const describeSimilar = (target: AdapterUnderTest): void => {
       const opened = await instance.another();
       hasVersion(opened, 'same-2');
       await holds(opened, rows, 'the same rows as two deleted versions');
+    });
+  });
+
+  describe('versions with similar names', () => {
+    testsOver(target, versions)('stay whole when another is deleted, or its publication fails', async (instance) => {
+      const names = [...DELETED, ...KEPT];
+      for (const [i, name] of names.entries()) await instance.adapter.publish!(anotherDataset(name, created(i + 1)));
+
+      /** Reads from another adapter if possible, because this one may have the rows in memory. */
+      const areWhole = async (): Promise<Pick<Instance, 'adapter'>> => {
+        const opened = standsAlone(target) ? instance : await instance.another();
+        sameList(await namesOf(opened), KEPT.toReversed(), 'list() to return the versions that were kept');
+        for (const name of KEPT) {
+          const snapshot = await opened.adapter.versions!.asOf(new Date(created(names.indexOf(name) + 1)));
+          sameValue(snapshot?.version, name, 'the version of asOf()');
+          const held = { adapter: { ...opened.adapter, snapshot: () => snapshot! } };
+          await holds(held, { ...rows, items: itemsOf(name) }, `the name ${name}`);
+        }
+        return opened;
+      };
+
+      const deleted = await pruned(target, instance, KEPT.length, DELETED.length + 1);
+      sameList(deleted, [FIRST, ...DELETED].sort(), 'prune() to delete the oldest');
+      const { adapter } = await areWhole();
+      for (const name of DELETED) {
+        await adapter.publish!(brokenDataset(new Error('the file ends too early'), name)).catch(() => {});
+      }
+      await areWhole();
     });
   });
 };

@@ -7,6 +7,8 @@ import { followMs, hasItems, hasVersion, type Instance, namesOf, publicationTime
 import { versionTests } from './versions.js';
 
 export const DAY_MS = 86_400_000;
+/** The last time that a `Date` can represent, in milliseconds since 1970. */
+const LAST_MS = 8.64e15;
 const MANY_VERSIONS = 130;
 /** Slow stores publish fewer than `MANY_VERSIONS` in this time, in milliseconds. */
 const MANY_MS = 3000;
@@ -185,6 +187,12 @@ const describeDistantTimes = (target: AdapterUnderTest): void => {
       for (const [i, time] of times.entries()) {
         await isAsOf(instance, time, `v-${i}`);
         await isAsOf(instance, Date.parse(time) - 1, i === 0 ? undefined : `v-${i - 1}`);
+      }
+      for (const time of ['9999-12-31T23:59:59.999Z', '+010000-01-01T00:00:00.000Z', LAST_MS]) {
+        await isAsOf(instance, time, `v-${times.length - 1}`);
+      }
+      for (const time of ['0001-01-01T00:00:00.000Z', '-000001-01-01T00:00:00.000Z', -LAST_MS]) {
+        await isAsOf(instance, time, undefined);
       }
     });
   });

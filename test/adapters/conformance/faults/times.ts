@@ -1,10 +1,11 @@
 /**
  * Defines adapters with bugs in version names, in publication times, and in the choice of versions to delete or lock.
  */
+import { writeFileSync } from 'node:fs';
 import type { Manifest } from '../../../../core/contracts/dataset.js';
 import type { AdapterContext, Snapshot } from '../../../../core/contracts/storage.js';
 import { FolderAdapter, type Stored } from '../folder-adapter.js';
-import type { BrokenAdapter } from './breaking.js';
+import { type BrokenAdapter, hasCode } from './breaking.js';
 
 type Asked = Parameters<FolderAdapter['moveAt']>[0];
 
@@ -23,6 +24,15 @@ export const momentBugs: readonly BrokenAdapter[] = [
     folder: class extends FolderAdapter {
       constructor(context: AdapterContext) {
         super(withSystemClock(context));
+      }
+    },
+  },
+  {
+    that: 'compares times as text',
+    fails: ['versions have times before 1970 and after 2038'],
+    folder: class extends FolderAdapter {
+      override moveAt(time: Asked) {
+        return this.catalog.moves.findLast(({ since }) => since <= time.toISOString());
       }
     },
   },
@@ -285,11 +295,43 @@ const named = (change: (version: string) => string) =>
     }
   };
 
+const SIMILAR = 'versions with similar names stay whole when another is deleted, or its publication fails';
+
+/** Deletes the rows of all versions whose names start with a prefix. */
+class PrefixAdapter extends FolderAdapter {
+  removeRows(prefix: string) {
+    const found = this.catalog.versions.filter(({ version }) => version.startsWith(prefix));
+    for (const { id } of found) writeFileSync(this.path(`${id}.json`), '{}');
+  }
+}
+
 export const nameBugs: readonly BrokenAdapter[] = [
   {
     that: 'treats version names that start with the same 30 characters as equal',
     fails: ['versions with similar names are different versions'],
     folder: named((name) => name.slice(0, 30)),
+  },
+  {
+    that: 'prunes the rows of all versions whose names start with the name of a pruned version',
+    fails: [SIMILAR],
+    folder: class extends PrefixAdapter {
+      override remove(pruned: readonly Stored[]) {
+        super.remove(pruned);
+        for (const { version } of pruned) this.removeRows(version);
+      }
+    },
+  },
+  {
+    that: 'removes the rows of all versions whose names start with the name of a failed publication',
+    fails: [SIMILAR],
+    folder: class extends PrefixAdapter {
+      override async publish(...[dataset, options]: Parameters<FolderAdapter['publish']>) {
+        await super.publish(dataset, options).catch((error) => {
+          if (!hasCode(error, 'conflict')) this.removeRows(dataset.manifest.version);
+          throw error;
+        });
+      }
+    },
   },
   {
     that: 'treats version names that differ in case as equal',
