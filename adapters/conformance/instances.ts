@@ -138,5 +138,28 @@ export const describeInstances = (target: AdapterUnderTest): void => {
         );
       });
     });
+
+    test(
+      publishes || isExclusive(target),
+      'publishes at the same moment as the first one: each succeeds or is rejected with conflict',
+      async (instance) => {
+        const other = await instance.another();
+        for (let i = 1; i <= 3; i++) {
+          const created = new Date(Date.parse(FIRST_CREATED) + i * 1000).toISOString();
+          const outcomes = await Promise.allSettled([
+            instance.adapter.publish!(anotherDataset(`left-${i}`, created)),
+            other.adapter.publish!(anotherDataset(`right-${i}`, created)),
+          ]);
+          const published = [`left-${i}`, `right-${i}`].filter((_name, j) => outcomes[j]!.status === 'fulfilled');
+          for (const outcome of outcomes) {
+            if (outcome.status === 'rejected') await failsWith('conflict', () => Promise.reject(outcome.reason));
+          }
+          await withSnapshot(await instance.another(), async (snapshot) => {
+            sameValue(published.includes(snapshot.version), true, `one of ${published} to be current`);
+            await readsItems(snapshot, itemsIn(snapshot.version));
+          });
+        }
+      },
+    );
   });
 };

@@ -1,5 +1,6 @@
 /** Defines bugs that affect several adapters of one store, in one process or in two. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rename, writeFile as writeDraft } from 'node:fs/promises';
 import type { AdapterContext, Dataset, StorageAdapter } from '../../../../core/contracts/storage.js';
 import { StorageError } from '../../../../core/errors.js';
 import { FolderAdapter } from '../folder-adapter.js';
@@ -32,6 +33,21 @@ export const instanceFaults: readonly BrokenAdapter[] = [
       `${OTHER} finds the whole dataset that was published`,
       `${CLOSED} the current version is the one that was published last`,
     ],
+  },
+  {
+    that: 'uses one draft file for all publications, and no lock',
+    folder: class extends FolderAdapter {
+      override async lock() {}
+      override unlock() {}
+      override async readAll(...given: Parameters<FolderAdapter['readAll']>) {
+        const content = await super.readAll(...given);
+        const draft = this.path('draft');
+        await writeDraft(draft, JSON.stringify(content));
+        await rename(draft, this.path('draft.json'));
+        return content;
+      }
+    },
+    fails: [`${OTHER} publishes at the same moment as the first one: each succeeds or is rejected with conflict`],
   },
   {
     that: 'reads its store only when it is opened',
