@@ -61,7 +61,7 @@ export interface KeyRules {
   readonly prefix: string;
   readonly tiers: readonly string[];
   readonly peppers: Peppers;
-  /** Services notice a new key within this time, in milliseconds. */
+  /** Maximum time, in milliseconds, until services accept a new key. */
   readonly visibleAfterMs: number;
 }
 

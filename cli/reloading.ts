@@ -35,7 +35,7 @@ interface Reloading {
   apply(loaded: LoadedConfig): Promise<readonly string[]>;
 }
 
-/** Must be called when the service is listening. Also notifies systemd that the service is ready. */
+/** Reloads the configuration on SIGHUP, and notifies systemd that the service is ready. Call this after `listen()`. */
 export const reloadAtHangup = ({ path, logger, url, apply }: Reloading): void => {
   const report = async (reloadedAt: number, error: string | null, afterRestart: readonly string[] = []) => {
     const status = error === null ? `Listening on ${url}` : `The reload failed: ${error}`;

@@ -5,7 +5,7 @@ import { compareScalars } from './scalars.js';
 
 const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'number', 'boolean']);
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-/** If a collection has more columns than this, only the columns of its key and orders can be filtered. */
+/** In a collection with more columns, only the key columns and the sort columns can be filtered. */
 const MOST_COLUMNS = 200;
 
 /** Returns the schema without null, or undefined if the column has several types, or contains lists or objects. */

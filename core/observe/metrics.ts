@@ -68,7 +68,7 @@ interface ServiceMetricsOptions {
   readonly work: WorkQueues;
 }
 
-/** Reported if admission control is disabled, because queries that sum these series need all of them. */
+/** Zeros to report while admission control is disabled, so that queries over these series still work. */
 const NONE_REFUSED: Admission['refused'] = { in_flight: 0, event_loop_delay: 0 };
 
 const gauge = (name: string, help: string, read: Reader['read']) => new Reader('gauge', name, help, read);

@@ -40,7 +40,7 @@ const networkOf = (address: string): string => {
   return `${address.split(':').slice(0, 3).join(':')}::/48`;
 };
 
-/** True for successful probes. Only probe endpoints have no limit. Failed probes are reported. */
+/** True for successful probes. The probe endpoints are the only endpoints without a rate limit. */
 const isProbe = ({ res, requestState: state }: ApiContext): boolean =>
   state.match?.endpoint?.limited === false && res.statusCode < 400;
 

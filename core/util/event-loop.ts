@@ -121,7 +121,7 @@ const PIECES_MS = 0.1;
 const PAUSE_MS = 10;
 const HALVED_AFTER_MS = 10_000;
 const IDLE_SHARE = 0.9;
-/** How long work continues without pauses once the event loop is idle. */
+/** Milliseconds of work between pauses while the event loop is otherwise idle. */
 const UNDISTURBED_MS = 30;
 
 /**

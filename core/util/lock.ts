@@ -117,9 +117,9 @@ interface LockOptions {
 }
 
 /**
- * Runs a task while holding the lock of a file. In the meantime, other calls for the same file wait or fail.
+ * Runs a task while holding a lock on a file. In the meantime, other calls for the same file wait or fail.
  * @param path the file to change; the lock is `<path>.lock`, or next to the target if the path is a symbolic link
- * @param task must await `confirm` right before its change; `confirm` rejects if another process has taken over the
+ * @param task must await `confirm` immediately before it changes the file; `confirm` rejects if another process has taken over the
  * lock
  * @throws FileLockError
  */

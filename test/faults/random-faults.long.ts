@@ -159,7 +159,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
   const show = ({ status, path, headers, body }: Answer): string =>
     `${status} ${path} of ${headers['snapshot-version']}, ${headers['ratelimit']}: ${body.slice(0, 100)}`;
 
-  /** The limiter also counts requests that get a 503 because of MongoDB, so they are treated like a 200. */
+  /** Includes requests that fail with a 503 because MongoDB is unreachable, since the limiter also counts them. */
   const counted = (): Answer[] =>
     answers.limited.map((answer) => (answer.status === 503 ? { ...answer, status: 200 } : answer));
 

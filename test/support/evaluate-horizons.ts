@@ -1,4 +1,4 @@
-/** Compares the forecasts of every horizon with benchmarks, for metros, the nation and the states. */
+/** Compares the forecasts for each horizon with benchmarks, for metros, the nation and the states. */
 import { intervalScore } from '../../plugins/metro/forecast/backtest.js';
 import { defaultRules } from '../../plugins/metro/forecast/default-rules.js';
 import { defaultForecastOptions, HORIZONS, type Horizon, quartersOf } from '../../plugins/metro/forecast/model.js';

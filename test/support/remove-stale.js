@@ -1,4 +1,4 @@
-/** Deletes build output without a source file from `dist`, so that deleted or moved tests do not run. */
+/** Deletes files in `dist` whose source file no longer exists, so that deleted or moved tests do not run. */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -12,7 +12,7 @@ const [port, key, ...orders] = process.argv.slice(2) as [string, string, ...stri
 const GIVE_UP_MS = 25_000;
 const TRICKLE_MS = 500;
 const PROBE_MS = 500;
-/** Milliseconds between two new connections. The interval is long enough to avoid a flood of connections. */
+/** Milliseconds between new connections. Long enough that the service does not see a flood of connections. */
 const OPENING_MS = 10;
 /** Enough requests that their responses fill the buffers on both sides of a connection. */
 const UNREAD_REQUESTS = 6;

@@ -479,7 +479,7 @@ export interface Paths {
   /** Every market with its latest signal, risk grade and 12-month forecast */
   readonly '/markets': {
     readonly input: Pick<SharedParameters, 'kind' | 'state' | 'signal' | 'risk_score' | 'limit' | 'after' | 'format' | 'as_of'> & {
-      /** Properties to sort by, separated by commas. Prefix a property with "-" for descending order. Nulls come last. Ties are sorted by `cbsa`. */
+      /** Properties to sort by, separated by commas. Prefix a property with "-" for descending order. Nulls come last. Ties are broken by `cbsa`. */
       readonly sort?: readonly ('id' | '-id' | 'cbsa' | '-cbsa' | 'name' | '-name' | 'signal' | '-signal' | 'risk_score' | '-risk_score' | 'yoy_price' | '-yoy_price' | 'forecast_12m' | '-forecast_12m' | 'lower_80' | '-lower_80' | 'upper_80' | '-upper_80' | 'decline_probability' | '-decline_probability' | 'target_period' | '-target_period' | 'run_id' | '-run_id' | 'basis' | '-basis' | 'kind' | '-kind')[];
       /** Properties of each row, separated by commas. Always included: cbsa, name. Default: all. */
       readonly fields?: readonly ('id' | 'cbsa' | 'name' | 'signal' | 'risk_score' | 'yoy_price' | 'forecast_12m' | 'lower_80' | 'upper_80' | 'decline_probability' | 'target_period' | 'run_id' | 'basis' | 'kind')[];
@@ -515,7 +515,7 @@ export interface Paths {
   /** The markets with a forecast */
   readonly '/forecasts': {
     readonly input: Pick<SharedParameters, 'kind' | 'state' | 'signal' | 'risk_score' | 'limit' | 'after' | 'horizon_months' | 'format' | 'as_of'> & {
-      /** Properties to sort by, separated by commas. Prefix a property with "-" for descending order. Nulls come last. Ties are sorted by `cbsa`. */
+      /** Properties to sort by, separated by commas. Prefix a property with "-" for descending order. Nulls come last. Ties are broken by `cbsa`. */
       readonly sort?: readonly ('id' | '-id' | 'cbsa' | '-cbsa' | 'name' | '-name' | 'signal' | '-signal' | 'risk_score' | '-risk_score' | 'yoy_price' | '-yoy_price' | 'forecast_12m' | '-forecast_12m' | 'lower_80' | '-lower_80' | 'upper_80' | '-upper_80' | 'decline_probability' | '-decline_probability' | 'target_period' | '-target_period' | 'run_id' | '-run_id' | 'basis' | '-basis' | 'kind' | '-kind' | 'horizon_months' | '-horizon_months' | 'point' | '-point')[];
       /** Properties of each row, separated by commas. Always included: cbsa, name. Default: all. */
       readonly fields?: readonly ('id' | 'cbsa' | 'name' | 'signal' | 'risk_score' | 'yoy_price' | 'forecast_12m' | 'lower_80' | 'upper_80' | 'decline_probability' | 'target_period' | 'run_id' | 'basis' | 'kind' | 'horizon_months' | 'point')[];
@@ -600,7 +600,7 @@ export interface Paths {
   /** Signal and risk grade of every market in the newest completed run */
   readonly '/signals': {
     readonly input: Pick<SharedParameters, 'kind' | 'state' | 'signal' | 'risk_score' | 'limit' | 'after' | 'format' | 'as_of'> & {
-      /** Properties to sort by, separated by commas. Prefix a property with "-" for descending order. Nulls come last. Ties are sorted by `cbsa`. */
+      /** Properties to sort by, separated by commas. Prefix a property with "-" for descending order. Nulls come last. Ties are broken by `cbsa`. */
       readonly sort?: readonly ('cbsa' | '-cbsa' | 'name' | '-name' | 'signal' | '-signal' | 'risk_score' | '-risk_score' | 'forecast_12m' | '-forecast_12m' | 'lower_80' | '-lower_80' | 'upper_80' | '-upper_80' | 'run_id' | '-run_id' | 'run_at' | '-run_at' | 'model_version' | '-model_version' | 'basis' | '-basis')[];
       /** Properties of each row, separated by commas. Always included: cbsa, name. Default: all. */
       readonly fields?: readonly ('cbsa' | 'name' | 'signal' | 'risk_score' | 'forecast_12m' | 'lower_80' | 'upper_80' | 'run_id' | 'run_at' | 'model_version' | 'basis')[];
@@ -610,7 +610,7 @@ export interface Paths {
   /** The markets whose 12-month forecast changed most between the last two runs */
   readonly '/movers': {
     readonly input: Pick<SharedParameters, 'kind' | 'state' | 'signal' | 'after' | 'format' | 'as_of'> & {
-      /** Properties to sort by, separated by commas. Prefix a property with "-" for descending order. Nulls come last. Ties are sorted by `cbsa`. */
+      /** Properties to sort by, separated by commas. Prefix a property with "-" for descending order. Nulls come last. Ties are broken by `cbsa`. */
       readonly sort?: readonly ('cbsa' | '-cbsa' | 'name' | '-name' | 'forecast_12m' | '-forecast_12m' | 'prior_forecast_12m' | '-prior_forecast_12m' | 'delta_pp' | '-delta_pp' | 'signal' | '-signal' | 'prior_signal' | '-prior_signal' | 'run_at' | '-run_at' | 'prior_run_at' | '-prior_run_at' | 'basis' | '-basis' | 'prior_basis' | '-prior_basis' | 'driver' | '-driver' | 'driver_pp' | '-driver_pp')[];
       /** Properties of each row, separated by commas. Always included: cbsa, name. Default: all. */
       readonly fields?: readonly ('cbsa' | 'name' | 'forecast_12m' | 'prior_forecast_12m' | 'delta_pp' | 'signal' | 'prior_signal' | 'run_at' | 'prior_run_at' | 'basis' | 'prior_basis' | 'driver' | 'driver_pp')[];

@@ -101,7 +101,7 @@ export const listParameters = <T extends ListRow = ListRow>(
     ...filtersOf(all),
     sort: {
       description:
-        'Properties to sort by, separated by commas. Prefix a property with "-" for descending order. Nulls come last. Ties are sorted by `cbsa`.',
+        'Properties to sort by, separated by commas. Prefix a property with "-" for descending order. Nulls come last. Ties are broken by `cbsa`.',
       schema: { type: 'array', items: { type: 'string', enum: all.flatMap((name) => [name, `-${name}`]) } },
       example: [`-${all.includes('delta_pp') ? 'delta_pp' : 'forecast_12m'}`],
     },

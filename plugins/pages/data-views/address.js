@@ -6,7 +6,7 @@ export const setHome = (name) => {
 };
 
 /**
- * Reads the fragment of the address. For example, `#/books/9780141439587?show=all` consists of two parts and a query.
+ * Parses the fragment of a URL. For example, `#/books/9780141439587?show=all` has two parts and a query.
  * @returns {{ parts: string[], query: URLSearchParams }}
  */
 export const readAddress = () => {

@@ -47,7 +47,7 @@ describe('1,000 slow connections', function () {
     const asking = sendSteadily(client, 200, () => '/markets');
     await during;
     const answers = await asking.stop();
-    // The overload protection rejects some requests on a busy machine.
+    // On a busy machine, the service rejects some requests because it is overloaded.
     for (const { status } of answers) expect(status).to.be.oneOf([200, 503]);
     expect(answers.filter(({ status }) => status === 200).length).to.be.above(answers.length / 2);
     return answers.map(({ sent, received }) => received - sent);

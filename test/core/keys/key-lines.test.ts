@@ -23,7 +23,7 @@ const read = (content: string): readonly KeyRecord[] | undefined => {
   }
 };
 
-/** Short enough that most files of the tests have several blocks. */
+/** Small enough that most test files have several blocks. */
 const BLOCK_BYTES = 500;
 
 const write = async (file: FileHandle, content: string): Promise<void> => {

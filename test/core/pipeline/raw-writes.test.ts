@@ -271,7 +271,7 @@ describe('raw writes', () => {
     await service.close();
   });
 
-  /** Sends a request twice over one connection, to compare the end of the first response as well. */
+  /** Sends a request twice over one connection, because the second response shows where the first one ends. */
   const both = async (method: string, path: string): Promise<[ours: string, plainKoa: string]> => {
     const head = `${method} ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\n`;
     const requests = `${head}\r\n${head}Connection: close\r\n\r\n`;
