@@ -62,7 +62,7 @@ const versionWith = (version: string, others: Snapshot | undefined): string => {
   return `${version.slice(0, 10)}-${digest.slice(0, 12)}`;
 };
 
-/** Imports the table, and writes its declaration next to the database. If this fails, a new database is removed. */
+/** Imports the table, and writes its declaration next to the database. On failure, deletes the database if it is new. */
 export const writeToDatabase = async (
   database: string,
   table: KeyedTable,

@@ -142,8 +142,8 @@ const follow = (record: KeyRecord, differing: number, { action, changes, fingerp
 };
 
 /**
- * Returns the keys that might differ from the audit, and their entries. If there are any, also returns the entries of
- * the key that was changed last. To save memory, keeps no other entries.
+ * Returns the keys that might differ from the audit log, and their entries. If such keys exist, also returns the entries
+ * of the key that was changed last. To save memory, keeps no other entries.
  */
 export const entriesInDoubt = async (
   records: readonly KeyRecord[],

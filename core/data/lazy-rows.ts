@@ -116,7 +116,7 @@ export const forEachText = (text: readonly JsonRows[], visit: (json: Buffer, sta
   }
 };
 
-/** Returns the rows with at least these fields. Rows that are still text are not parsed completely. */
+/** Parses only these fields of rows that are stored as text. Other rows are returned unchanged. */
 export const partialRows = (rows: readonly Document[], fields: JsonFields): readonly Document[] => {
   const text = textOf(rows);
   if (!text) return rows;

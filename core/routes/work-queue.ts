@@ -189,7 +189,7 @@ const MOST_LISTS = 64;
 
 export class WorkQueues {
   readonly responses: WorkQueue;
-  /** Lists have a separate queue, because sending a list takes as long as its client needs to read it. */
+  /** Lists have a separate queue, because a slow client can make sending a list take a long time. */
   readonly lists: WorkQueue;
 
   constructor(maxWaiting?: number) {

@@ -1,4 +1,4 @@
-/** Starts headless Chromium for tests of pages and collects all errors. */
+/** Starts headless Chromium for page tests, and collects all errors. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';

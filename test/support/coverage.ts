@@ -19,7 +19,7 @@ interface Script {
   }[];
 }
 
-/** Parses a coverage file. An incomplete file of a killed process has no scripts. */
+/** Parses a coverage file. Returns no scripts if a killed process left the file incomplete. */
 const scriptsOf = (text: string): readonly Script[] => {
   try {
     return JSON.parse(text).result;

@@ -51,7 +51,7 @@ const ask = fc.record({
     { nil: undefined, freq: 3 },
   ),
 });
-/** Call numbers are relative to the last call of the replica that was applied. */
+/** Call numbers are relative to the last applied call of the same replica. */
 const step = fc.record({
   replica: fc.constantFrom(1, 2, 0xffffffff),
   number: fc.oneof({ weight: 5, arbitrary: fc.constant(1) }, fc.integer({ min: -1, max: 3 })),

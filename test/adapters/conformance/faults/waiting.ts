@@ -8,7 +8,7 @@ import { type BrokenAdapter, versioning } from './breaking.js';
 
 const WAITING = 'a publication that waits for another one';
 
-/** Waits for the lock of another adapter, without looking at the signal. */
+/** Waits for another adapter to release its lock, and ignores the signal. */
 class Patient extends FolderAdapter {
   isWaiting = false;
   override async lock(options: PublishOptions) {

@@ -80,7 +80,7 @@ export const marketList = (options) => {
   return {
     ...table,
     /**
-     * Call this before showing rows, because rows draw their sparklines.
+     * Sets the quarters of the sparklines. Call this before showing rows, which draw their sparklines immediately.
      * @param {string} until last quarter @param {AbortSignal} signal aborted when the user leaves the view
      * @param {AbortSignal} shown aborted when other rows are shown
      */
