@@ -87,7 +87,7 @@ export const rightAdapters: readonly RightAdapter[] = [
     capabilities: CAPABILITIES,
     folder: class extends FolderAdapter {
       #last: Promise<unknown> = Promise.resolve();
-      override publish(dataset: Dataset, options: PublishOptions = {}) {
+      override async publish(dataset: Dataset, options: PublishOptions = {}) {
         this.assertUsable();
         const publication = this.#last.then(() => super.publish(dataset, options));
         this.#last = publication.catch(() => undefined);
