@@ -36,7 +36,7 @@ describe('SQLite: the time limit of totals', () => {
   const empty = indexedSnapshot({ manifest, publishedAt: new Date(), collections: new Map() }, () => undefined);
   const snapshot = (numbers: number): Snapshot => ({
     ...empty,
-    get: async (_name, _key, signal) => void signal?.throwIfAborted(),
+    getJson: async (_name, _key, signal) => void signal?.throwIfAborted(),
     totals: async (_name, _query, signal, onWait) => {
       const [[count]] = (await reads.rows(slow(numbers), [], signal, onWait)) as [[number]];
       return [{ values: [], count }];
