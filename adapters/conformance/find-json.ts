@@ -3,7 +3,7 @@ import type { Collection, JsonRows, Query, Scalar } from 'metro-forecast-api/ada
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList, sameValue } from './expect.js';
 import { equalities, shapesOfQueries, small } from './find-checks.js';
-import { find, findJson, parseRows } from './find-rows.js';
+import { find, findJson, parseRow, parseRows } from './find-rows.js';
 import {
   allCollections,
   allRows,
@@ -119,7 +119,7 @@ export const describeFindJson = (target: AdapterUnderTest): void => {
           for (const document of allRows()[collection.name]!) {
             const key = collection.key.map((field) => document[field] as Scalar);
             const json = await snapshot.getJson!(collection.name, key);
-            sameValue(JSON.parse(json!), document, `getJson("${collection.name}", ${JSON.stringify(key)})`);
+            sameValue(parseRow(json!), document, `getJson("${collection.name}", ${JSON.stringify(key)})`);
           }
         }
         sameValue(await snapshot.getJson!('items', ['zz']), undefined, 'getJson("items", ["zz"]) to find nothing');

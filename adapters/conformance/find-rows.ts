@@ -13,6 +13,12 @@ export const find = async (
   return found;
 };
 
+export const parseRow = (text: string): Document => {
+  const isLine = text.startsWith('{') && text.endsWith('}') && !text.includes('\n');
+  assert(isLine, `a document is one line of text from { to }, not ${text}`);
+  return JSON.parse(text) as Document;
+};
+
 export const parseRows = ({ json, ends }: JsonRows): Document[] => {
   assert(Buffer.isBuffer(json), 'json is a Buffer');
   const texts = ends.map((end, i) => {
@@ -21,11 +27,7 @@ export const parseRows = ({ json, ends }: JsonRows): Document[] => {
     return json.toString('utf8', start, end);
   });
   assert.equal(ends.at(-1) ?? 0, json.length, 'the last document ends where the text ends');
-  for (const text of texts) {
-    const isLine = text.startsWith('{') && text.endsWith('}') && !text.includes('\n');
-    assert(isLine, `a document is one line of text from { to }, not ${text}`);
-  }
-  return texts.map((text) => JSON.parse(text) as Document);
+  return texts.map(parseRow);
 };
 
 export const findJson: typeof find = async (snapshot, { name, key }, query = {}, signal) => {

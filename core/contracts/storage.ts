@@ -115,7 +115,7 @@ export interface Snapshot {
    * @param signal aborts the read, which then rejects with `aborted`
    */
   get(collection: string, key: readonly Scalar[], signal?: AbortSignal): Promise<Document | undefined>;
-  /** Resolves with the JSON text of the document that `get` returns. Requires the capability `json`. */
+  /** Resolves with the document that `get` returns, as one line of JSON text. Requires the capability `json`. */
   getJson?(collection: string, key: readonly Scalar[], signal?: AbortSignal): Promise<string | undefined>;
   /** Yields the matching documents in order, in batches of any size. A batch must not change once it is yielded. */
   find(collection: string, query: Query, signal?: AbortSignal): AsyncIterable<readonly Document[]>;

@@ -64,7 +64,10 @@ interface Member {
 const MOST_CACHED = 1024;
 const LONGEST_CACHED = 24;
 
-/** Decodes short strings that occur often only once. Maps also find the same string object faster than an equal one. */
+/**
+ * Keeps short strings, so that a frequent string is decoded only once. A `Map` also finds the same string object faster
+ * than an equal one.
+ */
 class StringCache {
   readonly #texts: (string | undefined)[] = [];
   readonly #bytes: Buffer[] = [];

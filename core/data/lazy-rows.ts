@@ -51,7 +51,8 @@ class RowParsedWhenRead implements ProxyHandler<Document> {
   get(row: Document, property: string | symbol): unknown {
     if (property === ROW_TEXT) return this.#json;
     // `await` reads the property `then`, which must not parse the row.
-    return property === 'then' && !this.#hasThen ? undefined : Reflect.get(this.read(row), property);
+    if (property === 'then' && this.#json !== undefined && !this.#hasThen) return undefined;
+    return Reflect.get(this.read(row), property);
   }
 
   has(row: Document, property: string | symbol): boolean {

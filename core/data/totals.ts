@@ -60,19 +60,19 @@ export class TotalsCollector {
   }
 
   #groupOf(document: Document): OpenGroup {
-    const [by, second] = this.#by;
-    const first = by === undefined ? undefined : valueIn(document, by);
-    const other = second === undefined ? undefined : valueIn(document, second);
+    const [firstField, secondField] = this.#by;
+    const first = firstField === undefined ? undefined : valueIn(document, firstField);
+    const second = secondField === undefined ? undefined : valueIn(document, secondField);
     let others = this.#byFirst.get(first);
     if (!others) {
       others = new Map();
       this.#byFirst.set(first, others);
     }
-    let group = others.get(other);
+    let group = others.get(second);
     if (!group) {
-      const values = [first, other].filter((value) => value !== undefined);
+      const values = [first, second].filter((value) => value !== undefined);
       group = { values, count: 0, sums: new NumberSums() };
-      others.set(other, group);
+      others.set(second, group);
       this.#groups.push(group);
     }
     return group;

@@ -27,7 +27,10 @@ const pauseAfter = (piecesMs: number, wait: (signal?: AbortSignal) => Promise<vo
 /** Resolves when all pending promise callbacks have run, still in the same turn of the event loop. */
 const afterCallbacks = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
 
-/** Tasks can start within this fraction of a turn. A turn costs almost as much as reading a row. */
+/**
+ * Further tasks start in the same turn of the event loop until this fraction of `turnMs` has passed, because a turn
+ * costs almost as much as reading a row.
+ */
 const SHARED = 1 / 8;
 
 /** Divides time fairly among callers. A task runs for up to `turnMs`. Only short tasks share a turn of the event loop. */

@@ -91,6 +91,12 @@ describe('lazyRow(json)', () => {
     it(`returns the same as an object: ${name}`, () => expect(read(row())).to.deep.equal(read(JSON.parse(json))));
   }
 
+  it('returns a property called then that the caller has added', () => {
+    const document = lazyRow('{"id":1}') as Record<string, unknown>;
+    document['then'] = 'later';
+    expect(JSON.stringify(document)).to.equal('{"id":1,"then":"later"}');
+  });
+
   it('keeps its text when it is awaited, and drops its text when a field is read', async () => {
     const text = '{"id":1}';
     const awaited = await Promise.resolve(lazyRow(text));

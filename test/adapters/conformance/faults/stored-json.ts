@@ -104,6 +104,13 @@ export const storedJsonFaults: readonly BrokenAdapter[] = [
     fails: [GETS],
   },
   {
+    that: 'indents the text of a document',
+    fault: inSnapshots(() => (snapshot) => ({
+      getJson: async (...get) => JSON.stringify(await snapshot.get(...get), null, 2),
+    })),
+    fails: [GETS],
+  },
+  {
     that: 'ignores the signal in getJson()',
     fault: inSnapshots(() => (snapshot) => ({ getJson: (name, key) => snapshot.getJson!(name, key) })),
     fails: ['getJson(collection, key) rejects like get(): with unknown_collection, aborted and closed'],
