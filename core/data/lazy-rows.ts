@@ -1,10 +1,18 @@
 /** Rows and lists of rows that remain JSON text until they are accessed, so that responses can send them as stored. */
+import { inspect } from 'node:util';
 import type { Document } from '../contracts/dataset.js';
 import type { JsonRows } from '../contracts/storage.js';
 import type { JsonFields } from './json-fields.js';
 
 const TEXT = Symbol('text');
 const ROW_TEXT = Symbol('row text');
+
+/** A property of unparsed targets. `console.log` prints the target of a proxy, which is empty until it is parsed. */
+const PRINTED = {
+  [inspect.custom](this: object): object {
+    return Array.isArray(this) ? [...this] : { ...this };
+  },
+};
 
 const isIndex = (property: string | symbol): boolean => typeof property === 'string' && /^\d/.test(property);
 
@@ -31,8 +39,10 @@ class ParsedWhenRead implements ProxyHandler<Document[]> {
   }
 
   read(rows: Document[]): Document[] {
-    const text = this.#text ?? [];
+    const text = this.#text;
     this.#text = undefined;
+    if (text === undefined) return rows;
+    Reflect.deleteProperty(rows, inspect.custom);
     for (const { json } of text) for (const row of JSON.parse(`[${json}]`) as Document[]) rows.push(row);
     return rows;
   }
@@ -63,6 +73,7 @@ class RowParsedWhenRead implements ProxyHandler<Document> {
     const json = this.#json;
     this.#json = undefined;
     if (json === undefined) return row;
+    Reflect.deleteProperty(row, inspect.custom);
     // Copies descriptors, because assigning a field named `__proto__` would set the prototype.
     return Object.defineProperties(row, Object.getOwnPropertyDescriptors(JSON.parse(json) as Document));
   }
@@ -94,13 +105,13 @@ for (const trap of TRAPS) {
 const countOf = (text: readonly JsonRows[]): number => text.reduce((count, { ends }) => count + ends.length, 0);
 
 export const lazyRows = (...text: readonly JsonRows[]): readonly Document[] =>
-  new Proxy<Document[]>([], new ParsedWhenRead(text.filter(({ ends }) => ends.length > 0)));
+  new Proxy<Document[]>(Object.assign([], PRINTED), new ParsedWhenRead(text.filter(({ ends }) => ends.length > 0)));
 
 /** Returns the text of a list that `lazyRows` has created, or undefined if the list has already been parsed. */
 export const textOf = (rows: readonly object[]): readonly JsonRows[] | undefined =>
   (rows as { readonly [TEXT]?: readonly JsonRows[] })[TEXT];
 
-export const lazyRow = (json: string): Document => new Proxy<Document>({}, new RowParsedWhenRead(json));
+export const lazyRow = (json: string): Document => new Proxy<Document>({ ...PRINTED }, new RowParsedWhenRead(json));
 
 /** Returns the text of a row that `lazyRow` has created, or undefined for any other value. */
 export const rowText = (value: unknown): string | undefined =>

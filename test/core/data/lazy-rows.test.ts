@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { expect } from 'chai';
 import { JsonFields } from '../../../core/data/json-fields.js';
 import {
@@ -39,6 +40,7 @@ describe('lazyRows(...text)', () => {
     'Object.keys()': (list) => Object.keys(list),
     'Array.isArray()': (list) => Array.isArray(list),
     'the operator in': (list) => [1 in list, 3 in list],
+    'console.log()': (list) => [inspect(list), Object.keys(list)],
     'JSON.stringify()': (list) => JSON.stringify({ data: list }),
     'sort()': (list) => list.sort((a, b) => b.id - a.id),
     'push()': (list) => [list.push({ id: 4 }), list.length, list[3]],
@@ -79,6 +81,7 @@ describe('lazyRow(json)', () => {
     'a missing field': (document) => [document['name'], 'name' in document, 'id' in document],
     'Object.entries()': (document) => Object.entries(document),
     'a spread': (document) => ({ ...document, id: 2 }),
+    'console.log()': (document) => [inspect(document), Object.entries(document)],
     'JSON.stringify()': (document) => JSON.stringify([document]),
     'an assignment and delete': (document) => {
       document['id'] = 9;
