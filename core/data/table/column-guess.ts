@@ -83,6 +83,8 @@ export class ColumnGuess {
   readonly #zeros = new TrailingZeros();
   #code: string | undefined;
   #hasFraction = false;
+  /** False if no cell has a decimal point or points between thousands. */
+  #hasPoint = false;
   /** The number of empty cells. Markers such as NA do not count. */
   empty = 0;
   readonly markers = new Map<string, number>();
@@ -153,6 +155,7 @@ export class ColumnGuess {
       this.markers.set(cell, (this.markers.get(cell) ?? 0) + 1);
       return;
     }
+    if (cell.includes('.')) this.#hasPoint = true;
     const plain = this.#options.isTyped ? undefined : plainNumber(cell);
     if (plain !== undefined) this.#inspectNumber(cell, plain, line);
     this.#narrow(cell, line, this.#fitsText(cell));
@@ -175,7 +178,7 @@ export class ColumnGuess {
     const isCode = /^\d+E\d+$/.test(cell);
     if (isCode) this.#code ??= `line ${line} has ${shown(cell)}, which may be a code`;
     else if (/[.eE]/.test(plain)) this.#hasFraction = true;
-    if (!/[eE]/.test(plain)) this.#zeros.add(plain, line);
+    if (!/[eE]/.test(plain)) this.#zeros.add(cell, line, plain);
   }
 
   #narrow(cell: Cell, line: number, fits: (name: NotationName) => boolean): void {
@@ -252,7 +255,7 @@ export class ColumnGuess {
     const fits = (name: NotationName): boolean => this.#fitting.includes(name);
     const { decimal, isCommaSeparated = false } = this.#options;
     if (decimal !== undefined || !fits('decimalComma') || fits('integer')) return undefined;
-    if (fits('number')) return hasDecimalCommas ? 'point' : undefined;
+    if (fits('number')) return hasDecimalCommas && this.#hasPoint ? 'point' : undefined;
     const isGrouped = isCommaSeparated && fits('grouped') && !hasDecimalCommas;
     return (fits('grouped') || isCommaSeparated) && !isGrouped ? 'comma' : undefined;
   }

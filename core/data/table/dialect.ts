@@ -170,7 +170,8 @@ const isPreamble = (records: readonly CsvRecord[], at: number, width: number, mo
   if (cells[0]!.startsWith('#') && width > 1) return cells.length < width || next.cells[0]!.startsWith('#');
   const filled = filledIn({ cells });
   // Headings can leave out the name of the index, and the rows below them can be nearly empty.
-  if (filled >= most || (cells.length >= width - 1 && filled > width / 2)) return false;
+  const isIndexUnnamed = isBlankCell(cells[0]!) && cells.length >= width - 1 && filled > width / 2;
+  if (filled >= most || isIndexUnnamed) return false;
   if (isBlank(next) || cells.length < width - 1 || (filled <= 1 && (width > 2 || cells.length < width))) return true;
   return isPreamble(records, at + 1, width, most);
 };

@@ -110,6 +110,12 @@ describe('readTable(path, options)', () => {
       ['text', ['12.5%', '3'], ['12.5%', '3']],
       ['text', ['9,007,199,254,740,993', '5'], ['"9,007,199,254,740,993"', '5'], /^line 2 .* would lose digits/],
       ['text', ['12.12345678901234567%'], ['12.12345678901234567%'], /would lose digits/],
+      [
+        'text',
+        ['1,234.50', '1,234.5'],
+        ['"1,234.50"', '"1,234.5"'],
+        /^line 3 has "1,234.5" where another line has "1,234.50"/,
+      ],
       ['text', ['01%', '2%'], ['01%', '2%'], /leading zeros would be lost/],
       ['text', ['0,123', '0,456'], ['"0,123"', '"0,456"'], /a comma may mark thousands or decimals: see --decimal/],
     ];
@@ -141,6 +147,10 @@ describe('readTable(path, options)', () => {
       expect(points.columns[2]!.why).to.equal('a point may mark thousands or decimals: see --decimal');
       const given = await read('id;a;b\n1;1,5;1.234\n2;2,5;2.345\n', { decimal: 'comma' });
       expect(given.rows.map(({ b }) => b)).to.deep.equal([1234, 2345]);
+      const mixed = await read('a;b\nx;1.234,5\ny;1234,5\n');
+      expect(mixed.rows.map(({ b }) => b)).to.deep.equal([1234.5, 1234.5]);
+      const exponents = await read('id;a;b\n1;1,5;1E-05\n2;2,5;3E-10\n');
+      expect(exponents.rows.map(({ b }) => b)).to.deep.equal([1e-5, 3e-10]);
       const commas = await read('id,a,b\n1,"1,5","1,234"\n2,"2,5","2,345"\n');
       expect(commas.rows.map(({ a, b }) => [a, b])).to.deep.equal([
         ['1,5', '1,234'],
@@ -317,6 +327,11 @@ describe('readTable(path, options)', () => {
         [1, null],
         [2, 1],
       ]);
+    });
+
+    it('skips titles of two cells above headings of three', async () => {
+      const { rows } = await read('Source,Survey,\nUpdated,2025-01-28,\n\nName,Code,2023\nAruba,ABW,106.3\n');
+      expect(rows).to.deep.equal([{ name: 'Aruba', code: 'ABW', c_2023: 106.3 }]);
     });
 
     it('reads CR as the line end if quoted cells contain LF', async () => {
