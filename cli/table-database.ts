@@ -13,7 +13,7 @@ import { contentVersion } from '../core/data/manifest.js';
 import type { KeyedTable, TableTarget, WrittenTable } from '../core/data/table/write-table.js';
 import { OperatorError, StorageError } from '../core/errors.js';
 import { loadModule } from '../core/registry/load-module.js';
-import { makeFolder, writeFileAtomic } from '../core/util/write-atomic.js';
+import { linkTarget, makeFolder, writeFileAtomic } from '../core/util/write-atomic.js';
 import { adapters } from '../product.js';
 import { toJson } from './output.js';
 
@@ -62,22 +62,12 @@ const versionWith = (version: string, others: Snapshot | undefined): string => {
   return `${version.slice(0, 10)}-${digest.slice(0, 12)}`;
 };
 
-/** Imports the table, and writes its declaration next to the database. On failure, deletes the database if it is new. */
-export const writeToDatabase = async (
-  database: string,
-  table: KeyedTable,
-  target: TableTarget,
-): Promise<WrittenTable> => {
-  const isNew = !existsSync(database);
-  try {
-    return await publishTo(database, table, target);
-  } catch (error) {
-    if (isNew) for (const suffix of ['', '-wal', '-shm', '-journal']) await rm(database + suffix, { force: true });
-    throw error;
-  }
+const removeDatabase = async (path: string): Promise<void> => {
+  for (const suffix of ['', '-wal', '-shm', '-journal']) await rm(path + suffix, { force: true });
 };
 
-const publishTo = async (
+/** Imports the table, and writes its declaration next to the database. On failure, deletes the database if this import created it. */
+export const writeToDatabase = async (
   database: string,
   { name, rows, collection }: KeyedTable,
   { folder, created, check, onWrite }: TableTarget,
@@ -94,6 +84,7 @@ const publishTo = async (
   const time = created.toISOString();
   const vintage = time.slice(0, 10);
   let version = '';
+  const isNew = !existsSync(database);
   try {
     await publisher.import(
       {
@@ -117,6 +108,11 @@ const publishTo = async (
     await publisher.close();
     await adapter.close();
   }
-  await writeFileAtomic(join(folder, name + DECLARATION), `${toJson(collection())}\n`);
+  try {
+    await writeFileAtomic(join(folder, name + DECLARATION), `${toJson(collection())}\n`);
+  } catch (error) {
+    if (isNew) await removeDatabase(await linkTarget(database));
+    throw error;
+  }
   return { version, collection: collection() };
 };

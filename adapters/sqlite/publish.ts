@@ -219,25 +219,32 @@ const publishInto = async (
     { create: true },
   );
 
+const removeLog = async (path: string): Promise<void> => {
+  for (const suffix of ['-wal', '-shm']) await rm(path + suffix, { force: true });
+};
+
 /**
  * A new database appears at its path only when it is complete. Its log is turned on under the final name, because other
  * connections find the log by the name of the database.
  */
 const publishNew = async (path: string, draft: string, write: () => Promise<void>): Promise<void> => {
+  let written = draft;
   try {
     await write();
     if (existsSync(path)) {
       throw new StorageError('conflict', `Nothing was published: another process has created ${path}. Try again.`);
     }
     // SQLite would apply the log of a deleted database with the same name.
-    for (const suffix of ['-wal', '-shm']) await rm(path + suffix, { force: true });
+    await removeLog(path);
     await rename(draft, path);
+    written = path;
+    await syncFolder(dirname(path));
+    await ThreadedConnection.use(path, (connection) => connection.exec('PRAGMA journal_mode = WAL'));
   } catch (error) {
-    await rm(draft, { force: true });
+    await rm(written, { force: true });
+    await removeLog(written);
     throw error;
   }
-  await syncFolder(dirname(path));
-  await ThreadedConnection.use(path, (connection) => connection.exec('PRAGMA journal_mode = WAL'));
 };
 
 /**
