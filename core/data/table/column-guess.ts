@@ -173,7 +173,8 @@ export class ColumnGuess {
   }
 
   #inspectNumber(cell: string, plain: string, line: number): void {
-    const loss = lossOf(plain);
+    // A plus sign can start a telephone number, but not one with commas or a percent sign.
+    const loss = lossOf(/[,%]/.test(cell) ? plain.replace(/^\+/, '') : plain);
     if (loss !== undefined) this.#loss ??= `line ${line} has ${shown(cell)}: ${loss}`;
     const isCode = /^\d+E\d+$/.test(cell);
     if (isCode) this.#code ??= `line ${line} has ${shown(cell)}, which may be a code`;

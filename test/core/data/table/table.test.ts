@@ -116,6 +116,7 @@ describe('readTable(path, options)', () => {
         ['"1,234.50"', '"1,234.5"'],
         /^line 3 has "1,234.5" where another line has "1,234.50"/,
       ],
+      ['number', [1234567, -5], ['"+1,234,567"', '-5']],
       ['text', ['01%', '2%'], ['01%', '2%'], /leading zeros would be lost/],
       ['text', ['0,123', '0,456'], ['"0,123"', '"0,456"'], /a comma may mark thousands or decimals: see --decimal/],
     ];
