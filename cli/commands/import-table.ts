@@ -42,9 +42,8 @@ const fileName = (source: string): string => {
 const refuseTemporary = (cause: NodeJS.ErrnoException): never => {
   if (cause.syscall !== 'write' && cause.syscall !== 'mkdtemp') throw cause;
   const reason = fileErrorReason(cause);
-  throw new OperatorError(`The temporary folder ${tmpdir()} cannot be written: ${reason}.`, ['set TMPDIR to another'], {
-    cause,
-  });
+  const message = `The temporary folder ${tmpdir()} cannot be written: ${reason}.`;
+  throw new OperatorError(message, ['set TMPDIR to another folder'], { cause });
 };
 
 const withTemporaryFolder = async <T>(task: (folder: string) => Promise<T>): Promise<T> => {
