@@ -66,7 +66,7 @@ const removeDatabase = async (path: string): Promise<void> => {
   for (const suffix of ['', '-wal', '-shm', '-journal']) await rm(path + suffix, { force: true });
 };
 
-/** Imports the table, and writes its declaration next to the database. On failure, deletes the database if this import created it. */
+/** Imports the table, and writes its declaration next to the database. On failure, deletes a database that it created. */
 export const writeToDatabase = async (
   database: string,
   { name, rows, collection }: KeyedTable,

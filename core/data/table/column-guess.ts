@@ -179,7 +179,7 @@ export class ColumnGuess {
     const isCode = /^\d+E\d+$/.test(cell);
     if (isCode) this.#code ??= `line ${line} has ${shown(cell)}, which may be a code`;
     else if (/[.eE]/.test(plain)) this.#hasFraction = true;
-    if (!/[eE]/.test(plain)) this.#zeros.add(cell, line, plain);
+    if (plain === cell && !/[eE]/.test(cell)) this.#zeros.add(cell, line);
   }
 
   #narrow(cell: Cell, line: number, fits: (name: NotationName) => boolean): void {
@@ -248,8 +248,9 @@ export class ColumnGuess {
     if (this.#options.decimal === 'comma' && fits('decimalComma') && !fits('integer')) return as('decimalComma');
     if (!NUMERIC.includes(first) || this.#options.type !== undefined) return as(first);
     if (this.#code !== undefined && !this.#hasFraction) return text(this.#code);
+    // Version numbers and codes have neither decimal commas nor thousands separators.
     const { reason } = this.#zeros;
-    return first !== 'integer' && reason !== undefined ? text(reason) : as(first);
+    return first !== 'integer' && PLAIN.includes(first) && reason !== undefined ? text(reason) : as(first);
   }
 
   #ambiguousSign(hasDecimalCommas: boolean): 'comma' | 'point' | undefined {

@@ -1,7 +1,5 @@
 /** Numbers that differ only in trailing zeros, such as 1.1 and 1.10, are probably version numbers or codes. */
 
-import { plainNumber } from './notations.js';
-
 const MAX_CELLS = 65_536;
 const MAX_VALUES = 20_000;
 
@@ -17,24 +15,22 @@ export class TrailingZeros {
   #fractionWithZero: string | undefined;
   #pair: string | undefined;
 
-  /** @param plain the result of `plainNumber` */
-  add(cell: string, line: number, plain = cell): void {
-    const point = plain.indexOf('.');
-    const decimals = point === -1 ? 0 : plain.length - point - 1;
+  add(cell: string, line: number): void {
+    const point = cell.indexOf('.');
+    const decimals = point === -1 ? 0 : cell.length - point - 1;
     if (this.#decimals === -1) this.#decimals = decimals;
     else if (decimals !== this.#decimals) this.#isUniform = false;
-    const endsInZero = point !== -1 && plain.endsWith('0');
+    const endsInZero = point !== -1 && cell.endsWith('0');
     if (point === -1) this.#hasWhole = true;
     else if (endsInZero && decimals === 1) this.#wholeWithZero ??= `"${cell}" in line ${line}`;
     else if (endsInZero) this.#fractionWithZero ??= `"${cell}" in line ${line}`;
-    if (this.#cells) this.#compare(this.#cells, cell, endsInZero ? plain.replace(/\.?0+$/, '') : plain, line);
+    if (this.#cells) this.#compare(this.#cells, cell, endsInZero ? cell.replace(/\.?0+$/, '') : cell, line);
   }
 
   #compare(cells: Map<string, string>, cell: string, value: string, line: number): void {
     const other = cells.get(value);
     if (other === undefined) cells.set(value, cell);
-    else if (other !== cell && plainNumber(other) !== plainNumber(cell))
-      this.#pair ??= `line ${line} has "${cell}" where another line has "${other}"`;
+    else if (other !== cell) this.#pair ??= `line ${line} has "${cell}" where another line has "${other}"`;
     if (++this.#count > MAX_CELLS || cells.size > MAX_VALUES) this.#cells = undefined;
   }
 
