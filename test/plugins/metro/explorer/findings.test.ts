@@ -47,6 +47,12 @@ describe('the title of the markets', () => {
       'House prices did not change in Boise City, ID in the year to 2025 Q4',
     ],
     ['a metro without figures', [{ ...boise, forecast: null }], 'forecast', 'Boise City, ID has no forecast'],
+    [
+      'two metros without figures',
+      [boise, austin].map((row) => ({ ...row, grade: null })),
+      'grade',
+      'The 2 metros have no risk grade',
+    ],
     ['one of two metros', [boise, austin], 'grade', '1 of 2 metros has a high risk of falling house prices by 2026 Q4'],
     ['no metro', [boise, austin], 'signal', 'None of the 2 metros have the signal “expand”'],
     ['an empty list', [], 'forecast', 'No market matches'],

@@ -79,8 +79,9 @@ export const findingOf = (rows, { measure, run, isNewest, until, chosen }) => {
   const known = rows.filter((row) => row[measure] !== null);
   if (rows.length === 0) return noneText(chosen, isNewest);
   if (known.length === 0) {
-    const who = rows[0] && rows.length === 1 ? plainName(rows[0].name) : `None of the ${exact(rows.length)} metros`;
-    return `${who} has ${NONE[measure]}`;
+    const who =
+      rows[0] && rows.length === 1 ? `${plainName(rows[0].name)} has` : `The ${exact(rows.length)} metros have`;
+    return `${who} ${NONE[measure]}`;
   }
   const target = run ? quarter(run.target) : '';
   if (known[0] && known.length === 1) return oneFinding(known[0], { measure, isNewest, target, until });
