@@ -14,6 +14,8 @@ import { testsOverStore } from './tests-over.js';
 
 /** Time in milliseconds until a suspended process no longer writes. */
 const SUSPEND_MS = 2;
+/** After this time, in milliseconds, the process runs at least half of the time, so that slow stores finish. */
+const SLOW_MS = 5000;
 /** Number of copies that are checked. The last ones are the most likely to be invalid. */
 const CHECKED = 12;
 
@@ -34,7 +36,10 @@ const copiesDuring = async (work: Promise<unknown>, folder: string, writer: Othe
   const settled = Promise.allSettled([work]).then(() => {
     isDone = true;
   });
-  for (let last = stateOf(folder); !isDone; await delay(1)) {
+  const start = performance.now();
+  // Files are listed only while the process is suspended. Otherwise, a listed file could be missing.
+  for (let last = '', runMs = 1; !isDone; await delay(runMs)) {
+    const suspended = performance.now();
     writer.suspend();
     Atomics.wait(pause, 0, 0, SUSPEND_MS);
     try {
@@ -46,6 +51,8 @@ const copiesDuring = async (work: Promise<unknown>, folder: string, writer: Othe
       if (copies.push(copy) > CHECKED) rmSync(copies[copies.length - CHECKED - 1]!, { recursive: true });
     } finally {
       writer.resume();
+      const now = performance.now();
+      runMs = now - start < SLOW_MS ? 1 : now - suspended;
     }
   }
   await settled;
@@ -89,6 +96,8 @@ export const describeCrashes = (target: AdapterUnderTest, noProcess: Obstacle, f
         try {
           await writer.open(instance.folder);
           copies = await copiesDuring(writer.publishLarge(SECOND, SECOND_CREATED), instance.folder, writer);
+          // The copies can contain locks of the process, which must count as the locks of a killed process.
+          await writer.kill();
           for (const copy of copies) await isValid(copy);
         } finally {
           await writer.kill();

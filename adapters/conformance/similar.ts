@@ -81,11 +81,13 @@ export const describeSimilar = (target: AdapterUnderTest): void => {
 
   describe('versions with similar or equal rows', () => {
     test('are each published whole', async (instance) => {
-      const stored = [[FIRST, created(0), rows, 'the first rows'] as const].slice();
+      const stored: [version: string, time: string, content: Rows, what: string][] = [
+        [FIRST, created(0), rows, 'the first rows'],
+      ];
       for (const [i, [what, content]] of Object.entries(CONTENTS).entries()) {
         const version = `similar-${i}`;
         await instance.adapter.publish!(datasetOf(version, created(i + 1), content));
-        stored.push([version as typeof FIRST, created(i + 1), content as typeof rows, what as 'the first rows']);
+        stored.push([version, created(i + 1), content, what]);
         hasVersion(instance, version);
         await holds(instance, content, what);
       }

@@ -44,16 +44,18 @@ export const testsOfOutages =
   (title: string, test: Test): void =>
     testsOver(target, withoutBreak(target))(title, (...given) => patiently(() => test(...given)));
 
-/**
- * Works like `testsOver`, for tests of several adapters on one store. Skips the test at run time if the adapter does
- * not declare `durable` and its folder is empty, because a second adapter might then use a different store.
- */
+/** Returns whether a second adapter might use a different store. */
+export const mightStandAlone = async ({ capabilities }: AdapterUnderTest, { folder }: Instance): Promise<Obstacle> =>
+  capabilities.durable === undefined &&
+  (await readdir(folder)).length === 0 &&
+  'the adapter does not declare "durable", and its folder is empty';
+
+/** Works like `testsOver`, for tests of several adapters on one store. Skips the test at run time if necessary. */
 export const testsOverStore =
   (target: AdapterUnderTest) =>
   (obstacle: Obstacle, title: string, test: Test): void =>
     testsOver(target, obstacle)(title, async (instance, running) => {
-      if (target.capabilities.durable === undefined && (await readdir(instance.folder)).length === 0) {
-        skip(running, 'the adapter does not declare "durable", and its folder is empty');
-      }
+      const alone = await mightStandAlone(target, instance);
+      if (alone) skip(running, alone);
       await test(instance, running);
     });

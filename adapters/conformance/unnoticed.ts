@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import type { StorageAdapter } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { failsWith, isEmpty, sameList, sameValue } from './expect.js';
+import { eventually, failsWith, isEmpty, sameList, sameValue } from './expect.js';
 import { anotherDataset, datasetOf, FIRST, itemsOf, SECOND, THIRD } from './fixture.js';
-import { hasItems, hasVersion, type Instance, publicationTime, publishTwo, versionAsOf } from './instance.js';
+import { followMs, hasItems, hasVersion, type Instance, publicationTime, publishTwo, versionAsOf } from './instance.js';
 import { isExclusive, without } from './obstacles.js';
 import { testsOverStore } from './tests-over.js';
 import { DAY_MS } from './times.js';
@@ -126,6 +126,10 @@ export const describeUnnoticed = (target: AdapterUnderTest): void => {
         await publishTwo(instance);
         const other = await instance.another();
         hasVersion(other, THIRD);
+        // A store can keep a version for some time after another adapter has released it.
+        const isReleased = async () =>
+          (await other.adapter.versions!.list()).every(({ current, held }) => current || !held);
+        await eventually('list() shows that only the current version is held', isReleased, followMs(target));
         await change(instance.adapter);
         await next(other, instance);
       });

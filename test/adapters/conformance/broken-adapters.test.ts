@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import memory from '../../../adapters/memory.js';
 import { targetOf } from './breakable.js';
 import { auditRules, auditWithoutFault } from './faults/audits.js';
 import { brokenAdapters, classes, triedOften } from './faults/index.js';
@@ -17,6 +18,15 @@ describe('the conformance suite', () => {
   it('passes an adapter with a correct audit', async () => {
     const { failed } = await runSuite(targetOf('audits', auditWithoutFault), auditRules);
     expect([...failed.keys()]).to.deep.equal([]);
+  });
+
+  it('skips the test of an idle adapter if the data might be only in the memory of the adapter', async () => {
+    const { durable, ...capabilities } = memory.capabilities;
+    const rule = 'several adapters over the same store notice a change after a while without changes';
+    const { failed, skipped } = await runSuite(targetOf('does not declare durable', { capabilities }), [rule]);
+    expect([...failed.values()]).to.deep.equal([]);
+    expect(skipped).to.have.length(1);
+    expect(skipped[0]).to.include('the adapter does not declare "durable"');
   });
 
   for (const { that, rules, ...slow } of slowAdapters) {

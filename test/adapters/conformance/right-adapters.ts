@@ -144,6 +144,7 @@ export const slowAdapters: readonly (RightAdapter & { readonly rules: readonly s
     rules: [
       'another adapter over the same store lists and reads the versions that the first one activates and deletes',
       'several adapters over the same store make changes on top of the changes of others that they have not noticed yet',
+      'an adapter, before it notices a change counts the version that another adapter has just published',
     ],
     folder: class extends FolderAdapter {
       override hold(move: Move) {
