@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { datasetOf } from './fixture.js';
 import { type Instance, startEmpty, startInstance } from './instance.js';
-import { itUnless, type Obstacle, skip, withoutBreak, withoutEmpty } from './obstacles.js';
+import { itUnless, type Obstacle, skip, standsAlone, withoutBreak, withoutEmpty } from './obstacles.js';
 import { patiently } from './time-limits.js';
 
 type Test = (instance: Instance, running: Mocha.Context) => Promise<void>;
@@ -45,10 +45,11 @@ export const testsOfOutages =
     testsOver(target, withoutBreak(target))(title, (...given) => patiently(() => test(...given)));
 
 /** Returns whether a second adapter might use a different store. */
-export const mightStandAlone = async ({ capabilities }: AdapterUnderTest, { folder }: Instance): Promise<Obstacle> =>
-  capabilities.durable === undefined &&
-  (await readdir(folder)).length === 0 &&
-  'the adapter does not declare "durable", and its folder is empty';
+export const mightStandAlone = async (target: AdapterUnderTest, { folder }: Instance): Promise<Obstacle> =>
+  standsAlone(target) ||
+  (target.capabilities.durable === undefined &&
+    (await readdir(folder)).length === 0 &&
+    'the adapter does not declare "durable", and its folder is empty');
 
 /** Works like `testsOver`, for tests of several adapters on one store. Skips the test at run time if necessary. */
 export const testsOverStore =
