@@ -100,7 +100,8 @@ const sameKeys = (
   sameList(keysOf(collection, found), keysOf(collection, expected), rule);
 };
 
-const forQuery = (query: object = {}): string => (Object.keys(query).length > 0 ? ` for ${JSON.stringify(query)}` : '');
+const forQuery = (query: object = {}): string =>
+  Object.keys(query).length > 0 ? ` for ${excerpt(JSON.stringify(query), VALUE_CHARACTERS)}` : '';
 
 /**
  * Asserts that two lists have the same documents in the same order.

@@ -10,6 +10,8 @@ import { CROWD_BLOCKS, CROWD_SEATS } from './rows.js';
 const TOTAL = CROWD_BLOCKS * CROWD_SEATS;
 /** Number of reads at the same time. With many more, an adapter may reject reads that wait for a connection. */
 const TOGETHER = 16;
+/** An integer that no numeric key contains. */
+const ABSENT = 999_999;
 const BY_SCORE = crowd.orders![0]!;
 /** Common sizes of batches, pages and buffers. */
 const EDGES = [100, 128, 256, 500, 512, 1000, 1024, 2000, 2048, 4096, 5000, 8192, 10_000];
@@ -120,7 +122,7 @@ export const describeMany = (instance: () => Instance): void => {
         const calls = [pairs, items, spots, twins, words].flatMap(({ name, key }) =>
           allRows()[name]!.flatMap((document) => {
             const values = key.map((field) => document[field] as Scalar);
-            const absent = [...values.slice(0, -1), typeof values.at(-1) === 'string' ? `${values.at(-1)}?` : 0.5];
+            const absent = [...values.slice(0, -1), typeof values.at(-1) === 'string' ? `${values.at(-1)}?` : ABSENT];
             return [
               { name, key: values, document },
               { name, key: absent, document: undefined },

@@ -3,9 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cached, SharedCache } from '../contracts/cache.js';
 import { type Clock, type Health, type Logger, systemClock } from '../contracts/runtime.js';
-import { CircuitBreaker } from '../redis/circuit-breaker.js';
+import { CircuitBreaker, RedisScript, readScript } from '../redis/circuit-breaker.js';
 import type { RedisConnection } from '../redis/connection.js';
-import { RedisScript, readScript } from '../redis/redis-script.js';
 import { withTimeout } from '../util/with-timeout.js';
 import { type Loaded, MemoryCache } from './memory-cache.js';
 

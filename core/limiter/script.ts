@@ -1,5 +1,5 @@
 /** Builds the text of the Lua script, and names the Redis hashes that it uses. Requires Redis 5.0 or later. */
-import { RedisScript, readScript } from '../redis/redis-script.js';
+import { RedisScript, readScript } from '../redis/circuit-breaker.js';
 import { DAY_MS, KEPT_DAYS } from './quotas.js';
 
 /** The number of buckets per window. A permit becomes free at most one bucket late. */

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -170,15 +171,21 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
         const snapshots = partOf(crowded.app, 'snapshots');
         const { key, url } = crowded;
         const { port, pathname } = new URL(url);
-        const sockets = Array.from({ length: 30 }, (_, i) => {
+        const sockets = Array.from({ length: 30 }, () =>
+          connect(Number(port), '127.0.0.1').on('error', () => undefined),
+        );
+        // All requests must arrive at the same time, but Node accepts only one connection per turn of the event loop.
+        for (const socket of sockets) {
+          socket.write(`GET ${pathname}/health HTTP/1.1\r\nHost: a\r\n\r\n`);
+          await once(socket, 'data');
+        }
+        for (const [i, socket] of sockets.entries()) {
           const { target, body = '' } = requestOf(i) as { target: string; body?: string };
           const [method, path] = body ? ['POST', target] : ['GET', pathname + target];
           const head = `${method} ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n`;
           const json = `Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: ${body.length}\r\n`;
-          const socket = connect(Number(port), '127.0.0.1').on('error', () => undefined);
           socket.write(`${head}${body && json}\r\n${body}`);
-          return socket;
-        });
+        }
         while (work.size < 20) await delay(1);
         const responses = () => snapshots.served!.responses.size;
         const before = responses();
