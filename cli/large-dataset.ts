@@ -3,7 +3,7 @@ import { count } from './output.js';
 
 /**
  * Datasets with at least this many rows count as large. For every 100,000 rows of ten columns, the `json` adapter needs
- * 0.4 s of CPU time at startup and 28 MB of memory. The `sqlite` adapter needs neither.
+ * 0.2 s of CPU time at startup and 28 MB of memory. The `sqlite` adapter needs neither.
  */
 const LARGE = 500_000;
 
