@@ -191,6 +191,7 @@ export const describeFollowing = (target: AdapterUnderTest): void => {
       const found = [await versionAsOf(other, SECOND_CREATED), await versionAsOf(other, FIRST_CREATED)];
       sameList(found, [SECOND, FIRST], 'asOf() of the second adapter');
       await publish(other, THIRD, THIRD_CREATED);
+      await isCurrent(target, instance, THIRD);
       await areListed([THIRD, SECOND, FIRST]);
     });
 

@@ -104,6 +104,18 @@ export const storedJsonFaults: readonly BrokenAdapter[] = [
     fails: [GETS],
   },
   {
+    that: 'leaves out null fields of a document',
+    fault: inSnapshots(() => (snapshot) => ({
+      getJson: async (...get) => {
+        const document = await snapshot.get(...get);
+        return (
+          document && JSON.stringify(document, (name, value) => (value === null && name !== '' ? undefined : value))
+        );
+      },
+    })),
+    fails: [GETS],
+  },
+  {
     that: 'indents the text of a document',
     fault: inSnapshots(() => (snapshot) => ({
       getJson: async (...get) => JSON.stringify(await snapshot.get(...get), null, 2),
