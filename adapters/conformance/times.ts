@@ -64,6 +64,14 @@ export const describeTimes = (target: AdapterUnderTest): void => {
       }
     });
 
+    test('publish() compares `created` with the current version as a time, not as text', async (instance) => {
+      const [current, earlier] = ['2100-01-01T00:00:00.500Z', '2100-01-01T00:00:00Z'];
+      await instance.adapter.publish!(anotherDataset('with-milliseconds', current));
+      await instance.adapter.publish!(anotherDataset('without-milliseconds', earlier));
+      const found = new Date(publicationTime(instance)).toISOString();
+      assert(found > current, `expected publishedAt after ${current}, the time of the version before; found ${found}`);
+    });
+
     testOfThree("activate() gets its time from the context's clock, and list() does not change", async (instance) => {
       const times = async () => (await instance.adapter.versions!.list()).map((each) => each.publishedAt);
       const before = await times();
