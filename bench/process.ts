@@ -63,7 +63,7 @@ export const spawnBound = (
   return child;
 };
 
-/** Runs a program on the load core. @returns the standard output of the program */
+/** Runs a program on the CPU core of the load generator. @returns the standard output of the program */
 export const runLoad = async (command: readonly string[]): Promise<string> => {
   const child = spawnBound(LOAD_CORE, command, 'pipe');
   let [output, errors] = ['', ''];

@@ -13,7 +13,7 @@ const LEAST_MS = 100;
 const MOST_SLOWNESS = 4;
 /** The lock of a killed process must expire within this time, in milliseconds. */
 export const LOCK_MS = 50_000;
-/** No collection of the suite has this many documents. */
+/** More documents than any collection of the suite has. */
 const TOO_MANY = 300_000;
 
 let extraMs = 0;

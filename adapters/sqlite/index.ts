@@ -61,7 +61,7 @@ export class SqliteAdapter implements StorageAdapter {
   /** A connection without a transaction. Undefined until the database exists. */
   #catalog: ReadConnection | undefined;
   #served: Served | undefined;
-  /** An activation that cannot be served with this configuration, so that polls skip it. */
+  /** The last activation that cannot be served with this configuration. Polls do not try it again. */
   #refused: { readonly activation: Activation; readonly error: StorageError } | undefined;
   #problem: string | undefined;
 

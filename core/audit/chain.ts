@@ -24,7 +24,7 @@ export const actor = (): { readonly by: string; readonly host: string } => {
   };
 };
 
-/** `place` is the location of the entry for messages, such as `line 7`. */
+/** An entry and its location, such as `line 7`. Error messages contain the location. */
 export interface Placed<E extends AuditEntry> {
   readonly entry: E;
   readonly place: string;

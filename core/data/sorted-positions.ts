@@ -16,8 +16,8 @@ interface Range {
 }
 
 /**
- * Returns the leading fields of an order that documents in key order must be sorted by. Trailing fields that only
- * repeat the key order are left out, because the sort is stable.
+ * Returns the fields by which documents must be sorted if they are already in key order. The sort is stable, so
+ * trailing fields of the order that only repeat the key are not needed.
  */
 export const fieldsToSortBy = (order: readonly string[], key: readonly string[]): readonly string[] => {
   for (let count = 0; count < order.length; count++) {

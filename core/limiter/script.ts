@@ -42,7 +42,7 @@ export const decideScript = ({ windowMs, mostAddresses, countsUsage }: ScriptOpt
   const source = [
     `local ${Object.keys(constants).join(', ')} = ${Object.values(constants).join(', ')}`,
     readScript('core/limiter/window.lua'),
-    // Redis runs the whole text on each call, so unneeded parts are left out.
+    // Redis runs the whole script on each call, so the part for quotas is added only if it is needed.
     ...(countsUsage ? [readScript('core/limiter/quotas.lua')] : []),
     readScript('core/limiter/decide.lua'),
   ];

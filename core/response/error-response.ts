@@ -143,7 +143,7 @@ const ABOUT_THE_BODY = [
 ];
 
 const removeBodyHeaders = (response: ServerResponse): void => {
-  // Until it becomes ordinary, a `FastResponse` stores these headers as text, which `setHead` will replace.
+  // A `FastResponse` has these headers only as one text, which `setHead` replaces. An ordinary response has each header.
   if (response instanceof FastResponse && !response.isOrdinary) return;
   for (const name of ABOUT_THE_BODY) response.removeHeader(name);
 };

@@ -15,7 +15,7 @@ import { setHead } from './writer.js';
 export interface Response extends Koa.Response {
   prepared?: Prepared | Representation | undefined;
   shown?: unknown;
-  /** If middleware has compressed the body, the original representation. */
+  /** The original representation. Set only if middleware has compressed the body. */
   source?: Representation | undefined;
 }
 

@@ -137,7 +137,7 @@ interface ListLimits {
   readonly mostBytes: number;
   /** Maximum size of the stored text of the rows, in bytes. A list with more text is not built completely. */
   readonly mostStoredBytes: number;
-  /** Bytes of stored row text to read before any row is written, so that a large list starts after one chunk. */
+  /** Number of bytes of rows to read before the first chunk is written. Default: 0. */
   readonly aheadBytes?: number;
   /** Milliseconds without a new chunk after which reading fails. */
   readonly stallMs: number;

@@ -7,7 +7,7 @@ export const isRejected = ({ status }: Answer): boolean => status === 429;
 
 /**
  * Returns the highest number of allowed requests that were both sent and answered within one window. The limiter
- * counted each of them at some time in between, so a number above the limit proves a bug in the limiter.
+ * counts a request after it is sent and before it is answered. A number above the limit is therefore a bug.
  */
 export const mostInWindow = (answers: readonly Answer[]): number => {
   const passed = answers.filter(isAllowed).sort((a, b) => a.sent - b.sent);

@@ -84,7 +84,11 @@ const pager = ({ after, from, rows, next }, onturn) => {
   );
 };
 
-/** Focuses the replacement of a button, or else a paging button. @param {HTMLElement} place @param {Element} old */
+/**
+ * Restores the focus after the list was drawn again: on the button that replaced `old`, or on a paging button.
+ * @param {HTMLElement} place
+ * @param {Element} old
+ */
 const focusAgain = (place, old) => {
   const same = old.matches('th button')
     ? place.querySelector('[aria-sort] button')

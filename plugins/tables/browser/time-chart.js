@@ -182,7 +182,7 @@ export const timeChart = (table, query, { signal, sample, keep }) => {
       place,
       async (loading) => {
         const matching = matchingOf(table, query);
-        // Charts cannot show rows without a value, so nothing is requested.
+        // The filter selects only rows without a value. A chart of them would be empty, so it sends no request.
         if (matching.get(`${chosen().value}[null]`) === 'true') return { parameters: matching, totals: [] };
         const parameters = parametersOf(table, matching, chosen());
         return { parameters, totals: await totalsOf(table, parameters, loading).catch(rejectionOf) };
