@@ -12,7 +12,7 @@ import type { StorageAdapter } from '../contracts/storage.js';
 import type { Handle } from '../edge/accept.js';
 import { Admission, admitting } from '../edge/admission.js';
 import { callerAddress, trustedProxies } from '../edge/caller-address.js';
-import { publicUrlOf } from '../edge/public-url.js';
+import { publicPathOf, publicUrlOf } from '../edge/public-url.js';
 import { HttpServer } from '../edge/server.js';
 import { createAuthenticator } from '../keys/authenticator.js';
 import { openIdentities } from '../keys/identity-chain.js';
@@ -236,6 +236,7 @@ export const parts: { readonly [Name in PartName]: Definition<Parts[Name]> } = {
     ({ config: { config }, modules, authenticator, metrics, observers, ...others }) => {
       const { trustProxy } = config.server;
       const addressOf = callerAddress(trustProxy);
+      const urlOf = publicUrlOf(config.server);
       const unlessProbe = config.log.probes ? <T>(report: T): T => report : withoutProbes;
       return createKoa({
         ...others,
@@ -249,6 +250,10 @@ export const parts: { readonly [Name in PartName]: Definition<Parts[Name]> } = {
         addressOf,
         proxies: trustedProxies(trustProxy),
         realm: config.auth.realm ?? realmOf(modules.registry.service),
+        basePath: config.server.basePath,
+        info: modules.registry.service,
+        mounts: modules.registry.mounts.map(({ mount }) => mount),
+        publicPathFor: (request) => publicPathOf(urlOf(request)),
         compression: config.http.compression,
       });
     },

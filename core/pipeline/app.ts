@@ -6,7 +6,6 @@ import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
 import type { Tiers } from '../config/tiers.js';
 import type { Limiter } from '../contracts/limiter.js';
-import type { Logger } from '../contracts/runtime.js';
 import type { Authenticator } from '../keys/authenticator.js';
 import type { IdentityChain } from '../keys/identity-chain.js';
 import { respond } from '../response/respond.js';
@@ -14,11 +13,12 @@ import { type ApiContext, ApiKoa, type ApiKoaOptions, type ApiMiddleware } from 
 import { authorize } from './authorize.js';
 import { catchErrors } from './catch-errors.js';
 import { checkRequest, findEndpoint, handle } from './endpoint.js';
+import { type ErrorPageOptions, errorPage } from './error-page.js';
 import { identify } from './identify.js';
 import { limit } from './limit.js';
 import { observe } from './observe.js';
 
-interface KoaDependencies extends ApiKoaOptions {
+interface KoaDependencies extends ApiKoaOptions, ErrorPageOptions {
   readonly routes: { readonly find: ApiMiddleware };
   readonly keys: Authenticator;
   readonly identities: IdentityChain | null;
@@ -34,11 +34,12 @@ interface KoaDependencies extends ApiKoaOptions {
 
 export const createKoa = (deps: KoaDependencies): ApiKoa => {
   const { logger, headers, observers, serviceMiddleware, realm } = deps;
+  const catching = catchErrors(logger, errorPage(deps));
   return new ApiKoa(deps, (added) => [
     observe(observers), // reports the response to the log, the metrics and the plugins
     respond(deps), // sets the request id, security headers and CORS headers, then writes the response or a 304
-    ...guarded(logger, [...serviceMiddleware, ...added]), // middleware of plugins and of the embedding program
-    catchErrors(logger), // turns errors into responses, and keeps the headers set above
+    ...guarded(catching, [...serviceMiddleware, ...added]), // middleware of plugins and of the embedding program
+    catching, // turns errors into responses, and keeps the headers set above
     findEndpoint(deps), // finds the route or mount, and parses the parameters and the response format
     identify(deps), // identifies the caller by key, by plugin, or by address
     limit(deps), // counts the request, and responds with 429 if the caller is over its limit
@@ -49,5 +50,5 @@ export const createKoa = (deps: KoaDependencies): ApiKoa => {
 };
 
 /** Adds error handling, so that errors thrown by this middleware also become responses. */
-const guarded = (logger: Logger, middleware: readonly Middleware[]): ApiMiddleware[] =>
-  middleware.length === 0 ? [] : [catchErrors(logger), ...(middleware as unknown as ApiMiddleware[])];
+const guarded = (catching: ApiMiddleware, middleware: readonly Middleware[]): ApiMiddleware[] =>
+  middleware.length === 0 ? [] : [catching, ...(middleware as unknown as ApiMiddleware[])];

@@ -1,22 +1,29 @@
 import type { Context } from 'koa';
 import type { Logger } from '../contracts/runtime.js';
-import { setError, statusResponse } from '../response/error-response.js';
+import { errorResponse, setError, statusError } from '../response/error-response.js';
 import type { CommonHeaders } from '../response/headers.js';
 import { isPrepared, sendNow } from '../response/respond.js';
 import type { ApiContext, ApiMiddleware } from './api-koa.js';
+import { type ErrorPage, errorPagePolicy } from './error-page.js';
 
 /** Turns errors into responses. Also adds an error body to a response that has an error status but no body. */
-export const catchErrors =
-  (logger: Logger): ApiMiddleware =>
-  async (ctx, next) => {
+export const catchErrors = (logger: Logger, errorPage: ErrorPage): ApiMiddleware => {
+  const pageFor = (ctx: ApiContext) => {
+    const page = errorPage(ctx.req);
+    if (page && !ctx.res.headersSent) ctx.set('Content-Security-Policy', errorPagePolicy);
+    return page;
+  };
+  return async (ctx, next) => {
     try {
       await next();
-      if (lacksErrorBody(ctx)) ctx.body = statusResponse(ctx.status, logger, ctx.requestState.id);
+      if (lacksErrorBody(ctx))
+        ctx.body = errorResponse(statusError(ctx.status), logger, ctx.requestState.id, pageFor(ctx));
     } catch (error) {
-      setError(ctx, error, logger);
+      setError(ctx, error, logger, pageFor(ctx));
       ctx.app.emit('error', error, ctx);
     }
   };
+};
 
 /** Also true for Koa's default 404, which means that no middleware has responded. */
 const lacksErrorBody = ({ res, response, respond }: ApiContext): boolean => {

@@ -15,6 +15,8 @@ interface ErrorContext {
   body: unknown;
 }
 
+const HTML_TYPE = 'text/html; charset=utf-8';
+
 /** Sent while a store is unavailable, which usually lasts at most two seconds. */
 const RETRY_AFTER_SECONDS = '2';
 
@@ -80,30 +82,35 @@ const errorBody = (error: ApiError): Buffer => {
   return Buffer.from(maskKeys(text));
 };
 
-const errorHead = (body: Buffer, more: Readonly<Record<string, string>>): string =>
-  linesOf({ 'Content-Type': JSON_TYPE, 'Content-Length': String(body.length), 'Cache-Control': 'no-store', ...more });
+const errorHead = (body: Buffer, more: Readonly<Record<string, string>>, type = JSON_TYPE): string =>
+  linesOf({ 'Content-Type': type, 'Content-Length': String(body.length), 'Cache-Control': 'no-store', ...more });
+
+/** Formats an error as HTML. */
+type Page = (error: ApiError) => string;
+
+const pageBody = (error: ApiError, page: Page): Buffer => Buffer.from(maskKeys(page(error)));
 
 const reasonOf = ({ message, options: { cause } }: ApiError): string =>
   cause instanceof Error ? cause.message : message;
 
-export const errorResponse = (thrown: unknown, logger: Logger, requestId: string): Prepared => {
+/** @param page formats the error. Default: as JSON */
+export const errorResponse = (thrown: unknown, logger: Logger, requestId: string, page?: Page): Prepared => {
   const error = asApiError(thrown);
   const { status } = error.kind;
   // While a store is unavailable, every request fails in the same way. Stack traces would flood the log.
   if (status === 503) logger.warn({ reason: reasonOf(error), requestId }, 'a request was rejected');
   else if (status >= 500) logger.error({ err: thrown, requestId }, 'a request failed');
-  const body = errorBody(error);
+  const body = page ? pageBody(error, page) : errorBody(error);
   const more = { ...(status === 503 && { 'Retry-After': RETRY_AFTER_SECONDS }), ...error.options.headers };
   try {
-    return new Prepared(status, errorHead(body, more), payloadOf(body));
+    return new Prepared(status, errorHead(body, more, page && HTML_TYPE), payloadOf(body));
   } catch (invalidHeader) {
     // A plugin can throw an error with invalid headers.
-    return errorResponse(invalidHeader, logger, requestId);
+    return errorResponse(invalidHeader, logger, requestId, page);
   }
 };
 
-export const statusResponse = (status: number, logger: Logger, requestId: string): Prepared =>
-  errorResponse(new ApiError(kindOf(status)), logger, requestId);
+export const statusError = (status: number): ApiError => new ApiError(kindOf(status));
 
 const INCOMPLETE_BODY = 'The connection closed before the request body was complete.';
 
@@ -113,9 +120,12 @@ const withoutBrokenBody = ({ req }: ErrorContext, error: unknown): unknown =>
     ? new ApiError(errors.invalid_parameter, INCOMPLETE_BODY, { cause: error })
     : error;
 
-/** Responds with an error. Closes the connection instead if the response headers have already been sent. */
-export const setError = (ctx: ErrorContext, error: unknown, logger: Logger): void => {
-  const body = errorResponse(withoutBrokenBody(ctx, error), logger, ctx.requestState.id);
+/**
+ * Responds with an error. Closes the connection instead if the response headers have already been sent.
+ * @param page formats the error. Default: as JSON
+ */
+export const setError = (ctx: ErrorContext, error: unknown, logger: Logger, page?: Page): void => {
+  const body = errorResponse(withoutBrokenBody(ctx, error), logger, ctx.requestState.id, page);
   if (ctx.res.headersSent) {
     ctx.res.destroy();
     return;

@@ -1,15 +1,6 @@
 import type { Mount, MountContext } from '../../core/contracts/plugin.js';
+import { escapeHtml } from '../../core/util/escape-html.js';
 import { importsOf, type PageFile, type PageFiles, resolveName } from './page-files.js';
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character]!);
 
 /** Path of the sign-in page, which the navigation does not list. */
 export const SIGN_IN = '/sign-in';

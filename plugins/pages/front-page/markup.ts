@@ -1,4 +1,4 @@
-import { escapeHtml } from '../template.js';
+import { escapeHtml } from '../../../core/util/escape-html.js';
 
 /** HTML that is already escaped. */
 export class Markup {

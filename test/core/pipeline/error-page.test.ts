@@ -1,0 +1,70 @@
+import { expect } from 'chai';
+import { request } from '../../support/http-client.js';
+import { startTestApp, type TestApp } from '../../support/test-app.js';
+
+/** Sent by browsers when a user opens an address. */
+const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+
+describe('errors in a browser', () => {
+  let service: TestApp;
+  const get = (target: string, { accept = BROWSER, method = 'GET', headers = {} } = {}) =>
+    request(`${service.origin}${target}`, { method, headers: { Accept: accept, ...headers } });
+
+  before(async () => {
+    service = await startTestApp({
+      config: {
+        service: { title: 'A & <B>' },
+        plugins: ['markets', 'docs'],
+        server: { trustProxy: 1 },
+      },
+    });
+  });
+  after(() => service.close());
+
+  for (const [target, text] of [
+    ['/nowhere', 'There is no page at this address.'],
+    ['/docs/nowhere.css', 'There is no such file. The page is at /docs.'],
+  ] as const) {
+    it(`GET ${target} is a page with the same status as the JSON`, async () => {
+      const { status, headers, text: page } = await get(target);
+      expect([status, headers['content-type'], headers['cache-control']]).to.deep.equal([
+        404,
+        'text/html; charset=utf-8',
+        'no-store',
+      ]);
+      expect(page).to.include(`<p>${text}</p>`).and.include('<title>Not found – A &amp; &lt;B&gt;</title>');
+      expect(page).to.include('<a href="/">').and.not.include('<B>');
+      expect((await get(target, { accept: '*/*' })).json.code).to.equal('route_not_found');
+    });
+  }
+
+  it('links to the front page under the path of a trusted proxy', async () => {
+    const { text } = await get('/nowhere', { headers: { 'X-Forwarded-Prefix': '/data' } });
+    expect(text).to.include('<a href="/data/">');
+  });
+
+  it('has a policy that allows only its style', async () => {
+    const { headers } = await get('/nowhere');
+    expect(headers['content-security-policy']).to.match(
+      /^default-src 'none'; style-src 'sha256-[^']+'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
+    );
+  });
+
+  it('has the headers of GET for HEAD', async () => {
+    const [whole, head] = [await get('/nowhere'), await get('/nowhere', { method: 'HEAD' })];
+    expect([head.status, head.text]).to.deep.equal([404, '']);
+    for (const name of ['content-type', 'content-length']) expect(head.headers[name]).to.equal(whole.headers[name]);
+  });
+
+  for (const [what, target, options] of [
+    ['below the base path', '/api/v1/nowhere', {}],
+    ['for other methods', '/nowhere', { method: 'POST' }],
+    ['without an Accept header for HTML', '/nowhere', { accept: 'application/json' }],
+    ['if HTML is only the second choice', '/nowhere', { accept: 'application/json, text/html;q=0.5' }],
+  ] as const) {
+    it(`is JSON ${what}`, async () => {
+      const { status, json } = await get(target, options);
+      expect([status, json.code]).to.deep.equal([404, 'route_not_found']);
+    });
+  }
+});
