@@ -10,7 +10,7 @@ import type { Collection, Document } from '../../core/contracts/dataset.js';
 import { systemClock } from '../../core/contracts/runtime.js';
 import type { AdapterContext, Snapshot, StorageAdapter } from '../../core/contracts/storage.js';
 import { writeDirectory } from '../../core/data/write-directory.js';
-import { collections, manifestOf, rowsOf } from '../core/data/weather.js';
+import { collections, manifestOf, rowsOf } from '../support/weather.js';
 
 export interface JsonInstance {
   /** Temporary folder that contains the dataset directory `data`. */

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { assertFits } from '../../adapters/json/memory.js';
 import { StorageError } from '../../core/errors.js';
-import { lines, manifestOf, rows, writeByHand } from '../core/data/weather.js';
+import { lines, manifestOf, rows, writeByHand } from '../support/weather.js';
 import { eachInstance, eventually, expectServed, writeVersion } from './json-instance.js';
 
 const WAITING = 'the dataset directory is missing or empty: waiting for a dataset';

@@ -7,7 +7,7 @@ import type { Dataset } from '../../core/contracts/storage.js';
 import { openDirectory } from '../../core/data/directory.js';
 import { checkDataset } from '../../core/data/validate.js';
 import { StorageError } from '../../core/errors.js';
-import { collections, lines, manifestOf, rows, writeByHand } from '../core/data/weather.js';
+import { collections, lines, manifestOf, rows, writeByHand } from '../support/weather.js';
 import { contextOf, eachInstance, expectServed, writeVersion } from './json-instance.js';
 
 const datasetOf = (version: string, content: Readonly<Record<string, readonly Document[]>>): Dataset => ({

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { StorageError } from '../../core/errors.js';
-import { lines, readManifestFile, rowsOf, writeByHand } from '../core/data/weather.js';
 import { skip } from '../support/skip.js';
+import { lines, readManifestFile, rowsOf, writeByHand } from '../support/weather.js';
 import {
   eachInstance,
   eventually,
@@ -40,29 +40,6 @@ describe('the json adapter loads a version', () => {
     await eventuallyServed(instance, 2);
     expect(instance.changes).to.deep.equal(['v1', 'v2']);
     expect(instance.problems.every((problem) => problem === undefined)).to.equal(true);
-  });
-
-  it('in short steps, so that other work can run', async () => {
-    await byHand(instance.path, 1);
-    await instance.adapter.open();
-    const readings = Array.from({ length: 10_000 }, (_, i) => ({
-      station: 'north',
-      day: new Date(Date.UTC(1950, 0, 1 + i)).toISOString().slice(0, 10),
-      low: 0,
-      high: i,
-    }));
-    const files = { 'stations.ndjson': lines(rowsOf(2).stations), 'readings.ndjson': lines(readings) };
-    let turns = 0;
-    const count = () => {
-      turns++;
-      if (instance.changes.length < 2) setImmediate(count);
-    };
-    setImmediate(count);
-    await writeByHand(instance.path, files, { version: 'v2', created: '2026-01-02T00:00:00Z' });
-    await eventually('version v2 is served', () => instance.changes.length === 2);
-    // Reading takes at least one turn of the event loop for each 16 KiB.
-    expect(turns).to.be.greaterThan(files['readings.ndjson'].length / 2 ** 14);
-    expect(await instance.adapter.snapshot().get('readings', ['north', '1950-01-02'])).to.have.property('high', 1);
   });
 
   it('when a symbolic link to the directory is swapped', async () => {

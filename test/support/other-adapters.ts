@@ -1,5 +1,4 @@
-/** Sections of the configuration for a third-party adapter and for every built-in adapter except `json`. */
-import { fileURLToPath } from 'node:url';
+/** Sections of the configuration for every built-in adapter except `json`. */
 import { partOf } from '../../core/app/create-app.js';
 import type { Dataset } from '../../core/contracts/storage.js';
 import { mongoForTests, uniqueName } from './services.js';
@@ -8,7 +7,7 @@ import type { TestApp } from './test-app.js';
 export const otherAdapters: Readonly<Record<string, () => Promise<object>>> = {
   memory: async () => ({ use: 'memory', options: {} }),
   mongo: async () => ({ use: 'mongo', options: { uri: (await mongoForTests()).url, database: uniqueName('other') } }),
-  sqlite: async () => ({ use: fileURLToPath(new URL('../adapters/conformance/sqlite-module.js', import.meta.url)) }),
+  sqlite: async () => ({ use: 'sqlite', options: { path: 'data.db' } }),
 };
 
 export const publishTo = async (service: TestApp, dataset: Dataset): Promise<void> => {

@@ -5,7 +5,7 @@ import type { Document } from '../../../core/contracts/dataset.js';
 import { openDirectory } from '../../../core/data/directory.js';
 import { checkDataset } from '../../../core/data/validate.js';
 import { StorageError } from '../../../core/errors.js';
-import { collections, eachInFolder, lines, rows, writeByHand } from './weather.js';
+import { collections, eachInFolder, lines, rows, writeByHand } from '../../support/weather.js';
 
 describe('openDirectory(path)', () => {
   const folder = eachInFolder();

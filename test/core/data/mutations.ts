@@ -11,7 +11,7 @@ import { indexedSnapshot } from '../../../core/data/indexed-snapshot.js';
 import { checkDataset } from '../../../core/data/validate.js';
 import { StorageError } from '../../../core/errors.js';
 import { type Random, randomFrom } from '../../../plugins/metro/sample/random.js';
-import { collections, lines, rows, writeByHand } from './weather.js';
+import { collections, lines, rows, writeByHand } from '../../support/weather.js';
 
 const FILES = ['stations.ndjson', 'readings.ndjson', 'readings.ndjson', 'manifest.json'] as const;
 const PIECES = [

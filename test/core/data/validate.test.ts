@@ -3,7 +3,7 @@ import type { Collection, Document } from '../../../core/contracts/dataset.js';
 import { formatDataError } from '../../../core/data/data-errors.js';
 import { checkDataset } from '../../../core/data/validate.js';
 import { memoryDataset } from '../../support/memory-dataset.js';
-import { collections, manifestOf, rows } from './weather.js';
+import { collections, manifestOf, rows } from '../../support/weather.js';
 
 const manifest = manifestOf();
 const errorsOf = async (content: Record<string, readonly Document[]>, declared = collections) =>

@@ -11,7 +11,15 @@ import { checkDataset } from '../../../core/data/validate.js';
 import { type Batches, writeDirectory } from '../../../core/data/write-directory.js';
 import { OperatorError, StorageError } from '../../../core/errors.js';
 import * as fixture from '../../support/fixture.js';
-import { collections, eachInFolder, manifestOf, readManifestFile, rows, rowsOf, writeByHand } from './weather.js';
+import {
+  collections,
+  eachInFolder,
+  manifestOf,
+  readManifestFile,
+  rows,
+  rowsOf,
+  writeByHand,
+} from '../../support/weather.js';
 
 const MODULE = new URL('../../../core/data/write-directory.js', import.meta.url).href;
 

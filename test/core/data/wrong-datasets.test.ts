@@ -5,7 +5,7 @@ import { formatDataError } from '../../../core/data/data-errors.js';
 import { openDirectory } from '../../../core/data/directory.js';
 import { checkDataset } from '../../../core/data/validate.js';
 import { StorageError } from '../../../core/errors.js';
-import { collections, eachInFolder, lines, manifestOf, rows, writeByHand } from './weather.js';
+import { collections, eachInFolder, lines, manifestOf, rows, writeByHand } from '../../support/weather.js';
 
 const [north, second, south] = rows.readings as [object, object, object];
 

@@ -13,8 +13,8 @@ import { packageRoot } from '../../../core/util/package.js';
 import { accessibilityProblems, BROWSED, openBrowser, type TestBrowser } from '../../support/browser.js';
 import { ATLANTA, HOUSTON } from '../../support/fixture.js';
 import { packed } from '../../support/packed.js';
+import { describePageFiles } from '../../support/page-files.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
-import { describePageFiles } from './page-files.js';
 import { open, PLUGINS } from './public-service.js';
 
 const DATA = ['markets', 'forecasts', 'observations', 'signals', 'status'];

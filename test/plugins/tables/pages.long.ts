@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { accessibilityProblems, addressOf, holdFirst, openBrowser, type TestBrowser } from '../../support/browser.js';
 import { request } from '../../support/http-client.js';
+import { LABEL_PROBLEMS, LAYOUT_PROBLEMS } from '../../support/page-files.js';
 import { startTableService } from '../../support/table-service.js';
-import { LABEL_PROBLEMS, LAYOUT_PROBLEMS } from '../pages/page-files.js';
 
 describe('the pages of tables in Chromium', () => {
   let service: Awaited<ReturnType<typeof startTableService>>;

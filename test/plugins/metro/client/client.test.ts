@@ -1,12 +1,9 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { packageRoot } from '../../../../core/util/package.js';
 import { ApiError, type CachedResponse, createClient, type Market } from '../../../../plugins/metro/client/index.js';
-import { runProcess } from '../../../support/command-process.js';
 import * as fixture from '../../../support/fixture.js';
 import { startTestApp, type TestApp } from '../../../support/test-app.js';
 
@@ -187,13 +184,6 @@ describe('createClient() with a service that fails', () => {
 });
 
 describe('the files of the client', () => {
-  it('contain the types of the API: `metro-forecast types > plugins/metro/client/api-types.ts`', async () => {
-    const written = await readFile(join(packageRoot, 'plugins/metro/client/api-types.ts'), 'utf8');
-    expect(written === (await runProcess(['types'], {})), 'plugins/metro/client/api-types.ts is current').to.equal(
-      true,
-    );
-  });
-
   it('have no imports, so that browsers can load them unchanged', async () => {
     const built = await readFile(
       fileURLToPath(new URL('../../../../plugins/metro/client/index.js', import.meta.url)),

@@ -8,9 +8,9 @@ import { createApp, loadConfig } from '../../../../product.js';
 import { accessibilityProblems, addressOf, BROWSED, openBrowser, type TestBrowser } from '../../../support/browser.js';
 import { runProcess } from '../../../support/command-process.js';
 import { request } from '../../../support/http-client.js';
+import { LABEL_PROBLEMS, LAYOUT_PROBLEMS } from '../../../support/page-files.js';
 import { needSharedData } from '../../../support/shared-data.js';
 import { addKey } from '../../../support/test-app.js';
-import { LABEL_PROBLEMS, LAYOUT_PROBLEMS } from '../../pages/page-files.js';
 
 describe('the explorer’s charts with all series and twenty markets', () => {
   let folder: string;

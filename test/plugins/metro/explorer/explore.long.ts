@@ -20,9 +20,9 @@ import {
 import { runProcess } from '../../../support/command-process.js';
 import * as fixture from '../../../support/fixture.js';
 import { request } from '../../../support/http-client.js';
+import { LABEL_PROBLEMS } from '../../../support/page-files.js';
 import { needSharedData } from '../../../support/shared-data.js';
 import { addKey, startTestApp, type TestApp } from '../../../support/test-app.js';
-import { LABEL_PROBLEMS } from '../../pages/page-files.js';
 
 const DATA = ['markets', 'forecasts', 'observations', 'signals', 'status'];
 const FRAMER = 'https://example.org';

@@ -5,8 +5,8 @@ import { packageRoot } from '../../../../core/util/package.js';
 import { defaultRules } from '../../../../plugins/metro/forecast/default-rules.js';
 import { accessibilityProblems, BROWSED, openBrowser, type TestBrowser } from '../../../support/browser.js';
 import { request } from '../../../support/http-client.js';
+import { describePageFiles } from '../../../support/page-files.js';
 import { startTestApp, type TestApp } from '../../../support/test-app.js';
-import { describePageFiles } from '../../pages/page-files.js';
 
 describePageFiles('/docs/methodology', 'forecasts', ['markets']);
 

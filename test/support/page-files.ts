@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { request } from '../../support/http-client.js';
-import { startTestApp, type TestApp } from '../../support/test-app.js';
+import { request } from './http-client.js';
+import { startTestApp, type TestApp } from './test-app.js';
 
 /** JavaScript that lists clipped or overlapping labels of charts in the browser. */
 export const LABEL_PROBLEMS = `[...document.querySelectorAll('.plot > svg')].flatMap((plot) => {

@@ -2,7 +2,7 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Collection, Document, Manifest } from '../../../core/contracts/dataset.js';
+import type { Collection, Document, Manifest } from '../../core/contracts/dataset.js';
 
 const text = { type: 'string', minLength: 1 };
 const object = (properties: Record<string, object>) => ({
