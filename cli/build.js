@@ -1,9 +1,9 @@
 // Builds a checkout, or prints instructions if the compiler is missing, for example after "npm ci --omit=dev".
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { argv } from 'node:process';
+import { argv, execPath, exit } from 'node:process';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -16,13 +16,20 @@ const compiler = () => {
   }
 };
 
+const run = (...args) => {
+  const { status } = spawnSync(execPath, args, { stdio: 'inherit' });
+  if (status !== 0) exit(1);
+};
+
 export const isBuilt = () => existsSync(join(root, 'dist/cli/main.js'));
 
 /** Keeps an existing build if the compiler is missing. */
 export const build = () => {
   const path = compiler();
-  if (path) execFileSync(process.execPath, [path, '-p', join(root, 'tsconfig.json')], { stdio: 'inherit' });
-  else if (!isBuilt()) {
+  if (path) {
+    run(path, '-p', join(root, 'tsconfig.json'));
+    run(join(root, 'dist/test/support/schemas-main.js'));
+  } else if (!isBuilt()) {
     console.error(
       'metro-forecast-api is not built, and its compiler is not installed. Build it with:\n  npm ci && npm prune --omit=dev',
     );

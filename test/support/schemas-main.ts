@@ -1,12 +1,31 @@
-/** `npm run schemas`: writes the JSON Schemas of the dataset files to `docs/schemas`. */
+/** Writes `config/schema.json`, and the JSON Schemas of the dataset files to `docs/schemas`. Each build runs it. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { configSchema } from '../../core/config/schema.js';
+import type { Collection } from '../../core/contracts/dataset.js';
+import { manifestSchema } from '../../core/data/manifest.js';
 import { packageRoot } from '../../core/util/package.js';
 import { collections } from '../../plugins/metro/collections.js';
-import { schemaFiles } from './schema-files.js';
 
-const [directory = join(packageRoot, 'docs', 'schemas')] = process.argv.slice(2);
-await mkdir(directory, { recursive: true });
-for (const [name, schema] of Object.entries(schemaFiles(collections))) {
-  await writeFile(join(directory, name), `${JSON.stringify(schema, null, 2)}\n`);
+const list = (fields: readonly string[]): string => fields.map((field) => `"${field}"`).join(', ');
+
+const describe = ({ name, key, references = [] }: Collection): string =>
+  [
+    `One line of the file of "${name}". Lines are ordered by ${list(key)}, which are unique.`,
+    ...references.map(({ fields, to }) => `${list(fields)} must be the key of a line in "${to}".`),
+  ].join(' ');
+
+const write = (path: string, schema: object): Promise<void> =>
+  writeFile(join(packageRoot, path), `${JSON.stringify(schema, null, 2)}\n`);
+
+await mkdir(join(packageRoot, 'docs/schemas'), { recursive: true });
+await write('config/schema.json', configSchema);
+await write('docs/schemas/manifest.schema.json', manifestSchema);
+for (const collection of collections) {
+  await write(`docs/schemas/${collection.name}.schema.json`, {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: collection.name,
+    description: describe(collection),
+    ...collection.schema,
+  });
 }
