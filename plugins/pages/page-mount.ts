@@ -23,9 +23,14 @@ const POLICY = [
   "trusted-types 'none'",
 ];
 
-/** @param ancestors origins that may show this page in a frame. Default: none */
-const pagePolicy = (ancestors: readonly string[] = []): string =>
-  [...POLICY, `frame-ancestors ${ancestors.length > 0 ? ancestors.join(' ') : "'none'"}`].join('; ');
+/**
+ * Without `frame-ancestors`, files on disk can also embed the page. `frame-ancestors *` would exclude them.
+ * @param ancestors origins that may show this page in a frame, or `*`. Default: none
+ */
+const pagePolicy = (ancestors: readonly string[] = []): string => {
+  const framing = ancestors.includes('*') ? [] : [`frame-ancestors ${ancestors.join(' ') || "'none'"}`];
+  return [...POLICY, ...framing].join('; ');
+};
 
 /**
  * Policy for scripts, styles and other files. It applies only if a file is opened directly. A file that a page loads is
