@@ -93,10 +93,10 @@ const showFigure = (name) => {
 /** A page in a frame must not change the focus or the scroll position of the outer page. */
 const isFramed = () => window !== window.top;
 
-/** @param {string} title @param {string} question */
+/** @param {string} title @param {string} [question] Default: the current question */
 export const retitle = (title, question) => {
   find('main h1').textContent = title;
-  find('main .question').textContent = question;
+  if (question !== undefined) find('main .question').textContent = question;
 };
 
 /** @param {NonNullable<View['about']>} parts */

@@ -43,11 +43,11 @@ const sharedDecimals = (values) => {
   return values.some((value) => typeof value === 'number' && Math.abs(value) >= most) ? undefined : decimals;
 };
 
-/** Turns web addresses into links. @param {string | HTMLElement} content of a cell */
-export const linked = (content) =>
+/** Returns a link if the content of a cell is a web address. @param {string | HTMLElement} content */
+export const linkOf = (content) =>
   typeof content === 'string' && /^https?:\/\/\S+$/.test(content)
     ? h('a', { href: content, rel: 'nofollow noreferrer' }, content)
-    : content;
+    : undefined;
 
 /**
  * Returns a function that creates the content of a cell. Numbers in a column have the same number of decimals.

@@ -1,4 +1,7 @@
-import { exact } from '../../pages/shared/format.js';
+import { counted, exact } from '../../pages/shared/format.js';
+import { words } from './cells.js';
+
+/** @import { Table } from './tables.js' */
 
 /**
  * @typedef {{ count?: number | null, page?: import('./row-list.js').Page | undefined }} State `count`: number of matching
@@ -22,4 +25,28 @@ export const countText = (state, isFiltered) => {
   const matching = isFiltered ? ' matching' : '';
   const known = typeof count === 'number' ? exact(count) : unknown;
   return `${isWhole ? '' : range}${known}${matching} ${count === 1 ? 'row' : 'rows'}`;
+};
+
+/**
+ * @typedef {{ total: number | undefined, newest: string | undefined }} Facts `total`: number of rows, unless the API
+ *   cannot count them; `newest`: latest date or year
+ */
+
+/**
+ * Returns the title of a table.
+ * @param {Pick<Table, 'name'>} table @param {Facts} facts
+ */
+export const titleOf = ({ name }, { total, newest }) => {
+  const facts = [total !== undefined && counted(total, 'row'), newest && `up to ${newest}`].filter(Boolean);
+  return [words(name), facts.join(', ')].filter(Boolean).join(': ');
+};
+
+/**
+ * Returns the title of a table with filters.
+ * @param {Pick<Table, 'name'>} table @param {Facts} facts
+ * @param {number | null | undefined} count number of matching rows, if known
+ */
+export const filteredTitleOf = ({ name }, { total }, count) => {
+  if (typeof count !== 'number') return `${words(name)}: matching rows`;
+  return `${words(name)}: ${total === undefined ? counted(count, 'matching row') : `${exact(count)} of ${counted(total, 'row')}`}`;
 };

@@ -1,5 +1,5 @@
-import { counted, list } from '../../pages/shared/format.js';
-import { inSentence, words } from './cells.js';
+import { list } from '../../pages/shared/format.js';
+import { inSentence } from './cells.js';
 import { newestOf } from './rows.js';
 
 /** @import { Column, Table } from './tables.js' */
@@ -17,16 +17,14 @@ export const contentOf = ({ columns, key }) => {
 };
 
 /**
- * Returns the title. Omits the number of rows if the API cannot count them.
  * @param {Table} table @param {Column | undefined} time a column with dates or years
  * @param {Promise<number>} total number of all rows @param {AbortSignal} signal
+ * @returns {Promise<import('./count-text.js').Facts>}
  */
-export const findingOf = async (table, time, total, signal) => {
+export const factsOf = async (table, time, total, signal) => {
   const [count, newest] = await Promise.all([
     total.catch(() => undefined),
     time && newestOf(table, time, signal).catch(() => undefined),
   ]);
-  const rows = count === undefined ? '' : `: ${counted(count, 'row')}`;
-  const upTo = newest === undefined ? '' : `${rows === '' ? ':' : ','} up to ${newest}`;
-  return `${words(table.name)}${rows}${upTo}`;
+  return { total: count, newest };
 };

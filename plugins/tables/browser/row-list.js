@@ -2,11 +2,12 @@ import { latestOf, showLatest } from '../../pages/data-views/latest.js';
 import { dataTable } from '../../pages/data-views/table.js';
 import { Problem } from '../../pages/shared/api.js';
 import { h } from '../../pages/shared/dom.js';
-import { cellsOf, inSentence, linked, rowAddress, words } from './cells.js';
+import { cellsOf, inSentence, linkOf, rowAddress, words } from './cells.js';
 import { listTarget, shownColumns } from './conditions.js';
+import { marked } from './matches.js';
 import { readPage, rejectionOf } from './rows.js';
 
-/** @import { Table } from './tables.js' */
+/** @import { Column, Table } from './tables.js' */
 /** @import { Row } from './time-figures.js' */
 
 /**
@@ -48,6 +49,11 @@ const isLong = (rows, name) => rows.some((row) => String(row[name] ?? '').length
 /** @param {Table} table @param {URLSearchParams} query @param {readonly Row[]} rows of the page */
 const columnsOf = (table, query, rows) => {
   const cell = cellsOf(table, rows);
+  const search = table.searches ? (query.get('q') ?? '') : '';
+  const content = (/** @type {Row} */ row, /** @type {Column} */ column) => {
+    const shown = cell(row, column);
+    return column.kind === 'text' && typeof shown === 'string' ? marked(shown, search) : shown;
+  };
   return shownColumns(table, query).map((column, index) => ({
     label: column.label,
     key: column.name,
@@ -58,7 +64,9 @@ const columnsOf = (table, query, rows) => {
         ? 'text'
         : `short${column.kind === 'date' ? ' date' : ''}`,
     cell: (/** @type {Row} */ row) =>
-      index === 0 ? h('a', { href: rowAddress(table, row) }, cell(row, column)) : linked(cell(row, column)),
+      index === 0
+        ? h('a', { href: rowAddress(table, row) }, content(row, column))
+        : (linkOf(cell(row, column)) ?? content(row, column)),
     // The API sorts the rows. With equal values, `dataTable` keeps the order of the API.
     value: table.sorts.includes(column.name) ? () => null : undefined,
   }));

@@ -1,7 +1,7 @@
 import { dataTools } from '../../pages/data-views/figure.js';
 import { getJson, Problem } from '../../pages/shared/api.js';
 import { h } from '../../pages/shared/dom.js';
-import { cellsOf, inSentence, linked, targetOf, words } from './cells.js';
+import { cellsOf, inSentence, linkOf, targetOf, words } from './cells.js';
 
 /** @param {import('./tables.js').Table} table @returns {import('../../pages/data-views/router.js').Route} */
 export const rowView = (table) => async (parameters, signal) => {
@@ -23,7 +23,7 @@ export const rowView = (table) => async (parameters, signal) => {
         { class: 'record' },
         ...table.columns.flatMap((column) => [
           h('dt', column.label, column.description ? h('small', column.description) : null),
-          h('dd', linked(cell(row, column))),
+          h('dd', linkOf(cell(row, column)) ?? cell(row, column)),
         ]),
       ),
       dataTools({ sources: [{ label: table.name, target }] }),

@@ -2,7 +2,7 @@ import { keepInAddress, setChoices } from '../../pages/data-views/address.js';
 import { choice } from '../../pages/data-views/controls.js';
 import { replaceTools } from '../../pages/data-views/figure.js';
 import { latestOf } from '../../pages/data-views/latest.js';
-import { loadModule } from '../../pages/data-views/router.js';
+import { loadModule, retitle } from '../../pages/data-views/router.js';
 import { narrowBy, searchField } from '../../pages/data-views/search-field.js';
 import { h } from '../../pages/shared/dom.js';
 import { onceEach } from '../../pages/shared/once.js';
@@ -11,9 +11,9 @@ import { words } from './cells.js';
 import { chipsOf, filtersText, noRows } from './chips.js';
 import { columnChoice } from './columns.js';
 import { listTarget, matchingOf } from './conditions.js';
-import { countText, knownCount } from './count-text.js';
+import { countText, filteredTitleOf, knownCount, titleOf } from './count-text.js';
 import { facetPanel } from './facets.js';
-import { contentOf, findingOf } from './finding.js';
+import { contentOf, factsOf } from './finding.js';
 import { FIRST_PAGE, rowList } from './row-list.js';
 import { countOf, sampleOf } from './rows.js';
 import { timesOf } from './time-figures.js';
@@ -40,15 +40,25 @@ const counter = (table, query, signal) => {
   const once = onceEach();
   const total = () => once('total', () => countOf(table, new URLSearchParams(), signal));
   const isFiltered = () => matchingOf(table, query).size > 0;
+  /** @type {import('./count-text.js').Facts | undefined} */
+  let facts;
+  const title = (/** @type {import('./count-text.js').Facts} */ known) =>
+    isFiltered() ? filteredTitleOf(table, known, knownCount(state)) : titleOf(table, known);
   const change = (/** @type {typeof state} */ changed) => {
     state = { ...state, ...changed };
     element.textContent = countText(state, isFiltered());
     sentence.textContent = filtersText(table, query, knownCount(state)) || contentOf(table);
+    if (facts && knownCount(state) !== undefined) retitle(title(facts));
   };
   return {
     element,
     sentence,
     total,
+    /** Returns the title. Later changes update the heading. @param {import('./count-text.js').Facts} known */
+    title: (known) => {
+      facts = known;
+      return title(known);
+    },
     /** @param {Page} [page] undefined if no rows are shown */
     showPage: (page) => change({ page }),
     show: async () => {
@@ -111,9 +121,10 @@ const TABS = [
 /** @param {Table} table @returns {import('../../pages/data-views/router.js').Route} */
 export const tableView = (table) => async (_parameters, signal, query) => {
   const sample = await sampleOf(table);
-  const [time] = timesOf(table.columns, sample);
+  const times = timesOf(table.columns, sample);
+  const time = times.find(({ kind }) => kind === 'date') ?? times[0];
   const count = counter(table, query, signal);
-  const found = findingOf(table, time, count.total(), signal);
+  const facts = factsOf(table, time, count.total(), signal);
   const tabs = TABS.filter(([tab]) => tab !== 'time' || time !== undefined);
   const tab = () => tabs.find(([each]) => each === query.get('tab'))?.[0] ?? 'rows';
   /** @type {Change} */
@@ -156,8 +167,7 @@ export const tableView = (table) => async (_parameters, signal, query) => {
   const showAll = async () => {
     chips.replaceChildren(...chipsOf(table, query, choose));
     panel.show();
-    void count.show();
-    await showTab();
+    await Promise.all([count.show(), showTab()]);
   };
   const switcher = choice({
     legend: 'Show',
@@ -172,5 +182,5 @@ export const tableView = (table) => async (_parameters, signal, query) => {
   searchWhileTyping(query, signal, choose);
   await showAll();
   const main = h('div', { class: 'browse' }, panel.element, h('div', bar, chips, place));
-  return { title: await found, question: count.sentence, name: words(table.name), content: [main] };
+  return { title: count.title(await facts), question: count.sentence, name: words(table.name), content: [main] };
 };

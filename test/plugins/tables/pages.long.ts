@@ -106,6 +106,8 @@ describe('the pages of tables in Chromium', () => {
     await page.keyboard.type(' eyre');
     await until(async () => (await addressOf(page)).endsWith('eyre'));
     await countIs('1 matching row');
+    await page.getByRole('heading', { level: 1, name: 'Books: 1 of 4 rows' }).waitFor();
+    expect(await page.locator('.rows mark').allInnerTexts()).to.deep.equal(['Jane', 'Eyre']);
     const sentence = page.locator('.question');
     expect(await sentence.innerText()).to.match(/^1 row matches: (?=.*“jane eyre”)(?=.*Published to 1850).* and .*\.$/);
     const address = await addressOf(page);
@@ -127,6 +129,7 @@ describe('the pages of tables in Chromium', () => {
     expect(await addressOf(page)).to.equal(address);
     await page.reload();
     await countIs('1 matching row');
+    expect(await page.locator('h1').innerText()).to.equal('Books: 1 of 4 rows');
     expect(await page.getByLabel('Published to', { exact: true }).inputValue()).to.equal('1850');
     await page.getByText('API call').first().click();
     const call = await page.locator('pre').first().innerText();
@@ -136,6 +139,7 @@ describe('the pages of tables in Chromium', () => {
       .and.not.contain(service.key);
     await page.getByRole('button', { name: 'Clear all' }).click();
     await countIs('4 rows');
+    expect(await page.locator('h1').innerText()).to.equal('Books: 4 rows, up to 1859');
     expect(await page.locator('#search').inputValue()).to.equal('');
   });
 

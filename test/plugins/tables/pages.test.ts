@@ -8,8 +8,9 @@ const { tablesOf, timesOf, figuresOf, withGaps, chartChoices, periodText } = awa
   'tables/browser/time-figures',
 );
 const { listTarget, valuesIn, selecting, toggled, chosenValues } = await pageModules('tables/browser/conditions');
-const { countText } = await pageModules('tables/browser/count-text');
+const { countText, titleOf, filteredTitleOf } = await pageModules('tables/browser/count-text');
 const { cellsOf, inSentence } = await pageModules('tables/browser/cells');
+const { partsOf } = await pageModules('tables/browser/matches');
 
 interface Table {
   readonly name: string;
@@ -32,16 +33,55 @@ describe('plugin table-pages', () => {
 
   it('can be embedded by any site if callers need no key, and otherwise by no site', async () => {
     const open = await startTableService({ anonymous: true });
-    const policyOf = async (address: string) =>
-      String((await request(address)).headers['content-security-policy']).split('; ');
+    const policyOf = async (address: string) => String((await request(address)).headers['content-security-policy']);
     try {
-      expect(await policyOf(`${open.origin}/tables/embed`)).to.include('frame-ancestors *');
+      expect(await policyOf(`${open.origin}/tables/embed`))
+        .to.include("default-src 'none'")
+        .and.not.include('frame-');
       expect(await policyOf(`${open.origin}/tables`)).to.include("frame-ancestors 'none'");
       expect(await policyOf(`${service.origin}/tables/embed`)).to.include("frame-ancestors 'none'");
     } finally {
       await open.close();
     }
   });
+
+  for (const [text, search, expected] of [
+    ['The Whale and the Sea', 'whale', ['Whale']],
+    ['The Whale and the Sea', 'sea wha', ['Whale', 'Sea']],
+    ['Whales and a whale', 'whale sea', ['whale']],
+    ['Whales and a whale', 'sea whale', ['Whales', 'whale']],
+    ['Whales and a whale', 'whale, ', ['whale']],
+    ['Charlotte Brontë', 'BRONTE', ['Brontë']],
+    ['no 1984', '"1984"', ['1984']],
+    ['The Whale', '', []],
+    ['The Whale', '…', []],
+  ] as const) {
+    it(`marks ${expected.join(', ') || 'nothing'} in "${text}" for the search "${search}"`, () => {
+      const parts: { text: string; isMatch: boolean }[] = partsOf(text, search);
+      expect(parts.map((part) => part.text).join('')).to.equal(text);
+      expect(parts.filter(({ isMatch }) => isMatch).map((part) => part.text)).to.deep.equal(expected);
+    });
+  }
+
+  for (const [facts, count, expected] of [
+    [{ total: 1200, newest: '2025-12-20' }, 8, 'Books: 8 of 1,200 rows'],
+    [{ total: 1200 }, 0, 'Books: 0 of 1,200 rows'],
+    [{}, 1, 'Books: 1 matching row'],
+    [{ total: 1200 }, null, 'Books: matching rows'],
+  ] as const) {
+    it(`has the title "${expected}" with filters`, () =>
+      expect(filteredTitleOf({ name: 'books' }, facts, count)).to.equal(expected));
+  }
+
+  for (const [facts, expected] of [
+    [{ total: 1200, newest: '2025-12-20' }, 'Books: 1,200 rows, up to 2025-12-20'],
+    [{ total: 1 }, 'Books: 1 row'],
+    [{ newest: '1859' }, 'Books: up to 1859'],
+    [{}, 'Books'],
+  ] as const) {
+    it(`has the title "${expected}" without filters`, () =>
+      expect(titleOf({ name: 'books' }, facts)).to.equal(expected));
+  }
 
   it('reads the tables of a service from its OpenAPI document', () => {
     expect(books).to.deep.include({

@@ -1,0 +1,24 @@
+import { h } from '../../pages/shared/dom.js';
+import { plain } from '../../pages/shared/format.js';
+
+const WORD = /[\p{L}\p{N}\p{M}]+/gu;
+
+/**
+ * Splits a text at the words that a search finds. The last word of the search can be the start of a longer word.
+ * @param {string} text @param {string} search
+ * @returns {{ text: string, isMatch: boolean }[]}
+ */
+export const partsOf = (text, search) => {
+  const words = [...plain(search).matchAll(WORD)].map(([word]) => word);
+  const start = /[\p{L}\p{N}*]$/u.test(search.trim()) ? words.at(-1) : undefined;
+  const isMatch = (/** @type {string} */ word) =>
+    words.includes(word) || (start !== undefined && word.startsWith(start));
+  return text
+    .split(/([\p{L}\p{N}\p{M}]+)/u)
+    .filter((part) => part !== '')
+    .map((part) => ({ text: part, isMatch: isMatch(plain(part)) }));
+};
+
+/** @param {string} text @param {string} search */
+export const marked = (text, search) =>
+  partsOf(text, search).map((part) => (part.isMatch ? h('mark', part.text) : part.text));
