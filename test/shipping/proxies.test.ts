@@ -29,21 +29,27 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
   });
   after(() => rm(folder, { recursive: true }));
 
+  const REPLICAS = read('config/deploy/tls/nginx.conf');
+  /** The change that the file describes for one service. */
+  const ONE_SERVICE = REPLICAS.replace(/(^ {2}(server|#) .*\n)+/m, '  server 127.0.0.1:8080;\n');
+
   /** Converts a shipped file to a complete nginx configuration with a self-signed certificate. */
-  const withCertificate = async (name: string, at: string): Promise<string> => {
+  const withCertificate = async (text: string): Promise<string> => {
     const [key, certificate] = ['key.pem', 'certificate.pem'].map((file) => join(folder, file));
     const subject = ['-subj', '/CN=api.example.com', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
     await run('openssl', ['req', '-x509', '-nodes', '-days', '1', ...subject, '-keyout', key!, '-out', certificate!]);
-    const server = read(`config/deploy/tls/${name}`)
+    const server = text
       .replace(/ssl_certificate \S+;/, `ssl_certificate ${certificate};`)
       .replace(/ssl_certificate_key \S+;/, `ssl_certificate_key ${key};`);
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${at}/t;`);
-    return `pid ${at}/pid; events {} http { access_log off; ${temporary.join(' ')} ${server} }`;
+    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+      (kind) => `${kind}_temp_path ${folder}/t;`,
+    );
+    return `pid ${folder}/pid; events {} http { access_log off; ${temporary.join(' ')} ${server} }`;
   };
 
-  for (const name of ['nginx.conf', 'nginx-replicas.conf']) {
-    it(`nginx accepts ${name}, with a certificate`, async () => {
-      const whole = await withCertificate(name, folder);
+  for (const [name, text] of Object.entries({ 'one service': ONE_SERVICE, replicas: REPLICAS })) {
+    it(`nginx accepts nginx.conf for ${name}, with a certificate`, async () => {
+      const whole = await withCertificate(text);
       const file = join(folder, 'nginx.conf');
       await writeFile(file, whole.replace(/listen (\S*?)(80|443)\b/g, 'listen $11$2'));
       const { stderr } = await run(await nginx(), ['-t', '-p', folder, '-e', 'stderr', '-c', file]);
@@ -57,8 +63,8 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
     return stdout;
   };
 
-  const startNginx = async (name: string, addresses: Readonly<Record<string, string>>): Promise<Server> => {
-    let whole = await withCertificate(name, folder);
+  const startNginx = async (shipped: string, addresses: Readonly<Record<string, string>>): Promise<Server> => {
+    let whole = await withCertificate(shipped);
     for (const [from, to] of Object.entries(addresses)) whole = whole.replaceAll(from, to);
     return startServer({
       name: 'nginx-tls',
@@ -80,10 +86,10 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
     });
   };
 
-  it('nginx-replicas.conf terminates TLS, retries on another replica, and returns 503 only while all replicas are down', async () => {
+  it('nginx.conf terminates TLS, retries on another replica, and returns 503 only while all replicas are down', async () => {
     const replicas = [await startTestApp(), await startTestApp()];
     const [first, second] = replicas.map(({ url }) => new URL(url).host);
-    const started = await startNginx('nginx-replicas.conf', { '10.0.0.11:8080': first!, '10.0.0.12:8080': second! });
+    const started = await startNginx(REPLICAS, { '10.0.0.11:8080': first!, '10.0.0.12:8080': second! });
     try {
       expect(await get(started.port)).to.match(/^HTTP\/1\.1 200 [\s\S]*strict-transport-security: max-age=31536000/i);
       await replicas[0]!.close();
@@ -102,10 +108,10 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
     }
   });
 
-  for (const name of ['nginx.conf', 'nginx-replicas.conf']) {
-    it(`${name} sends the errors of nginx as JSON`, async () => {
+  for (const [name, text] of Object.entries({ 'one service': ONE_SERVICE, replicas: REPLICAS })) {
+    it(`nginx.conf for ${name} sends the errors of nginx as JSON`, async () => {
       const nobody = `127.0.0.1:${await freePort()}`;
-      const started = await startNginx(name, { '10.0.0.11:8080': nobody, '127.0.0.1:8080': nobody });
+      const started = await startNginx(text, { '10.0.0.11:8080': nobody, '127.0.0.1:8080': nobody });
       const long = 'x'.repeat(40_000);
       try {
         const { port } = started;
@@ -117,7 +123,7 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
         for (const [response, status, code] of cases) expectJsonError(response, status, code);
         const { stdout } = await run('curl', ['-si', `http://127.0.0.1:${port}/`]);
         expectJsonError(stdout, 400, 'invalid_parameter');
-        if (name === 'nginx.conf') expectJsonError(await get(port), 503, 'service_unavailable');
+        if (text === ONE_SERVICE) expectJsonError(await get(port), 503, 'service_unavailable');
       } finally {
         await started.stop();
       }
@@ -161,17 +167,14 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
   });
 
   it('nginx keeps connections to the service open, and sends its own errors as JSON without its version', () => {
-    for (const name of ['nginx.conf', 'nginx-replicas.conf']) {
-      const text = read(`config/deploy/tls/${name}`);
-      expect(text)
-        .to.match(/^ {2}keepalive \d+;/m)
-        .and.match(/error_page 502 504 =503 \/\.nginx\/503;/);
-      expect(text.match(/^ {2}server_tokens off;/gm), name).to.have.length(2);
-    }
+    expect(REPLICAS)
+      .to.match(/^ {2}keepalive \d+;/m)
+      .and.match(/error_page 502 504 =503 \/\.nginx\/503;/);
+    expect(REPLICAS.match(/^ {2}server_tokens off;/gm)).to.have.length(2);
   });
 
-  it('all set HSTS, and pass on the client address', () => {
-    for (const file of ['nginx.conf', 'nginx-replicas.conf', 'Caddyfile']) {
+  it('both set HSTS, and pass on the client address', () => {
+    for (const file of ['nginx.conf', 'Caddyfile']) {
       expect(read(`config/deploy/tls/${file}`)).to.match(/Strict-Transport-Security "max-age=31536000"/);
       expect(read(`config/deploy/tls/${file}`)).to.match(/X-Forwarded-For (\$remote_addr;|\{remote_host\})/);
     }
