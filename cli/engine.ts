@@ -65,7 +65,7 @@ export const keepTicksFast = (): void => {
 };
 
 /** CPU time, in milliseconds, after which most code is compiled. Until then, compiler threads keep normal priority. */
-export const WARM_UP_MS = 15_000;
+const WARM_UP_MS = 15_000;
 const CHECK_MS = 1000;
 
 /**

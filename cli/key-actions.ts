@@ -17,7 +17,7 @@ export interface NewKey {
 
 export type ShownKey = Omit<KeyRecord, 'hash'>;
 
-export const shown = ({ hash: _, ...record }: KeyRecord): ShownKey => record;
+const shown = ({ hash: _, ...record }: KeyRecord): ShownKey => record;
 
 export interface ListedKey extends ShownKey {
   /** When the key was last used, in UTC (RFC 3339). Can be up to five minutes out of date. Null if unknown. */

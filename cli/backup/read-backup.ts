@@ -97,7 +97,7 @@ const withDeletions = (entries: readonly DataAuditEntry[], stored: ReadonlySet<s
   return extended;
 };
 
-export interface RestoreOptions {
+interface RestoreOptions {
   /** If true, the content of the stores is deleted first. Otherwise, they must be empty. */
   readonly replace: boolean;
   readonly signal: AbortSignal;
@@ -214,7 +214,7 @@ const assertRestorable = async (targets: Targets, keys: number, { replace }: Res
   throw new OperatorError('The stores of this configuration cannot be emptied: use other stores.');
 };
 
-export interface Restored {
+interface Restored {
   readonly versions: number;
   readonly keys: readonly KeyRecord[];
 }

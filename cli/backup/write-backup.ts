@@ -13,14 +13,14 @@ import { sha256Of } from '../../core/util/read-file.js';
 import { makeFolder, writeFileAtomic } from '../../core/util/write-atomic.js';
 import { BACKUP_FILE, type Backup, digestOf, FILES, snapshotFolder } from './format.js';
 
-export interface Sources {
+interface Sources {
   readonly storage: OpenedStorage;
   readonly keyStore: KeyStore | null;
   readonly config: object;
   readonly declarations: readonly Collection[];
 }
 
-export interface ExportOptions {
+interface ExportOptions {
   readonly signal: AbortSignal;
   onRows(version: string, rows: number): void;
   onOmission(sentence: string): void;

@@ -37,7 +37,7 @@ interface FittingPlugins {
 /**
  * Selects plugins whose collections are all in the dataset with a valid first row, and whose dependencies are selected.
  */
-export const fittingPlugins = async (opened: OpenedDirectory): Promise<FittingPlugins> => {
+const fittingPlugins = async (opened: OpenedDirectory): Promise<FittingPlugins> => {
   const plugins: string[] = [];
   const read = new Set<string>();
   for (const name of CANDIDATES) {

@@ -10,7 +10,7 @@ import { UsageError } from '../options.js';
 import { print, toJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 
-export type TemplateKind = 'plugin' | 'adapter' | 'key-store' | 'format';
+type TemplateKind = 'plugin' | 'adapter' | 'key-store' | 'format';
 
 interface WrittenPackage {
   readonly folder: string;

@@ -9,7 +9,7 @@ import type { Overrides } from './app-types.js';
 import type { Definition, PartName, Parts } from './part-types.js';
 import { parts } from './parts.js';
 
-export const tokens = Object.fromEntries(Object.keys(parts).map((name) => [name, Symbol(name)])) as {
+const tokens = Object.fromEntries(Object.keys(parts).map((name) => [name, Symbol(name)])) as {
   readonly [Name in PartName]: symbol;
 };
 

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { isIPv4, type Socket } from 'node:net';
 import { groupsOf, inNetworks, plainAddress } from '../validation/network.js';
 
-export type CallerAddress = (request: IncomingMessage) => string;
+type CallerAddress = (request: IncomingMessage) => string;
 
 /** Either the number of trusted proxies in front of the service, or their networks. */
 export type TrustProxy = number | readonly string[];
@@ -75,7 +75,7 @@ export const trustedSocket = (trust: TrustProxy): ((socket: Socket) => boolean) 
  * list of networks, the header is used only on connections from these networks. The client is then the rightmost entry
  * outside the networks, or the leftmost entry if all are inside. Clients can forge entries further to the left.
  */
-export const forwardedCaller = (trust: TrustProxy): ((request: IncomingMessage) => string | undefined) => {
+const forwardedCaller = (trust: TrustProxy): ((request: IncomingMessage) => string | undefined) => {
   if (typeof trust === 'number') {
     return (request) => {
       let position = 0;

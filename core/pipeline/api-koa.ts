@@ -81,7 +81,7 @@ export interface Match {
 }
 
 /** The number of trusted proxies in front of the service, or functions that check for trusted networks. */
-export type Proxies =
+type Proxies =
   | number
   | {
       readonly isProxy: (socket: Socket) => boolean;

@@ -1,4 +1,4 @@
-export interface RedisProblem {
+interface RedisProblem {
   /** Starts with a capital letter and has no full stop. */
   readonly reason: string;
   readonly advice: string;

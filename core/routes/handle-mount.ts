@@ -69,7 +69,7 @@ const mountContext = (
   });
 };
 
-export interface LocalRequest {
+interface LocalRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** The caller that handlers see. Its tier must include the endpoint. Default: none */
   readonly caller?: Pick<IdentifiedCaller, 'id' | 'tier' | 'limit'>;

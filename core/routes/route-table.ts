@@ -13,7 +13,7 @@ import { mediaTypeChooser } from '../response/representation.js';
 import { LruMap } from '../util/lru-map.js';
 import { cacheKeyOf, compileInput, decodePercent, type Input, parseTarget } from './input.js';
 
-export interface ServedRoute extends Endpoint {
+interface ServedRoute extends Endpoint {
   readonly route: Route;
   readonly mount?: undefined;
   readonly parameterNames: readonly string[];

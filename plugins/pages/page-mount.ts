@@ -53,7 +53,7 @@ export const embedOptions = {
   },
 } as const;
 
-export interface EmbedOptions {
+interface EmbedOptions {
   readonly frameAncestors?: readonly string[];
 }
 

@@ -10,7 +10,7 @@ import {
 import { AREA_KINDS, kindOf, METRO_KINDS, metroAreas, statesOf } from '../areas.js';
 import { type Market, RISK_GRADES, SIGNALS } from '../collections.js';
 
-export interface Selection extends PageInput, Partial<Record<FilterName, readonly string[]>> {
+interface Selection extends PageInput, Partial<Record<FilterName, readonly string[]>> {
   readonly kind?: readonly string[];
   readonly sort?: readonly string[];
   readonly fields?: readonly string[];

@@ -40,7 +40,7 @@ export const marketSchema = {
 
 export type MarketRow = Market & { readonly kind: AreaKind };
 
-export const marketList = listParameters<MarketRow>(marketSchema);
+const marketList = listParameters<MarketRow>(marketSchema);
 
 export const marketExample: MarketRow = {
   id: 26420,
