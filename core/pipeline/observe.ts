@@ -53,8 +53,8 @@ export const withoutProbes =
 /** `log.addresses` determines how much of the client address is logged. */
 export const requestLog = (
   logger: Logger,
-  { addresses = 'none', requests = 'json' }: Partial<Pick<Config['log'], 'addresses' | 'requests'>> = {},
-  addressOf: (request: IncomingMessage) => string = () => 'unknown',
+  { addresses, requests }: Pick<Config['log'], 'addresses' | 'requests'>,
+  addressOf: (request: IncomingMessage) => string,
 ): ((ctx: ApiContext) => void) => {
   const shorten = addresses === 'full' ? (address: string) => address : networkOf;
   const shown = addresses === 'none' ? undefined : (request: IncomingMessage) => shorten(addressOf(request));

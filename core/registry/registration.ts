@@ -32,8 +32,8 @@ export class Registration {
     this.errors.push(...errors.map((error) => `${label(plugin)}: ${about}${error}`));
   }
 
-  reportLack(plugin: Plugin, errors: readonly string[], about?: string): void {
-    this.report(plugin, errors, about);
+  reportLack(plugin: Plugin, errors: readonly string[]): void {
+    this.report(plugin, errors);
     this.isComplete = false;
   }
 

@@ -18,9 +18,9 @@ const snakeCase = (text: string): string =>
     .replaceAll(/^_+|_+$/g, '');
 
 /** Converts `Größe (cm)` to `grosse_cm`. Returns an empty string if the text has no letters or digits. */
-export const nameOf = (text: string, prefix = 'c'): string => {
+export const nameOf = (text: string): string => {
   const name = snakeCase(text);
-  return name === '' || /^[a-z]/.test(name) ? name : `${prefix}_${name}`;
+  return name === '' || /^[a-z]/.test(name) ? name : `c_${name}`;
 };
 
 const numbered = (name: string, taken: ReadonlySet<string>): string => {
