@@ -55,6 +55,8 @@ const isEqual = (json: Buffer, at: number, name: Buffer): boolean => {
   return true;
 };
 
+type Span = readonly [start: number, end: number];
+
 interface Member {
   readonly name: Buffer;
   /** The index of the field with this name, or -1 if the field is not searched for. */
@@ -136,6 +138,15 @@ export class JsonFields {
     return 0;
   }
 
+  /** Compares two documents in the same text. Both searches must have found all fields. */
+  compareFound(json: Buffer, other: JsonFields): number {
+    for (let i = 0; i < this.#fields.length; i++) {
+      const order = compareValues(json, [this.starts[i]!, this.ends[i]!], [other.starts[i]!, other.ends[i]!]);
+      if (order !== 0) return order;
+    }
+    return 0;
+  }
+
   /** Returns an object with the fields that the document contains. */
   document(json: Buffer, start: number): Document {
     this.find(json, start);
@@ -205,5 +216,20 @@ export const valueIn = (json: Buffer, start: number, end: number): unknown => {
     ? json.toString('utf8', start + 1, end - 1)
     : JSON.parse(json.toString('utf8', start, end));
 };
+
+/** UTF-8 bytes sort like code points. */
+const compareBytes = (json: Buffer, [start, end]: Span, [otherStart, otherEnd]: Span): number => {
+  const size = Math.min(end - start, otherEnd - otherStart);
+  for (let i = 0; i < size; i++) {
+    const difference = json[start + i]! - json[otherStart + i]!;
+    if (difference !== 0) return difference;
+  }
+  return end - start - (otherEnd - otherStart);
+};
+
+const compareValues = (json: Buffer, a: Span, b: Span): number =>
+  isPlainString(json, ...a) && isPlainString(json, ...b)
+    ? compareBytes(json, [a[0] + 1, a[1] - 1], [b[0] + 1, b[1] - 1])
+    : compareScalars(scalarIn(json, ...a), scalarIn(json, ...b));
 
 export const scalarIn = valueIn as (json: Buffer, start: number, end: number) => Scalar;

@@ -76,7 +76,7 @@ export const rowCheck = (
   const ofReferences = references.map(({ fields, to }) => referenceCheck(fields, to, targets.get(to)!, onError));
   const matches = rowPattern(schema) ?? (() => false);
   const needsDocuments = target !== undefined || references.length > 0 || collection.check !== undefined;
-  const keys = new JsonFields(key);
+  let [keys, previousKeys] = [new JsonFields(key), new JsonFields(key)];
   let previous: Document | undefined;
 
   const checkOrder = (before: Document, document: Document, row: number): void => {
@@ -89,13 +89,16 @@ export const rowCheck = (
     matches,
     addText(rows) {
       if (needsDocuments || !matches(rows)) return false;
-      let last = previous;
-      for (let i = 0; i < rows.ends.length; i++) {
-        const next = keys.document(rows.json, i === 0 ? 0 : rows.ends[i - 1]! + 1);
-        if (last && compare(last, next) >= 0) return false;
-        last = next;
+      const { json, ends } = rows;
+      if (previous && compare(previous, keys.document(json, 0)) >= 0) return false;
+      let start = 0;
+      for (const end of ends) {
+        keys.find(json, start);
+        if (start > 0 && previousKeys.compareFound(json, keys) >= 0) return false;
+        [keys, previousKeys] = [previousKeys, keys];
+        start = end + 1;
       }
-      previous = last;
+      previous = keys.document(json, ends.length > 1 ? ends.at(-2)! + 1 : 0);
       return true;
     },
     add(document, row) {
