@@ -4,8 +4,9 @@ import type { Group, JsonRows, Query, Scalar, TotalsQuery } from '../contracts/s
 import { planIn, type ReadPlan } from './conditions.js';
 import { JsonFields } from './json-fields.js';
 import { jsonRows, PackedDocuments } from './packed-documents.js';
-import { fieldsToSortBy, PositionSorter } from './sorted-positions.js';
-import { ValueColumn } from './value-column.js';
+import { SortColumn } from './sort-column.js';
+import { fieldsToSortBy, sortedPositions } from './sorted-positions.js';
+import type { Ranks } from './value-ranks.js';
 
 interface Span {
   readonly start: number;
@@ -46,7 +47,7 @@ export class IndexedCollection {
   readonly #documents = new PackedDocuments();
   /** Extracts the values to sort by, which `#columns` stores until `sort` has run. */
   readonly #sorted: JsonFields;
-  #columns: ReadonlyMap<string, ValueColumn>;
+  readonly #columns: Map<string, SortColumn>;
   readonly #positions = new Map<string, Uint32Array>();
   readonly #fields = new Map<string, JsonFields>();
 
@@ -55,7 +56,7 @@ export class IndexedCollection {
     this.#orders = orders;
     const names = [...new Set(orders.flatMap((order: readonly string[]) => fieldsToSortBy(order, key)))];
     this.#sorted = new JsonFields(names);
-    this.#columns = new Map(names.map((name) => [name, new ValueColumn()]));
+    this.#columns = new Map(names.map((name) => [name, new SortColumn()]));
   }
 
   static async of(collection: Collection, documents: readonly Document[]): Promise<IndexedCollection> {
@@ -88,15 +89,20 @@ export class IndexedCollection {
    * @param pause awaited after steps of less than a millisecond
    */
   async sort(pause?: () => Promise<unknown>): Promise<void> {
-    const sorter = new PositionSorter(this.#orders.length > 0 ? this.length : 0);
-    for (const order of this.#orders) {
-      const columns = fieldsToSortBy(order, this.#key).map((field) => this.#columns.get(field)!);
-      const steps = sorter.sort(columns);
+    const run = async <T>(steps: Generator<void, T>): Promise<T> => {
       let step = steps.next();
       for (; !step.done; step = steps.next()) await pause?.();
-      this.#positions.set(order.join(), step.value);
+      return step.value;
+    };
+    const ranks = new Map<string, Ranks>();
+    for (const [name, column] of this.#columns) {
+      ranks.set(name, await run(column.rank()));
+      this.#columns.delete(name);
     }
-    this.#columns = new Map();
+    for (const order of this.#orders) {
+      const columns = fieldsToSortBy(order, this.#key).map((field) => ranks.get(field)!);
+      this.#positions.set(order.join(), await run(sortedPositions(columns, this.length)));
+    }
   }
 
   get(key: readonly Scalar[]): Document | undefined {

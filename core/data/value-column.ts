@@ -1,4 +1,4 @@
-/** Stores the values of one field for all documents, as bytes that sort in the same order as the values. */
+/** Stores values of one field, as bytes that sort in the same order as the values. */
 import { hasEscape, isString, numberIn, scalarIn } from './json-fields.js';
 
 /** A chunk has 2^14 values. Only the last chunk grows, so adding a value never copies much. */
@@ -26,10 +26,16 @@ export class ValueColumn {
   readonly #chunks: Chunk[] = [];
   #length = 0;
 
-  add(json: Buffer, start: number, end: number): void {
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Returns the index of the value. */
+  add(json: Buffer, start: number, end: number): number {
     if (!isString(json, start)) this.#addNumber(numberIn(json, start, end));
     else if (hasEscape(json, start, end)) this.#addBytes(Buffer.from(scalarIn(json, start, end) as string));
     else this.#addBytes(json, start + 1, end - 1);
+    return this.#length - 1;
   }
 
   #addBytes(bytes: Uint8Array, start = 0, end = bytes.length): void {

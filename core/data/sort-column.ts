@@ -1,0 +1,95 @@
+/** Collects the values of one field, and ranks them. Documents with equal values get equal ranks. */
+import { ValueColumn } from './value-column.js';
+import { type Ranks, rankValues, steps } from './value-ranks.js';
+
+const CHUNK_BITS = 14;
+const CHUNK = 1 << CHUNK_BITS;
+
+/** A power of two. */
+const PLACES = 2 ** 15;
+const MOST_KNOWN = PLACES / 2;
+/** Longer values are seldom repeated. */
+const LONGEST_KNOWN = 64;
+
+const hashOf = (json: Buffer, start: number, end: number): number => {
+  let hash = 0;
+  for (let at = start; at < end; at++) hash = Math.imul(hash ^ json[at]!, 0x01000193);
+  return hash ^ (hash >>> 15);
+};
+
+/** A hash table that finds the indexes of values by their JSON text. */
+class KnownValues {
+  /** The JSON texts, without separators. */
+  #bytes = Buffer.allocUnsafeSlow(LONGEST_KNOWN);
+  readonly #ends = [0];
+  readonly #indexes: number[] = [];
+  /** Positions in `#indexes`, plus one. */
+  readonly #places = new Uint16Array(PLACES);
+  /** The place of the value that `find` has not found. */
+  #free = 0;
+
+  get isFull(): boolean {
+    return this.#indexes.length === MOST_KNOWN;
+  }
+
+  find(json: Buffer, start: number, end: number): number | undefined {
+    let place = hashOf(json, start, end) & (PLACES - 1);
+    for (let known = this.#places[place]!; known > 0; known = this.#places[place]!) {
+      if (this.#isEqual(known - 1, json, start, end)) return this.#indexes[known - 1]!;
+      place = (place + 1) & (PLACES - 1);
+    }
+    this.#free = place;
+    return undefined;
+  }
+
+  /** Must be called after `find` has not found the value. Ignores the value if the table is full. Returns its index. */
+  add(json: Buffer, start: number, end: number, index: number): number {
+    if (this.isFull) return index;
+    this.#places[this.#free] = this.#indexes.push(index);
+    const first = this.#ends.at(-1)!;
+    const last = first + end - start;
+    if (last > this.#bytes.length) this.#bytes = Buffer.concat([this.#bytes], 2 * last);
+    json.copy(this.#bytes, first, start, end);
+    this.#ends.push(last);
+    return index;
+  }
+
+  #isEqual(known: number, json: Buffer, start: number, end: number): boolean {
+    const first = this.#ends[known]!;
+    const size = end - start;
+    if (this.#ends[known + 1]! - first !== size) return false;
+    for (let i = 0; i < size; i++) if (this.#bytes[first + i] !== json[start + i]) return false;
+    return true;
+  }
+}
+
+export class SortColumn {
+  readonly #values = new ValueColumn();
+  readonly #known = new KnownValues();
+  /** For each document, the index of its value. */
+  readonly #indexes: Uint32Array[] = [];
+  #length = 0;
+
+  add(json: Buffer, start: number, end: number): void {
+    const at = this.#length++;
+    if (at % CHUNK === 0) this.#indexes.push(new Uint32Array(CHUNK));
+    this.#indexes[at >>> CHUNK_BITS]![at % CHUNK] = this.#indexOf(json, start, end);
+  }
+
+  #indexOf(json: Buffer, start: number, end: number): number {
+    const isMostlyNew = this.#known.isFull && 2 * this.#values.length > this.#length;
+    if (isMostlyNew || end - start > LONGEST_KNOWN) return this.#values.add(json, start, end);
+    return this.#known.find(json, start, end) ?? this.#known.add(json, start, end, this.#values.add(json, start, end));
+  }
+
+  /** @yields at intervals of less than a millisecond, so that the caller can do other work */
+  *rank(): Generator<void, Ranks> {
+    const { ranks: ofValues, count } = yield* rankValues(this.#values);
+    const ranks = new Uint32Array(this.#length);
+    for (const { from, to } of steps(this.#length)) {
+      for (let at = from; at < to; at++) ranks[at] = ofValues[this.#indexes[at >>> CHUNK_BITS]![at % CHUNK]!]!;
+      yield;
+    }
+    return { ranks, count };
+  }
+}
