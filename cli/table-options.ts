@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { NAME } from '../core/contracts/dataset.js';
 import { COLUMN_TYPES, type ColumnType } from '../core/data/table/notations.js';
 import { FORMATS, type Format } from '../core/data/table/rows.js';
 import { COMPRESSIONS, type Compression } from '../core/data/table/source.js';
@@ -27,8 +28,6 @@ export interface TableCommandOptions {
   readonly created?: Date;
   readonly json?: boolean;
 }
-
-const NAME = /^[a-z][a-z0-9_]*$/;
 
 const list = (text: string): string[] => text.split(',').map((part) => part.trim());
 

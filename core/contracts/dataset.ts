@@ -1,5 +1,8 @@
 import type { JsonSchema } from './json-schema.js';
 
+/** Names of collections and fields match this pattern. */
+export const NAME = /^[a-z][a-z0-9_]*$/;
+
 export type Document = Readonly<Record<string, unknown>>;
 
 /** A named set of documents with one schema. Every plugin that reads a collection declares it. */

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { access, type FileHandle, open, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import type { Document } from '../contracts/dataset.js';
+import { type Document, NAME } from '../contracts/dataset.js';
 import { OperatorError, StorageError } from '../errors.js';
 import { fileErrorReason } from '../util/error-reason.js';
 import { FileLockError, withFileLock } from '../util/lock.js';
@@ -45,7 +45,6 @@ export interface ManifestChange {
 /** Matches the files that this module writes. Other files are never removed. */
 const FILE = /^[a-z][a-z0-9_]*\.[0-9a-f]{12}\.ndjson$/;
 const TEMPORARY = /\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
-const COLLECTION = /^[a-z][a-z0-9_]*$/;
 /** Another process can take over a lock that has not been renewed within this time. */
 const STALE_MS = 60_000;
 
@@ -113,7 +112,7 @@ const assertWritable = (manifest: Description, names: readonly string[]): void =
   const { version = manifest.vintage } = manifest;
   const errors = manifestErrors({ ...descriptionOf({ ...manifest, version }), collections: {} }).map(formatDataError);
   for (const name of names) {
-    if (!COLLECTION.test(name)) errors.push(`the collection name "${name}" must match ${COLLECTION.source}`);
+    if (!NAME.test(name)) errors.push(`the collection name "${name}" must match ${NAME.source}`);
   }
   if (errors.length === 0) return;
   throw new StorageError('invalid_dataset', ['The dataset cannot be written:', ...errors].join('\n  - '));

@@ -1,4 +1,4 @@
-import type { Collection } from '../contracts/dataset.js';
+import { type Collection, NAME } from '../contracts/dataset.js';
 import type { Plugin } from '../contracts/plugin.js';
 import { textFields } from '../data/conditions.js';
 import { scalarType } from '../data/scalars.js';
@@ -52,8 +52,6 @@ const isSameDeclaration = (a: Collection, b: Collection): boolean =>
   a === b || JSON.stringify(declarationOf(a)) === JSON.stringify(declarationOf(b));
 
 const declarationOf = ({ schema, key, orders = [], search = [] }: Collection) => [schema, key, orders, search];
-
-const NAME = /^[a-z][a-z0-9_]*$/;
 
 const fieldErrors = (collection: Collection, what: string, fields: readonly string[]): string[] => {
   if (fields.length === 0) return [`${what} has no fields`];
