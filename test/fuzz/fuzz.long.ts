@@ -51,22 +51,38 @@ describe('npm run fuzz', function () {
     expect(verdict.cases).to.be.above(1000);
   });
 
-  const wrong: readonly (readonly [what: string, change: (document: Document) => void])[] = [
-    ['a required property that fields removes', ({ components }) => components.schemas.Market.required.push('signal')],
+  const wrong: readonly (readonly [what: string, change: (document: Document) => void, failure: string])[] = [
+    [
+      'a required property that fields removes',
+      ({ components }) => components.schemas.Market.required.push('signal'),
+      '"signal" is a required property',
+    ],
     [
       'a comma list without its allowed values',
       ({ paths }) => {
         paths['/markets'].get.parameters.find(({ name }: Document) => name === 'signal').schema = { type: 'string' };
       },
+      '"in":"query","name":"signal"',
     ],
   ];
-  for (const [what, change] of wrong) {
+  for (const [what, change, failure] of wrong) {
     it(`reports ${what}`, async () => {
       const changed = await serveChanged(service, change);
+      // These failures are expected, so they are not printed.
+      let output = '';
+      const print = (text: string) => {
+        output += text;
+      };
       try {
-        const verdict = await runSchemathesis(schemathesis, changed, { examples: 10, seed: 1, path: '/markets' });
+        const verdict = await runSchemathesis(schemathesis, changed, {
+          examples: 10,
+          seed: 1,
+          path: '/markets',
+          print,
+        });
         expect(verdict.passed).to.equal(false);
         expect(verdict.failures).to.be.above(0);
+        expect(output).to.include(failure);
       } finally {
         changed.stop();
       }

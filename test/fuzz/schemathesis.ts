@@ -52,6 +52,8 @@ export interface Orders {
   readonly seed: number;
   /** Path of the only operation to test. Default: all operations. */
   readonly path?: string;
+  /** Receives the output. Default: the output of this process. */
+  readonly print?: (text: string) => void;
 }
 
 export interface Verdict {
@@ -68,11 +70,11 @@ interface Report {
   readonly test_cases: { readonly generated: number; readonly with_failures: number; readonly errored: number };
 }
 
-/** Runs all checks in all phases. Schemathesis writes its report to standard output. */
+/** Runs all checks in all phases. */
 export const runSchemathesis = async (
   { command, env }: Schemathesis,
   { url, key }: Target,
-  { examples, seed, path }: Orders,
+  { examples, seed, path, print = (text) => process.stdout.write(text) }: Orders,
 ): Promise<Verdict> => {
   const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-schemathesis-'));
   const file = join(folder, 'report.json');
@@ -88,9 +90,10 @@ export const runSchemathesis = async (
     const child = spawn(command[0], [...command.slice(1), ...args], {
       cwd: folder,
       env: { ...env, SCHEMATHESIS_HOOKS: HOOKS },
-      stdio: ['ignore', 'inherit', 'inherit'],
+      stdio: ['ignore', 'pipe', 'inherit'],
     });
-    const [exitCode] = (await once(child, 'exit')) as [number | null];
+    child.stdout.setEncoding('utf8').on('data', print);
+    const [exitCode] = (await once(child, 'close')) as [number | null];
     const report = JSON.parse(await readFile(file, 'utf8')) as Report;
     const { generated, with_failures, errored } = report.test_cases;
     const operations = report.operations ?? { total: 0, tested: 0 };
