@@ -17,9 +17,9 @@ const STORES: Readonly<Record<Store, string>> = { redis: 'Redis', mongo: 'MongoD
  */
 const FAULT_MS: Readonly<Record<Store, number>> = { redis: 800, mongo: 1800 };
 /**
- * Maximum response time in milliseconds. Responses take up to 100 ms while Redis is unreachable, and up to
- * `http.answerMs` (4 s) while MongoDB is unreachable. The rest is headroom for a busy machine, where even responses
- * without a valid key are slow.
+ * Maximum response time in milliseconds. A response waits for at most two calls to Redis of 150 ms each
+ * (`redis.timeoutMs`), and up to 4 s for MongoDB (`http.answerMs`). The rest is headroom for a busy machine, where even
+ * responses without a valid key are slow.
  */
 const BOUND_MS: Readonly<Record<Store, number>> = { redis: 2000, mongo: 6000 };
 /** If the machine stalls for this long, reads can fail without a fault. */
