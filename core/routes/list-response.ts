@@ -155,7 +155,7 @@ export class ListResponse {
     const chunks = [...first];
     try {
       for (;;) {
-        const chunk = chunks.shift() ?? ((await reading.next()) as { readonly value?: Buffer }).value;
+        const chunk = chunks.shift() ?? (await this.#next(reading, logger));
         if (!chunk) break;
         size += chunk.length;
         if (size > responses.mostBytes) forget();
@@ -170,12 +170,18 @@ export class ListResponse {
         representationOf(this.#request, this.#snapshot, body, { head, sha256 }),
         this.#cacheKey,
       );
+    } finally {
+      forget();
+    }
+  }
+
+  async #next(reading: StartedList['reading'], logger: Logger): Promise<Buffer | undefined> {
+    try {
+      return ((await reading.next()) as { readonly value?: Buffer }).value;
     } catch (err) {
       // If the list has already been released, the client has closed the connection, which is not worth a warning.
       if (this.#release) logger.warn({ err }, 'a list could not be sent completely; closing the connection');
       throw err;
-    } finally {
-      forget();
     }
   }
 }
