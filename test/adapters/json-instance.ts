@@ -2,7 +2,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { pino } from 'pino';
 import json from '../../adapters/json/index.js';
@@ -10,6 +9,7 @@ import type { Collection, Document } from '../../core/contracts/dataset.js';
 import { systemClock } from '../../core/contracts/runtime.js';
 import type { AdapterContext, Snapshot, StorageAdapter } from '../../core/contracts/storage.js';
 import { writeDirectory } from '../../core/data/write-directory.js';
+import { until } from '../support/until.js';
 import { collections, manifestOf, rowsOf } from '../support/weather.js';
 
 export interface JsonInstance {
@@ -98,23 +98,14 @@ export const expectServed = (instance: JsonInstance, n: number): Promise<void> =
     }
   });
 
-const PATIENCE_MS = 20_000;
-
-/** Resolves when the condition is true. Fails after `PATIENCE_MS`. */
-export const eventually = async (what: string, condition: () => boolean): Promise<void> => {
-  for (const end = performance.now() + PATIENCE_MS; !condition(); await delay(5)) {
-    if (performance.now() > end) expect.fail(`expected within ${PATIENCE_MS} ms: ${what}`);
-  }
-};
-
 export const eventuallyServed = async (instance: JsonInstance, n: number): Promise<void> => {
-  await eventually(`version v${n} is served`, () => versionOf(instance) === `v${n}`);
+  await until(() => versionOf(instance) === `v${n}`);
   await expectServed(instance, n);
 };
 
 export const eventuallyRejected = async (instance: JsonInstance): Promise<string> => {
   const errors = () => instance.log.filter(({ level }) => level === 50);
   const before = errors().length;
-  await eventually('a refusal', () => errors().length > before);
+  await until(() => errors().length > before);
   return errors().at(-1)?.err?.message ?? '';
 };

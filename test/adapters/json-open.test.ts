@@ -4,8 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { assertFits } from '../../adapters/json/memory.js';
 import { StorageError } from '../../core/errors.js';
+import { until } from '../support/until.js';
 import { lines, manifestOf, rows, writeByHand } from '../support/weather.js';
-import { eachInstance, eventually, expectServed, writeVersion } from './json-instance.js';
+import { eachInstance, expectServed, writeVersion } from './json-instance.js';
 
 const WAITING = 'the dataset directory is missing or empty: waiting for a dataset';
 
@@ -57,7 +58,7 @@ describe('json.open()', () => {
     await delay(100);
     expect(instance.log.map(({ msg }) => msg)).to.deep.equal([WAITING]);
     await writeVersion(instance.path, 1);
-    await eventually('the first version', () => instance.changes.length > 0);
+    await until(() => instance.changes.length > 0);
     await expectServed(instance, 1);
   });
 
@@ -94,7 +95,7 @@ describe('json.open()', () => {
     expect(instance.problems).to.deep.equal(['There is no dataset yet.']);
     expect(instance.log.map(({ msg }) => msg)).to.deep.equal([WAITING]);
     await writeVersion(instance.path, 1);
-    await eventually('the first version', () => instance.changes.length > 0);
+    await until(() => instance.changes.length > 0);
     await expectServed(instance, 1);
     expect(instance.problems.at(-1)).to.equal(undefined);
   });

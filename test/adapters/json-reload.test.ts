@@ -5,10 +5,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { StorageError } from '../../core/errors.js';
 import { skip } from '../support/skip.js';
+import { until } from '../support/until.js';
 import { lines, readManifestFile, rowsOf, writeByHand } from '../support/weather.js';
 import {
   eachInstance,
-  eventually,
   eventuallyRejected,
   eventuallyServed,
   expectServed,
@@ -136,7 +136,7 @@ describe('the json adapter loads a version', () => {
     const readers = Promise.all(Array.from({ length: 8 }, reader));
     for (let n = 2; n <= 8; n++) {
       await writeVersion(instance.path, n);
-      await eventually(`v${n}`, () => seen.has(`v${n}`));
+      await until(() => seen.has(`v${n}`));
     }
     writing = false;
     await readers;
@@ -209,7 +209,7 @@ describe('the json adapter rejects, and continues to serve the old version after
     await unlink(manifestPath());
     await rejectedWith(/manifest\.json cannot be read: it does not exist/);
     await writeFile(manifestPath(), text);
-    await eventually('no problem', () => instance.problems.at(-1) === undefined);
+    await until(() => instance.problems.at(-1) === undefined);
     await expectServed(instance, 1);
     expect(instance.changes).to.deep.equal(['v1']);
   });

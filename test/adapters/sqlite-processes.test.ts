@@ -13,6 +13,7 @@ import { versionOf, withSnapshot } from '../../adapters/conformance/instance.js'
 import { CROWD_BLOCKS, CROWD_SEATS } from '../../adapters/conformance/rows.js';
 import type { StorageError } from '../../core/errors.js';
 import { skip } from '../support/skip.js';
+import { until } from '../support/until.js';
 import { rowsToPublish, SqliteStore } from './sqlite-store.js';
 
 /** The test kills a publisher after each of these fractions of the time that one publication takes. */
@@ -81,7 +82,7 @@ describe('several processes that use the same SQLite file', function () {
   it('find no database after the first publisher was killed, and can publish', async () => {
     const { child, ended } = start('sqlite-publisher', store.folder, 'killed');
     const isWriting = async () => (await readdir(store.folder)).includes('data.db.new');
-    while (!(await isWriting())) await delay(1);
+    await until(isWriting);
     child.kill('SIGKILL');
     await ended;
     expect(await readdir(store.folder)).not.to.include('data.db');

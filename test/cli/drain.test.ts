@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { packageRoot } from '../../core/util/package.js';
 import { commandArgs } from '../support/command-process.js';
 import { request as requestOnce } from '../support/http-client.js';
+import { until } from '../support/until.js';
 
 interface Service {
   readonly process: ChildProcess;
@@ -79,7 +80,7 @@ describe('SIGTERM', () => {
     const service = await run({ METRO__LIMITS__REQUESTS_PER_MINUTE: '1000000' });
     const outcomes: Outcome[] = [];
     const clients = Promise.all(Array.from({ length: 32 }, () => ask(service, outcomes)));
-    await pollUntil(async () => (outcomes.length > 100 ? true : undefined));
+    await until(() => outcomes.length > 100);
     service.process.kill('SIGTERM');
     await clients;
     expect(await service.exited).to.deep.equal([0, null]);
@@ -95,7 +96,7 @@ describe('SIGTERM', () => {
   it('makes /health fail first, while other requests get responses', async () => {
     const service = await run({ METRO__SERVER__DRAIN_DELAY_MS: '1500' });
     service.process.kill('SIGTERM');
-    const health = await pollUntil(async () => {
+    const health = await until(async () => {
       const answer = await requestOnce(`${service.url}/health`);
       return answer.status === 503 ? answer : undefined;
     });
@@ -123,16 +124,8 @@ describe('SIGTERM', () => {
   it('twice exits immediately', async () => {
     const service = await run({ METRO__SERVER__DRAIN_DELAY_MS: '600000' });
     service.process.kill('SIGTERM');
-    await pollUntil(async () => (await requestOnce(`${service.url}/health`)).status === 503 || undefined);
+    await until(async () => (await requestOnce(`${service.url}/health`)).status === 503);
     service.process.kill('SIGTERM');
     expect(await service.exited).to.deep.equal([1, null]);
   });
 });
-
-const pollUntil = async <T>(look: () => Promise<T | undefined>): Promise<T> => {
-  for (;;) {
-    const found = await look();
-    if (found !== undefined) return found;
-    await delay(10);
-  }
-};

@@ -12,6 +12,7 @@ import { commandArgs } from '../support/command-process.js';
 import { request } from '../support/http-client.js';
 import { freePort } from '../support/server-process.js';
 import { skip } from '../support/skip.js';
+import { until } from '../support/until.js';
 
 interface Options {
   readonly env?: Readonly<Record<string, string>>;
@@ -30,14 +31,6 @@ interface Service {
 const config = {
   adapter: { use: 'json', options: { path: join(packageRoot, 'plugins/metro/dataset') } },
   auth: { keys: 'memory' },
-};
-
-const until = async <T>(find: () => T | undefined | false | Promise<T | undefined | false>): Promise<T> => {
-  for (const deadline = Date.now() + 30_000; Date.now() < deadline; await delay(20)) {
-    const found = await find();
-    if (found !== undefined && found !== false) return found;
-  }
-  throw new Error('It did not happen in 30 s.');
 };
 
 const isListening = (port: number): Promise<boolean> =>

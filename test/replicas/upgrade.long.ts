@@ -13,7 +13,7 @@ import { previousVersion } from '../support/previous-version.js';
 import { type Server, startServer } from '../support/server-process.js';
 import { startMongo, startRedis } from '../support/services.js';
 import { skip } from '../support/skip.js';
-import { until } from '../support/spawned-service.js';
+import { until } from '../support/until.js';
 
 const REPLICAS = 3;
 const PER_SECOND = 200;

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { ReloadedService } from '../core/app/reloading.js';
 import { onPath } from '../support/binaries.js';
 import { skip } from '../support/skip.js';
-import { until } from '../support/spawned-service.js';
+import { until } from '../support/until.js';
 
 /** Receives the datagrams that a service sends to systemd. Node has no Unix datagram sockets. */
 const RECEIVER = `

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';
 import { MongoClient } from 'mongodb';
 import { startMongo, startRedis } from './services.js';
+import { until } from './until.js';
 
 const runs = (pid: number): boolean => {
   try {
@@ -16,13 +16,6 @@ const runs = (pid: number): boolean => {
     return true;
   } catch {
     return false;
-  }
-};
-
-const until = async (condition: () => boolean): Promise<void> => {
-  for (let tries = 0; !condition(); tries++) {
-    assert.isBelow(tries, 500, 'it never came true');
-    await delay(10);
   }
 };
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { freePort } from '../../support/server-process.js';
-import { until } from '../../support/spawned-service.js';
+import { until } from '../../support/until.js';
 import { ReloadedService, reloadUnderLoad } from './reloading.js';
 
 const childrenOf = (pid: number): readonly string[] =>
@@ -16,7 +16,7 @@ describe('metro-forecast reload', function () {
     service = await ReloadedService.start(2);
     await reloadUnderLoad(service, { perSecond: 100, reloads: 8, brokenEvery: 2 });
     // The old workers have exited, and the new workers exit cleanly when the service stops.
-    await until(() => (childrenOf(service.pid).length <= 3 ? true : undefined));
+    await until(() => childrenOf(service.pid).length <= 3);
     expect(await service.stop()).to.deep.equal([0, null]);
     expect(service.log).to.not.contain('a worker exited');
   });
@@ -30,7 +30,7 @@ describe('metro-forecast reload', function () {
     await service.configure({ server: { port } });
     expect((await service.reload()).code).to.equal(0);
     expect(await service.isReady(port)).to.equal(true);
-    await until(async () => ((await service.isReady()) ? undefined : true));
+    await until(async () => !(await service.isReady()));
   });
 
   it('with one process names the settings that need a restart', async () => {

@@ -8,7 +8,8 @@ import { packageRoot } from '../../../core/util/package.js';
 import { request } from '../../support/http-client.js';
 import { LoadClient, sendSteadily } from '../../support/load-client.js';
 import { freePort } from '../../support/server-process.js';
-import { killAll, type Service, spawnCommand, until } from '../../support/spawned-service.js';
+import { killAll, type Service, spawnCommand } from '../../support/spawned-service.js';
+import { until } from '../../support/until.js';
 
 export interface Reloads {
   readonly perSecond: number;

@@ -4,7 +4,8 @@ import { expect } from 'chai';
 import { request } from '../../support/http-client.js';
 import { LoadClient, sendAll } from '../../support/load-client.js';
 import { freePort } from '../../support/server-process.js';
-import { killAll, type Service, spawnCommand, until } from '../../support/spawned-service.js';
+import { killAll, type Service, spawnCommand } from '../../support/spawned-service.js';
+import { until } from '../../support/until.js';
 
 const spawnService = (env: Readonly<Record<string, string>>): Service =>
   spawnCommand(['start'], { PORT: '0', METRO__SERVER__WORKERS: '2', ...env });
@@ -115,7 +116,7 @@ describe('workers', () => {
   it('exit immediately on the second signal', async () => {
     const service = await started({ METRO__SERVER__DRAIN_DELAY_MS: '600000' });
     service.process.kill('SIGTERM');
-    await until(async () => ((await request(`${service.url}/health`)).status === 503 ? true : undefined));
+    await until(async () => (await request(`${service.url}/health`)).status === 503);
     service.process.kill('SIGTERM');
     expect(await service.exited).to.deep.equal([1, null]);
     const refused = () =>

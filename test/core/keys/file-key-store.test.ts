@@ -15,15 +15,9 @@ import { createKey } from '../../../core/keys/key.js';
 import { formatKeyFile } from '../../../core/keys/key-file.js';
 import { writeFileAtomic } from '../../../core/util/write-atomic.js';
 import { newRecord } from '../../support/key-record.js';
+import { until } from '../../support/until.js';
 
 const writer = fileURLToPath(new URL('./key-writer.js', import.meta.url));
-
-/** Resolves when the condition holds. Gives up before the test times out. */
-const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
-  for (const end = performance.now() + 5000; !(await holds()); await delay(5)) {
-    if (performance.now() > end) throw new Error(`The condition did not become true in time: ${holds}`);
-  }
-};
 
 const rejection = async (promise: Promise<unknown>): Promise<KeyStoreError> => {
   const error = await promise.then(

@@ -3,7 +3,6 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, unlink, writeFile } fro
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { register as registerKeys } from '../../../cli/commands/keys.js';
 import { register as registerValidate } from '../../../cli/commands/validate.js';
@@ -15,6 +14,7 @@ import { loadConfig } from '../../../product.js';
 import { runCommand } from '../../support/run-command.js';
 import { skip } from '../../support/skip.js';
 import { startTestApp } from '../../support/test-app.js';
+import { until } from '../../support/until.js';
 
 const NO_FILE = /it is a pipe, a socket or a device; name a regular file/;
 
@@ -128,10 +128,6 @@ describe('readRegular(path)', () => {
   it('rejects a dataset with a pipe, continues to serve the previous one, and serves the next valid one', async () => {
     const service = await startTestApp();
     const health = () => partOf(service.app, 'state').read().health.storage;
-    const until = async (holds: () => boolean): Promise<void> => {
-      for (const end = performance.now() + 5000; !holds() && performance.now() < end; ) await delay(10);
-      expect(holds()).to.equal(true);
-    };
     try {
       const rows = (await readdir(service.directory)).find((name) => name.startsWith('markets')) as string;
       for (const name of [rows, 'manifest.json']) {
