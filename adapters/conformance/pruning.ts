@@ -29,8 +29,11 @@ import { versionTests } from './versions.js';
 /** After this time in milliseconds, a deletion counts as waiting for a publication. */
 const WAITING_MS = 50;
 
-/** The delay of `prune()` after `activate()`, in milliseconds. */
-const DELAYS = { 'at the same time': 0, 'a moment earlier': 1 };
+/** The delays of `activate()` and `prune()`, in milliseconds. */
+const DELAYS = { 'at the same time': [0, 0], 'a moment earlier': [0, 2], 'a moment later': [2, 0] } as const;
+
+/** Without a delay, the work starts at once. A timer of 0 ms would be one of 1 ms. */
+const delayed = <T>(ms: number, work: () => Promise<T>): Promise<T> => (ms === 0 ? work() : delay(ms).then(work));
 
 /** Two ways to take a snapshot of the first version. */
 const HOLDERS: readonly (readonly [string, (adapter: StorageAdapter) => Promise<Snapshot>])[] = [
@@ -82,11 +85,11 @@ export const describePruning = (target: AdapterUnderTest): void => {
       isEmpty(await instance.adapter.versions!.prune(0), 'nothing more to delete');
     });
 
-    for (const [when, pruneMs] of Object.entries(DELAYS)) {
+    for (const [when, [activateMs, pruneMs]] of Object.entries(DELAYS)) {
       testOfThree(`prune() keeps a version that is activated ${when}`, async (instance) => {
         const versions = instance.adapter.versions!;
-        const activation = versions.activate(FIRST);
-        const pruning = delay(pruneMs).then(() => versions.prune(1));
+        const activation = delayed(activateMs, () => versions.activate(FIRST));
+        const pruning = delayed(pruneMs, () => versions.prune(1));
         const [pruned, activated] = await Promise.allSettled([pruning, activation]);
         if (activated.status === 'rejected') {
           await failsWith(['unknown_version', 'conflict'], () => Promise.reject(activated.reason));

@@ -42,7 +42,7 @@ export const versionFaults: readonly BrokenAdapter[] = [
     fails: ['versions prune() deletes all but the newest, and returns what it deleted'],
   },
   {
-    that: 'deletes a version that is activated at the same time',
+    that: 'deletes a version that is activated a moment later',
     folder: class extends FolderAdapter {
       override async prune(keep: number) {
         this.look();
@@ -53,7 +53,7 @@ export const versionFaults: readonly BrokenAdapter[] = [
         return pruned.map(({ version }) => version);
       }
     },
-    fails: ['versions prune() keeps a version that is activated at the same time'],
+    fails: ['versions prune() keeps a version that is activated a moment later'],
   },
   {
     that: 'counts a publication in progress when it deletes versions',
