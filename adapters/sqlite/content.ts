@@ -30,6 +30,8 @@ export interface ContentTarget {
   poll(): void;
 }
 
+const TYPES: Readonly<Record<string, string>> = { string: 'TEXT', integer: 'INTEGER' };
+
 /**
  * Returns the fields that are stored in columns: the fields used for sorting, and all numbers, because SQLite reads
  * some numbers in JSON with less precision.
@@ -37,12 +39,11 @@ export interface ContentTarget {
 const columnsOf = (collection: Collection): ReadonlyMap<string, string> => {
   const properties = collection.schema['properties'] as Readonly<Record<string, { readonly type?: unknown }>>;
   const ordered = ordersOf(collection).flat();
-  const numbers = Object.entries(filterColumns(collection)).flatMap(([name, { type }]) =>
-    type === 'number' || type === 'integer' ? [name] : [],
-  );
+  const filters = filterColumns(collection);
+  const numbers = Object.keys(filters).filter((name) => /^(number|integer)$/.test(String(filters[name]!['type'])));
   return new Map(
     [...new Set([...ordered, ...numbers])].map((field) => {
-      const type = properties[field]?.type === 'string' ? 'TEXT' : 'REAL';
+      const type = TYPES[String((filters[field] ?? properties[field])?.['type'])] ?? 'REAL';
       return [field, ordered.includes(field) ? `${type} NOT NULL` : type];
     }),
   );

@@ -33,6 +33,16 @@ const conditionOf = (
 };
 
 /**
+ * Returns the count, sum, minimum and maximum of a field. Order fields have a value in every row. `total` is used,
+ * because `sum` fails if integers exceed 64 bits.
+ */
+const numbersOf = (table: StoredCollection, field: string): readonly string[] => {
+  const number = expressionOf(table, field);
+  const count = table.orders.flat().includes(field) ? 'count(*)' : `count(${number})`;
+  return [count, ...['total', 'min', 'max'].map((name) => `${name}(${number})`)];
+};
+
+/**
  * Selects one row per group: its values and the number of rows. With `of`, the row ends with the count, sum, minimum
  * and maximum of that field.
  */
@@ -49,14 +59,14 @@ export const selectTotals = (
     conditions.push([sql, matchOf(words)]);
   }
   const groups = by.map((field) => expressionOf(table, field));
-  const numbers =
-    of === undefined ? [] : ['count', 'sum', 'min', 'max'].map((name) => `${name}(${expressionOf(table, of)})`);
+  const numbers = of === undefined ? [] : numbersOf(table, of);
   const columns = [...groups.map(selected), 'count(*)', ...numbers];
   const filter = conditions.length > 0 ? ` WHERE ${conditions.map(([sql]) => sql).join(' AND ')}` : '';
   const grouping = groups.length > 0 ? ` GROUP BY ${groups.join()}` : '';
   return {
-    // Sorted, so that the driver thread does all the work before it returns the first row.
-    sql: `SELECT ${columns.join()} FROM ${words && isCount ? index : table.table}${filter}${grouping} ORDER BY count(*) LIMIT ?`,
+    // Sorted, so that the driver thread does all the work before it returns the first row. Pages of values with counts
+    // usually start with the largest groups, and skip later groups without sorting them.
+    sql: `SELECT ${columns.join()} FROM ${words && isCount ? index : table.table}${filter}${grouping} ORDER BY count(*) DESC LIMIT ?`,
     values: [...conditions.flatMap(([, ...values]) => values), limit],
   };
 };
