@@ -38,6 +38,8 @@ const startIn = ({ first, ends }: Page, position: number): number =>
  */
 export class PackedDocuments {
   readonly #pages: Page[] = [];
+  /** The position of the first document of each page. Searching this array is faster than searching the pages. */
+  readonly #firsts: number[] = [];
   #length = 0;
   /**
    * The document that was read last. It keeps the hidden class of the documents alive. Otherwise, V8 would discard the
@@ -103,6 +105,7 @@ export class PackedDocuments {
       ends: [],
     };
     this.#pages.push(page);
+    this.#firsts.push(page.first);
     return page;
   }
 
@@ -111,7 +114,7 @@ export class PackedDocuments {
     let end = this.#pages.length;
     while (end - start > 1) {
       const middle = (start + end) >>> 1;
-      if (this.#pages[middle]!.first <= position) start = middle;
+      if (this.#firsts[middle]! <= position) start = middle;
       else end = middle;
     }
     return this.#pages[start]!;
