@@ -36,6 +36,9 @@ export const numbers = (label, value, text, more = {}) => column(label, value, t
 /** Initial number of rows. A button shows all rows. */
 const SHOWN = 50;
 
+/** Maximum length of a label without line breaks, in characters. */
+const SHORT_LABEL = 20;
+
 /** @type {(a: string | number | null, b: string | number | null, sign: number) => number} */
 const compare = (a, b, sign) => {
   // Rows without a value come last, both in ascending and in descending order.
@@ -130,7 +133,9 @@ export const dataTable = ({ caption, columns, rows, sort, onsort, scrolls = fals
       onsort?.(chosen);
     };
     const button = column.value && h('button', { type: 'button', onclick: sortBy }, column.label);
-    return h('th', { scope: 'col', class: classOf(column), title: column.hint || undefined }, button ?? column.label);
+    const name = [column.name, column.label.length > SHORT_LABEL && 'wraps'].filter(Boolean).join(' ');
+    const title = column.hint || undefined;
+    return h('th', { scope: 'col', class: classOf({ ...column, name }), title }, button ?? column.label);
   });
   const fill = () => {
     order.mark(headings);

@@ -91,6 +91,13 @@ export const stateNamed = (query) => {
 /** Removes a trailing year, as in "boise 2021", because charts show all years. @param {string} query */
 export const withoutYear = (query) => query.replace(/(\S)\s+(?:19|20)\d\d\s*$/, '$1');
 
+/** Splits a list of names, such as "Austin, TX, Boise". Postal codes belong to the name before them. @param {string} text */
+export const namesIn = (text) =>
+  text
+    .split(/[,;](?!\s*[A-Z]{2}(?:-[A-Z]{2})*\s*(?:[,;]|$))/i)
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+
 /** @param {string} query */
 const cityOf = (query) => {
   let words = wordsOf(query);

@@ -581,6 +581,32 @@ describe('the explorer in Chromium', () => {
     expect([cx > x0, cx < x0 + w, cy > y0, cy < y0 + tall], 'the picked metro is visible').to.not.include(false);
   });
 
+  it('zooms the map to the chosen state, and keeps it there until another state is chosen', async () => {
+    const { page } = browser;
+    await view('markets');
+    const box = () => page.locator('svg.map').getAttribute('viewBox');
+    const whole = await box();
+    await page.getByLabel('State').selectOption('TX');
+    const texas = await box();
+    const [x = 0, y = 0, width = 0, height = 0] = `${texas}`.split(' ').map(Number);
+    expect(width).to.be.below(Number(`${whole}`.split(' ')[2]) / 2);
+    const bright = (await page.evaluate(`[...document.querySelectorAll('.metro[fill-opacity="1"]')].map((shape) => {
+      const { x, y, width, height } = shape.getBBox();
+      return [x, y, x + width, y + height];
+    })`)) as [number, number, number, number][];
+    expect(bright).to.have.length.above(1);
+    for (const [left, top, right, bottom] of bright)
+      expect([left >= x, top >= y, right <= x + width, bottom <= y + height]).to.not.include(false);
+    await page.locator('.mapped').press('+');
+    const closer = await box();
+    await page.locator('#by-signal').selectOption('hold');
+    expect(await box()).to.equal(closer);
+    await view('markets?state=TX');
+    expect(await box()).to.equal(texas);
+    await page.getByLabel('State').selectOption('');
+    expect(await box()).to.equal(whole);
+  });
+
   it('names the period of the map, and saves it with title, legend, source and address', async () => {
     const { page } = browser;
     await view('markets?colour=last');
@@ -769,6 +795,16 @@ describe('the explorer in Chromium', () => {
     await page.goto(link);
     await page.locator('#forecasts .plot svg').waitFor();
     expect(await page.getByRole('radio', { name: 'Yearly change' }).isChecked()).to.equal(true);
+  });
+
+  it('adds a list of names to a comparison at once, and explains which names it does not know', async () => {
+    const { page } = browser;
+    await view('compare');
+    await page.getByLabel('Add a market or a series').fill('atlanta, nowhere; Houston, TX, unrate');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').filter({ hasText: 'nowhere: No market or series has this name.' }).waitFor();
+    await until(`location.hash.includes('m=${fixture.ATLANTA},${fixture.HOUSTON}&s=UNRATE')`);
+    expect(await page.locator('.chips li').count()).to.equal(3);
   });
 
   it('shows an example comparison, which the first added market replaces', async () => {

@@ -3,7 +3,7 @@ import type { FrontPageContext } from '../../../../core/contracts/plugin.js';
 import { metroFrontPage } from '../../../../plugins/metro/explorer/front-page.js';
 import { pageModules } from '../../../support/page-modules.js';
 
-const { findingOf, wholeState } = await pageModules('metro/explorer/browser/markets/texts');
+const { findingOf } = await pageModules('metro/explorer/browser/markets/texts');
 const { comparisonFile } = await pageModules('metro/explorer/browser/compare/names');
 const { findingOf: comparisonFinding } = await pageModules('metro/explorer/browser/compare/finding');
 
@@ -76,22 +76,25 @@ describe('the title of a list without markets', () => {
   }
 });
 
-describe('the title of the markets of one state', () => {
-  it('names the state', () =>
-    expect(findingOf([boise, boise], { ...shown, measure: 'forecast', chosen: inIdaho })).to.equal(
-      'House prices are expected to rise in both metros in Idaho by 2026 Q4',
-    ));
+describe('the title of a filtered list', () => {
+  const titleWith = (more: Record<string, string>) =>
+    findingOf([boise, boise], { ...shown, measure: 'forecast', chosen: { ...unfiltered, ...more } });
+
+  for (const [more, group] of [
+    [{ state: 'ID' }, 'both metros in Idaho'],
+    [{ grade: 'A' }, 'both metros with grade A'],
+    [{ signal: 'hold' }, 'both metros with the signal “hold”'],
+    [{ state: 'ID', grade: 'A', signal: 'hold' }, 'both metros in Idaho with grade A and the signal “hold”'],
+    [{ q: 'boise', state: 'ID' }, 'both metros'],
+  ] as const) {
+    it(`is about ${group} for ${JSON.stringify(more)}`, () =>
+      expect(titleWith(more)).to.equal(`House prices are expected to rise in ${group} by 2026 Q4`));
+  }
 
   it('does not name the state if one of its metros has no forecast', () =>
     expect(
       findingOf([boise, boise, { ...boise, forecast: null }], { ...shown, measure: 'forecast', chosen: inIdaho }),
     ).to.equal('House prices are expected to rise in both metros by 2026 Q4'));
-
-  it('does not name the state if a search or another filter excludes some of its metros', () => {
-    expect(wholeState(inIdaho)).to.equal('Idaho');
-    for (const more of [{ q: 'boise' }, { signal: 'hold' }, { grade: 'A' }, { state: '' }])
-      expect(wholeState({ ...inIdaho, ...more })).to.equal(undefined);
-  });
 });
 
 describe('the file name of a comparison', () => {

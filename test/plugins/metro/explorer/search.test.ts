@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { metroAreas } from '../../../../plugins/metro/areas.js';
 import { pageModules } from '../../../support/page-modules.js';
 
-const { searcher, nearly, onlyOne, stateNamed, tellingName, optionsFor, NICKNAMES } = await pageModules(
+const { searcher, namesIn, nearly, onlyOne, stateNamed, tellingName, optionsFor, NICKNAMES } = await pageModules(
   'metro/explorer/browser/search',
   'metro/explorer/browser/search-options',
   'metro/explorer/browser/nicknames',
@@ -18,6 +18,19 @@ const parents = new Map(
 );
 const find: (query: string) => { cbsa: string; name: string }[] = searcher(markets, parents);
 const first = (query: string) => find(query)[0]?.name;
+
+describe('a list of names', () => {
+  for (const [text, names] of [
+    ['Boise', ['Boise']],
+    ['boise, austin; UNRATE', ['boise', 'austin', 'UNRATE']],
+    ['Austin, TX, Boise City, ID', ['Austin, TX', 'Boise City, ID']],
+    ['Kansas City, MO-KS, Ohio,', ['Kansas City, MO-KS', 'Ohio']],
+    ['TX, Austin', ['TX', 'Austin']],
+    [' , ', []],
+  ] as const) {
+    it(`"${text}" is split into ${JSON.stringify(names)}`, () => expect(namesIn(text)).to.deep.equal(names));
+  }
+});
 
 describe('the explorer’s search', () => {
   it('finds the divisions of a divided metro by its code', () => {

@@ -1,6 +1,6 @@
 import { h } from '../../../../pages/shared/dom.js';
 import { isAreaIndex } from '../index-data.js';
-import { onlyOne, plainName } from '../search.js';
+import { namesIn, onlyOne, plainName } from '../search.js';
 import { loadZips } from '../zip-codes.js';
 import { MOST_MEMBERS } from './members.js';
 
@@ -8,7 +8,10 @@ import { MOST_MEMBERS } from './members.js';
 
 /** @typedef {{ m: readonly string[], s: readonly string[] }} Members */
 
+/** @typedef {{ added?: Partial<Members>, problem?: string, offered?: Offer['markets'] }} Answer */
+
 const MOST_OFFERED = 8;
+const UNKNOWN = 'No market or series has this name.';
 
 /** @param {string} text @param {Offer} offer */
 const meant = (text, { macros, find }) => {
@@ -21,10 +24,7 @@ const meant = (text, { macros, find }) => {
   return { macro, market, found };
 };
 
-/**
- * @param {string} text @param {Offer} offer @param {Members} members
- * @returns {{ added?: Partial<Members>, problem?: string, offered?: Offer['markets'] }}
- */
+/** @param {string} text @param {Offer} offer @param {Members} members @returns {Answer} */
 const answerOf = (text, offer, { m, s }) => {
   const { macro, market, found } = meant(text, offer);
   if (m.length + s.length >= MOST_MEMBERS)
@@ -32,9 +32,30 @@ const answerOf = (text, offer, { m, s }) => {
   if (macro && !s.includes(macro.series_id)) return { added: { s: [...s, macro.series_id] } };
   if (market && !m.includes(market.cbsa)) return { added: { m: [...m, market.cbsa] } };
   if (macro || market) return { problem: 'It is already in the chart.' };
-  if (found.length === 0) return { problem: 'No market or series has this name.' };
+  if (found.length === 0) return { problem: UNKNOWN };
   const some = found.length > MOST_OFFERED ? ` The first ${MOST_OFFERED}:` : '';
   return { problem: `${found.length} markets match. Which one?${some}`, offered: found.slice(0, MOST_OFFERED) };
+};
+
+/**
+ * Treats the text as one name or else as a list of names.
+ * @param {string} text @param {Offer} offer @param {Members} members @returns {Answer}
+ */
+const answersOf = (text, offer, members) => {
+  const whole = answerOf(text, offer, members);
+  const names = namesIn(text);
+  if (whole.problem !== UNKNOWN || names.length === 1) return whole;
+  let all = members;
+  const answers = names.map((name) => {
+    const answer = answerOf(name, offer, all);
+    all = { ...all, ...answer.added };
+    return { name, ...answer };
+  });
+  return {
+    ...(all === members ? {} : { added: all }),
+    problem: answers.flatMap(({ name, problem }) => (problem ? `${name}: ${problem}` : [])).join(' '),
+    offered: answers.flatMap(({ offered = [] }) => offered),
+  };
 };
 
 /** @param {Offer} offer */
@@ -55,7 +76,7 @@ const suggestions = ({ markets, macros }) =>
 export const addForm = (offer, { problem: first, offered: divisions, members, onadd }) => {
   const problem = h('span', { class: 'problem', role: 'alert' }, first);
   const which = h('div', { class: 'row', role: 'group', 'aria-label': 'Markets found' });
-  const field = h('input', { id: 'add', list: 'addable', autocomplete: 'off', placeholder: 'Austin, TX or Ohio' });
+  const field = h('input', { id: 'add', list: 'addable', autocomplete: 'off', placeholder: 'Austin, Boise, Ohio' });
   const clear = () => {
     problem.textContent = '';
     which.replaceChildren();
@@ -77,8 +98,8 @@ export const addForm = (offer, { problem: first, offered: divisions, members, on
     problem.textContent = '';
     which.replaceChildren();
     if (text === '') return;
-    await loadZips(text);
-    const { added, problem: reason, offered = [] } = answerOf(text, offer, members());
+    await Promise.all(namesIn(text).map(loadZips));
+    const { added, problem: reason, offered = [] } = answersOf(text, offer, members());
     if (added) {
       onadd(added);
       clear();

@@ -66,6 +66,7 @@ export const marketMap = (outlines, markets, { source, credits }) => {
   };
   return {
     title,
+    frame: map.frame,
     element: map.element,
     legend,
     source: h('div', { class: 'tools source' }, h('span', { class: 'muted' }, source), ...pictureButtons(picture)),

@@ -39,18 +39,29 @@ const oneFinding = ({ name, forecast, last, grade, signal }, { measure, isNewest
   }[measure];
 };
 
-/** Returns the state whose metros are all in the list. @param {Record<'q' | 'state' | 'signal' | 'grade', string>} chosen */
-export const wholeState = ({ q, state, signal, grade }) =>
-  q === '' && signal === '' && grade === '' ? STATES.get(state) : undefined;
+/** @typedef {Record<'q' | 'state' | 'signal' | 'grade', string>} Filters */
+
+/** @param {Filters} chosen */
+const stateText = ({ state }) => state && ` in ${STATES.get(state) ?? state}`;
+
+/** @param {Filters} chosen */
+const wantedText = ({ signal, grade }) =>
+  [grade && `grade ${grade}`, signal && `the signal “${signal}”`].filter(Boolean).join(' and ');
+
+/** Describes the metros in the list by the filters. A search cannot be described in this way. @param {Filters} chosen */
+const groupText = (chosen) => {
+  const wanted = wantedText(chosen);
+  return chosen.q === '' ? `${stateText(chosen)}${wanted && ` with ${wanted}`}` : '';
+};
 
 /**
  * Names the filters that exclude all metros. A search has its own message above the list.
- * @param {Record<'q' | 'state' | 'signal' | 'grade', string>} chosen @param {boolean} isNewest
+ * @param {Filters} chosen @param {boolean} isNewest
  */
-const noneText = ({ q, state, signal, grade }, isNewest) => {
-  const wanted = [grade && `grade ${grade}`, signal && `the signal “${signal}”`].filter(Boolean).join(' and ');
-  if (q !== '' || wanted === '') return 'No market matches';
-  return `No metro${state && ` in ${STATES.get(state) ?? state}`} ${isNewest ? 'has' : 'had'} ${wanted}`;
+const noneText = (chosen, isNewest) => {
+  const wanted = wantedText(chosen);
+  if (chosen.q !== '' || wanted === '') return 'No market matches';
+  return `No metro${stateText(chosen)} ${isNewest ? 'has' : 'had'} ${wanted}`;
 };
 
 /** @type {{ [measure in Measure]: (row: Row) => boolean }} */
@@ -64,16 +75,16 @@ const COUNTED = {
 /** @type {{ [measure in Measure]: string }} */
 const NONE = { forecast: 'no forecast', grade: 'no risk grade', signal: 'no signal', last: 'no index' };
 
-/** @param {number} count @param {number} all @param {string | undefined} place name of a state */
-const amongText = (count, all, place) => {
-  const metros = place ? `metros in ${place}` : 'metros';
+/** @param {number} count @param {number} all @param {string} group describes the metros */
+const amongText = (count, all, group) => {
+  const metros = `metros${group}`;
   if (count === all) return all === 2 ? `both ${metros}` : `all ${exact(all)} ${metros}`;
   return `${count === 0 ? 'none of the' : `${exact(count)} of`} ${exact(all)} ${metros}`;
 };
 
 /**
  * @param {readonly Row[]} rows @param {{ measure: Measure, run: Run | undefined, isNewest: boolean,
- *   until: string, chosen: Record<'q' | 'state' | 'signal' | 'grade', string> }} shown `until`: newest quarter of data
+ *   until: string, chosen: Filters }} shown `until`: newest quarter of data
  */
 export const findingOf = (rows, { measure, run, isNewest, until, chosen }) => {
   const known = rows.filter((row) => row[measure] !== null);
@@ -86,8 +97,8 @@ export const findingOf = (rows, { measure, run, isNewest, until, chosen }) => {
   const target = run ? quarter(run.target) : '';
   if (known[0] && known.length === 1) return oneFinding(known[0], { measure, isNewest, target, until });
   const count = known.filter(COUNTED[measure]).length;
-  // Names the state only if all its metros have figures. In early runs, some metros have no forecast.
-  const among = amongText(count, known.length, known.length === rows.length ? wholeState(chosen) : undefined);
+  // Describes the group only if all its metros have figures. In early runs, some metros have no forecast.
+  const among = amongText(count, known.length, known.length === rows.length ? groupText(chosen) : '');
   const [was, have] = isNewest ? ['are', count === 1 ? 'has' : 'have'] : ['were', 'had'];
   const sentence = {
     forecast: `House prices ${was} expected to rise in ${among} by ${target}`,

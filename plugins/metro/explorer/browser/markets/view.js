@@ -6,7 +6,7 @@ import { h } from '../../../../pages/shared/dom.js';
 import { reconstructed } from '../basis.js';
 import { allMarkets, creditOf, HPI, places, seriesOf } from '../catalog.js';
 import { recordsBy } from '../index-data.js';
-import { searcher } from '../search.js';
+import { searcher, statesOf } from '../search.js';
 import { loadZips, metroOfZip } from '../zip-codes.js';
 import { choicesOf, runSlider } from './filters.js';
 import { listSection } from './list-section.js';
@@ -104,6 +104,20 @@ const titleOf = (loaded, chosen, shown) => {
   return findingOf(shown, { ...selectedRun(loaded, chosen), measure: chosen.colour, isNewest, chosen });
 };
 
+/**
+ * Returns a function that zooms the map to a state. The user's own zoom is kept until the state changes.
+ * @param {ReturnType<typeof marketMap>} picture @param {readonly Market[]} markets
+ */
+const stateZoom = (picture, markets) => {
+  let shown = '';
+  return (/** @type {string} */ state) => {
+    if (state === shown) return;
+    shown = state;
+    const inState = state === '' ? [] : markets.filter(({ name }) => statesOf(name).includes(state));
+    picture.frame(inState.map(({ cbsa }) => cbsa));
+  };
+};
+
 /** @param {Loaded} loaded @param {AbortSignal} signal @param {URLSearchParams} query */
 const viewOf = async (loaded, signal, query) => {
   const { markets, runs, series } = loaded;
@@ -117,6 +131,7 @@ const viewOf = async (loaded, signal, query) => {
     const { run, until } = selectedRun(loaded, chosen);
     const codes = new Set(list.rows().map(({ cbsa }) => cbsa));
     picture.show(rows, { codes, measure: chosen.colour, text: mapTitle(chosen.colour, run, until) });
+    zoomTo(chosen.state);
     slider.show();
     map.update();
   };
@@ -146,6 +161,7 @@ const viewOf = async (loaded, signal, query) => {
   const list = listSection(loaded, { chosen, choose, signal });
   const origin = originOf(series, facts.element);
   const picture = marketMap(loaded.map, markets, origin);
+  const zoomTo = stateZoom(picture, markets);
   const slider = runSlider(runs, chosen, onrun);
   const map = mapSection({
     ...{ chosen, choose, loaded, forecastsOf, signal, picture, origin, slider: slider.element },

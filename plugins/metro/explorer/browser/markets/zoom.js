@@ -55,6 +55,14 @@ const viewOf = (picture, [width, height], onchange) => {
       if (point.x < x || point.x > x + wide || point.y < y || point.y > y + tall)
         set({ x: point.x - wide / 2, y: point.y - tall / 2 }, scale);
     },
+    /** Shows all points. @param {readonly Point[]} points @param {number} margin around the points */
+    enclose: (points, margin) => {
+      const [xs, ys] = [points.map((point) => point.x), points.map((point) => point.y)];
+      const [left, top] = [Math.min(...xs) - margin, Math.min(...ys) - margin];
+      const [wide, tall] = [Math.max(...xs) + margin - left, Math.max(...ys) + margin - top];
+      const wanted = between(Math.min(width / wide, height / tall), 1, MOST);
+      set({ x: left + wide / 2 - width / wanted / 2, y: top + tall / 2 - height / wanted / 2 }, wanted);
+    },
     whole: () => set({ x: 0, y: 0 }, 1),
     inside,
   };
@@ -143,5 +151,7 @@ export const zoomable = (host, picture, size, onchange) => {
     ),
     isDragged,
     reveal: view.reveal,
+    enclose: view.enclose,
+    whole: view.whole,
   };
 };
