@@ -97,16 +97,17 @@ const optionsOf = ({ what, per, axis }, chosen, { dates, period, lines }) => {
   };
 };
 
-/** @param {number} rows */
-const rowsText = (rows) => {
-  if (rows === 1) return 'the only matching row that has a value';
-  return `${rows === 2 ? 'both' : `all ${exact(rows)}`} matching rows that have a value`;
+/** @param {number} rows @param {boolean} isFiltered */
+const rowsText = (rows, isFiltered) => {
+  const matching = isFiltered ? 'matching ' : '';
+  if (rows === 1) return `the only ${matching}row that has a value`;
+  return `${rows === 2 ? 'both' : `all ${exact(rows)}`} ${matching}rows that have a value`;
 };
 
-/** @param {Figures} figures */
-const noteOf = ({ means, left, period, rows }) =>
+/** @param {Figures} figures @param {boolean} isFiltered */
+const noteOf = ({ means, left, period, rows }, isFiltered) =>
   [
-    `Based on ${rowsText(rows)}.`,
+    `Based on ${rowsText(rows, isFiltered)}.`,
     means && `Each value is the mean of all rows in one ${period}.`,
     left > 0 && `Showing the first ${MAX_LINES} of ${MAX_LINES + left} lines. Filter the rows to see others.`,
   ]
@@ -115,15 +116,15 @@ const noteOf = ({ means, left, period, rows }) =>
 
 /**
  * @param {Table} table @param {Choices} chosen @param {Figures} figures
- * @param {{ target: string, signal: AbortSignal }} parts
+ * @param {{ target: string, isFiltered: boolean, signal: AbortSignal }} parts
  */
-const timeFigure = (table, chosen, figures, { target, signal }) => {
+const timeFigure = (table, chosen, figures, { target, isFiltered, signal }) => {
   const texts = textsOf(table, chosen, figures);
   const options = optionsOf(texts, chosen, figures);
   const heading = `${words(table.name)}: ${inSentence(texts.what)}${texts.per}`;
   return chartFigure({
     title: heading,
-    note: noteOf(figures),
+    note: noteOf(figures, isFiltered),
     chart: chart(options, signal),
     picture: {
       title: heading,
@@ -193,7 +194,8 @@ export const timeChart = (table, query, { signal, sample, keep }) => {
         const target = `/totals/${table.name}?${parameters}`;
         const figures = figuresOf(totals, chosen(), table.measures);
         if (figures.rows === 0) return place.replaceChildren(noValues());
-        place.replaceChildren(timeFigure(table, chosen(), figures, { target, signal: shown }));
+        const isFiltered = matchingOf(table, query).size > 0;
+        place.replaceChildren(timeFigure(table, chosen(), figures, { target, isFiltered, signal: shown }));
       },
     );
   showControls();

@@ -12,7 +12,7 @@ import { catalog, HPI } from './catalog.js';
 /** @type {readonly Format[]} */
 const FORMATS = [
   ['csv', 'CSV', 'text/csv'],
-  ['ndjson', 'ndjson', 'application/x-ndjson'],
+  ['ndjson', 'NDJSON', 'application/x-ndjson'],
   ['json', 'JSON', 'application/json'],
   ['parquet', 'Parquet', 'application/vnd.apache.parquet'],
 ];
@@ -68,7 +68,7 @@ export const dataView = async (_parameters, signal) => {
     ...macroOf(all.filter(({ kind }) => kind === 'macro').map(({ series_id }) => series_id)),
   ];
   return {
-    title: `${rows.length} collections to download as CSV, JSON, ndjson or Parquet`,
+    title: `${rows.length} collections to download as CSV, JSON, NDJSON or Parquet`,
     name: 'All the data',
     question: 'How do I get all of the data?',
     series: [HPI],

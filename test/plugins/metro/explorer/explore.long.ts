@@ -188,6 +188,7 @@ describe('the explorer in Chromium', () => {
     await page.getByLabel('Search markets').fill('nowhere');
     await page.getByText('No market matches “nowhere”').waitFor();
     await heading('No market matches').waitFor();
+    expect(await page.locator('.list table').isVisible(), 'an empty table').to.equal(false);
     await page.getByLabel('Search markets').fill('atlanta');
     await page.getByLabel('State').selectOption('TX');
     await page.getByRole('link', { name: 'clear the filters' }).click();

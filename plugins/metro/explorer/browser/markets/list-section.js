@@ -50,6 +50,8 @@ export const listSection = (loaded, { chosen, choose, signal }) => {
       showTools();
       meaning.textContent = gradesText(chosen, selectedRun(loaded, chosen).run, records);
       meaning.hidden = meaning.textContent === '';
+      list.element.hidden = shown.length === 0;
+      count.classList.toggle('notice', shown.length === 0);
       count.replaceChildren(...countOf(shown.length, searched.length, rows.length, chosen.q));
     },
     /** Call this before `show`. @param {AbortSignal} shown aborted when another run is selected */
