@@ -27,22 +27,31 @@ export const prose = (text) =>
     .filter((paragraph) => paragraph.trim() !== '')
     .map((paragraph) => h('p', ...inline(paragraph)));
 
+const NUMBER = /^[-−+]?\d[\d,.]*( ?(%|pp|points))?$/;
+
+/** @param {readonly (readonly string[])[]} rows @param {number} column */
+const isNumeric = (rows, column) => {
+  const cells = rows.map((row) => row[column] ?? '').filter((cell) => cell !== '' && cell !== '–');
+  return cells.length > 0 && cells.every((cell) => NUMBER.test(cell));
+};
+
 /**
  * @param {readonly string[]} head
  * @param {readonly (readonly string[])[]} rows cells in inline Markdown; the first cell is the row's heading
  * @param {Addresses} [addressOf]
  */
 const table = (head, rows, addressOf) => {
+  const classOf = (/** @type {number} */ column) => (column > 0 && isNumeric(rows, column) ? 'number' : undefined);
   // Screen readers would announce an empty `th` as an empty heading.
-  const headOf = (/** @type {string} */ cell) =>
-    cell === '' ? h('td') : h('th', { scope: 'col' }, ...inline(cell, addressOf));
+  const headOf = (/** @type {string} */ cell, /** @type {number} */ column) =>
+    cell === '' ? h('td') : h('th', { scope: 'col', class: classOf(column) }, ...inline(cell, addressOf));
   const heading = h('tr', ...head.map(headOf));
   /** @param {readonly string[]} cells */
   const line = ([first = '', ...rest]) =>
     h(
       'tr',
       h('th', { scope: 'row' }, ...inline(first, addressOf)),
-      ...rest.map((cell) => h('td', ...inline(cell, addressOf))),
+      ...rest.map((cell, index) => h('td', { class: classOf(index + 1) }, ...inline(cell, addressOf))),
     );
   const body = h('tbody', ...rows.map(line));
   return h(
