@@ -48,7 +48,7 @@ const answersOf = (text, offer, members) => {
   let all = members;
   const answers = names.map((name) => {
     const answer = answerOf(name, offer, all);
-    all = { ...all, ...answer.added };
+    if (answer.added) all = { ...all, ...answer.added };
     return { name, ...answer };
   });
   return {
