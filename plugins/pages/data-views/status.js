@@ -50,6 +50,12 @@ const sourceColumns = (titles) => [
   column('Loaded', (row) => row.last_loaded_at, day, { name: 'date wide' }),
 ];
 
+/** @param {readonly Source[]} sources @param {ReadonlyMap<string, string>} titles */
+const byTitle = (sources, titles) => {
+  const titleOf = (/** @type {Source} */ { id }) => titles.get(id) ?? id;
+  return sources.toSorted((a, b) => titleOf(a).localeCompare(titleOf(b), 'en'));
+};
+
 /** @param {string} status @param {readonly Source[]} sources */
 const findingOf = (status, sources) => {
   const late = sources.filter(({ state }) => state === 'late' || state === 'stale').length;
@@ -96,8 +102,9 @@ export const statusView =
               dataTable({
                 caption: 'Time since the end of each source’s latest period, and whether the source is late.',
                 columns: sourceColumns(known),
-                rows: /** @type {Source[]} */ (sources),
-                sort: 'source',
+                rows: byTitle(/** @type {Source[]} */ (sources), known),
+                // Stale sources come first, because the states are in reverse alphabetical order.
+                sort: '-state',
               }).element,
             ]
           : []),

@@ -1012,10 +1012,9 @@ describe('the explorer in Chromium', () => {
     await browser.page.getByRole('button', { name: 'Forget key' }).click();
     await browser.page.waitForSelector('#forget[hidden]', { state: 'attached' });
     const rows = await browser.page.locator('table').nth(1).locator('tbody tr').allInnerTexts();
-    const { sources } = (await app.get('/status')).json;
-    expect(rows.map((row) => row.split('\t').slice(0, 2))).to.deep.equal(
-      sources.map(({ id, state }: Record<string, string>) => [id, state]),
-    );
+    const sources: { id: string; state: string }[] = (await app.get('/status')).json.sources;
+    const inReverse = sources.toSorted((a, b) => b.state.localeCompare(a.state) || a.id.localeCompare(b.id));
+    expect(rows.map((row) => row.split('\t').slice(0, 2))).to.deep.equal(inReverse.map(({ id, state }) => [id, state]));
     expect(await browser.page.evaluate('localStorage.length + sessionStorage.length')).to.equal(0);
   });
 
