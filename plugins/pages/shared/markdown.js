@@ -29,8 +29,8 @@ export const prose = (text) =>
 
 const NUMBER = /^[-−+]?\d[\d,.]*( ?(%|pp|points))?$/;
 
-/** @param {readonly (readonly string[])[]} rows @param {number} column */
-const isNumeric = (rows, column) => {
+/** Ignores empty cells. @param {readonly (readonly string[])[]} rows @param {number} column */
+export const isNumeric = (rows, column) => {
   const cells = rows.map((row) => row[column] ?? '').filter((cell) => cell !== '' && cell !== '–');
   return cells.length > 0 && cells.every((cell) => NUMBER.test(cell));
 };
