@@ -2,9 +2,10 @@ import { getKeyUrl, setKey } from './api.js';
 import { h } from './dom.js';
 
 /**
- * @param {{ heading: string, problem?: string | undefined }} options `problem`: explains why the user has to enter a key
+ * @param {{ heading?: string, problem?: string | undefined }} [options] `heading`: absent if the page has a heading for
+ *   the form; `problem`: explains why the user has to enter a key
  */
-export const keyForm = ({ heading, problem }) => {
+export const keyForm = ({ heading, problem } = {}) => {
   const error = h('p', { id: 'key-error', class: 'problem', role: 'alert', hidden: problem === undefined }, problem);
   const input = h('input', {
     id: 'key',
@@ -32,7 +33,7 @@ export const keyForm = ({ heading, problem }) => {
   return h(
     'form',
     { class: 'key-form', onsubmit: submit, novalidate: true },
-    h('h2', heading),
+    heading && h('h2', heading),
     error,
     h('label', { for: 'key' }, 'API key'),
     h('div', { class: 'row' }, input, h('button', { type: 'submit' }, 'Use this key')),

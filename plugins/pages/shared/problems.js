@@ -6,7 +6,7 @@ import { keyForm } from './key-form.js';
 const inSeconds = (seconds) =>
   seconds === undefined ? 'in a moment' : `in ${seconds} second${seconds === 1 ? '' : 's'}`;
 
-/** @param {Problem} problem @returns {{ heading: string, advice: string }} */
+/** @param {Problem} problem @returns {{ heading?: string, advice: string }} */
 const explain = ({ status, code, message, retryAfter }) => {
   if (code === 'not_loaded') return { heading: 'This view cannot be loaded', advice: message };
   if (status === 0) {
@@ -28,19 +28,19 @@ const explain = ({ status, code, message, retryAfter }) => {
       advice: `It is overloaded, it cannot read its data, or this request takes too long. Try again ${inSeconds(retryAfter)}. For details, see the status page.`,
     };
   }
-  if (status === 404) return { heading: 'Nothing found', advice: message };
+  if (status === 404) return { advice: message };
   return { heading: 'That did not work', advice: message };
 };
 
 /** @param {unknown} error @param {() => void} retry @returns {HTMLElement} */
 export const problemView = (error, retry) => {
   if (error instanceof Problem && error.status === 401) {
-    return getKey() === ''
-      ? keyForm({ heading: 'Enter your API key' })
-      : keyForm({
-          heading: 'Enter another API key',
-          problem: 'The service does not accept this key. It may be mistyped, expired or revoked.',
-        });
+    return keyForm({
+      problem:
+        getKey() === ''
+          ? undefined
+          : 'The service does not accept this key. It may be mistyped, expired or revoked. Enter another key.',
+    });
   }
   const { heading, advice } =
     error instanceof Problem
@@ -52,7 +52,7 @@ export const problemView = (error, retry) => {
   return h(
     'section',
     { class: 'notice', role: 'alert' },
-    h('h2', heading),
+    heading && h('h2', heading),
     h('p', advice),
     // A retry after a 404 would get the same response.
     error instanceof Problem && error.status === 404

@@ -14,7 +14,7 @@ history.replaceState(null, '', location.pathname);
 const next = () => document.querySelector('a[data-shows-data]')?.getAttribute('href') ?? `${publicPath}/`;
 
 /** @param {string} [problem] explains why the user has to enter a key */
-const ask = (problem) => main.replaceChildren(h('h1', 'Sign in'), keyForm({ heading: 'Enter your API key', problem }));
+const ask = (problem) => main.replaceChildren(h('h1', 'Sign in'), keyForm({ problem }));
 
 const signedIn = () =>
   main.replaceChildren(
