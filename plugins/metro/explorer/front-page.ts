@@ -151,7 +151,8 @@ const shapesOf = (
     const shape = {
       path: outline || diamond(x, y),
       fill: forecast === null ? 'none' : colorOf(order),
-      stroke: 'page',
+      // With forced colours, metros without a forecast have the colour of the land.
+      stroke: forecast === null ? 'control' : 'page',
       width: 2,
       title: `${name}: ${forecast === null ? 'no forecast' : signed(forecast)}`,
       href: `/explore#/markets/${cbsa}`,

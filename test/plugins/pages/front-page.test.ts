@@ -85,6 +85,7 @@ describe('the front page of a service that needs no key', () => {
     const { text } = await htmlOf(service.origin);
     expect(text).to.match(/House prices rose \d+\.\d% in the year to \d{4} Q\d in the (median metro|United States)/);
     expect(text).to.contain('<a href="/explore#/markets/26420" tabindex="-1">');
+    expect(text, 'metros without a forecast').to.contain('<g fill="var(--none)" stroke="var(--control)"');
     expect(text).to.contain('<form action="/explore" class="search">');
     expect(text).to.contain('You can read without a key, up to 120 requests per minute.');
     expect(text).to.contain('<meta property="og:image" content="/front-page.png">');
