@@ -99,15 +99,17 @@ const inserter = async (connection: ThreadedConnection, table: string, width: nu
   const row = `(?${', ?'.repeat(width - 1)})`;
   const prepare = (count: number) => connection.prepare(`INSERT INTO ${table} VALUES ${Array(count).fill(row).join()}`);
   const [insertOne, insertSome] = [await prepare(1), await prepare(ROWS)];
+  // Reused, because garbage collection takes a tenth of the CPU time of an import.
+  const values = new Array<Value>(ROWS * width);
   return (rows: readonly (readonly unknown[])[]): void => {
-    const whole = rows.length - (rows.length % ROWS);
-    let values: Value[] = [];
-    for (const [i, row] of rows.entries()) {
-      for (let column = 0; column < width; column++) values.push((row[column] ?? null) as Value);
-      if (i < whole && values.length < ROWS * width) continue;
-      (i < whole ? insertSome : insertOne)(values);
-      values = [];
+    let filled = 0;
+    for (const row of rows) {
+      for (let column = 0; column < width; column++) values[filled++] = (row[column] ?? null) as Value;
+      if (filled < values.length) continue;
+      insertSome(values);
+      filled = 0;
     }
+    for (let at = 0; at < filled; at += width) insertOne(values.slice(at, at + width));
   };
 };
 

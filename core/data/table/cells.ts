@@ -87,8 +87,13 @@ export const rowWriter = (
       parts[part] = write(cells[at]);
       part += 2;
     }
-    const row: [string, ...unknown[]] = [parts.join('')];
-    for (const { at, part, read } of readers) row.push(read(cells[at], parts[part]!));
+    // Allocated at its final size, because a growing array creates more garbage.
+    const row = new Array(1 + readers.length) as [string, ...unknown[]];
+    row[0] = parts.join('');
+    for (let i = 0; i < readers.length; i++) {
+      const reader = readers[i]!;
+      row[i + 1] = reader.read(cells[reader.at], parts[reader.part]!);
+    }
     return { key: keyReaders.map(({ at, part, read }) => read(cells[at], parts[part]!) as Scalar), line, row };
   };
 };
