@@ -4,12 +4,10 @@ import { cpSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { sameList } from './expect.js';
-import { find } from './find-rows.js';
 import { collections, FIRST, largeRows, rows, SECOND, SECOND_CREATED } from './fixture.js';
-import { makeIn, withSnapshot } from './instance.js';
-import { isExclusive, type Obstacle, skip, without } from './obstacles.js';
-import { type OtherProcess, startProcess } from './start-process.js';
+import { makeIn, readsRows, withSnapshot } from './instance.js';
+import { isExclusive, skip, without } from './obstacles.js';
+import type { OtherProcess, Processes } from './start-process.js';
 import { testsOverStore } from './tests-over.js';
 
 /** Time in milliseconds until a suspended process no longer writes. */
@@ -59,10 +57,10 @@ const copiesDuring = async (work: Promise<unknown>, folder: string, writer: Othe
   return copies.slice(-CHECKED);
 };
 
-export const describeCrashes = (target: AdapterUnderTest, noProcess: Obstacle, file: string | undefined): void => {
+export const describeCrashes = (target: AdapterUnderTest, processes: Processes): void => {
   const obstacle =
     isExclusive(target) ||
-    noProcess ||
+    processes.obstacle ||
     without(target, 'publish') ||
     (process.platform === 'win32' && 'Windows cannot suspend processes');
 
@@ -74,10 +72,7 @@ export const describeCrashes = (target: AdapterUnderTest, noProcess: Obstacle, f
       await withSnapshot(opened, async (snapshot) => {
         assert([FIRST, SECOND].includes(snapshot.version), `the version ${snapshot.version} was published`);
         const expected = snapshot.version === FIRST ? rows : largeRows();
-        for (const collection of collections.values()) {
-          const rule = `the whole version ${snapshot.version} after a crash`;
-          sameList(await find(snapshot, collection), expected[collection.name]!, rule);
-        }
+        await readsRows(snapshot, expected, `version ${snapshot.version} after a crash`);
       });
     } finally {
       await opened.adapter.close().catch(() => {});
@@ -91,7 +86,7 @@ export const describeCrashes = (target: AdapterUnderTest, noProcess: Obstacle, f
       async (instance, running) => {
         await instance.adapter.close();
         if (readdirSync(instance.folder).length === 0) skip(running, 'the store has no files in its folder');
-        const writer = startProcess(file!, target.name);
+        const writer = processes.start();
         let copies: string[] = [];
         try {
           await writer.open(instance.folder);

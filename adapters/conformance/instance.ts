@@ -7,6 +7,7 @@ import type {
   Collection,
   Dataset,
   Document,
+  Scalar,
   Snapshot,
   StorageAdapter,
 } from 'metro-forecast-api/adapter';
@@ -19,6 +20,7 @@ import {
   collections,
   datasetOf,
   items,
+  type Rows,
   SECOND,
   SECOND_CREATED,
   THIRD,
@@ -211,6 +213,25 @@ export const readsItems = async (snapshot: Snapshot, expected: readonly Document
   if (!counted) return;
   const labels = counted.flatMap(({ values, count }) => Array<unknown>(count).fill(values[0]));
   sameList(labels.sort(), expected.map(({ label }) => label).sort(), 'totals() to count the items of one version');
+};
+
+export const readsRows = async (snapshot: Snapshot, content: Rows, what: string): Promise<void> => {
+  for (const collection of collections.values()) {
+    const { name, key } = collection;
+    const expected = content[name] ?? [];
+    const rule = `the rows of "${name}" in ${what}`;
+    sameList(await find(snapshot, collection), expected, rule);
+    for (const document of expected.slice(10, 13)) {
+      sameValue(
+        await snapshot.get(
+          name,
+          key.map((field) => document[field] as Scalar),
+        ),
+        document,
+        rule,
+      );
+    }
+  }
 };
 
 export const hasItems = (instance: Pick<Instance, 'adapter'>, expected: readonly Document[]): Promise<void> =>

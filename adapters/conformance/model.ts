@@ -60,8 +60,9 @@ export class Run {
     for (const { opened, name } of this.#actors) await agreesAtEnd(opened, name, model);
   }
 
-  async end(): Promise<void> {
-    await this.#process?.kill();
+  /** @param how what to do with the other process. It can be used again if no step has failed. */
+  async end(how: 'close' | 'kill'): Promise<void> {
+    await this.#process?.[how]();
   }
 
   get #current(): Move | undefined {

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, failsWith, isEmpty, sameList, sameValue, within } from './expect.js';
 import {
@@ -16,31 +15,20 @@ import {
 import { changedTo, followMs, type Instance, isCurrent, makeCurrent, readsItems, withSnapshot } from './instance.js';
 import { serves } from './instances.js';
 import { cannotChange, isExclusive, isUnnoticed, type Obstacle, standsAlone, without } from './obstacles.js';
-import { type OtherProcess, startProcess } from './start-process.js';
+import type { OtherProcess, Processes } from './start-process.js';
 import { testsOverStore } from './tests-over.js';
 import { LOCK_MS, patiently } from './time-limits.js';
 
-const START_MS = 20_000;
-
-/**
- * @param noProcess the reason why a second process cannot create the adapter
- * @param file the path of the file that calls `describeAdapter`
- */
-export const describeOtherProcess = (target: AdapterUnderTest, noProcess: Obstacle, file: string | undefined): void => {
-  const alone = standsAlone(target) || noProcess;
+export const describeOtherProcess = (target: AdapterUnderTest, processes: Processes): void => {
+  const alone = standsAlone(target) || processes.obstacle;
   const silent = alone || isUnnoticed(target);
   const publishes = alone || without(target, 'publish');
 
   describe('an adapter in another process, over the same store', () => {
-    let other: OtherProcess | undefined;
-    after(() => other?.kill());
-
     const testOverStore = testsOverStore(target);
     const openOther = async (folder: string): Promise<OtherProcess> => {
-      other ??= startProcess(file!, target.name);
-      const starting = delay(START_MS, 'late', { ref: false });
-      const started = await Promise.race([other.open(folder), starting]);
-      if (started === 'late') throw new Error(`The other process, which imports ${file}, does not respond.`);
+      const other = processes.start();
+      await other.open(folder);
       return other;
     };
     /** Defines a test with an open adapter in this process and another one in the second process. */
@@ -62,7 +50,7 @@ export const describeOtherProcess = (target: AdapterUnderTest, noProcess: Obstac
       async (instance) => {
         for (const _ of [1, 2]) {
           await failsWith(['unavailable', 'conflict'], () => openOther(instance.folder));
-          await other!.close();
+          await processes.start().close();
         }
         await serves(instance, FIRST, FIRST_CREATED);
         await instance.adapter.close();
@@ -72,7 +60,7 @@ export const describeOtherProcess = (target: AdapterUnderTest, noProcess: Obstac
 
     const isServed = async (version: string, created: string): Promise<void> =>
       sameValue(
-        await other!.read(),
+        await processes.start().read(),
         { ...aboutDataset(version, created), items: itemsIn(version) },
         'the other process to serve what was published',
       );
@@ -126,7 +114,7 @@ export const describeOtherProcess = (target: AdapterUnderTest, noProcess: Obstac
     const testKilled = (title: string, body: (instance: Instance) => Promise<void>): void =>
       testOverStore(publishes, title, async (instance) => {
         if (target.capabilities.exclusive) await instance.adapter.close();
-        const dying = startProcess(file!, target.name);
+        const dying = processes.start();
         try {
           await dying.open(instance.folder);
           await dying.beginToPublish(SECOND, SECOND_CREATED);

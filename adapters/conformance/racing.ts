@@ -4,10 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Dataset, type Document, type StorageAdapter, StorageError } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList, sameValue, within } from './expect.js';
-import { find } from './find-rows.js';
 import {
   anotherDataset,
-  collections,
   datasetOf,
   FIRST,
   FIRST_CREATED,
@@ -26,6 +24,7 @@ import {
   type Instance,
   namesOf,
   readsItems,
+  readsRows,
   versionAsOf,
   versionOf,
   withSnapshot,
@@ -91,12 +90,7 @@ const race = async (left: StorageAdapter, right: StorageAdapter, versions: reado
 };
 
 const holds = (opened: Pick<Instance, 'adapter'>, content: Rows): Promise<void> =>
-  withSnapshot(opened, async (snapshot) => {
-    for (const collection of collections.values()) {
-      const rule = `the rows of one publication in "${collection.name}"`;
-      sameList(await find(snapshot, collection), content[collection.name]!, rule);
-    }
-  });
+  withSnapshot(opened, (snapshot) => readsRows(snapshot, content, 'one publication'));
 
 const describeRaces = (target: AdapterUnderTest): void => {
   const publishes = without(target, 'publish');

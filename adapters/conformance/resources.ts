@@ -20,14 +20,13 @@ import {
 } from './fixture.js';
 import { withSnapshot } from './instance.js';
 import { itUnless, type Obstacle, without } from './obstacles.js';
-import { type OtherProcess, startProcess } from './start-process.js';
+import type { OtherProcess, Processes } from './start-process.js';
 import { testsOfEmpty, testsOfOutages, testsOver } from './tests-over.js';
 
 const CALLS = 20;
 const CLOSE_MS = 10_000;
 
-/** @param noProcess the reason why another process cannot use the adapter */
-export const describeResources = (target: AdapterUnderTest, noProcess: Obstacle, file: string | undefined): void => {
+export const describeResources = (target: AdapterUnderTest, processes: Processes): void => {
   const publishes = without(target, 'publish');
   const test = testsOver(target);
   const testPublish = testsOver(target, publishes);
@@ -148,14 +147,16 @@ export const describeResources = (target: AdapterUnderTest, noProcess: Obstacle,
       title: string,
       act: (child: OtherProcess, folder: string) => Promise<readonly string[]>,
     ): void =>
-      itUnless(noProcess || obstacle, title, async () => {
+      itUnless(processes.obstacle || obstacle, title, async () => {
         const folder = await mkdtemp(join(tmpdir(), 'conformance-'));
-        const child = startProcess(file!, target.name);
+        const child = processes.start();
         try {
           const left = await act(child, folder);
           isEmpty(left, 'no timers, connections or files that keep the process running after close()');
-        } finally {
+        } catch (error) {
           await child.kill();
+          throw error;
+        } finally {
           await rm(folder, { recursive: true, force: true });
         }
       });

@@ -2,21 +2,20 @@
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { followMs, startEmpty } from './instance.js';
 import { Run } from './model.js';
-import { isExclusive, isUnnoticed, itUnless, type Obstacle, standsAlone, without, withoutEmpty } from './obstacles.js';
+import { isUnnoticed, itUnless, standsAlone, without, withoutEmpty } from './obstacles.js';
 import { fc, holds, WITHOUT_FAST_CHECK } from './property.js';
-import { startProcess } from './start-process.js';
+import type { Processes } from './start-process.js';
 import { KINDS, type Step } from './steps.js';
 import { patiently } from './time-limits.js';
 
-const RUNS = 200;
+const RUNS = 60;
 const MOST_STEPS = 20;
 
-/** @param noProcess the reason why another process cannot use the store */
-export const describeSequences = (target: AdapterUnderTest, noProcess: Obstacle, file: string | undefined): void => {
+export const describeSequences = (target: AdapterUnderTest, processes: Processes): void => {
   const obstacle =
     WITHOUT_FAST_CHECK || without(target, 'publish') || without(target, 'versions') || withoutEmpty(target);
   const isAlone = Boolean(standsAlone(target));
-  const isShared = !isUnnoticed(target) && !isExclusive(target);
+  const isShared = !isUnnoticed(target);
 
   describe('any sequence of publications, activations, deletions and reads', () => {
     itUnless(obstacle, 'has the same result as the model', async () => {
@@ -31,13 +30,16 @@ export const describeSequences = (target: AdapterUnderTest, noProcess: Obstacle,
           run = new Run(instance, others, {
             reopens: !isAlone,
             followMs: followMs(target),
-            ...(isShared && !noProcess && { startProcess: () => startProcess(file!, target.name) }),
+            ...(isShared && !processes.obstacle && { startProcess: processes.start }),
           });
           log = run.log;
           for (const step of steps) await run.take(step);
           await run.agreesAtEnd();
+          await run.end('close');
+        } catch (error) {
+          await run?.end('kill');
+          throw error;
         } finally {
-          await run?.end();
           await instance.stop();
         }
       };

@@ -2,8 +2,10 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { StorageError } from 'metro-forecast-api/adapter';
+import type { AdapterUnderTest } from './adapter-under-test.js';
 import { COMMANDS, type Commands, type Request, type Response } from './commands.js';
 import { within } from './expect.js';
+import { type Obstacle, withoutProcess } from './obstacles.js';
 
 const MAIN = fileURLToPath(new URL('./process-main.js', import.meta.url));
 /** Longer than the time in which the lock of a killed process must expire, in milliseconds. */
@@ -18,7 +20,7 @@ export interface OtherProcess extends Commands {
   resume(): void;
 }
 
-export const startProcess = (file: string, name: string): OtherProcess => {
+const startProcess = (file: string, name: string, onExit: () => void): OtherProcess => {
   const child: ChildProcess = fork(MAIN, [file, name], {
     env: { ...process.env, TZ: TIME_ZONE },
     // Unlike JSON, this serialization preserves dates and undefined fields.
@@ -41,18 +43,22 @@ export const startProcess = (file: string, name: string): OtherProcess => {
   });
   const exited = once(child, 'exit');
   void exited.then(([code, signal]) => {
+    onExit();
     for (const { reject } of waiting.values()) {
       reject(new Error(`The other process, which imports ${file}, ended with ${signal ?? code}.\n${complaints}`));
     }
   });
   let last = 0;
   const call = (command: keyof Commands, ...given: unknown[]): Promise<never> => {
+    const id = ++last;
     const response = new Promise<never>((resolve, reject) => {
-      const id = ++last;
       waiting.set(id, { resolve: resolve as (result: unknown) => void, reject });
       child.send({ id, command, given } satisfies Request, (error) => error && reject(error));
     });
-    return within(`the other process responds to "${command}"`, response, CALL_MS);
+    const responding = within(`the other process responds to "${command}"`, response, CALL_MS);
+    // Later tests start another process if this one no longer responds.
+    responding.catch(() => waiting.has(id) && child.kill('SIGKILL'));
+    return responding;
   };
   const calls = Object.fromEntries(
     COMMANDS.map((command) => [command, (...given: unknown[]) => call(command, ...given)]),
@@ -64,6 +70,28 @@ export const startProcess = (file: string, name: string): OtherProcess => {
     async kill() {
       child.kill('SIGKILL');
       if (child.exitCode === null && child.signalCode === null) await exited;
+    },
+  };
+};
+
+export interface Processes {
+  /** Why another process cannot create the adapter, or false. */
+  readonly obstacle: Obstacle;
+  /** Returns the process of earlier tests, or starts one if there is none or it was killed. */
+  start(): OtherProcess;
+}
+
+/** @param file the path of the file that calls `describeAdapter`, if known */
+export const processesOf = (target: AdapterUnderTest, file: string | undefined): Processes => {
+  let running: OtherProcess | undefined;
+  after(() => running?.kill());
+  return {
+    obstacle: withoutProcess(target, file),
+    start() {
+      running ??= startProcess(file!, target.name, () => {
+        running = undefined;
+      });
+      return running;
     },
   };
 };

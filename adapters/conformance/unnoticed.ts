@@ -23,6 +23,21 @@ const publishNew = (other: StorageAdapter) => other.publish!(anotherDataset(NEW,
 const pruneFirst = async (other: StorageAdapter): Promise<void> =>
   sameList(await other.versions!.prune(2), [FIRST], 'prune(2) to delete the first version');
 
+const isLater = async (opened: Pick<Instance, 'adapter'>, time: number, version: string): Promise<void> => {
+  const found = publicationTime(opened);
+  const [expected, shown] = [new Date(time).toISOString(), new Date(found).toISOString()];
+  assert(found > time, `expected publishedAt after ${expected}, found ${shown}`);
+  sameValue(await versionAsOf(opened, found - 1), version, `asOf() to return ${version} until then`);
+};
+
+const publishesLater =
+  (previous: string): Case['next'] =>
+  async (opened, changed) => {
+    const time = publicationTime(changed);
+    await opened.adapter.publish!(anotherDataset('older', LATER));
+    await isLater(opened, time, previous);
+  };
+
 const CASES: readonly Case[] = [
   {
     title: 'activates a version that another adapter has just published',
@@ -44,20 +59,12 @@ const CASES: readonly Case[] = [
   {
     title: 'publishes later than the version that another adapter has just published',
     change: publishNew,
-    async next(opened, changed) {
-      const time = publicationTime(changed);
-      await opened.adapter.publish!(anotherDataset('older', LATER));
-      await isLater(opened, time, NEW);
-    },
+    next: publishesLater(NEW),
   },
   {
     title: 'publishes later than the version that another adapter has just activated',
     change: (other) => other.versions!.activate(FIRST),
-    async next(opened, changed) {
-      const time = publicationTime(changed);
-      await opened.adapter.publish!(anotherDataset('older', LATER));
-      await isLater(opened, time, FIRST);
-    },
+    next: publishesLater(FIRST),
   },
   {
     title: 'activates later than the version that another adapter has just activated',
@@ -108,13 +115,6 @@ const CASES: readonly Case[] = [
     },
   },
 ];
-
-const isLater = async (opened: Pick<Instance, 'adapter'>, time: number, version: string): Promise<void> => {
-  const found = publicationTime(opened);
-  const [expected, shown] = [new Date(time).toISOString(), new Date(found).toISOString()];
-  assert(found > time, `expected publishedAt after ${expected}, found ${shown}`);
-  sameValue(await versionAsOf(opened, found - 1), version, `asOf() to return ${version} until then`);
-};
 
 export const describeUnnoticed = (target: AdapterUnderTest): void => {
   const obstacle = isExclusive(target) || without(target, 'publish') || without(target, 'versions');

@@ -102,6 +102,17 @@ export const holderFaults: readonly BrokenAdapter[] = [
   },
 ];
 
+/** Adds the items of the dataset to `found` when they are read. */
+const collecting = (dataset: Dataset, found: Map<string, Document>): Dataset => ({
+  manifest: dataset.manifest,
+  async *read(name) {
+    for await (const batch of dataset.read(name)) {
+      if (name === 'items') for (const document of batch) found.set(document['id'] as string, document);
+      yield batch;
+    }
+  },
+});
+
 export const sharingFaults: readonly BrokenAdapter[] = [
   {
     that: 'returns the same document to every caller of get()',
@@ -143,15 +154,8 @@ export const sharingFaults: readonly BrokenAdapter[] = [
       const given = new Map<string, Document>();
       return {
         async publish(dataset, options) {
-          const read = async function* (name: string) {
-            for await (const batch of dataset.read(name)) {
-              if (name === 'items') for (const document of batch) given.set(document['id'] as string, document);
-              yield batch;
-            }
-          };
           given.clear();
-          await adapter.publish!({ manifest: dataset.manifest, read }, options);
-          for (const [id, document] of given) given.set(id, document);
+          await adapter.publish!(collecting(dataset, given), options);
         },
         snapshot() {
           const snapshot = adapter.snapshot();
@@ -173,19 +177,7 @@ export const sharingFaults: readonly BrokenAdapter[] = [
     fault(adapter) {
       const given = new Map<string, Document>();
       return {
-        publish: (dataset, options) =>
-          adapter.publish!(
-            {
-              manifest: dataset.manifest,
-              async *read(name) {
-                for await (const batch of dataset.read(name)) {
-                  if (name === 'items') for (const document of batch) given.set(document['id'] as string, document);
-                  yield batch;
-                }
-              },
-            },
-            options,
-          ),
+        publish: (dataset, options) => adapter.publish!(collecting(dataset, given), options),
         snapshot() {
           const snapshot = adapter.snapshot();
           return {

@@ -12,11 +12,20 @@ const SAME_READS = `${MANY} a signal aborted affects no other call that reads th
 const MANY_READS = `${MANY} a signal aborted in 300 reads leaves the adapter able to read, as do 300 reads that are left early`;
 const ANY_REASON = `${MANY} a signal aborted with any reason makes every read reject with aborted`;
 
+type Reads = Map<string, Promise<Document | undefined>>;
+
+/** Returns a copy of the result of the first read with this id. */
+const shared = async (reads: Reads, id: string, read: () => Promise<Document | undefined>) => {
+  const reading = reads.get(id) ?? read();
+  reads.set(id, reading);
+  return structuredClone(await reading);
+};
+
 export const overlappingBugs: readonly BrokenAdapter[] = [
   {
     that: 'makes equal reads at the same time share the signal of the first one',
     fault: inSnapshots(() => {
-      const reads = new Map<string, Promise<Document | undefined>>();
+      const reads: Reads = new Map();
       return (snapshot) => ({
         async get(collection, key, signal) {
           const id = JSON.stringify([collection, key]);
@@ -25,12 +34,7 @@ export const overlappingBugs: readonly BrokenAdapter[] = [
             if (signal?.aborted) throw aborted();
             return snapshot.get(collection, key, signal);
           };
-          if (!reads.has(id))
-            reads.set(
-              id,
-              read().finally(() => reads.delete(id)),
-            );
-          return structuredClone(await reads.get(id));
+          return shared(reads, id, () => read().finally(() => reads.delete(id)));
         },
       });
     }),
@@ -39,7 +43,7 @@ export const overlappingBugs: readonly BrokenAdapter[] = [
   {
     that: 'keeps the rejection of an aborted read',
     fault: inSnapshots(() => {
-      const reads = new Map<string, Promise<Document | undefined>>();
+      const reads: Reads = new Map();
       return (snapshot) => ({
         async get(collection, key, signal) {
           if (signal?.aborted) throw aborted();
@@ -49,8 +53,7 @@ export const overlappingBugs: readonly BrokenAdapter[] = [
             if (signal?.aborted) throw aborted();
             return found;
           };
-          if (!reads.has(id)) reads.set(id, read());
-          return structuredClone(await reads.get(id));
+          return shared(reads, id, read);
         },
       });
     }),
@@ -77,14 +80,13 @@ export const overlappingBugs: readonly BrokenAdapter[] = [
   {
     that: 'combines reads of keys that are equal when joined',
     fault: inSnapshots(() => {
-      let calls = new Map<string, Promise<Document | undefined>>();
+      let calls: Reads = new Map();
       return (snapshot) => ({
         async get(collection, key, signal) {
           const id = `${collection}/${key}`;
-          if (!calls.has(id)) calls.set(id, snapshot.get(collection, key, signal));
-          const found = await calls.get(id);
+          const found = await shared(calls, id, () => snapshot.get(collection, key, signal));
           calls = new Map();
-          return structuredClone(found);
+          return found;
         },
       });
     }),
@@ -194,14 +196,13 @@ export const overlappingBugs: readonly BrokenAdapter[] = [
   {
     that: 'keeps the rejection of a read whose signal was aborted before',
     fault: inSnapshots(() => {
-      const reads = new Map<string, Promise<Document | undefined>>();
+      const reads: Reads = new Map();
       return (snapshot) => ({
         async get(collection, key, signal) {
           const id = JSON.stringify([collection, key]);
-          if (!reads.has(id)) reads.set(id, snapshot.get(collection, key, signal));
-          const found = await reads.get(id);
+          const found = await shared(reads, id, () => snapshot.get(collection, key, signal));
           if (signal?.aborted) throw aborted();
-          return structuredClone(found);
+          return found;
         },
       });
     }),

@@ -217,21 +217,6 @@ export const openingBugs: readonly BrokenAdapter[] = [
       }
     },
   },
-  {
-    that: 'keeps the sources of the manifest that it receives',
-    fails: ['documents and the manifest belong to their publisher after publish() has resolved'],
-    folder: class extends FolderAdapter {
-      readonly #manifests = new Map<string, Manifest>();
-      override commit(manifest: Manifest, content: Content) {
-        super.commit(manifest, content);
-        this.#manifests.set(this.catalog.moves.at(-1)!.id, { ...manifest });
-      }
-      override hold(move: Move) {
-        const snapshot = super.hold(move);
-        return snapshot && { ...snapshot, manifest: this.#manifests.get(move.id) ?? snapshot.manifest };
-      }
-    },
-  },
 ];
 
 /** Returns the audit with a change in its entries. */
