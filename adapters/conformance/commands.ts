@@ -20,7 +20,7 @@ export interface Commands {
   list(): Promise<readonly { version: string; current: boolean }[]>;
   /** Describes the version that was current at `time`. Resolves with undefined if there was none. */
   asOf(time: number): Promise<object | undefined>;
-  /** Describes the current dataset. Resolves with undefined if there is none. */
+  /** Calls `ping()` and describes the current dataset. */
   read(): Promise<object | undefined>;
   close(): Promise<void>;
   /** Closes the adapter. Resolves with the resources that keep the process running. */

@@ -10,6 +10,7 @@ import {
   FIRST_CREATED,
   FOURTH,
   FOURTH_CREATED,
+  items,
   listWith,
   rows,
   SECOND,
@@ -70,8 +71,11 @@ export const describeFollowing = (target: AdapterUnderTest): void => {
         const other = await instance.another();
         await withSnapshot(other, async (held) => {
           const before = other.changes.length;
+          const reading = held.find('items', { order: items.key })[Symbol.asyncIterator]();
+          await reading.next();
           await makeCurrent(target, instance, anotherDataset());
           await isCurrent(target, other, SECOND);
+          await reading.return?.();
           await serves(other, SECOND, SECOND_CREATED);
           await readsItems(held, rows['items']!);
           await changedTo(target, [SECOND], other, before);

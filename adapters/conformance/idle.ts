@@ -1,12 +1,13 @@
-/** Tests that an adapter that has been idle still notices changes in time. */
+/** Tests that an adapter that has been idle still notices changes in time, and keeps the versions that it holds. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { anotherDataset, SECOND } from './fixture.js';
-import { changedTo, followMs, startInstance } from './instance.js';
+import { sameValue } from './expect.js';
+import { anotherDataset, FIRST, rows, SECOND, THIRD, THIRD_CREATED } from './fixture.js';
+import { changedTo, followMs, readsItems, startInstance } from './instance.js';
 import { isUnnoticed, itUnless, skip, without } from './obstacles.js';
 import { mightStandAlone } from './tests-over.js';
 
-/** Starts the idle adapter before the other tests run. Returns a function that defines the test. */
+/** Starts the idle adapter before the other tests run. Returns a function that defines the tests. */
 export const startIdle = (target: AdapterUnderTest): (() => void) => {
   const obstacle = isUnnoticed(target) || without(target, 'publish');
   // Adapters that poll less often while they are idle exceed the limit only after a while.
@@ -16,7 +17,8 @@ export const startIdle = (target: AdapterUnderTest): (() => void) => {
     const instance = await startInstance(target);
     try {
       const alone = await mightStandAlone(target, instance);
-      return { instance, alone, other: alone ? instance : await instance.another(), since: performance.now() };
+      const other = alone ? instance : await instance.another();
+      return { instance, alone, other, held: other.adapter.snapshot(), since: performance.now() };
     } catch (error) {
       await instance.stop();
       throw error;
@@ -30,15 +32,29 @@ export const startIdle = (target: AdapterUnderTest): (() => void) => {
     });
     after(async () => (await idle?.catch(() => undefined))?.instance.stop());
   }
+  /** Resolves with the adapters once they have been idle for long enough. */
+  const afterWhile = async (running: Mocha.Context) => {
+    const { alone, since, ...adapters } = await idle!;
+    if (alone) skip(running, alone);
+    await delay(Math.max(0, since + idleMs - performance.now()));
+    return adapters;
+  };
+
   return () =>
     describe('several adapters over the same store', () => {
       itUnless(obstacle, 'notice a change after a while without changes', async function () {
-        const { instance, alone, other, since } = await idle!;
-        if (alone) skip(this, alone);
-        await delay(Math.max(0, since + idleMs - performance.now()));
+        const { instance, other } = await afterWhile(this);
         const before = other.changes.length;
         await instance.adapter.publish!(anotherDataset());
         await changedTo(target, [SECOND], other, before);
+      });
+
+      itUnless(obstacle || without(target, 'versions'), 'keep a version that is held for a while', async function () {
+        const { other, held } = await afterWhile(this);
+        await other.adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+        const deleted = await other.adapter.versions!.prune(0);
+        sameValue(deleted.includes(FIRST), false, 'prune(0) to keep the held version');
+        await readsItems(held, rows['items']!);
       });
     });
 };

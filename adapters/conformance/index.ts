@@ -25,6 +25,7 @@
  * compares the adapter with a reference over generated queries, datasets and sequences of changes, and shows the
  * smallest counterexample.
  */
+import { describeAborting } from './aborting.js';
 import { type AdapterUnderTest, targets } from './adapter-under-test.js';
 import { describeAudit } from './audit.js';
 import { describeCancelling } from './cancelling.js';
@@ -58,6 +59,7 @@ import { describeMany } from './many.js';
 import { describeMoves } from './moves.js';
 import { describeOtherProcess } from './other-process.js';
 import { describePruning } from './pruning.js';
+import { describePruningMeanwhile } from './pruning-meanwhile.js';
 import { describePublishing } from './publishing.js';
 import { describeRacing } from './racing.js';
 import { describeReopening } from './reopening.js';
@@ -140,11 +142,13 @@ export const describeAdapter = (adapter: AdapterUnderTest): void => {
     describeTotals(target);
     describeSearch(target);
     describePublishing(target);
+    describeAborting(target);
     describeSimilar(target);
     describeHandingOver(target);
     describeLimits(target);
     describeVersions(target);
     describePruning(target);
+    describePruningMeanwhile(target);
     describeTimes(target);
     describeReopening(target);
     describeMoves(target);

@@ -85,6 +85,15 @@ export const describeInstances = (target: AdapterUnderTest): void => {
       },
     );
 
+    test(exclusive, 'can open an exclusive store after one that was closed while it was opening', async (instance) => {
+      await instance.adapter.close();
+      const brief = await instance.make();
+      const opening = Promise.allSettled([brief.adapter.open()]);
+      await brief.adapter.close();
+      await opening;
+      await serves(await instance.another(), FIRST, FIRST_CREATED);
+    });
+
     test(
       publishes || isExclusive(target),
       'finds nothing of a publication that is in progress or that failed',

@@ -119,6 +119,7 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
         { ...manifestOf('v.42-A_b', '2024-02-01T00:00:00.5Z'), vintage: '1999-12-31' },
         { ...manifestOf('v.43', '2024-02-01T00:00:01.250Z'), vintage: '2024-02-29' },
         manifestOf('v-1', '2031-07-01T12:34:56.789Z'),
+        manifestOf('microseconds', '2031-07-02T12:34:56.789012Z'),
         { ...manifestOf('texts', '2031-07-03T00:00:00Z'), sources: oddSources },
         { ...manifestOf('many-sources', '2031-07-04T00:00:00Z'), sources: manySources },
       ];
@@ -181,6 +182,19 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
         snapshot.release();
       }
       await hasItems(instance, itemsOf(SECOND));
+    });
+
+    test('can be taken of 40 versions, and each one stays readable', async (instance) => {
+      const held = [instance.adapter.snapshot()];
+      for (let i = 1; i < 40; i++) {
+        const created = new Date(Date.parse(SECOND_CREATED) + i).toISOString();
+        await makeCurrent(target, instance, anotherDataset(`held-${i}`, created));
+        held.push(instance.adapter.snapshot());
+      }
+      for (const snapshot of held) {
+        await readsItems(snapshot, itemsIn(snapshot.version));
+        snapshot.release();
+      }
     });
 
     test('reads its own version, whatever was read from another one before', (instance) =>

@@ -22,9 +22,9 @@ import { ordersOf } from './reference.js';
 const KEY_BYTES = 20_000;
 const ROW_BYTES = 4 * 2 ** 20;
 
-/** Returns documents whose keys have `bytes` bytes and differ only in the last byte. */
+/** Returns documents whose keys have `bytes` bytes. Some differ only in the last byte. JSON escapes the others. */
 const keysOf = (bytes: number): readonly Document[] =>
-  ['a', 'b'].map((end) => ({ word: `${'k'.repeat(bytes - 1)}${end}`, units: bytes }));
+  ['\x01a', '"a', 'ka', 'kb'].map(([letter, end]) => ({ word: `${letter!.repeat(bytes - 1)}${end}`, units: bytes }));
 
 /** Returns documents whose JSON has `bytes` bytes. `bytes` must be even, because "é" takes two bytes. */
 const rowsOf = (bytes: number, words = 'ab'): readonly Document[] =>

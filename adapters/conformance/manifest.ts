@@ -57,6 +57,7 @@ export const oddSources: readonly Source[] = [
 ].map((text, i) => ({
   ...manifestOf('texts', '2031-07-03T00:00:00Z').sources[0]!,
   id: `${text}${i}`,
+  cadence: (['weekly', 'biweekly', 'monthly', 'semiannual', 'five-year', 'irregular'] as const)[i % 6]!,
   title: text,
   attribution: i === 0 ? '' : text,
   stale_after_seconds: 2 ** 31 + i,

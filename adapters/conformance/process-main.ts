@@ -97,7 +97,10 @@ const commands: Commands = {
     const snapshot = await opened!.adapter.versions!.asOf(new Date(time));
     return snapshot && described(snapshot);
   },
-  read: () => described(opened!.adapter.snapshot()),
+  async read() {
+    await opened!.adapter.ping();
+    return described(opened!.adapter.snapshot());
+  },
   close: async () => opened?.adapter.close(),
   async leave() {
     const closing = opened!.adapter.close();

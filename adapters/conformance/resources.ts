@@ -66,14 +66,15 @@ export const describeResources = (target: AdapterUnderTest, processes: Processes
       hasNone(controller, 'reads that fail');
     });
 
-    testsOver(target, without(target, 'json'))('has no listeners after findJson()', async (instance) => {
+    testsOver(target, without(target, 'json'))('has no listeners after getJson() and findJson()', async (instance) => {
       const controller = new AbortController();
       await withSnapshot(instance, async (snapshot) => {
         for (let i = 0; i < CALLS; i++) {
+          await snapshot.getJson!('items', [i % 2 ? 'i01' : 'zz'], controller.signal);
           for await (const _ of snapshot.findJson!('items', { order: items.key }, controller.signal)) break;
         }
       });
-      hasNone(controller, 'findJson()');
+      hasNone(controller, 'getJson() and findJson()');
     });
 
     testsOver(target, without(target, 'totals'))('has no listeners after totals()', async (instance) => {
@@ -170,12 +171,13 @@ export const describeResources = (target: AdapterUnderTest, processes: Processes
       within('close() resolves', child.openBriefly(folder), CLOSE_MS),
     );
     for (const [what, act] of [
-      ['has published and was closed', 'publish'],
+      ['has published, read and pinged, and was closed', 'publish'],
       ['was closed during a publication', 'beginToPublish'],
     ] as const) {
       testProcess(publishes, `exits after its adapter ${what}`, async (child, folder) => {
         await child.open(folder);
         await child[act](FIRST, SECOND_CREATED);
+        if (act === 'publish') await child.read();
         return leave(child);
       });
     }

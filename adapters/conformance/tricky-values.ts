@@ -25,6 +25,8 @@ export const words: readonly string[] = [
   // These characters are before and after the surrogates. There, UTF-16 units and code points sort differently.
   '\ud7ff', '\ue000', '\uffee', '\uffff', '𐀀', '👩', '👩‍💻', '😀', '\u{10ffff}', PREFIX, `${PREFIX}a`, `${PREFIX}b`,
   `${LONG}a`, `${LONG}b`, `${LONGEST}a`, `${LONGEST}b`,
+  // Each two of these strings have the same hash: with the multiplier 31 or 33, as CRC-32, as FNV-1a.
+  'Aa', 'BB', 'Bb', 'CA', 'plumless', 'buckeroo', 'costarring', 'liquid',
   // Control characters that some stores remove or use as separators.
   '\x01', '\x1f', 'a\x1fb', '\x7f', '\x85', 'a\u2028b',
 ].sort(byCodePoint);
@@ -166,6 +168,7 @@ export const shapes: readonly Shape[] = [
       list: [1, 'two', { three: [3, { four: 4 }] }, null],
       object: { x: { y: { z: [] } } },
       repeated: [3, 1, 2, 1, 3, '1', [1], [1]],
+      different: [{ a: 1 }, { b: 2 }, { a: null }, {}, { b: '2', c: [{}] }],
       deep: nested(39),
     },
   },
@@ -255,7 +258,14 @@ export const shapes: readonly Shape[] = [
   },
   {
     rule: 'keeps numbers to the last bit, at any depth',
-    document: { id: 'numbers', list: numbers, object: Object.fromEntries(numbers.map((value, i) => [`n${i}`, value])) },
+    document: {
+      id: 'numbers',
+      list: numbers,
+      object: Object.fromEntries(numbers.map((value, i) => [`n${i}`, value])),
+      // Some stores choose the type of a list by its values.
+      bytes: [0, 127, 128, 255, 256, 65_536],
+      integers: [0, 2 ** 31, 2 ** 32 + 1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER],
+    },
   },
   {
     rule: 'keeps objects that programming languages use for values of other types',
@@ -277,6 +287,7 @@ export const shapes: readonly Shape[] = [
     document: {
       id: 'long',
       text: 'é'.repeat(65_536),
+      similar: ['a', 'b'].map((middle) => `${'m'.repeat(20_000)}${middle}${'m'.repeat(20_000)}`),
       // Common maximum lengths of columns, pages and packets, with one-byte and four-byte characters.
       texts: [254, 255, 256, 1023, 1025, 4001, 8001, 32_768, 65_534, 65_535, 65_536, 70_001].map(
         (length) => `${'x'.repeat(length - 1)}|`,

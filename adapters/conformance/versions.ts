@@ -81,6 +81,14 @@ export const describeVersions = (target: AdapterUnderTest): void => {
       asOf!.release();
     });
 
+    test('list() returns a list that later changes do not affect', async ({ adapter }) => {
+      const listed = await adapter.versions!.list();
+      const before = structuredClone(listed);
+      await adapter.publish!(anotherDataset());
+      await adapter.versions!.list();
+      sameList(listed, before, 'an earlier result of list() to be unchanged');
+    });
+
     testsOfEmpty(target, obstacle)('an empty store has no versions to list or prune', async ({ adapter }) => {
       await adapter.open();
       isEmpty(await adapter.versions!.list(), 'no versions of an empty store');

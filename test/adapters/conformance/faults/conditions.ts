@@ -124,7 +124,7 @@ export const conditionBugs: readonly BrokenAdapter[] = [
         yield* snapshot.findJson!(name, query, signal);
       },
     })),
-    fails: ['a signal has no listeners after findJson()'],
+    fails: ['a signal has no listeners after getJson() and findJson()'],
   },
   {
     that: 'compares the time of an activation with the last publication',

@@ -1,4 +1,5 @@
 /** Lists the broken adapters by class. Each adapter names its bug and the rules of the suite that must fail. */
+import { callerAssumptions, lockAssumptions, valueAssumptions } from './assumptions.js';
 import { auditFaults } from './audits.js';
 import type { BrokenAdapter } from './breaking.js';
 import { cancellingFaults } from './cancelling.js';
@@ -78,6 +79,9 @@ export const classes = {
   entries: entryBugs,
   overlapping: overlappingBugs,
   columns: columnBugs,
+  assumedValues: valueAssumptions,
+  assumedCallers: callerAssumptions,
+  assumedLocks: lockAssumptions,
 } satisfies Record<string, readonly BrokenAdapter[]>;
 
 export const brokenAdapters: readonly BrokenAdapter[] = Object.values(classes).flat();

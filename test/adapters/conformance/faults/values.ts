@@ -425,7 +425,7 @@ export const resourceBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'keeps its process running after a publication',
-    fails: ['a process exits after its adapter has published and was closed'],
+    fails: ['a process exits after its adapter has published, read and pinged, and was closed'],
     folder: class extends FolderAdapter {
       override commit(manifest: Manifest, content: Content) {
         super.commit(manifest, content);

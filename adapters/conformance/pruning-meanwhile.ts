@@ -1,0 +1,75 @@
+/** Tests that `prune()` and other calls at the same time do not affect each other. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { failsWith, isEmpty, sameList, sameValue } from './expect.js';
+import { anotherDataset, FIRST, FIRST_CREATED, itemsIn, rows, SECOND, SECOND_CREATED, THIRD } from './fixture.js';
+import { beginToPublish, hasItems, hasVersion, namesOf, readsItems } from './instance.js';
+import { versionTests } from './versions.js';
+
+/** After this time in milliseconds, a deletion counts as waiting for a publication. */
+const WAITING_MS = 50;
+
+/** The delays of `activate()` and `prune()`, in milliseconds. */
+const DELAYS = { 'at the same time': [0, 0], 'a moment earlier': [0, 2], 'a moment later': [2, 0] } as const;
+
+/** Without a delay, the work starts at once. A timer of 0 ms would be one of 1 ms. */
+const delayed = <T>(ms: number, work: () => Promise<T>): Promise<T> => (ms === 0 ? work() : delay(ms).then(work));
+
+export const describePruningMeanwhile = (target: AdapterUnderTest): void => {
+  const { testOfThree } = versionTests(target);
+
+  describe('versions', () => {
+    for (const [when, [activateMs, pruneMs]] of Object.entries(DELAYS)) {
+      testOfThree(`prune() keeps a version that is activated ${when}`, async (instance) => {
+        const versions = instance.adapter.versions!;
+        const activation = delayed(activateMs, () => versions.activate(FIRST));
+        const pruning = delayed(pruneMs, () => versions.prune(1));
+        const [pruned, activated] = await Promise.allSettled([pruning, activation]);
+        if (activated.status === 'rejected') {
+          await failsWith(['unknown_version', 'conflict'], () => Promise.reject(activated.reason));
+          return hasVersion(instance, THIRD);
+        }
+        const deleted = pruned.status === 'fulfilled' ? pruned.value : [];
+        isEmpty(
+          deleted.filter((version) => version === FIRST),
+          'prune(1) to keep the activated version',
+        );
+        hasVersion(instance, FIRST);
+        sameValue((await namesOf(instance)).includes(FIRST), true, 'list() to include the current version');
+        await hasItems(instance, rows['items']!);
+      });
+    }
+
+    testOfThree('prune() can be called twice at the same time', async ({ adapter, ...instance }) => {
+      const calls = [1, 2].map(() => adapter.versions!.prune(1));
+      const deleted = new Set<string>();
+      for (const [i, call] of (await Promise.allSettled(calls)).entries()) {
+        if (call.status === 'rejected') await failsWith('conflict', () => calls[i]);
+        else for (const version of call.value) deleted.add(version);
+      }
+      sameList([...deleted].sort(), [FIRST, SECOND], 'two calls of prune(1) to delete the older versions');
+      sameList(await namesOf({ adapter, ...instance }), [THIRD], 'list() to return the newest version');
+    });
+
+    testOfThree('prune() at the same time as asOf() keeps the version that asOf() returns', async ({ adapter }) => {
+      for (const isFirst of [true, false]) {
+        const pruning = isFirst ? undefined : adapter.versions!.prune(0);
+        const reading = adapter.versions!.asOf(new Date(isFirst ? SECOND_CREATED : FIRST_CREATED));
+        const [settled] = await Promise.allSettled([reading, pruning ?? adapter.versions!.prune(1)]);
+        if (settled.status === 'rejected') await failsWith('conflict', () => reading);
+        const snapshot = settled.status === 'fulfilled' ? settled.value : undefined;
+        if (snapshot) await readsItems(snapshot, itemsIn(snapshot.version));
+        snapshot?.release();
+      }
+    });
+
+    testOfThree('prune() does not count a publication that is in progress', async (instance) => {
+      const { publication, resume } = await beginToPublish(instance.adapter, anotherDataset('fourth'));
+      const pruning = Promise.allSettled([instance.adapter.versions!.prune(3)]);
+      const early = await Promise.race([pruning, delay(WAITING_MS, undefined)]);
+      resume();
+      await Promise.allSettled([publication, pruning]);
+      if (early?.[0].status === 'fulfilled') isEmpty(early[0].value, 'prune(3) to keep all three versions');
+    });
+  });
+};
