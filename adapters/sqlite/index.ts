@@ -16,7 +16,7 @@ import {
   version,
 } from 'metro-forecast-api/adapter';
 import { sqliteDataAudit } from './audit.js';
-import { type Activation, listVersions, openStore, readActivationAt, readCurrent } from './catalog.js';
+import { type Activation, hasVersion, listVersions, openStore, readActivationAt, readCurrent } from './catalog.js';
 import { isBusy, type ReadConnection, ThreadedConnection } from './connection.js';
 import { sqliteHistory } from './history.js';
 import { type ImportedDataset, publish, type ToPublish } from './publish.js';
@@ -156,9 +156,11 @@ export class SqliteAdapter implements StorageAdapter {
   #asOf(time: Date): Snapshot | undefined {
     if (!this.#ensureConnected()) return undefined;
     const activation = readActivationAt(this.#catalog!, time);
-    const reader = activation && this.#readers.open(activation.versionId);
-    // If the version was pruned, no other version is returned, because none was current at that time.
-    return reader && this.#snapshotOf({ reader, activation });
+    // If the version was deleted, no other version is returned, because none was current at that time. Its reader can
+    // still be open.
+    const isStored = activation && hasVersion(this.#catalog!, activation.versionId);
+    const reader = isStored && this.#readers.open(activation.versionId);
+    return reader ? this.#snapshotOf({ reader, activation }) : undefined;
   }
 
   /** Polls after a write. When the promise resolves, the change is in effect in this process. */
