@@ -38,7 +38,6 @@ import { cannotChange, isUnnoticed, type Obstacle, without } from './obstacles.j
 import { testsOfEmpty, testsOver, testsOverStore } from './tests-over.js';
 
 const noop = () => {};
-
 const NEXT = [
   [SECOND, SECOND_CREATED],
   [THIRD, THIRD_CREATED],
@@ -214,6 +213,18 @@ export const describeFollowing = (target: AdapterUnderTest): void => {
       await eventually('list() of the second adapter has no deleted versions', isDeleted, followMs(target));
       sameValue(await versionAsOf(other, FIRST_CREATED), undefined, 'asOf() to find no deleted version');
       await failsWith('unknown_version', () => other.adapter.versions!.activate(FIRST));
+    });
+
+    test(versions, 'does not return a deleted version from asOf(), even if it holds the version', async (instance) => {
+      const other = await instance.another();
+      await withSnapshot(other, async () => {
+        await publish(instance, SECOND, SECOND_CREATED);
+        await isCurrent(target, other, SECOND);
+        const isDeleted = (await instance.adapter.versions!.prune(0)).includes(FIRST);
+        const isFound = async () => (await versionAsOf(other, FIRST_CREATED)) !== undefined;
+        if (isDeleted)
+          await eventually('asOf() finds no deleted version', async () => !(await isFound()), followMs(target));
+      });
     });
 
     testsOfEmpty(target, publishes)('notices the first publication in an empty store', async (instance) => {

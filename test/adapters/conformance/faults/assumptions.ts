@@ -6,7 +6,7 @@ import type { Dataset, PublishOptions, Query, Scalar, Snapshot } from '../../../
 import { invalidCollection } from '../../../../core/data/publishing.js';
 import { StorageError } from '../../../../core/errors.js';
 import { inSnapshot } from '../breakable.js';
-import { type Content, FolderAdapter, type Move } from '../folder-adapter.js';
+import { type Catalog, type Content, FolderAdapter, type Move } from '../folder-adapter.js';
 import { ExclusiveAdapter } from '../right-adapters.js';
 import type { BrokenAdapter } from './breaking.js';
 
@@ -304,6 +304,29 @@ export const lockAssumptions: readonly BrokenAdapter[] = [
         await super.close();
         if (this.#isOpen) rmSync(this.path('opened'), { force: true });
         this.#isOpen = false;
+      }
+    },
+  },
+  {
+    that: 'returns deleted versions from asOf() while it holds them',
+    fails: [
+      'another adapter over the same store does not return a deleted version from asOf(), even if it holds the version',
+    ],
+    folder: class extends FolderAdapter {
+      #known: Catalog['versions'] = [];
+      override load(catalog: Catalog) {
+        super.load(catalog);
+        this.#known = [...this.#known.filter(({ id }) => this.isHeld(id)), ...catalog.versions];
+      }
+      override async asOf(time: Date) {
+        const snapshot = await super.asOf(time);
+        const move = this.moveAt(time);
+        if (snapshot || !move) return snapshot;
+        const { catalog } = this;
+        this.catalog = { ...catalog, versions: this.#known };
+        const held = this.hold(move);
+        this.catalog = catalog;
+        return held;
       }
     },
   },
