@@ -76,6 +76,10 @@ interface PrimaryLink {
 export const linkToPrimary = (): PrimaryLink => {
   const messages = new EventEmitter<{ [M in ToWorker as M['kind']]: [message: M] }>();
   process.on('message', (message: ToWorker) => void messages.emit(message.kind, message as never));
+  // The primary process can send `stop` together with `start`, before there is a listener.
+  const earlyStops: Stop[] = [];
+  let stop = (message: Stop): void => void earlyStops.push(message);
+  messages.on('stop', (message) => stop(message));
   const openCalls = new Map<number, (days: readonly DayUsage[]) => void>();
   let calls = 0;
   messages.on('used', ({ call, days }) => {
@@ -98,7 +102,10 @@ export const linkToPrimary = (): PrimaryLink => {
   }, askUsage);
   return {
     assignment: once(messages, 'start').then(([{ assignment }]) => assignment),
-    onStop: (listener) => void messages.on('stop', listener),
+    onStop: (listener) => {
+      stop = listener;
+      earlyStops.forEach(listener);
+    },
     onMeasure: (read) => void messages.on('measure', ({ scrape }) => send({ kind: 'metrics', scrape, page: read() })),
     limiter,
     listening: (at) => void send({ kind: 'listening', listening: at }),

@@ -94,6 +94,7 @@ export class Workers {
     }
     this.#started = true;
     this.#port = first.port;
+    if (this.#stopping) return first;
     const { count, workers } = this.#running;
     await Promise.all(Array.from({ length: count - workers.size }, () => this.#fork()));
     return first;

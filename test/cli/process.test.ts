@@ -33,6 +33,9 @@ const config = {
   auth: { keys: 'memory' },
 };
 
+const childrenOf = (pid: number): readonly number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+
 const isListening = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
@@ -128,14 +131,7 @@ describe('the process of a service', () => {
     it(`${how} SIGUSR1, SIGUSR2 and SIGPIPE are ignored: no debugger, no exit`, async () => {
       const service = await started({ env });
       await until(() => service.output.stderr.match(/"msg":"listening"/g)?.length === workers);
-      const pids = [
-        service.child.pid!,
-        ...readFileSync(`/proc/${service.child.pid}/task/${service.child.pid}/children`, 'utf8')
-          .trim()
-          .split(' ')
-          .filter(Boolean)
-          .map(Number),
-      ];
+      const pids = [service.child.pid!, ...childrenOf(service.child.pid!)];
       expect(pids).to.have.length(workers === 1 ? 1 : 3);
       for (const pid of pids)
         for (const signal of ['SIGUSR1', 'SIGUSR2', 'SIGPIPE'] as const) process.kill(pid, signal);
@@ -187,6 +183,13 @@ describe('the process of a service', () => {
     });
   }
 
+  it('SIGTERM before the first worker is ready makes it exit with 0', async () => {
+    const service = start({ env: { METRO__SERVER__WORKERS: '2' } });
+    await until(() => childrenOf(service.child.pid!).length > 0);
+    service.child.kill('SIGTERM');
+    expect(await service.exited).to.deep.equal([0, null]);
+  });
+
   it('a command whose results cannot be written reports that and exits with 1', async () => {
     const full = openSync('/dev/full', 'w');
     const command = [process.execPath, ...commandArgs(['config', '--schema'])];
@@ -230,8 +233,8 @@ describe('the process of a service', () => {
       env: { METRO_CONFIG: await slowStart() },
     });
     await until(() => service.output.stdout.includes('loading'));
-    const inner = readFileSync(`/proc/${service.child.pid}/task/${service.child.pid}/children`, 'utf8').trim();
-    process.kill(Number(inner), 'SIGTERM');
+    const [inner] = childrenOf(service.child.pid!);
+    process.kill(inner!, 'SIGTERM');
     const since = performance.now();
     expect(await service.exited).to.deep.equal([0, null]);
     expect(performance.now() - since).to.be.below(1500);
