@@ -43,11 +43,12 @@ const firstRead = async (app: App, needs: NonNullable<Assignment['needs']>): Pro
   }
 };
 
+/** Resolves with undefined if the service was stopped before it was listening. */
 export const listen = async (
   app: App,
   { loaded: { config, path }, needs = [] }: Assignment,
   options: Parameters<App['listen']>[0] = {},
-): Promise<Listening> => {
+): Promise<Listening | undefined> => {
   try {
     await firstRead(app, needs);
     const { url, port, metricsUrl } = await app.listen(options);
@@ -56,7 +57,9 @@ export const listen = async (
     yieldToEventLoop();
     return { url, port };
   } catch (error) {
+    const { draining } = partOf(app, 'state').read();
     await app.close();
+    if (draining) return undefined;
     throw listenError(error as ListenError, config);
   }
 };
@@ -118,7 +121,8 @@ export const work = async (): Promise<void> => {
     app = await openApp(assignment, await loadModules(loaded), { logger, ...limiter });
     const metrics = partOf(app, 'metrics');
     primary.onMeasure(() => metrics?.read() ?? '');
-    primary.listening(await listen(app, assignment, { metrics: false }));
+    const listening = await listen(app, assignment, { metrics: false });
+    if (listening) primary.listening(listening);
   } catch (error) {
     primary.failed(error instanceof OperatorError ? inOneLine(error) : String(error));
     primary.release();

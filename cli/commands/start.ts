@@ -96,13 +96,13 @@ const demoKey = (loaded: LoadedConfig, { registry }: Modules) =>
       })
     : undefined;
 
-/** @returns the URL, or undefined if the first worker could not start and has logged the reason */
+/** @returns the URL, or undefined if the service was stopped, or if the first worker could not start and logged why */
 const serve = async (serving: Serving): Promise<string | undefined> => {
   const count = workerCountOf(serving.assignment.loaded.config);
   return count > 1 ? serveWithWorkers(count, serving) : serveAlone(serving);
 };
 
-const serveAlone = async ({ path, modules, logger, assignment }: Serving): Promise<string> => {
+const serveAlone = async ({ path, modules, logger, assignment }: Serving): Promise<string | undefined> => {
   const { server } = assignment.loaded.config;
   onStop({ logger, stop: () => void exitAfter(Promise.resolve(), logger) });
   const app = await openApp(assignment, modules, { logger });
@@ -110,7 +110,9 @@ const serveAlone = async ({ path, modules, logger, assignment }: Serving): Promi
     logger,
     stop: (signal) => void exitAfter(shutDown(app, server, { delayMs: drainDelay(server, signal) }), logger),
   });
-  const { url } = await listen(app, assignment);
+  const listening = await listen(app, assignment);
+  if (!listening) return undefined;
+  const { url } = listening;
   reloadAtHangup({
     path,
     logger,
