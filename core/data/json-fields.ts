@@ -67,8 +67,8 @@ const MOST_CACHED = 1024;
 const LONGEST_CACHED = 24;
 
 /**
- * Keeps short strings, so that a frequent string is decoded only once. A `Map` also finds the same string object faster
- * than an equal one.
+ * Keeps short strings, so that a frequent string is decoded only once. Looking up the same string object in a `Map` is
+ * also faster than looking up a copy.
  */
 class StringCache {
   readonly #texts: (string | undefined)[] = [];

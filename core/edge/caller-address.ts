@@ -71,9 +71,10 @@ export const trustedSocket = (trust: TrustProxy): ((socket: Socket) => boolean) 
 };
 
 /**
- * If `trust` is a number, the client is the entry of `X-Forwarded-For` at that position from the right. If `trust` is a
- * list of networks, the header is used only on connections from these networks. The client is then the rightmost entry
- * outside the networks, or the leftmost entry if all are inside. Clients can forge entries further to the left.
+ * Returns the client's address from `X-Forwarded-For`. If `trust` is the number n, the address is the n-th entry from
+ * the right. If `trust` is a list of networks, the header is used only on connections from these networks. The address
+ * is then the rightmost entry outside the networks, or the leftmost entry if all are inside. Clients can forge entries
+ * further to the left.
  */
 const forwardedCaller = (trust: TrustProxy): ((request: IncomingMessage) => string | undefined) => {
   if (typeof trust === 'number') {

@@ -74,7 +74,7 @@ export class WorkQueue {
     }
   }
 
-  /** Counts the request as waiting, but leaves the turn to the earlier response on the connection. */
+  /** Counts the request as waiting. It gets no turn, because an earlier response on its connection must be sent first. */
   async waitOutOfTurn(caller: string, wait: () => Promise<void>): Promise<void> {
     const queue = this.#queueOf(caller);
     if (this.#hasFullShare(queue)) throw this.#rejection();

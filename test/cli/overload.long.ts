@@ -101,7 +101,7 @@ describe('three times the capacity', function () {
       const probes = [probe(() => client.get('/health')), probe(() => request(`${url}/health`))];
       let since = performance.now();
       let loaded = await loop.run(rate, SECONDS);
-      // If the machine was busy while the capacity was measured, the load may not cause overload, so it is doubled.
+      // On a busy machine, the measured capacity is too low. The load is then doubled until the service rejects requests.
       for (let doublings = 0; doublings < 3 && loaded.every(({ status }) => status === 200); doublings++) {
         rate *= 2;
         since = performance.now();

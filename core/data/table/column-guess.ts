@@ -173,7 +173,7 @@ export class ColumnGuess {
   }
 
   #inspectNumber(cell: string, plain: string, line: number): void {
-    // A plus sign can start a telephone number, but not one with commas or a percent sign.
+    // A value with a plus sign may be a telephone number, unless it contains a comma or a percent sign.
     const loss = lossOf(/[,%]/.test(cell) ? plain.replace(/^\+/, '') : plain);
     if (loss !== undefined) this.#loss ??= `line ${line} has ${shown(cell)}: ${loss}`;
     const isCode = /^\d+E\d+$/.test(cell);

@@ -53,7 +53,8 @@ export const periodText = (date, period) => {
 const DAY_MS = 86_400_000;
 
 /**
- * Regular intervals between dates, of `least` to `most` days. Adding `days` and `months` to a date gives the next date.
+ * Regular intervals between two dates. An interval has `least` to `most` days. To get the next date, add `days` and
+ * `months`.
  */
 const STEPS = [
   { least: 1, most: 1, days: 1, months: 0 },
@@ -84,7 +85,7 @@ export const withGaps = (dates) => {
     const time = new Date(`${first}T00:00:00Z`);
     time.setUTCMonth(time.getUTCMonth() + step.months * count, time.getUTCDate() + step.days * count);
     date = time.toISOString().slice(0, 10);
-    // Months end on different days, so a month is missing only if there is no date in it.
+    // The last days of months differ, so the day is not compared. A month is missing if it contains no date.
     if (date < last && !(step.months > 0 && dates.some((each) => each.slice(0, 7) === date.slice(0, 7)))) all.add(date);
   }
   return [...all].sort();

@@ -17,9 +17,7 @@ const REPLICAS = 3;
 /** Length of the window in milliseconds, which is long enough for an outage and the recovery. */
 const WINDOW_MS = 6000;
 const CALLER = 'key:k1';
-/**
- * Extra milliseconds for matching data loss to windows, so that it counts in every window that it might have affected.
- */
+/** A window may exceed the limit if Redis lost data within it, or at most this many milliseconds outside it. */
 const MARGIN_MS = 200;
 
 interface Allowed {

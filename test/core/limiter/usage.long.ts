@@ -20,7 +20,7 @@ const WINDOW_MS = 2000;
 const LIMIT = 400;
 /**
  * Maximum number of permits that are lost when a replica is killed. A replica has at most two calls in flight. Each
- * call asks for at most 9 requests and prefetches at most 1/64 of the limit.
+ * call gets permits for at most 9 requests, and prefetches at most 1/64 of the limit.
  */
 const MOST_UNUSED = 2 * (9 + Math.ceil(LIMIT / 64));
 const CALLER = 'key:a';

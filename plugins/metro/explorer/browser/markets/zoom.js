@@ -70,7 +70,11 @@ const viewOf = (picture, [width, height], onchange) => {
 
 /** @typedef {ReturnType<typeof viewOf>} View */
 
-/** @param {HTMLElement} host @param {View} view @returns {() => boolean} whether the last pointer dragged the drawing */
+/**
+ * @param {HTMLElement} host
+ * @param {View} view
+ * @returns {() => boolean} whether the user has dragged the drawing since the last press of a button or finger
+ */
 const listenToPointers = (host, view) => {
   /** @type {Map<number, Point>} */
   const pointers = new Map();
