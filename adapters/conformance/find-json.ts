@@ -132,21 +132,10 @@ export const describeFindJson = (target: AdapterUnderTest): void => {
       }
     });
 
-    test('rejects like get(): with unknown_collection, aborted and closed', async ({ adapter }) => {
+    test('rejects like get(): with unknown_collection and aborted', async ({ adapter }) => {
       const snapshot = adapter.snapshot();
       await failsWith('unknown_collection', () => snapshot.getJson!('no_such', ['i01']));
       await failsWith('aborted', () => snapshot.getJson!('items', ['i01'], AbortSignal.abort()));
-      await adapter.close();
-      await failsWith('closed', () => snapshot.getJson!('items', ['i01']));
-      snapshot.release();
-    });
-  });
-
-  describe('findJson()', () => {
-    testsOver(target, obstacle)('rejects with closed after close()', async ({ adapter }) => {
-      const snapshot = adapter.snapshot();
-      await adapter.close();
-      await failsWith('closed', () => findJson(snapshot, items));
       snapshot.release();
     });
   });

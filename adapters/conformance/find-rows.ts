@@ -41,3 +41,16 @@ export const restOf = async (batches: AsyncIterator<readonly Document[]>): Promi
   for await (const batch of { [Symbol.asyncIterator]: () => batches }) rest.push(...batch);
   return rest;
 };
+
+const readAll = async (batches: AsyncIterable<unknown>): Promise<void> => {
+  for await (const _ of batches);
+};
+
+/** One call of each method that reads from the collection `items`. */
+export const readsOf = (snapshot: Snapshot): readonly (() => Promise<unknown>)[] => [
+  () => snapshot.get('items', ['i01']),
+  () => readAll(snapshot.find('items', { order: ['id'] })),
+  ...(snapshot.getJson ? [() => snapshot.getJson!('items', ['i01'])] : []),
+  ...(snapshot.findJson ? [() => readAll(snapshot.findJson!('items', { order: ['id'] }))] : []),
+  ...(snapshot.totals ? [() => snapshot.totals!('items', { where: [], by: ['label'], limit: 100 })] : []),
+];

@@ -221,15 +221,11 @@ export const readsRows = async (snapshot: Snapshot, content: Rows, what: string)
     const expected = content[name] ?? [];
     const rule = `the rows of "${name}" in ${what}`;
     sameList(await find(snapshot, collection), expected, rule);
+    const [total] = (await snapshot.totals?.(name, { where: [], by: [], limit: 1 })) ?? [];
+    if (total) sameValue(total.count, expected.length, `the count of totals() for ${rule}`);
     for (const document of expected.slice(10, 13)) {
-      sameValue(
-        await snapshot.get(
-          name,
-          key.map((field) => document[field] as Scalar),
-        ),
-        document,
-        rule,
-      );
+      const values = key.map((field) => document[field] as Scalar);
+      sameValue(await snapshot.get(name, values), document, rule);
     }
   }
 };

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList, sameValue } from './expect.js';
 import { find } from './find-rows.js';
@@ -87,11 +88,18 @@ export const describeInstances = (target: AdapterUnderTest): void => {
 
     test(exclusive, 'can open an exclusive store after one that was closed while it was opening', async (instance) => {
       await instance.adapter.close();
-      const brief = await instance.make();
-      const opening = Promise.allSettled([brief.adapter.open()]);
-      await brief.adapter.close();
-      await opening;
-      await serves(await instance.another(), FIRST, FIRST_CREATED);
+      for (const wait of [async () => {}, () => new Promise(setImmediate), () => delay(2)]) {
+        const brief = await instance.make();
+        const opening = Promise.allSettled([brief.adapter.open()]);
+        await wait();
+        await brief.adapter.close();
+        await opening;
+        // Unlike another(), this does not close the first adapter again, which might unlock the store.
+        const next = await instance.make();
+        await next.adapter.open();
+        await serves(next, FIRST, FIRST_CREATED);
+        await next.adapter.close();
+      }
     });
 
     test(

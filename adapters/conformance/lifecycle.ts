@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Document, type Snapshot, type StorageAdapter, StorageError } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameItems, sameList, sameSequence, sameValue } from './expect.js';
-import { find, parseRows, restOf } from './find-rows.js';
+import { find, parseRows, readsOf, restOf } from './find-rows.js';
 import {
   anotherDataset,
   brokenDataset,
@@ -36,6 +36,17 @@ const callsOf = (adapter: StorageAdapter): readonly (() => unknown)[] => [
   ...(adapter.audit ? [() => adapter.audit!.list(), () => adapter.audit!.verify()] : []),
   ...(adapter.history ? [() => adapter.history!.read(), () => adapter.history!.clear()] : []),
 ];
+
+/** Reads everything before `close()`, because an adapter may have cached the results. */
+const readsOnlyUntilClose = async (adapter: StorageAdapter, snapshots: readonly Snapshot[]): Promise<void> => {
+  const [cached, ...others] = snapshots;
+  for (const read of readsOf(cached!)) await read();
+  await adapter.close();
+  for (const snapshot of [cached!, ...others]) {
+    for (const read of readsOf(snapshot)) await failsWith('closed', read);
+    snapshot.release();
+  }
+};
 
 async function* parsedCrowd(snapshot: Snapshot): AsyncGenerator<readonly Document[]> {
   for await (const batch of snapshot.findJson!('crowd', { order: crowd.key })) yield parseRows(batch);
@@ -129,11 +140,7 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
     });
 
     test('makes reads of a held snapshot reject with closed; release() is still allowed', async ({ adapter }) => {
-      const snapshot = adapter.snapshot();
-      await adapter.close();
-      await failsWith('closed', () => snapshot.get('items', ['i01']));
-      await failsWith('closed', () => find(snapshot, items));
-      snapshot.release();
+      await readsOnlyUntilClose(adapter, [adapter.snapshot(), adapter.snapshot()]);
     });
 
     for (const [method, obstacle, read] of [
@@ -157,11 +164,8 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
     testsOver(target, without(target, 'versions'))(
       'makes reads of a snapshot from asOf() reject with closed',
       async ({ adapter }) => {
-        const snapshot = await adapter.versions!.asOf(new Date());
-        await adapter.close();
-        await failsWith('closed', () => snapshot!.get('items', ['i01']));
-        await failsWith('closed', () => find(snapshot!, items));
-        snapshot!.release();
+        const asOf = async () => (await adapter.versions!.asOf(new Date()))!;
+        await readsOnlyUntilClose(adapter, [await asOf(), await asOf()]);
       },
     );
 

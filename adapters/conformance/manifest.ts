@@ -67,5 +67,6 @@ export const oddSources: readonly Source[] = [
 
 export const manySources: readonly Source[] = Array.from({ length: 300 }, (_, i) => ({
   ...oddSources[i % oddSources.length]!,
-  id: `source-${i}`,
+  // The last two sources have the same id, which the schema of manifests allows.
+  id: `source-${Math.min(i, 298)}`,
 }));

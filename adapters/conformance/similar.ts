@@ -1,12 +1,23 @@
 /** Tests versions with similar content, to catch adapters that detect changes by counts, sizes, sums or names. */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList, sameValue } from './expect.js';
 import { anotherDataset, brokenDataset, datasetOf, FIRST, FIRST_CREATED, itemsOf, type Rows, rows } from './fixture.js';
-import { changedTo, hasVersion, type Instance, listOf, namesOf, pruned, readsRows, withSnapshot } from './instance.js';
+import {
+  changedTo,
+  hasVersion,
+  type Instance,
+  listOf,
+  namesOf,
+  pruned,
+  readsItems,
+  readsRows,
+  withSnapshot,
+} from './instance.js';
 import { manifestOf } from './manifest.js';
-import { without } from './obstacles.js';
-import { mightStandAlone, testsOver } from './tests-over.js';
+import { isUnnoticed, without } from './obstacles.js';
+import { mightStandAlone, testsOver, testsOverStore } from './tests-over.js';
 
 const edited = (name: string, edit: (documents: Document[]) => void): Rows => {
   const documents = structuredClone(rows[name]!) as Document[];
@@ -92,6 +103,22 @@ export const describeSimilar = (target: AdapterUnderTest): void => {
       const listed = (await listOf(instance)).map(({ version }) => version);
       sameList(listed, [...names.toReversed(), FIRST], 'list() to return each version');
     });
+
+    testsOverStore(target)(
+      versions || isUnnoticed(target),
+      'are noticed by another adapter if they replace one of the same size within a second',
+      async (instance) => {
+        const other = await instance.another();
+        await delay(1000 - (Date.now() % 1000));
+        for (const [i, version] of ['other-1', 'other-2', 'other-3'].entries()) {
+          const before = other.changes.length;
+          await instance.adapter.publish!(anotherDataset(version, created(i + 1)));
+          await instance.adapter.versions!.prune(1);
+          await changedTo(target, [version], other, before);
+          await withSnapshot(other, (snapshot) => readsItems(snapshot, itemsOf(version)));
+        }
+      },
+    );
 
     testsOver(target, versions)('contain nothing of a deleted version with the same name', async (instance) => {
       const { adapter } = instance;

@@ -117,6 +117,28 @@ export const CONDITIONS: readonly (readonly Condition[])[] = [
   ],
 ];
 
+const where = (field: string, operator: Condition['operator'], value: Condition['value']) => ({
+  where: [{ field, operator, value } as Condition],
+  by: ['part'],
+});
+const part = (query: Partial<TotalsQuery>) => ({ where: [], by: ['part'], ...query });
+
+/** Pairs of queries that differ in one part, to catch caches whose keys lack this part. */
+export const SIMILAR_QUERIES: readonly (readonly [Omit<TotalsQuery, 'limit'>, Omit<TotalsQuery, 'limit'>])[] = [
+  [part({}), where('town', 'eq', 'Brno')],
+  [where('town', 'eq', 'Brno'), where('town', 'not', 'Brno')],
+  [where('town', 'eq', 'Brno'), where('town', 'eq', 'brno')],
+  [where('town', 'eq', '0'), where('note', 'eq', '0')],
+  [where('note', 'null', true), where('note', 'null', false)],
+  [where('town', 'in', ['10', '9']), where('town', 'in', ['10,9'])],
+  [where('level', 'gt', 0), where('level', 'gte', 0)],
+  [part({}), part({ of: 'share' })],
+  [part({ of: 'share' }), part({ of: 'level' })],
+  [part({}), part({ by: [] })],
+  [part({ by: ['part', 'level'] }), part({ by: ['level', 'part'] })],
+  [part({ by: ['part', 'level'] }), part({ by: ['part'] })],
+];
+
 const distinct = (field: string) =>
   [...new Set(noteRows.map((document) => document[field]))].filter((value) => value !== undefined && value !== null);
 
@@ -173,6 +195,12 @@ export const WORDS: readonly (readonly string[])[] = [
   // Words that search engines often ignore or shorten.
   ...['the', 'of', 'a', 'to', 'not', '3', 'or', `${LONG_WORD}s`, `${LONG_WORD}*`, 'end'].map((word) => [word]),
   ['the', 'of', 'whale*'],
+  // The last word decides, after more words and characters than some searches use.
+  ['the', 'end', 'of', 'a', 'nowhere'],
+  ['the', 'end', 'of', 'a', 'line', 'to', 'be', 'or', 'not', '3', '14', `${LONG_WORD}s`, 'brno'],
+  // A short word and a repeated word.
+  ['red', 'n'],
+  ['red', 'red', 'whale'],
 ];
 
 const meets = (document: Document, { field, operator, value }: Condition): boolean => {

@@ -14,6 +14,7 @@ import {
   inOrder,
   noteRows,
   notes,
+  SIMILAR_QUERIES,
   WORDS,
 } from './totals-fixture.js';
 
@@ -106,6 +107,24 @@ export const describeTotals = (target: AdapterUnderTest): void => {
             for (const where of CONDITIONS.slice(0, 4)) await sameGroups(snapshot, { where, by, of });
       },
     );
+    test(obstacle, 'returns the totals of each query, if the previous query differs in one part', async (snapshot) => {
+      for (const [one, other] of SIMILAR_QUERIES)
+        for (const query of [one, other, one]) await sameGroups(snapshot, query);
+      for (const limit of [2, MANY, 1]) {
+        const found = await snapshot.totals!('notes', { where: [], by: ['town', 'part'], of: 'share', limit });
+        const all = groupsOf({ where: [], by: ['town', 'part'], limit });
+        if (found) sameValue(found.length, Math.min(limit, all.length), `the number of groups with limit ${limit}`);
+      }
+      const query = { where: [], by: [], limit: 1 };
+      for (const [name, count] of [
+        ['notes', noteRows.length],
+        [nothing.name, 0],
+        ['notes', noteRows.length],
+      ] as const) {
+        const found = await snapshot.totals!(name, query);
+        if (found) sameValue(found[0]?.count, count, `the count of ${name}`);
+      }
+    });
     test(obstacle, 'returns at most limit groups', async (snapshot) => {
       const query = { where: [], by: ['level'], of: 'share' };
       const whole = groupsOf({ ...query, limit: MANY });
@@ -180,20 +199,6 @@ export const describeTotals = (target: AdapterUnderTest): void => {
       }
     });
   });
-
-  describe('totals()', () => {
-    itUnless(obstacle, 'rejects with closed after close()', async () => {
-      const instance = await startNotes(target);
-      try {
-        const snapshot = instance.adapter.snapshot();
-        await instance.adapter.close();
-        await failsWith('closed', () => snapshot.totals!('notes', { where: [], by: ['town'], limit: 1 }));
-        snapshot.release();
-      } finally {
-        await instance.stop();
-      }
-    });
-  });
 };
 
 const [BY_LEVEL, BY_TOWN] = notes.orders as readonly [readonly string[], readonly string[]];
@@ -230,6 +235,19 @@ export const describeSearch = (target: AdapterUnderTest): void => {
       for (const words of everyWord()) {
         const query = { order: notes.key, words };
         sameSequence(notes, await find(snapshot, notes, query), foundBy(query), query);
+      }
+    });
+    itUnless(obstacle, 'rejects with closed after close(), even if the same words were searched before', async () => {
+      const instance = await startNotes(target);
+      try {
+        const snapshot = instance.adapter.snapshot();
+        const search = () => find(snapshot, notes, { words: ['whale'] });
+        await search();
+        await instance.adapter.close();
+        await failsWith('closed', search);
+        snapshot.release();
+      } finally {
+        await instance.stop();
       }
     });
     itUnless(obstacle || cannotChange(target), 'reads the version of its snapshot', async () => {
