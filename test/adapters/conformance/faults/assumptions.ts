@@ -308,6 +308,30 @@ export const lockAssumptions: readonly BrokenAdapter[] = [
     },
   },
   {
+    that: 'unlocks its exclusive store only when it is closed again, if it was closed while it opened',
+    fails: [
+      'another adapter over the same store can open an exclusive store after one that was closed while it was opening',
+    ],
+    capabilities: { ...DURABLE, exclusive: true },
+    folder: class extends FolderAdapter {
+      #owns = false;
+      override async open() {
+        this.assertUsable();
+        if (this.#owns) return;
+        await nextTurn();
+        if (existsSync(this.path('owner'))) throw new StorageError('unavailable', 'The store is in use.');
+        writeFileSync(this.path('owner'), '');
+        this.#owns = true;
+        await super.open();
+      }
+      override async close() {
+        await super.close();
+        if (this.#owns) rmSync(this.path('owner'), { force: true });
+        this.#owns = false;
+      }
+    },
+  },
+  {
     that: 'returns deleted versions from asOf() while it holds them',
     fails: [
       'another adapter over the same store does not return a deleted version from asOf(), even if it holds the version',

@@ -1,7 +1,9 @@
 /** Lists the broken adapters by class. Each adapter names its bug and the rules of the suite that must fail. */
+
 import { callerAssumptions, lockAssumptions, valueAssumptions } from './assumptions.js';
 import { auditFaults } from './audits.js';
 import type { BrokenAdapter } from './breaking.js';
+import { cacheBugs } from './caches.js';
 import { cancellingFaults } from './cancelling.js';
 import { columnBugs } from './columns.js';
 import { conditionBugs } from './conditions.js';
@@ -79,6 +81,7 @@ export const classes = {
   entries: entryBugs,
   overlapping: overlappingBugs,
   columns: columnBugs,
+  caches: cacheBugs,
   assumedValues: valueAssumptions,
   assumedCallers: callerAssumptions,
   assumedLocks: lockAssumptions,

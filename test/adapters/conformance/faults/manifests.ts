@@ -43,6 +43,14 @@ export const manifestFaults: readonly BrokenAdapter[] = [
     fails: [DESCRIBES],
   },
   {
+    that: 'stores one source for each id',
+    sqlite: keeping((manifest) => ({
+      ...manifest,
+      sources: [...new Map(manifest.sources.map((source) => [source.id, source])).values()],
+    })),
+    fails: [MANIFEST],
+  },
+  {
     that: 'marks every dataset as synthetic',
     ...{ fault: inSnapshot(({ manifest }) => ({ manifest: { ...manifest, synthetic: true } })) },
     fails: [MANIFEST],

@@ -1,5 +1,5 @@
 /** Defines adapters that confuse versions with similar rows, or miss changes of other adapters. */
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, type Stats, statSync, writeFileSync } from 'node:fs';
 import type { Manifest } from '../../../../core/contracts/dataset.js';
 import type { StorageAdapter } from '../../../../core/contracts/storage.js';
 import { StorageError } from '../../../../core/errors.js';
@@ -41,6 +41,32 @@ export const similarBugs: readonly BrokenAdapter[] = [
       }
     },
   },
+  ...(
+    [
+      ['by its size', ({ size }) => size],
+      ['by its size and its time in seconds', ({ size, mtimeMs }) => `${size} ${Math.floor(mtimeMs / 1000)}`],
+      ['by its time in seconds', ({ mtimeMs }) => Math.floor(mtimeMs / 1000)],
+    ] satisfies [string, (file: Stats) => unknown][]
+  ).map(([how, stampOf]) => ({
+    that: `notices a change of its catalog only ${how}`,
+    fails: [similar('are noticed by another adapter if they replace one of the same size within a second')],
+    folder: class extends FolderAdapter {
+      #seen: unknown;
+      /** Removes the activations of deleted versions, so that the size of the catalog does not grow. */
+      override save({ versions, moves }: Catalog) {
+        super.save({ versions, moves: moves.filter(({ id }) => versions.some((each) => each.id === id)) });
+      }
+      override startTimer() {
+        return setInterval(() => this.#lookIfChanged(), this.pollMs).unref();
+      }
+      #lookIfChanged() {
+        const file = statSync(this.path('catalog.json'), { throwIfNoEntry: false });
+        const seen = file && stampOf(file);
+        if (seen !== this.#seen) this.look();
+        this.#seen = seen;
+      }
+    },
+  })),
   {
     that: 'keeps rows of a deleted version for a version with its name',
     fails: [similar('contain nothing of a deleted version with the same name')],

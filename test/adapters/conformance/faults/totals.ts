@@ -41,7 +41,7 @@ async function* found(
   }
 }
 
-const totalsOf = async (snapshot: Snapshot, name: string, query: TotalsQuery, signal?: AbortSignal) => {
+export const totalsOf = async (snapshot: Snapshot, name: string, query: TotalsQuery, signal?: AbortSignal) => {
   if (signal?.aborted) throw aborted();
   const collector = new TotalsCollector(query);
   const matches = matcherOf(query.where);
@@ -69,6 +69,9 @@ const totalling = (
     totals: async (name, query, signal) => change(await totalsOf(snapshot, name, changed(query), signal), query),
   })),
 });
+
+const searchingFor = (change: (words: readonly string[]) => readonly string[]) =>
+  totalling(same, same, ({ words, ...query }) => ({ ...query, ...(words && { words: change(words) }) }));
 
 /** For each `eq` filter, also returns documents whose field equals `other(value)`. */
 const equalling = (other: (value: string) => string) =>
@@ -371,6 +374,58 @@ export const totalsFaults: readonly BrokenAdapter[] = [
       ...(words && { words: words.map((word) => word.slice(0, 40)) }),
     })),
     fails: [FINDS],
+  },
+  {
+    that: 'searches only for the first three words',
+    ...searchingFor((words) => words.slice(0, 3)),
+    fails: [FINDS],
+  },
+  {
+    that: 'searches only for the first 64 characters',
+    ...searchingFor((words) => words.join(' ').slice(0, 64).trim().split(' ')),
+    fails: [FINDS],
+  },
+  {
+    that: 'ignores words of one letter if there are longer ones',
+    ...searchingFor((words) =>
+      words.every((word) => word.length < 2) ? words : words.filter((word) => word.length > 1),
+    ),
+    fails: [FINDS],
+  },
+  {
+    that: 'finds a repeated word only in documents that repeat it',
+    ...totalling(same, same, same, (fields, words) => {
+      const contains = wordMatcher(fields, words);
+      const repeated = words.filter((word, i) => words.indexOf(word) !== i);
+      return (document) => {
+        const all = fields.flatMap((field) => wordsOf(String(document[field] ?? '')));
+        return contains(document) && repeated.every((word) => all.filter((each) => each === word).length > 1);
+      };
+    }),
+    fails: [FINDS],
+  },
+  {
+    that: 'returns cached documents of a search after it was closed',
+    ...totalling(same),
+    fault: inSnapshots(() => {
+      const cache = new Map<string, readonly Document[]>();
+      return (snapshot) => ({
+        findJson: undefined as never,
+        searches: true,
+        totals: (name, query, signal) => totalsOf(snapshot, name, query, signal),
+        async *find(name, query, signal) {
+          const id = JSON.stringify([snapshot.version, name, query]);
+          if (!query.words) return yield* snapshot.find(name, query, signal);
+          const rows: Document[] = [];
+          const known = cache.get(id);
+          if (known) return yield known;
+          for await (const batch of found(snapshot, name, query, signal)) rows.push(...batch);
+          cache.set(id, rows);
+          yield rows;
+        },
+      });
+    }),
+    fails: [`${SEARCH} rejects with closed after close(), even if the same words were searched before`],
   },
   {
     that: 'limits sums to 64 bits',
