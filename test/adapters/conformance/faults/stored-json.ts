@@ -125,7 +125,7 @@ export const storedJsonFaults: readonly BrokenAdapter[] = [
   {
     that: 'ignores the signal in getJson()',
     fault: inSnapshots(() => (snapshot) => ({ getJson: (name, key) => snapshot.getJson!(name, key) })),
-    fails: ['getJson(collection, key) rejects like get(): with unknown_collection, aborted and closed'],
+    fails: ['getJson(collection, key) rejects like get(): with unknown_collection and aborted'],
   },
   {
     that: 'ignores the words of a query in findJson()',
