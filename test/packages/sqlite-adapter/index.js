@@ -1,7 +1,7 @@
 /** A storage adapter for SQLite. Each version is a new file that replaces the previous file. */
 /** @import { AdapterModule, Document, Manifest, Query } from 'metro-forecast-api/adapter' */
 import { randomUUID } from 'node:crypto';
-import { renameSync, rmSync, statSync } from 'node:fs';
+import { linkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { StorageError } from 'metro-forecast-api/adapter';
 import sqlite from 'node-sqlite3-wasm';
 
@@ -33,7 +33,11 @@ export default {
     const look = () => {
       const found = statSync(file, { throwIfNoEntry: false })?.ino;
       if (closed || found === undefined || found === current?.file) return;
-      const [db, previous] = [new sqlite.Database(file, { readOnly: true }), current];
+      // The driver locks a file by its name, and a killed process leaves its lock. Each process uses its own name.
+      const link = `${file}.${randomUUID()}`;
+      linkSync(file, link);
+      const [db, previous] = [new sqlite.Database(link, { readOnly: true }), current];
+      rmSync(link);
       const { manifest, time } = /** @type {any} */ (db.get('SELECT * FROM "the dataset"'));
       current = { db, file: found, holds: 0, publishedAt: new Date(time), manifest: JSON.parse(manifest) };
       open.add(current);
