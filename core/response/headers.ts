@@ -50,7 +50,10 @@ const ACCEPTED: readonly string[] = [
 /** The methods of routes, and the default methods of mounts. Requests with these methods have no body. */
 export const READ_METHODS: readonly string[] = ['GET', 'HEAD'];
 
-/** Browsers must not render JSON as a page, frame it, or guess its type. Mounts can set a different policy. */
+/**
+ * Headers with the same value in every response. With these, browsers do not render JSON as a page, frame it, or guess
+ * its type. Mounts can set a different policy.
+ */
 const FIXED = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
   'Referrer-Policy': 'no-referrer',

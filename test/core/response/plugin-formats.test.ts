@@ -6,12 +6,12 @@ import { createApp } from '../../../product.js';
 import { request } from '../../support/http-client.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
-const TYPE = 'text/tab-separated-values';
+const TYPE = 'text/x-tabs';
 let written = 0;
 
-const tsv: Format = {
-  name: 'tsv',
-  mediaTypes: [`${TYPE}; charset=utf-8`, 'text/x-tsv'],
+const tabs: Format = {
+  name: 'tabs',
+  mediaTypes: [`${TYPE}; charset=utf-8`, 'text/x-tab-columns'],
   description: 'Tab-separated values.',
   async *write(rows, columns) {
     written++;
@@ -45,7 +45,7 @@ const failing: Format = {
 
 /** Formats whose `write` does not yield text or bytes. */
 const broken = (name: string, write: () => unknown) =>
-  ({ ...tsv, name, mediaTypes: [`application/x-${name}`], write }) as unknown as Format;
+  ({ ...tabs, name, mediaTypes: [`application/x-${name}`], write }) as unknown as Format;
 const BROKEN: readonly (readonly [Format, string])[] = [
   [
     broken('numbers', async function* () {
@@ -79,7 +79,7 @@ const things: Plugin = definePlugin({
   name: 'things',
   version: '1.0.0',
   description: 'Things in more formats.',
-  formats: () => [tsv, bytes, failing],
+  formats: () => [tabs, bytes, failing],
   routes: () => [
     dataRoute({
       path: '/things',
@@ -120,18 +120,18 @@ describe('a format of a plugin', () => {
   it('is listed on the front page and in the catalog of datasets', async () => {
     const { json } = await request(`${service.origin}/dcat.jsonld`);
     const titles = json['dcat:dataset'][0]['dcat:distribution'].map((each: object) => Object.entries(each)[1]![1]);
-    expect(titles).to.deep.equal(['CSV', 'JSON', 'NDJSON', 'PARQUET', 'TSV', 'BYTES', 'FAILING']);
+    expect(titles).to.deep.equal(['CSV', 'JSON', 'NDJSON', 'PARQUET', 'TABS', 'BYTES', 'FAILING']);
     const page = await request(`${service.origin}/`, { headers: { Accept: 'text/html' } });
     expect(page.text).to.contain(
-      '<code>?format=csv</code>, <code>ndjson</code>, <code>parquet</code>, <code>tsv</code>',
+      '<code>?format=csv</code>, <code>ndjson</code>, <code>parquet</code>, <code>tabs</code>',
     );
   });
 
   const choices: readonly (readonly [string, Record<string, string>])[] = [
-    ['/things?format=tsv', {}],
-    ['/things?format=tsv', { Accept: 'application/json' }],
+    ['/things?format=tabs', {}],
+    ['/things?format=tabs', { Accept: 'application/json' }],
     ['/things', { Accept: TYPE }],
-    ['/things', { Accept: 'text/x-tsv' }],
+    ['/things', { Accept: 'text/x-tab-columns' }],
     ['/things', { Accept: `application/json;q=0.5, ${TYPE}` }],
   ];
   for (const [path, headers] of choices) {
@@ -149,9 +149,9 @@ describe('a format of a plugin', () => {
   });
 
   it('is cached, and has its own ETag', async () => {
-    const first = await service.get('/things?format=tsv');
+    const first = await service.get('/things?format=tabs');
     const before = written;
-    const again = await service.get('/things?format=tsv', { headers: { 'If-None-Match': first.headers.etag! } });
+    const again = await service.get('/things?format=tabs', { headers: { 'If-None-Match': first.headers.etag! } });
     expect([again.status, again.text, written]).to.deep.equal([304, '', before]);
     const json = await service.get('/things', { headers: { 'If-None-Match': first.headers.etag! } });
     expect(json.status).to.equal(200);
@@ -159,7 +159,7 @@ describe('a format of a plugin', () => {
 
   it('responds to HEAD with the headers of GET', async () => {
     const [head, get] = await Promise.all(
-      ['HEAD', 'GET'].map((method) => service.get('/things?format=tsv', { method })),
+      ['HEAD', 'GET'].map((method) => service.get('/things?format=tabs', { method })),
     );
     expect(head!.text).to.equal('');
     for (const name of ['etag', 'content-length', 'content-type'] as const) {
@@ -169,7 +169,7 @@ describe('a format of a plugin', () => {
 
   it('is compressed unless the format itself is', async () => {
     const headers = { 'Accept-Encoding': 'gzip' };
-    const text = await service.get('/things?format=tsv', { headers });
+    const text = await service.get('/things?format=tabs', { headers });
     expect(text.headers['content-encoding']).to.equal('gzip');
     expect(String(gunzipSync(text.bytes))).to.equal(asText(THINGS));
     const binary = await service.get('/things?format=bytes', { headers });
@@ -178,18 +178,18 @@ describe('a format of a plugin', () => {
   });
 
   it('gets only the chosen columns', async () => {
-    const { text } = await service.get('/things?format=tsv&names=true');
+    const { text } = await service.get('/things?format=tabs&names=true');
     expect(text.split('\n').slice(0, 2)).to.deep.equal(['name', '"thing 0"']);
   });
 
   it('is sent while it is being written if the list is large', async () => {
-    const { text, headers } = await service.get('/many?format=tsv');
+    const { text, headers } = await service.get('/many?format=tabs');
     expect(headers['transfer-encoding']).to.equal('chunked');
     expect(text.split('\n')).to.have.length(MANY * BATCH.length + 2);
   });
 
   it('is not available for a response that is not a list', async () => {
-    const byParameter = await service.get('/one?format=tsv');
+    const byParameter = await service.get('/one?format=tabs');
     const byHeader = await service.get('/one', { headers: { Accept: TYPE } });
     expect([byParameter.status, byHeader.status]).to.deep.equal([400, 406]);
   });
@@ -198,7 +198,7 @@ describe('a format of a plugin', () => {
     const { paths } = (await service.get('/openapi.json')).json;
     const { parameters, responses } = paths['/things'].get;
     const { schema } = parameters.find(({ name }: { readonly name: string }) => name === 'format');
-    expect(schema.enum).to.deep.equal(['json', 'csv', 'ndjson', 'parquet', 'tsv', 'bytes', 'failing']);
+    expect(schema.enum).to.deep.equal(['json', 'csv', 'ndjson', 'parquet', 'tabs', 'bytes', 'failing']);
     const { content } = responses['200'];
     expect(content[TYPE].schema).to.deep.equal({ type: 'string', description: 'Tab-separated values.' });
     expect(content[TYPE].example).to.be.a('string');
@@ -248,14 +248,14 @@ describe('a format that cannot be used', () => {
     throw new Error('The application started.');
   };
   for (const [what, formats, message] of [
-    ['no list', tsv, 'formats must return a list'],
-    ['not an object', ['tsv'], 'must be an object with name, mediaTypes, description and write'],
-    ['without a media type', [{ ...tsv, mediaTypes: [] }], 'format "tsv": mediaTypes is empty'],
-    ['with an invalid media type', [{ ...tsv, mediaTypes: ['tsv'] }], 'must look like application/vnd.example'],
-    ['with an invalid name', [{ ...tsv, name: 'T S' }], 'name must consist of'],
-    ['with a misspelt member', [{ ...tsv, write: undefined, wriet: tsv.write }], 'did you mean "write"'],
-    ['with the name of another', [{ ...tsv, name: 'csv' }], 'both declare format "csv"'],
-    ['with the media type of another', [{ ...tsv, mediaTypes: ['text/csv'] }], 'both declare media type "text/csv"'],
+    ['no list', tabs, 'formats must return a list'],
+    ['not an object', ['tabs'], 'must be an object with name, mediaTypes, description and write'],
+    ['without a media type', [{ ...tabs, mediaTypes: [] }], 'format "tabs": mediaTypes is empty'],
+    ['with an invalid media type', [{ ...tabs, mediaTypes: ['tabs'] }], 'must look like application/vnd.example'],
+    ['with an invalid name', [{ ...tabs, name: 'T S' }], 'name must consist of'],
+    ['with a misspelt member', [{ ...tabs, write: undefined, wriet: tabs.write }], 'did you mean "write"'],
+    ['with the name of another', [{ ...tabs, name: 'csv' }], 'both declare format "csv"'],
+    ['with the media type of another', [{ ...tabs, mediaTypes: ['text/csv'] }], 'both declare media type "text/csv"'],
   ] as const) {
     it(`is reported at startup: ${what}`, async () => expect(await errorsOf(formats)).to.contain(message));
   }
