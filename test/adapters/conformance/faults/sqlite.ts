@@ -215,13 +215,13 @@ export const boundFaults: readonly BrokenAdapter[] = [
 
 export const pageFaults: readonly BrokenAdapter[] = [
   {
-    that: 'applies the limit to each page',
-    sqlite: { page: ({ limit = 1000 }) => Math.min(1000, limit) },
+    that: 'ignores a limit above the size of a page',
+    sqlite: { query: ({ limit, ...query }) => ({ ...query, ...(limit !== undefined && limit <= 1000 && { limit }) }) },
     fails: [`${MANY} returns documents up to the limit, which counts all batches together`],
   },
   {
-    that: 'ignores a limit above the size of a page',
-    sqlite: { query: ({ limit, ...query }) => ({ ...query, ...(limit !== undefined && limit <= 1000 && { limit }) }) },
+    that: 'applies the limit to each page',
+    sqlite: { page: ({ limit = 1000 }) => Math.min(1000, limit) },
     fails: [`${MANY} returns documents up to the limit, which counts all batches together`],
   },
   {
