@@ -2,6 +2,8 @@
 import { createHash } from 'node:crypto';
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { type ApiError, errors } from '../errors.js';
+import type { Page } from '../response/error-response.js';
+import { READ_METHODS } from '../response/headers.js';
 import { mediaTypeChooser } from '../response/representation.js';
 import { escapeHtml } from '../util/escape-html.js';
 
@@ -14,7 +16,7 @@ export interface ErrorPageOptions {
 }
 
 /** Returns undefined if the client gets JSON. */
-export type ErrorPage = (request: IncomingMessage) => ((error: ApiError) => string) | undefined;
+export type ErrorPage = (request: IncomingMessage) => Page | undefined;
 
 const STYLE = `
 :root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
@@ -50,7 +52,7 @@ export const errorPage = ({ publicPathFor, basePath, info, mounts }: ErrorPageOp
   const isApi = (path: string): boolean => path === basePath || path.startsWith(`${basePath}/`);
   return (request) => {
     const { method = '', url = '', headers } = request;
-    if (!['GET', 'HEAD'].includes(method) || isApi(url.split('?')[0]!) || choose(headers.accept) !== HTML) return;
+    if (!READ_METHODS.includes(method) || isApi(url.split('?')[0]!) || choose(headers.accept) !== HTML) return;
     const home = `<p><a href="${escapeHtml(publicPathFor(request))}/">Go to the front page of ${title}</a></p>\n`;
     return (error) => {
       const reason = reasonOf(error.kind.status);

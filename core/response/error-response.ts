@@ -86,9 +86,7 @@ const errorHead = (body: Buffer, more: Readonly<Record<string, string>>, type = 
   linesOf({ 'Content-Type': type, 'Content-Length': String(body.length), 'Cache-Control': 'no-store', ...more });
 
 /** Formats an error as HTML. */
-type Page = (error: ApiError) => string;
-
-const pageBody = (error: ApiError, page: Page): Buffer => Buffer.from(maskKeys(page(error)));
+export type Page = (error: ApiError) => string;
 
 const reasonOf = ({ message, options: { cause } }: ApiError): string =>
   cause instanceof Error ? cause.message : message;
@@ -100,7 +98,7 @@ export const errorResponse = (thrown: unknown, logger: Logger, requestId: string
   // While a store is unavailable, every request fails in the same way. Stack traces would flood the log.
   if (status === 503) logger.warn({ reason: reasonOf(error), requestId }, 'a request was rejected');
   else if (status >= 500) logger.error({ err: thrown, requestId }, 'a request failed');
-  const body = page ? pageBody(error, page) : errorBody(error);
+  const body = page ? Buffer.from(maskKeys(page(error))) : errorBody(error);
   const more = { ...(status === 503 && { 'Retry-After': RETRY_AFTER_SECONDS }), ...error.options.headers };
   try {
     return new Prepared(status, errorHead(body, more, page && HTML_TYPE), payloadOf(body));

@@ -99,13 +99,13 @@ export const expectServed = (instance: JsonInstance, n: number): Promise<void> =
   });
 
 export const eventuallyServed = async (instance: JsonInstance, n: number): Promise<void> => {
-  await until(() => versionOf(instance) === `v${n}`);
+  await until(() => versionOf(instance) === `v${n}`, { withinMs: 20_000 });
   await expectServed(instance, n);
 };
 
 export const eventuallyRejected = async (instance: JsonInstance): Promise<string> => {
   const errors = () => instance.log.filter(({ level }) => level === 50);
   const before = errors().length;
-  await until(() => errors().length > before);
+  await until(() => errors().length > before, { withinMs: 20_000 });
   return errors().at(-1)?.err?.message ?? '';
 };

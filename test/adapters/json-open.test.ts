@@ -58,7 +58,7 @@ describe('json.open()', () => {
     await delay(100);
     expect(instance.log.map(({ msg }) => msg)).to.deep.equal([WAITING]);
     await writeVersion(instance.path, 1);
-    await until(() => instance.changes.length > 0);
+    await until(() => instance.changes.length > 0, { withinMs: 20_000 });
     await expectServed(instance, 1);
   });
 
@@ -95,7 +95,7 @@ describe('json.open()', () => {
     expect(instance.problems).to.deep.equal(['There is no dataset yet.']);
     expect(instance.log.map(({ msg }) => msg)).to.deep.equal([WAITING]);
     await writeVersion(instance.path, 1);
-    await until(() => instance.changes.length > 0);
+    await until(() => instance.changes.length > 0, { withinMs: 20_000 });
     await expectServed(instance, 1);
     expect(instance.problems.at(-1)).to.equal(undefined);
   });

@@ -42,6 +42,29 @@ describe('the json adapter loads a version', () => {
     expect(instance.problems.every((problem) => problem === undefined)).to.equal(true);
   });
 
+  it('in short steps, so that other work can run', async () => {
+    await byHand(instance.path, 1);
+    await instance.adapter.open();
+    const readings = Array.from({ length: 10_000 }, (_, i) => ({
+      station: 'north',
+      day: new Date(Date.UTC(1950, 0, 1 + i)).toISOString().slice(0, 10),
+      low: 0,
+      high: i,
+    }));
+    const files = { 'stations.ndjson': lines(rowsOf(2).stations), 'readings.ndjson': lines(readings) };
+    let turns = 0;
+    const count = () => {
+      turns++;
+      if (instance.changes.length < 2) setImmediate(count);
+    };
+    setImmediate(count);
+    await writeByHand(instance.path, files, { version: 'v2', created: '2026-01-02T00:00:00Z' });
+    await until(() => instance.changes.length === 2, { withinMs: 20_000 });
+    // Reading takes at least one turn of the event loop for each 16 KiB.
+    expect(turns).to.be.greaterThan(files['readings.ndjson'].length / 2 ** 14);
+    expect(await instance.adapter.snapshot().get('readings', ['north', '1950-01-02'])).to.have.property('high', 1);
+  });
+
   it('when a symbolic link to the directory is swapped', async () => {
     await writeVersion(join(instance.folder, 'a'), 1);
     await writeVersion(join(instance.folder, 'b'), 2);
@@ -136,7 +159,7 @@ describe('the json adapter loads a version', () => {
     const readers = Promise.all(Array.from({ length: 8 }, reader));
     for (let n = 2; n <= 8; n++) {
       await writeVersion(instance.path, n);
-      await until(() => seen.has(`v${n}`));
+      await until(() => seen.has(`v${n}`), { withinMs: 20_000 });
     }
     writing = false;
     await readers;
@@ -209,7 +232,7 @@ describe('the json adapter rejects, and continues to serve the old version after
     await unlink(manifestPath());
     await rejectedWith(/manifest\.json cannot be read: it does not exist/);
     await writeFile(manifestPath(), text);
-    await until(() => instance.problems.at(-1) === undefined);
+    await until(() => instance.problems.at(-1) === undefined, { withinMs: 20_000 });
     await expectServed(instance, 1);
     expect(instance.changes).to.deep.equal(['v1']);
   });

@@ -82,7 +82,8 @@ describe('several processes that use the same SQLite file', function () {
   it('find no database after the first publisher was killed, and can publish', async () => {
     const { child, ended } = start('sqlite-publisher', store.folder, 'killed');
     const isWriting = async () => (await readdir(store.folder)).includes('data.db.new');
-    await until(isWriting);
+    // The publisher must be killed before it renames the file.
+    await until(isWriting, { everyMs: 1 });
     child.kill('SIGKILL');
     await ended;
     expect(await readdir(store.folder)).not.to.include('data.db');

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -12,6 +12,7 @@ import { commandArgs } from '../support/command-process.js';
 import { request } from '../support/http-client.js';
 import { freePort } from '../support/server-process.js';
 import { skip } from '../support/skip.js';
+import { childrenOf } from '../support/spawned-service.js';
 import { until } from '../support/until.js';
 
 interface Options {
@@ -32,9 +33,6 @@ const config = {
   adapter: { use: 'json', options: { path: join(packageRoot, 'plugins/metro/dataset') } },
   auth: { keys: 'memory' },
 };
-
-const childrenOf = (pid: number): readonly number[] =>
-  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
 
 const isListening = (port: number): Promise<boolean> =>
   new Promise((resolve) => {

@@ -128,12 +128,12 @@ describe('a package with copies of built-in folders, and this package from its t
       }
     });
 
-    const testsOf: Readonly<Record<string, string>> = {
-      'plugins/tables': 'test/plugins/tables/**/*.test.js',
-      'plugins/metro': 'test/plugins/metro/**/*.test.js',
-      'adapters/json': 'test/adapters/json*.test.js',
-    };
-    for (const [path, files] of Object.entries(testsOf)) {
+    const testsOf = [
+      ['plugins/tables', 'test/plugins/tables/**/*.test.js', 80],
+      ['plugins/metro', 'test/plugins/metro/**/*.test.js', 80],
+      ['adapters/json', 'test/adapters/json*.test.js', 150],
+    ] as const;
+    for (const [path, files, least] of testsOf) {
       it(`${path} passes its tests`, async function () {
         this.timeout(600_000);
         const args = ['node_modules/mocha/bin/mocha.js', '--reporter', 'json', '--timeout', '60000', files];
@@ -145,7 +145,7 @@ describe('a package with copies of built-in folders, and this package from its t
           readonly failures: readonly { readonly fullTitle: string; readonly err: { readonly message: string } }[];
         };
         expect(failures.map(({ fullTitle, err }) => `${fullTitle}: ${err.message}`)).to.deep.equal([]);
-        expect(stats.passes).to.be.greaterThan(80);
+        expect(stats.passes).to.be.greaterThan(least);
       });
     }
   });
@@ -164,7 +164,7 @@ const expectEqual = (copied: Record<string, [number, string]>, builtin: Record<s
   }
 };
 
-/** Links the entries of a folder that another folder does not have. */
+/** Links the entries of `from` that `to` does not have. Scopes, `adapters` and `plugins` can be in both: they are merged. */
 const linkMissing = async (from: string, to: string): Promise<void> => {
   const present = new Map((await readdir(to, { withFileTypes: true })).map((entry) => [entry.name, entry]));
   for (const { name } of await readdir(from, { withFileTypes: true })) {

@@ -32,6 +32,7 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
   const REPLICAS = read('config/deploy/tls/nginx.conf');
   /** The change that the file describes for one service. */
   const ONE_SERVICE = REPLICAS.replace(/(^ {2}(server|#) .*\n)+/m, '  server 127.0.0.1:8080;\n');
+  const SHIPPED = Object.entries({ 'one service': ONE_SERVICE, replicas: REPLICAS });
 
   /** Converts a shipped file to a complete nginx configuration with a self-signed certificate. */
   const withCertificate = async (text: string): Promise<string> => {
@@ -47,7 +48,7 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
     return `pid ${folder}/pid; events {} http { access_log off; ${temporary.join(' ')} ${server} }`;
   };
 
-  for (const [name, text] of Object.entries({ 'one service': ONE_SERVICE, replicas: REPLICAS })) {
+  for (const [name, text] of SHIPPED) {
     it(`nginx accepts nginx.conf for ${name}, with a certificate`, async () => {
       const whole = await withCertificate(text);
       const file = join(folder, 'nginx.conf');
@@ -108,7 +109,7 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
     }
   });
 
-  for (const [name, text] of Object.entries({ 'one service': ONE_SERVICE, replicas: REPLICAS })) {
+  for (const [name, text] of SHIPPED) {
     it(`nginx.conf for ${name} sends the errors of nginx as JSON`, async () => {
       const nobody = `127.0.0.1:${await freePort()}`;
       const started = await startNginx(text, { '10.0.0.11:8080': nobody, '127.0.0.1:8080': nobody });

@@ -1,5 +1,5 @@
 /** Writes `config/schema.json`, and the JSON Schemas of the dataset files to `docs/schemas`. Each build runs it. */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { configSchema } from '../../core/config/schema.js';
 import type { Collection } from '../../core/contracts/dataset.js';
@@ -15,8 +15,12 @@ const describe = ({ name, key, references = [] }: Collection): string =>
     ...references.map(({ fields, to }) => `${list(fields)} must be the key of a line in "${to}".`),
   ].join(' ');
 
-const write = (path: string, schema: object): Promise<void> =>
-  writeFile(join(packageRoot, path), `${JSON.stringify(schema, null, 2)}\n`);
+const write = async (path: string, schema: object): Promise<void> => {
+  const file = join(packageRoot, path);
+  const text = `${JSON.stringify(schema, null, 2)}\n`;
+  // Each start runs this program, and the folder can be read-only.
+  if ((await readFile(file, 'utf8').catch(() => undefined)) !== text) await writeFile(file, text);
+};
 
 await mkdir(join(packageRoot, 'docs/schemas'), { recursive: true });
 await write('config/schema.json', configSchema);

@@ -43,7 +43,7 @@ describe('services for tests', () => {
     assert.equal(await redis.ping(), 'PONG');
     redis.disconnect();
     await server.stop();
-    await until(() => !runs(server.pid));
+    await until(() => !runs(server.pid), { withinMs: 5000 });
   });
 
   it('startMongo() starts a replica set that accepts writes with majority concern', async () => {
@@ -56,7 +56,7 @@ describe('services for tests', () => {
     assert.equal(await client.db('test').collection('t').countDocuments(), 1);
     await client.close();
     await server.stop();
-    await until(() => !runs(server.pid));
+    await until(() => !runs(server.pid), { withinMs: 5000 });
   });
 
   it('a process that is killed with SIGKILL leaves neither its server nor its folder', async () => {
@@ -70,6 +70,6 @@ describe('services for tests', () => {
     assert.isTrue(runs(pid));
     assert.isDefined(folder);
     child.kill('SIGKILL');
-    await until(() => !runs(pid) && !existsSync(folder!));
+    await until(() => !runs(pid) && !existsSync(folder!), { withinMs: 5000 });
   });
 });

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { packageRoot } from '../../core/util/package.js';
 import { commandArgs } from './command-process.js';
 
@@ -19,6 +20,10 @@ export const spawnCommand = (args: readonly string[], env: Readonly<Record<strin
   for (const name of ['stdout', 'stderr'] as const) child[name].on('data', (chunk) => (output[name] += chunk));
   return { process: child, output, exited: once(child, 'exit') as Service['exited'] };
 };
+
+/** Returns the process ids of the children. */
+export const childrenOf = (pid: number): readonly number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
 
 export const killAll = async (services: Service[]): Promise<void> => {
   for (const { process, exited } of services.splice(0)) {

@@ -30,7 +30,7 @@ export interface OpenedTable {
   readonly format: Format;
   readonly found: readonly string[];
   readonly headings: readonly string[];
-  /** True if the format has types, as JSON and Parquet do. A string is then never converted to a number or a date. */
+  /** True if the format has types, as JSON and Parquet do. A string is then never converted to a number. */
   readonly isTyped: boolean;
   readonly separator?: string;
   /** Yields the rows below the headings, without blank rows. Each call starts with the first row. */

@@ -151,7 +151,7 @@ const shapesOf = (
     const shape = {
       path: outline || diamond(x, y),
       fill: forecast === null ? 'none' : colorOf(order),
-      // With forced colours, metros without a forecast have the colour of the land.
+      // With forced colours, the fill equals the colour of the land. The outline keeps these metros visible.
       stroke: forecast === null ? 'control' : 'page',
       width: 2,
       title: `${name}: ${forecast === null ? 'no forecast' : signed(forecast)}`,

@@ -133,9 +133,8 @@ export const dataTable = ({ caption, columns, rows, sort, onsort, scrolls = fals
       onsort?.(chosen);
     };
     const button = column.value && h('button', { type: 'button', onclick: sortBy }, column.label);
-    const name = [column.name, column.label.length > SHORT_LABEL && 'wraps'].filter(Boolean).join(' ');
-    const title = column.hint || undefined;
-    return h('th', { scope: 'col', class: classOf({ ...column, name }), title }, button ?? column.label);
+    const names = classOf(column, column.label.length > SHORT_LABEL);
+    return h('th', { scope: 'col', class: names, title: column.hint || undefined }, button ?? column.label);
   });
   const fill = () => {
     order.mark(headings);
@@ -168,7 +167,8 @@ export const dataTable = ({ caption, columns, rows, sort, onsort, scrolls = fals
 };
 
 /** @param {{ numeric?: boolean, name?: string }} column */
-const classOf = ({ numeric, name }) => [numeric && 'number', name].filter(Boolean).join(' ') || undefined;
+const classOf = ({ numeric, name }, wraps = false) =>
+  [numeric && 'number', name, wraps && 'wraps'].filter(Boolean).join(' ') || undefined;
 
 /** @param {Event} event */
 const followLink = (event) => {

@@ -2,10 +2,10 @@ import { getKeyUrl, setKey } from './api.js';
 import { h } from './dom.js';
 
 /**
- * @param {{ heading?: string, problem?: string | undefined }} [options] `heading`: absent if the page has a heading for
+ * @param {{ heading?: string, problem?: string | undefined }} options `heading`: absent if the page has a heading for
  *   the form; `problem`: explains why the user has to enter a key
  */
-export const keyForm = ({ heading, problem } = {}) => {
+export const keyForm = ({ heading, problem }) => {
   const error = h('p', { id: 'key-error', class: 'problem', role: 'alert', hidden: problem === undefined }, problem);
   const input = h('input', {
     id: 'key',

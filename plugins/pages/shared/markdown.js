@@ -41,17 +41,17 @@ export const isNumeric = (rows, column) => {
  * @param {Addresses} [addressOf]
  */
 const table = (head, rows, addressOf) => {
-  const classOf = (/** @type {number} */ column) => (column > 0 && isNumeric(rows, column) ? 'number' : undefined);
+  const classes = head.map((_, column) => (column > 0 && isNumeric(rows, column) ? 'number' : undefined));
   // Screen readers would announce an empty `th` as an empty heading.
   const headOf = (/** @type {string} */ cell, /** @type {number} */ column) =>
-    cell === '' ? h('td') : h('th', { scope: 'col', class: classOf(column) }, ...inline(cell, addressOf));
+    cell === '' ? h('td') : h('th', { scope: 'col', class: classes[column] }, ...inline(cell, addressOf));
   const heading = h('tr', ...head.map(headOf));
   /** @param {readonly string[]} cells */
   const line = ([first = '', ...rest]) =>
     h(
       'tr',
       h('th', { scope: 'row' }, ...inline(first, addressOf)),
-      ...rest.map((cell, index) => h('td', { class: classOf(index + 1) }, ...inline(cell, addressOf))),
+      ...rest.map((cell, index) => h('td', { class: classes[index + 1] }, ...inline(cell, addressOf))),
     );
   const body = h('tbody', ...rows.map(line));
   return h(

@@ -22,7 +22,7 @@ export const conditionsOf = ({ columns, filters }, query) =>
   });
 
 /** Appends `*` to the last word, because the user might still be typing it. @param {string} typed */
-const searchFor = (typed) => (/[\p{L}\p{N}]$/u.test(typed.trim()) ? `${typed.trim()}*` : typed.trim());
+export const searchFor = (typed) => (/[\p{L}\p{N}]$/u.test(typed.trim()) ? `${typed.trim()}*` : typed.trim());
 
 /**
  * @param {Table} table @param {URLSearchParams} query @param {string} [except] a column whose filters are ignored

@@ -1,7 +1,8 @@
 import { h } from '../../pages/shared/dom.js';
 import { plain } from '../../pages/shared/format.js';
+import { searchFor } from './conditions.js';
 
-const WORD = /[\p{L}\p{N}\p{M}]+/gu;
+const WORD = /([\p{L}\p{N}\p{M}]+)/gu;
 
 /**
  * Splits a text at the words that a search finds. The last word of the search can be the start of a longer word.
@@ -9,12 +10,12 @@ const WORD = /[\p{L}\p{N}\p{M}]+/gu;
  * @returns {{ text: string, isMatch: boolean }[]}
  */
 export const partsOf = (text, search) => {
-  const words = [...plain(search).matchAll(WORD)].map(([word]) => word);
-  const start = /[\p{L}\p{N}*]$/u.test(search.trim()) ? words.at(-1) : undefined;
+  const words = /** @type {readonly string[]} */ (plain(search).match(WORD) ?? []);
+  const start = searchFor(search).endsWith('*') ? words.at(-1) : undefined;
   const isMatch = (/** @type {string} */ word) =>
     words.includes(word) || (start !== undefined && word.startsWith(start));
   return text
-    .split(/([\p{L}\p{N}\p{M}]+)/u)
+    .split(WORD)
     .filter((part) => part !== '')
     .map((part) => ({ text: part, isMatch: isMatch(plain(part)) }));
 };

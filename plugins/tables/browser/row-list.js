@@ -7,7 +7,7 @@ import { listTarget, shownColumns } from './conditions.js';
 import { marked } from './matches.js';
 import { readPage, rejectionOf } from './rows.js';
 
-/** @import { Column, Table } from './tables.js' */
+/** @import { Table } from './tables.js' */
 /** @import { Row } from './time-figures.js' */
 
 /**
@@ -50,10 +50,6 @@ const isLong = (rows, name) => rows.some((row) => String(row[name] ?? '').length
 const columnsOf = (table, query, rows) => {
   const cell = cellsOf(table, rows);
   const search = table.searches ? (query.get('q') ?? '') : '';
-  const content = (/** @type {Row} */ row, /** @type {Column} */ column) => {
-    const shown = cell(row, column);
-    return column.kind === 'text' && typeof shown === 'string' ? marked(shown, search) : shown;
-  };
   return shownColumns(table, query).map((column, index) => ({
     label: column.label,
     key: column.name,
@@ -63,10 +59,12 @@ const columnsOf = (table, query, rows) => {
       column.label.length > SHORT || (column.kind === 'text' && isLong(rows, column.name))
         ? 'text'
         : `short${column.kind === 'date' ? ' date' : ''}`,
-    cell: (/** @type {Row} */ row) =>
-      index === 0
-        ? h('a', { href: rowAddress(table, row) }, content(row, column))
-        : (linkOf(cell(row, column)) ?? content(row, column)),
+    cell: (/** @type {Row} */ row) => {
+      const shown = cell(row, column);
+      const isMarked = search !== '' && column.kind === 'text' && typeof shown === 'string';
+      const text = isMarked ? marked(shown, search) : shown;
+      return index === 0 ? h('a', { href: rowAddress(table, row) }, text) : (linkOf(shown) ?? text);
+    },
     // The API sorts the rows. With equal values, `dataTable` keeps the order of the API.
     value: table.sorts.includes(column.name) ? () => null : undefined,
   }));

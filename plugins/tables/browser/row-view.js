@@ -21,10 +21,13 @@ export const rowView = (table) => async (parameters, signal) => {
       h(
         'dl',
         { class: 'record' },
-        ...table.columns.flatMap((column) => [
-          h('dt', column.label, column.description ? h('small', column.description) : null),
-          h('dd', linkOf(cell(row, column)) ?? cell(row, column)),
-        ]),
+        ...table.columns.flatMap((column) => {
+          const content = cell(row, column);
+          return [
+            h('dt', column.label, column.description ? h('small', column.description) : null),
+            h('dd', linkOf(content) ?? content),
+          ];
+        }),
       ),
       dataTools({ sources: [{ label: table.name, target }] }),
     ],

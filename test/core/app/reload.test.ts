@@ -1,11 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { freePort } from '../../support/server-process.js';
+import { childrenOf } from '../../support/spawned-service.js';
 import { until } from '../../support/until.js';
 import { ReloadedService, reloadUnderLoad } from './reloading.js';
-
-const childrenOf = (pid: number): readonly string[] =>
-  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
 
 describe('metro-forecast reload', function () {
   this.timeout(120_000);

@@ -76,18 +76,18 @@ describe('FileKeyStore', () => {
     const other = newStore();
     for (const record of records) await other.insert(record);
     await other.update(first.id, { limit_per_minute: 7 });
-    await until(() => store.lookup(first.hash)?.limit_per_minute === 7);
+    await until(() => store.lookup(first.hash)?.limit_per_minute === 7, { withinMs: 5000 });
     expect(log.join()).to.not.include('by hand');
     const added = newRecord({ name: 'D' });
     const edited = [{ ...first, limit_per_minute: 9 }, second, added];
     await writeFile(path, formatKeyFile(edited));
-    await until(() => store.lookup(first.hash)?.limit_per_minute === 9);
+    await until(() => store.lookup(first.hash)?.limit_per_minute === 9, { withinMs: 5000 });
     expect(store.lookup(third.hash)).to.equal(undefined);
-    await until(() => log.some((line) => line.includes('by hand')));
+    await until(() => log.some((line) => line.includes('by hand')), { withinMs: 5000 });
     const { keys, msg } = JSON.parse(log.find((line) => line.includes('by hand')) ?? '{}');
     expect(msg).to.match(/^the key file was edited by hand/);
     expect(keys).to.deep.equal([`${first.id} (limit_per_minute)`, `${added.id} (new)`, `${third.id} (removed)`]);
-    await until(async () => (await store.audit()).length === 7);
+    await until(async () => (await store.audit()).length === 7, { withinMs: 5000 });
     const found = (await store.audit())
       .slice(4)
       .map(({ action, key, changes }) => [action, key, Object.keys(changes)[0]]);
@@ -156,7 +156,7 @@ describe('FileKeyStore', () => {
     expect(names).to.have.members(expected).and.have.length(45);
     expect(log).to.deep.equal([]);
     // The reader holds the lock while it compares a change with the audit log.
-    await until(async () => !(await readdir(folder)).includes('keys.json.lock'));
+    await until(async () => !(await readdir(folder)).includes('keys.json.lock'), { withinMs: 5000 });
     expect(await readdir(folder)).to.have.members([
       'keys.json',
       'keys.json.audit.ndjson',
@@ -191,7 +191,7 @@ describe('FileKeyStore', () => {
     store.onChange(() => calls++);
     const child = start('other', '1');
     await once(child, 'exit');
-    await until(() => calls > 0);
+    await until(() => calls > 0, { withinMs: 5000 });
     const [record] = JSON.parse(await readFile(path, 'utf8')).keys;
     expect(store.lookup(record.hash)).to.deep.equal(record);
   });
@@ -226,7 +226,7 @@ describe('FileKeyStore', () => {
       const good = await readFile(path, 'utf8');
       // If the write were not atomic, a poll could read an empty file and report a different error.
       await writeFileAtomic(path, content);
-      await until(() => !store.health().ok);
+      await until(() => !store.health().ok, { withinMs: 5000 });
       // Several polls read the same file during this delay.
       await delay(120);
       expect(store.lookup(record.hash)).to.deep.equal(record);
@@ -236,7 +236,7 @@ describe('FileKeyStore', () => {
       expect((await rejection(store.insert(newRecord()))).message).to.include(reason);
       expect(await readFile(path, 'utf8')).to.equal(content);
       await writeFile(path, good);
-      await until(() => store.health().ok);
+      await until(() => store.health().ok, { withinMs: 5000 });
       expect(store.lookup(record.hash)).to.deep.equal(record);
     });
 
@@ -253,13 +253,13 @@ describe('FileKeyStore', () => {
     const record = newRecord();
     await store.insert(record);
     await rename(path, `${path}.away`);
-    await until(() => !store.health().ok);
+    await until(() => !store.health().ok, { withinMs: 5000 });
     expect(store.lookup(record.hash)).to.deep.equal(record);
     expect(log.join()).to.include('it has disappeared');
     await rename(`${path}.away`, path);
-    await until(() => store.health().ok);
+    await until(() => store.health().ok, { withinMs: 5000 });
     await unlink(path);
-    await until(() => !store.health().ok);
+    await until(() => !store.health().ok, { withinMs: 5000 });
   });
 
   it('reports that the folder of the file does not exist', async () => {

@@ -137,11 +137,11 @@ describe('readRegular(path)', () => {
         makePipe(path);
         const { error, stdout, stderr } = await runCommand(registerValidate, ['validate', service.directory], {});
         expect(`${error} ${stdout} ${stderr}`).to.match(NO_FILE);
-        await until(() => /was refused/.test(health().message ?? ''));
+        await until(() => /was refused/.test(health().message ?? ''), { withinMs: 5000 });
         expect((await service.get('/markets')).status, name).to.equal(200);
         await unlink(path);
         await writeFile(path, content);
-        await until(() => health().ok);
+        await until(() => health().ok, { withinMs: 5000 });
       }
     } finally {
       await service.close();

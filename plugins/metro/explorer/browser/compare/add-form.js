@@ -44,7 +44,7 @@ const answerOf = (text, offer, { m, s }) => {
 const answersOf = (text, offer, members) => {
   const whole = answerOf(text, offer, members);
   const names = namesIn(text);
-  if (whole.problem !== UNKNOWN || names.length === 1) return whole;
+  if (whole.problem !== UNKNOWN || names.length < 2) return whole;
   let all = members;
   const answers = names.map((name) => {
     const answer = answerOf(name, offer, all);

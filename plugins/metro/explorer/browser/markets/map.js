@@ -189,7 +189,7 @@ export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
     readout.textContent = [...box.children].map((child) => child.textContent).join(' · ');
     placeBox(box, host, new DOMPoint(area[1], area[2]).matrixTransform(picture.getScreenCTM() ?? undefined));
   };
-  const { buttons, isDragged, reveal, enclose, whole } = zoomable(host, picture, size, clear);
+  const { buttons, isDragged, reveal, enclose } = zoomable(host, picture, size, clear);
   const isClear = () => box.hidden !== false;
   listenToPointer(host, { show, clear, isClear, current: () => current, isDragged, onpick });
   /** @param {readonly [number, number]} direction */
@@ -213,11 +213,11 @@ export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
       return drawingOf(outlines, new Set(codes), copies);
     },
     colour: (/** @type {ColorOf} */ colorOf) => colourShapes(shapes, colorOf),
-    /** Zooms to some areas, or shows the whole map. @param {readonly string[]} some codes */
-    frame: (some) => {
-      const centres = some.flatMap((cbsa) => (areas[cbsa] ? [{ x: areas[cbsa][1], y: areas[cbsa][2] }] : []));
-      if (centres.length > 0) enclose(centres, FRAME);
-      else whole();
-    },
+    /** Zooms to some areas, or shows the whole map if there are none. @param {readonly string[]} some codes */
+    frame: (some) =>
+      enclose(
+        some.flatMap((cbsa) => (areas[cbsa] ? [{ x: areas[cbsa][1], y: areas[cbsa][2] }] : [])),
+        FRAME,
+      ),
   };
 };

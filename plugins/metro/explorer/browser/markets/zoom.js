@@ -55,8 +55,12 @@ const viewOf = (picture, [width, height], onchange) => {
       if (point.x < x || point.x > x + wide || point.y < y || point.y > y + tall)
         set({ x: point.x - wide / 2, y: point.y - tall / 2 }, scale);
     },
-    /** Shows all points. @param {readonly Point[]} points @param {number} margin around the points */
+    /**
+     * Shows all points, or the whole drawing if there are none.
+     * @param {readonly Point[]} points @param {number} margin around the points
+     */
     enclose: (points, margin) => {
+      if (points.length === 0) return set({ x: 0, y: 0 }, 1);
       const [xs, ys] = [points.map((point) => point.x), points.map((point) => point.y)];
       const [left, top] = [Math.min(...xs) - margin, Math.min(...ys) - margin];
       const [wide, tall] = [Math.max(...xs) + margin - left, Math.max(...ys) + margin - top];
@@ -156,6 +160,5 @@ export const zoomable = (host, picture, size, onchange) => {
     isDragged,
     reveal: view.reveal,
     enclose: view.enclose,
-    whole: view.whole,
   };
 };
