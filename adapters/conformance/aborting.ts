@@ -23,6 +23,14 @@ export const observedDataset = (pause: () => Promise<void> | void, whole = anoth
   },
 });
 
+/** Returns a dataset that calls `act` after its last row. */
+const endingWith = (act: () => void, whole = anotherDataset()): Dataset => {
+  let read = 0;
+  return observedDataset(() => {
+    if (++read === collections.size) act();
+  }, whole);
+};
+
 export const nothingChanged = async (instance: Instance): Promise<void> => {
   hasVersion(instance, FIRST);
   await hasItems(instance, rows['items']!);
@@ -51,10 +59,7 @@ export const describeAborting = (target: AdapterUnderTest): void => {
 
     test('rejects with aborted when its signal is aborted after the last row, and changes nothing', async (instance) => {
       const controller = new AbortController();
-      let read = 0;
-      const dataset = observedDataset(() => {
-        if (++read === collections.size) controller.abort();
-      });
+      const dataset = endingWith(() => controller.abort());
       await failsWith('aborted', () => instance.adapter.publish!(dataset, { signal: controller.signal }));
       await nothingChanged(instance);
     });
@@ -87,20 +92,19 @@ export const describeAborting = (target: AdapterUnderTest): void => {
         const { signal } = controller;
         const version = `turn-${i}`;
         const before = changes.length;
-        let read = 0;
+        let isSettled = false;
         // With `Infinity`, aborts as soon as the version is current.
         const abort = async () => {
-          for (let n = 0; n < turns && changes.length === before; n++) await nextTurn();
+          for (let n = 0; n < turns && changes.length === before && !isSettled; n++) await nextTurn();
           controller.abort();
         };
         const dataset = anotherDataset(version, new Date(Date.parse(SECOND_CREATED) + i).toISOString());
         const publication = adapter.publish!(
-          observedDataset(() => {
-            if (++read === collections.size) void abort();
-          }, dataset),
+          endingWith(() => void abort(), dataset),
           { signal },
         );
         const [settled] = await Promise.allSettled([publication]);
+        isSettled = true;
         if (settled.status === 'fulfilled') current = version;
         else await failsWith('aborted', () => publication);
         hasVersion(instance, current);

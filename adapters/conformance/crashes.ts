@@ -86,7 +86,7 @@ export const describeCrashes = (target: AdapterUnderTest, processes: Processes):
       async (instance, running) => {
         await instance.adapter.close();
         if (readdirSync(instance.folder).length === 0) skip(running, 'the store has no files in its folder');
-        const writer = processes.start();
+        const writer = processes.running();
         let copies: string[] = [];
         try {
           await writer.open(instance.folder);

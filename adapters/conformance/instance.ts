@@ -230,6 +230,9 @@ export const readsRows = async (snapshot: Snapshot, content: Rows, what: string)
   }
 };
 
+export const hasRows = (opened: Pick<Instance, 'adapter'>, content: Rows, what: string): Promise<void> =>
+  withSnapshot(opened, (snapshot) => readsRows(snapshot, content, what));
+
 export const hasItems = (instance: Pick<Instance, 'adapter'>, expected: readonly Document[]): Promise<void> =>
   withSnapshot(instance, (snapshot) => readsItems(snapshot, expected));
 

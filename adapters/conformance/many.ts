@@ -74,7 +74,7 @@ export const describeMany = (instance: () => Instance): void => {
 
     it('returns documents up to the limit, which counts all batches together', async () => {
       for (const edge of EDGES) for (const limit of [edge - 1, edge, edge + 1]) await isSequence({ limit });
-      for (const limit of [16_385, 32_769, TOTAL]) await isSequence({ limit });
+      for (const limit of [16_385, 32_769, TOTAL - 1, TOTAL, TOTAL + 1]) await isSequence({ limit });
     });
 
     it('returns documents up to the limit with a range, another order and descending', async () => {

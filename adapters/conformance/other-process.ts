@@ -19,6 +19,8 @@ import type { OtherProcess, Processes } from './start-process.js';
 import { testsOverStore } from './tests-over.js';
 import { LOCK_MS, patiently } from './time-limits.js';
 
+const START_MS = 20_000;
+
 export const describeOtherProcess = (target: AdapterUnderTest, processes: Processes): void => {
   const alone = standsAlone(target) || processes.obstacle;
   const silent = alone || isUnnoticed(target);
@@ -27,8 +29,8 @@ export const describeOtherProcess = (target: AdapterUnderTest, processes: Proces
   describe('an adapter in another process, over the same store', () => {
     const testOverStore = testsOverStore(target);
     const openOther = async (folder: string): Promise<OtherProcess> => {
-      const other = processes.start();
-      await other.open(folder);
+      const other = processes.running();
+      await within('the other process opens its adapter', other.open(folder), START_MS);
       return other;
     };
     /** Defines a test with an open adapter in this process and another one in the second process. */
@@ -50,7 +52,7 @@ export const describeOtherProcess = (target: AdapterUnderTest, processes: Proces
       async (instance) => {
         for (const _ of [1, 2]) {
           await failsWith(['unavailable', 'conflict'], () => openOther(instance.folder));
-          await processes.start().close();
+          await processes.running().close();
         }
         await serves(instance, FIRST, FIRST_CREATED);
         await instance.adapter.close();
@@ -60,7 +62,7 @@ export const describeOtherProcess = (target: AdapterUnderTest, processes: Proces
 
     const isServed = async (version: string, created: string): Promise<void> =>
       sameValue(
-        await processes.start().read(),
+        await processes.running().read(),
         { ...aboutDataset(version, created), items: itemsIn(version) },
         'the other process to serve what was published',
       );
@@ -114,7 +116,7 @@ export const describeOtherProcess = (target: AdapterUnderTest, processes: Proces
     const testKilled = (title: string, body: (instance: Instance) => Promise<void>): void =>
       testOverStore(publishes, title, async (instance) => {
         if (target.capabilities.exclusive) await instance.adapter.close();
-        const dying = processes.start();
+        const dying = processes.running();
         try {
           await dying.open(instance.folder);
           await dying.beginToPublish(SECOND, SECOND_CREATED);

@@ -1,5 +1,5 @@
 /**
- * Runs the second process of the tests in `other-process.ts`. It imports the test file, takes the adapter from
+ * Runs the other process of the suite. It imports the test file, takes the adapter from
  * `describeAdapter` instead of defining tests, and runs the commands that it receives as messages.
  */
 import { setTimeout as delay } from 'node:timers/promises';

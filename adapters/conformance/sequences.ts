@@ -8,7 +8,7 @@ import type { Processes } from './start-process.js';
 import { KINDS, type Step } from './steps.js';
 import { patiently } from './time-limits.js';
 
-const RUNS = 60;
+const RUNS = 200;
 const MOST_STEPS = 20;
 
 export const describeSequences = (target: AdapterUnderTest, processes: Processes): void => {
@@ -30,7 +30,7 @@ export const describeSequences = (target: AdapterUnderTest, processes: Processes
           run = new Run(instance, others, {
             reopens: !isAlone,
             followMs: followMs(target),
-            ...(isShared && !processes.obstacle && { startProcess: processes.start }),
+            ...(isShared && !processes.obstacle && { startProcess: processes.running }),
           });
           log = run.log;
           for (const step of steps) await run.take(step);

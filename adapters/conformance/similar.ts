@@ -6,6 +6,7 @@ import { failsWith, sameList, sameValue } from './expect.js';
 import { anotherDataset, brokenDataset, datasetOf, FIRST, FIRST_CREATED, itemsOf, type Rows, rows } from './fixture.js';
 import {
   changedTo,
+  hasRows,
   hasVersion,
   type Instance,
   listOf,
@@ -76,7 +77,7 @@ export const describeSimilar = (target: AdapterUnderTest): void => {
         await instance.adapter.publish!(datasetOf(version, created(i + 1), content));
         stored.push([version, created(i + 1), content, what]);
         hasVersion(instance, version);
-        await withSnapshot(instance, (snapshot) => readsRows(snapshot, content, `a version with ${what}`));
+        await hasRows(instance, content, `a version with ${what}`);
       }
       if (!instance.adapter.versions) return;
       for (const [version, time, content, what] of stored) {
@@ -97,7 +98,7 @@ export const describeSimilar = (target: AdapterUnderTest): void => {
           sameValue(manifest, manifestOf(version, FIRST_CREATED), 'the manifest of the new version'),
         );
       }
-      await withSnapshot(instance, (snapshot) => readsRows(snapshot, rows, 'a version with the same rows'));
+      await hasRows(instance, rows, 'a version with the same rows');
       await changedTo(target, names, instance, before);
       if (!instance.adapter.versions) return;
       const listed = (await listOf(instance)).map(({ version }) => version);
@@ -109,6 +110,7 @@ export const describeSimilar = (target: AdapterUnderTest): void => {
       'are noticed by another adapter if they replace one of the same size within a second',
       async (instance) => {
         const other = await instance.another();
+        // Starts at the beginning of a second, so that all versions can have the same timestamp in seconds.
         await delay(1000 - (Date.now() % 1000));
         for (const [i, version] of ['other-1', 'other-2', 'other-3'].entries()) {
           const before = other.changes.length;
@@ -127,14 +129,14 @@ export const describeSimilar = (target: AdapterUnderTest): void => {
         await adapter.publish!(datasetOf(`other-${i}`, created(2 * i + 1)));
         await adapter.versions!.prune(1);
         await adapter.publish!(datasetOf(FIRST, created(2 * i + 2), of));
-        await withSnapshot(instance, (snapshot) => readsRows(snapshot, of, 'a version with a deleted name'));
+        await hasRows(instance, of, 'a version with a deleted name');
       }
     });
 
     testsOver(target, versions)('are deleted independently', async (instance) => {
       const { adapter } = instance;
       const isWhole = (opened: Pick<Instance, 'adapter'>) =>
-        withSnapshot(opened, (snapshot) => readsRows(snapshot, rows, 'a version with the rows of deleted ones'));
+        hasRows(opened, rows, 'a version with the rows of deleted ones');
       for (const version of ['same-1', 'same-2']) await adapter.publish!(datasetOf(version, FIRST_CREATED));
       await adapter.versions!.activate(FIRST);
       sameList(await adapter.versions!.prune(1), ['same-1'], 'prune(1) to delete one of three versions');

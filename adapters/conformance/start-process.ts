@@ -77,21 +77,21 @@ const startProcess = (file: string, name: string, onExit: () => void): OtherProc
 export interface Processes {
   /** Why another process cannot create the adapter, or false. */
   readonly obstacle: Obstacle;
-  /** Returns the process of earlier tests, or starts one if there is none or it was killed. */
-  start(): OtherProcess;
+  /** Returns the other process. Starts one if there is none, or if it was killed. */
+  running(): OtherProcess;
 }
 
 /** @param file the path of the file that calls `describeAdapter`, if known */
 export const processesOf = (target: AdapterUnderTest, file: string | undefined): Processes => {
-  let running: OtherProcess | undefined;
-  after(() => running?.kill());
+  let current: OtherProcess | undefined;
+  after(() => current?.kill());
   return {
     obstacle: withoutProcess(target, file),
-    start() {
-      running ??= startProcess(file!, target.name, () => {
-        running = undefined;
+    running() {
+      current ??= startProcess(file!, target.name, () => {
+        current = undefined;
       });
-      return running;
+      return current;
     },
   };
 };

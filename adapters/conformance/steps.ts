@@ -5,13 +5,10 @@ import { datasetOf, items } from './fixture.js';
 import type { Opened } from './instance.js';
 import type { OtherProcess } from './start-process.js';
 
-const OFTEN = [
+export const KINDS = [
   ...(['publish', 'publish', 'publish older', 'fail', 'abort', 'activate', 'activate', 'prune', 'prune'] as const),
-  ...(['hold', 'hold as of', 'release', 'close', 'wait', 'in another process'] as const),
+  ...(['hold', 'hold as of', 'release', 'close', 'wait', 'in another process', 'kill'] as const),
 ];
-
-/** Sequences rarely kill the other process, because starting another one takes most of the time. */
-export const KINDS = [...OFTEN, ...OFTEN, ...OFTEN, 'kill'] as const;
 
 /** `by` selects an adapter, and `which` selects a name or a snapshot. Both are taken modulo the number of choices. */
 export interface Step {

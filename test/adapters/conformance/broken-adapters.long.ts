@@ -30,6 +30,6 @@ describe('the whole conformance suite', () => {
       const { failed, passed } = await runSuite(targetOf(that, breakage));
       expect([...failed.keys()]).to.include.members([...fails]);
       expect(passed).to.be.greaterThan(0);
-    }).timeout(600_000);
+    }).timeout(240_000);
   }
 });

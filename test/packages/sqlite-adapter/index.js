@@ -31,11 +31,9 @@ export default {
     const end = (/** @type {Version} */ version) => open.delete(version) && version.db.close();
     /** Opens the current file again if this or another process has replaced it. */
     const look = () => {
-      const found = statSync(file, { throwIfNoEntry: false })?.ino;
+      const [found, link] = [statSync(file, { throwIfNoEntry: false })?.ino, `${file}.${randomUUID()}`];
       if (closed || found === undefined || found === current?.file) return;
-      // The driver locks a file by its name, and a killed process leaves its lock. Each process uses its own name.
-      const link = `${file}.${randomUUID()}`;
-      linkSync(file, link);
+      linkSync(file, link); // The driver locks names. A killed process leaves its lock, so each process uses its own name.
       const [db, previous] = [new sqlite.Database(link, { readOnly: true }), current];
       rmSync(link);
       const { manifest, time } = /** @type {any} */ (db.get('SELECT * FROM "the dataset"'));

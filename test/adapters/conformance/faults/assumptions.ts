@@ -1,13 +1,13 @@
 /** Defines adapters with assumptions about data, callers and timing that are usually true. */
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Document, Manifest } from '../../../../core/contracts/dataset.js';
-import type { Dataset, PublishOptions, Query, Scalar, Snapshot } from '../../../../core/contracts/storage.js';
+import type { Dataset, PublishOptions, Query, Scalar } from '../../../../core/contracts/storage.js';
 import { invalidCollection } from '../../../../core/data/publishing.js';
 import { StorageError } from '../../../../core/errors.js';
+import { isJsonObject } from '../../../../core/validation/json.js';
 import { inSnapshot } from '../breakable.js';
 import { type Catalog, type Content, FolderAdapter, type Move } from '../folder-adapter.js';
-import { ExclusiveAdapter } from '../right-adapters.js';
 import type { BrokenAdapter } from './breaking.js';
 
 const DURABLE = { publish: true, versions: true, durable: true } as const;
@@ -21,9 +21,6 @@ const storing = (change: (value: unknown) => unknown): typeof FolderAdapter =>
     }
   };
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 export const valueAssumptions: readonly BrokenAdapter[] = [
   {
     that: 'stores lists of integers in 32 bits',
@@ -36,7 +33,7 @@ export const valueAssumptions: readonly BrokenAdapter[] = [
     that: 'stores the objects of a list with the same fields',
     fails: ['reading documents keeps nested values, and the order of arrays'],
     folder: storing((value) => {
-      if (!Array.isArray(value) || !value.every(isObject)) return value;
+      if (!Array.isArray(value) || !value.every(isJsonObject)) return value;
       const names = new Set(value.flatMap(Object.keys));
       return value.map((each) => Object.fromEntries([...names].map((name) => [name, each[name] ?? null])));
     }),
@@ -68,7 +65,7 @@ export const valueAssumptions: readonly BrokenAdapter[] = [
     },
   },
   {
-    that: 'merges sorted runs of 10,000 rows by UTF-16 unit',
+    that: 'sorts more than 10,000 rows by UTF-16 code unit',
     fails: ['publish(dataset) accepts any number of documents, including the sizes of pages and batches'],
     folder: class extends FolderAdapter {
       override matching(rows: readonly Document[], query: Query) {
@@ -81,7 +78,7 @@ export const valueAssumptions: readonly BrokenAdapter[] = [
     },
   },
   {
-    that: 'measures keys as JSON',
+    that: 'measures the length of keys in JSON',
     fails: ['publish(dataset) stores keys and documents that are as long as the limits allow'],
     folder: class extends FolderAdapter {
       override encode(document: Document, name: string) {
@@ -107,7 +104,7 @@ export const valueAssumptions: readonly BrokenAdapter[] = [
     },
   },
   {
-    that: 'rejects times of creation with microseconds',
+    that: 'rejects creation times with microseconds',
     fails: [
       'snapshot() keeps the manifest as it was published: every field, null or absent, and the same text in created',
     ],
@@ -190,14 +187,27 @@ export const callerAssumptions: readonly BrokenAdapter[] = [
   },
 ];
 
-/** Changes the snapshots of the folder adapter. */
-const holding = (change: (snapshot: Snapshot, move: Move, adapter: FolderAdapter) => Partial<Snapshot>) =>
-  class extends FolderAdapter {
-    override hold(move: Move) {
-      const snapshot = super.hold(move);
-      return snapshot && { ...snapshot, ...change(snapshot, move, this) };
-    }
-  };
+const UNLOCKS =
+  'another adapter over the same store can open an exclusive store after one that was closed while it was opening';
+
+/** Locks its store although it was closed while it opened. A second `close()` unlocks the store. */
+class LateLock extends FolderAdapter {
+  owns = false;
+  override async open() {
+    this.assertUsable();
+    if (this.owns) return;
+    await nextTurn();
+    if (existsSync(this.path('owner'))) throw new StorageError('unavailable', 'The store is in use.');
+    writeFileSync(this.path('owner'), '');
+    this.owns = true;
+    await super.open();
+  }
+  override async close() {
+    await super.close();
+    if (this.owns) rmSync(this.path('owner'), { force: true });
+    this.owns = false;
+  }
+}
 
 export const lockAssumptions: readonly BrokenAdapter[] = [
   {
@@ -218,13 +228,14 @@ export const lockAssumptions: readonly BrokenAdapter[] = [
   {
     that: 'keeps the lock of a find that was aborted',
     fails: ['versions a find() that was left early or aborted holds nothing after its snapshot is released'],
-    folder: holding((snapshot, { id }, { holds }) => ({
+    folder: FolderAdapter,
+    fault: inSnapshot((snapshot, adapter) => ({
       async *find(name, query, signal) {
-        holds.set(id, holds.get(id)! + 1);
+        const lock = adapter.snapshot();
         try {
           yield* snapshot.find(name, query, signal);
         } finally {
-          if (!signal?.aborted) holds.set(id, holds.get(id)! - 1);
+          if (!signal?.aborted) lock.release();
         }
       },
     })),
@@ -232,7 +243,8 @@ export const lockAssumptions: readonly BrokenAdapter[] = [
   {
     that: 'releases snapshots that are not read for 300 ms',
     fails: ['several adapters over the same store keep a version that is held for a while'],
-    folder: holding((snapshot) => {
+    folder: FolderAdapter,
+    fault: inSnapshot((snapshot) => {
       let timer: NodeJS.Timeout | undefined;
       const extend = () => {
         clearTimeout(timer);
@@ -284,52 +296,24 @@ export const lockAssumptions: readonly BrokenAdapter[] = [
   },
   {
     that: 'leaves its exclusive store locked if it is closed while it opens',
-    fails: [
-      'another adapter over the same store can open an exclusive store after one that was closed while it was opening',
-    ],
+    fails: [UNLOCKS],
     capabilities: { ...DURABLE, exclusive: true },
-    folder: class extends ExclusiveAdapter {
-      #isOpen = false;
+    folder: class extends LateLock {
       override async open() {
-        this.assertUsable();
-        if (this.#isOpen) return;
-        await nextTurn();
-        const lock = this.path('opened');
-        if (existsSync(lock) && readFileSync(lock, 'utf8') !== '') throw new StorageError('unavailable', 'In use.');
-        writeFileSync(lock, String(process.pid));
-        await super.open();
-        this.#isOpen = true;
-      }
-      override async close() {
-        await super.close();
-        if (this.#isOpen) rmSync(this.path('opened'), { force: true });
-        this.#isOpen = false;
+        try {
+          await super.open();
+        } catch (error) {
+          this.owns = false;
+          throw error;
+        }
       }
     },
   },
   {
     that: 'unlocks its exclusive store only when it is closed again, if it was closed while it opened',
-    fails: [
-      'another adapter over the same store can open an exclusive store after one that was closed while it was opening',
-    ],
+    fails: [UNLOCKS],
     capabilities: { ...DURABLE, exclusive: true },
-    folder: class extends FolderAdapter {
-      #owns = false;
-      override async open() {
-        this.assertUsable();
-        if (this.#owns) return;
-        await nextTurn();
-        if (existsSync(this.path('owner'))) throw new StorageError('unavailable', 'The store is in use.');
-        writeFileSync(this.path('owner'), '');
-        this.#owns = true;
-        await super.open();
-      }
-      override async close() {
-        await super.close();
-        if (this.#owns) rmSync(this.path('owner'), { force: true });
-        this.#owns = false;
-      }
-    },
+    folder: LateLock,
   },
   {
     that: 'returns deleted versions from asOf() while it holds them',

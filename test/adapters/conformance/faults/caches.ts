@@ -1,7 +1,7 @@
 /** Defines adapters that cache the results of reads, and return them after `close()` or for other queries. */
-import type { Snapshot, StorageAdapter, TotalsQuery } from '../../../../core/contracts/storage.js';
+import type { Snapshot, TotalsQuery } from '../../../../core/contracts/storage.js';
 import { inSnapshots } from '../breakable.js';
-import type { BrokenAdapter } from './breaking.js';
+import { type BrokenAdapter, versioning } from './breaking.js';
 import { totalsOf } from './totals.js';
 
 const HELD = 'close() makes reads of a held snapshot reject with closed; release() is still allowed';
@@ -13,58 +13,50 @@ const REUSED_NAME = 'versions with similar or equal rows contain nothing of a de
 type Method = 'get' | 'getJson' | 'totals';
 type Call = (...given: readonly unknown[]) => Promise<unknown>;
 
-/** Returns a method of a snapshot that calls `before` and caches its results by `keyOf`. */
+type KeyOf = (name: string, query: TotalsQuery) => unknown;
+
+/** Returns a method of a snapshot that calls `before`, and caches its results by the version and `keyOf`. */
 const cached = (
   snapshot: Snapshot,
   method: Method,
   cache: Map<string, unknown>,
-  keyOf: (version: string, name: string, query: TotalsQuery) => unknown,
-  before: (signal?: AbortSignal) => Promise<unknown>,
+  before: (signal?: AbortSignal) => Promise<unknown> = async () => {},
+  keyOf: KeyOf = (...given) => given,
 ): Partial<Snapshot> => {
   const read = (snapshot[method] as Call).bind(snapshot);
   const call: Call = async (name, query, signal, ...rest) => {
     await before(signal as AbortSignal | undefined);
-    const key = JSON.stringify(keyOf(snapshot.version, name as string, query as TotalsQuery));
+    const key = JSON.stringify([snapshot.version, keyOf(name as string, query as TotalsQuery)]);
     if (!cache.has(key)) cache.set(key, await read(name, query, signal, ...rest));
     return cache.get(key);
   };
   return { [method]: call };
 };
 
-const everything = (...given: readonly unknown[]) => given;
-const unchecked = async (): Promise<void> => {};
-
 const afterClose = (method: Method): Pick<BrokenAdapter, 'fault'> => ({
   fault: inSnapshots(() => {
     const cache = new Map<string, unknown>();
-    return (snapshot) => cached(snapshot, method, cache, everything, unchecked);
+    return (snapshot) => cached(snapshot, method, cache);
   }),
 });
 
-const afterCloseAsOf = (method: Method): Pick<BrokenAdapter, 'fault'> => ({
-  fault(adapter: StorageAdapter) {
+const afterCloseAsOf = (method: Method): Pick<BrokenAdapter, 'fault'> =>
+  versioning((versions) => {
     const cache = new Map<string, unknown>();
-    const versions = adapter.versions!;
     return {
-      versions: {
-        ...versions,
-        async asOf(time) {
-          const snapshot = await versions.asOf(time);
-          return snapshot && { ...snapshot, ...cached(snapshot, method, cache, everything, unchecked) };
-        },
+      async asOf(time) {
+        const snapshot = await versions.asOf(time);
+        return snapshot && { ...snapshot, ...cached(snapshot, method, cache) };
       },
     };
-  },
-});
+  });
 
 /** Caches all totals of one snapshot by a key that lacks a part of the query. */
-const cachingTotals = (
-  keyOf: (version: string, name: string, query: TotalsQuery) => unknown,
-): Pick<BrokenAdapter, 'fault'> => ({
+const cachingTotals = (keyOf: KeyOf): Pick<BrokenAdapter, 'fault'> => ({
   fault: inSnapshots((adapter) => (snapshot) => {
     // The memory adapter leaves most totals to the framework.
     const whole: Snapshot = { ...snapshot, totals: (name, query, signal) => totalsOf(snapshot, name, query, signal) };
-    return cached(whole, 'totals', new Map(), keyOf, (signal) => adapter.ping(signal));
+    return cached(whole, 'totals', new Map(), (signal) => adapter.ping(signal), keyOf);
   }),
 });
 
@@ -86,47 +78,43 @@ export const cacheBugs: readonly BrokenAdapter[] = [
     that: 'caches totals by the name of the version',
     fault: inSnapshots((adapter) => {
       const cache = new Map<string, unknown>();
-      return (snapshot) => cached(snapshot, 'totals', cache, everything, (signal) => adapter.ping(signal));
+      return (snapshot) => cached(snapshot, 'totals', cache, (signal) => adapter.ping(signal));
     }),
     fails: [REUSED_NAME],
   },
   {
     that: 'caches totals without the collection in the key',
-    ...cachingTotals((_version, _name, query) => query),
+    ...cachingTotals((_name, query) => query),
     fails: [EACH_QUERY],
   },
   {
     that: 'caches totals without the limit in the key',
-    ...cachingTotals((_version, name, { limit, ...query }) => [name, query]),
+    ...cachingTotals((name, { limit, ...query }) => [name, query]),
     fails: [EACH_QUERY],
   },
   {
     that: 'caches totals without the measure in the key',
-    ...cachingTotals((_version, name, { of, ...query }) => [name, query]),
+    ...cachingTotals((name, { of, ...query }) => [name, query]),
     fails: [EACH_QUERY],
   },
   {
     that: 'caches totals without the conditions in the key',
-    ...cachingTotals((_version, name, { where, ...query }) => [name, query]),
+    ...cachingTotals((name, { where, ...query }) => [name, query]),
     fails: [EACH_QUERY],
   },
   {
     that: 'caches totals without the operators in the key',
-    ...cachingTotals((_version, name, { where, ...query }) => [
-      name,
-      query,
-      where.map(({ operator, ...rest }) => rest),
-    ]),
+    ...cachingTotals((name, { where, ...query }) => [name, query, where.map(({ operator, ...rest }) => rest)]),
     fails: [EACH_QUERY],
   },
   {
     that: 'caches totals without the fields of conditions in the key',
-    ...cachingTotals((_version, name, { where, ...query }) => [name, query, where.map(({ field, ...rest }) => rest)]),
+    ...cachingTotals((name, { where, ...query }) => [name, query, where.map(({ field, ...rest }) => rest)]),
     fails: [EACH_QUERY],
   },
   {
     that: 'caches totals by the text of the values in conditions',
-    ...cachingTotals((_version, name, { where, ...query }) => [
+    ...cachingTotals((name, { where, ...query }) => [
       name,
       query,
       where.map(({ value, ...rest }) => [rest, String(value)]),
@@ -135,12 +123,12 @@ export const cacheBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'caches totals without the order of the fields in the key',
-    ...cachingTotals((_version, name, { by, ...query }) => [name, query, by.toSorted()]),
+    ...cachingTotals((name, { by, ...query }) => [name, query, by.toSorted()]),
     fails: [EACH_QUERY],
   },
   {
     that: 'caches totals without the fields in the key',
-    ...cachingTotals((_version, name, { by, ...query }) => [name, query]),
+    ...cachingTotals((name, { by, ...query }) => [name, query]),
     fails: [EACH_QUERY],
   },
 ];

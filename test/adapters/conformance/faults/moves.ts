@@ -40,7 +40,7 @@ export const moveBugs: readonly BrokenAdapter[] = [
     },
   },
   { that: 'keeps the last 50 moves', fails: [MANY], folder: keepingMoves(50) },
-  { that: 'keeps the last 300 moves', fails: [MANY], folder: keepingMoves(300) },
+  { that: 'keeps the last 1,000 moves', fails: [MANY], folder: keepingMoves(1000) },
   {
     that: 'lists a reused name with its first publication time',
     fails: ['versions may reuse the name of a deleted version for different rows'],

@@ -252,19 +252,19 @@ const AFTER = `${FIND}, { after })`;
 
 export const placeFaults: readonly BrokenAdapter[] = [
   {
+    that: 'compares each field of a position separately',
+    sqlite: {
+      behind: (fields, descending) => fields.map((field) => `"${field}" ${descending ? '<' : '>'} ?`).join(' AND '),
+    },
+    fails: [`${AFTER} compares later fields of an order when earlier ones are equal`],
+  },
+  {
     that: 'includes the document at the position',
     sqlite: {
       behind: (fields, descending) =>
         `(${fields.map((field) => `"${field}"`)}) ${descending ? '<=' : '>='} (${fields.map(() => '?')})`,
     },
     fails: [`${AFTER} continues after any document, in both directions`],
-  },
-  {
-    that: 'compares each field of a position separately',
-    sqlite: {
-      behind: (fields, descending) => fields.map((field) => `"${field}" ${descending ? '<' : '>'} ?`).join(' AND '),
-    },
-    fails: [`${AFTER} compares later fields of an order when earlier ones are equal`],
   },
   {
     that: 'compares only the first field of a position',
