@@ -235,8 +235,11 @@ export class ThreadedConnection {
     return (await this.prepare(sql))(values);
   }
 
-  rows(sql: string, ...values: Value[]): Promise<readonly Row[]> {
-    return this.#retried(() => this.#db.rows(sql, values));
+  async rows(sql: string, ...values: Value[]): Promise<readonly Row[]> {
+    const statement = await this.#retried(() => this.#db.prepare(sql));
+    // A statement that fails because of a lock keeps its read transaction until it runs again. With a second statement,
+    // the first one would keep an old snapshot, and `BEGIN IMMEDIATE` would never succeed.
+    return this.#retried(() => this.#db.rows(statement, values));
   }
 
   async transaction<T>(work: () => Promise<T>): Promise<T> {

@@ -64,7 +64,7 @@ export class LongReads {
       const db = await this.#opening;
       interrupt = () => db.interrupt();
       signal?.addEventListener('abort', interrupt, { once: true });
-      return await db.rows(sql, values);
+      return await db.rows(await db.prepare(sql), values);
     } catch (error) {
       if (signal?.aborted) throw aborted();
       throw storageError(this.#path, error);

@@ -47,8 +47,7 @@ export class ThreadedDatabase {
     return statement;
   }
 
-  async rows(sql: string, values: readonly Value[]): Promise<readonly Row[]> {
-    const statement = await this.prepare(sql);
+  async rows(statement: Statement, values: readonly Value[]): Promise<readonly Row[]> {
     const rows = await statement.raw().iterate(...values);
     this.#kept.push(rows);
     return [...rows];

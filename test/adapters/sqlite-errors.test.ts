@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import Database from 'libsql';
 import { find } from '../../adapters/conformance/find-rows.js';
@@ -17,6 +18,7 @@ import {
   THIRD,
 } from '../../adapters/conformance/fixture.js';
 import { versionOf, withSnapshot } from '../../adapters/conformance/instance.js';
+import { ThreadedConnection } from '../../adapters/sqlite/connection.js';
 import { StorageError } from '../../core/errors.js';
 import { skip } from '../support/skip.js';
 import { SqliteStore } from './sqlite-store.js';
@@ -43,6 +45,29 @@ const unprivileged = async <T>(context: Mocha.Context, task: () => Promise<T>): 
     process.setegid!(0);
   }
 };
+
+describe('a connection to a locked database', () => {
+  it('waits until it can read, and does not block writers afterwards', async () => {
+    const store = await SqliteStore.create();
+    const other = new Database(store.path);
+    other.exec('CREATE TABLE t (a); INSERT INTO t VALUES (1)');
+    try {
+      await ThreadedConnection.use(store.path, async (connection) => {
+        other.exec('BEGIN EXCLUSIVE');
+        const reading = connection.rows('SELECT a FROM t');
+        await delay(100);
+        other.exec('COMMIT');
+        expect(await reading).to.deep.equal([[1]]);
+        other.exec('INSERT INTO t VALUES (2)');
+        await connection.transaction(() => connection.run('INSERT INTO t VALUES (3)'));
+        expect(await connection.rows('SELECT count(*) FROM t')).to.deep.equal([[3]]);
+      });
+    } finally {
+      other.close();
+      await store.remove();
+    }
+  });
+});
 
 describe('the SQLite adapter with an unusable file', () => {
   let store: SqliteStore;
