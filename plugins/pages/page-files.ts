@@ -19,30 +19,31 @@ export interface PageFile {
 }
 
 /**
- * Files by name. A name is a path relative to the page's address, such as `pages/shared/dom.js`. Names mirror the
- * folders in `plugins/`.
+ * Maps names to files. A name such as `pages/shared/dom.js` is a path in `plugins/` and relative to the address of the
+ * page.
  */
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
-/**
- * Folder of the shared files. Its name must not change: the scripts of every page import `../../pages/shared/dom.js`.
- */
+/** The scripts of every page import `../../pages/shared/dom.js`, so this folder must keep its name. */
 const SHARED = join(packageRoot, 'plugins', 'pages');
 
-/** Converts a folder in `dist/` to its source folder, because browser code is not compiled. */
+/** Browser code is not compiled, so it is not in `dist/`. */
 const sourceFolder = (folder: URL): string => {
   const path = fileURLToPath(folder);
   return existsSync(path) ? path : path.replace(/(.*[\\/])dist[\\/]/, '$1');
 };
 
-/** Matches block comments that occupy whole lines. They make up about a fifth of the scripts and styles. */
+/**
+ * Comments make up about a fifth of the scripts and styles, so they are not sent to browsers. Matches block comments on
+ * their own lines.
+ */
 const COMMENTS = /^[ \t]*\/\*(?:(?!\*\/)[\s\S])*\*\/[ \t]*$/gm;
 
 const readFile = (path: string): PageFile => {
   const bytes = readFileSync(path);
   const hasComments = /^\.(js|css)$/.test(extname(path));
   return {
-    // Line breaks are kept, so that line numbers in stack traces stay correct.
+    // Keeps line breaks, so that line numbers in stack traces stay correct.
     bytes: hasComments
       ? Buffer.from(bytes.toString().replace(COMMENTS, (comment) => comment.replace(/[^\n]+/g, '')))
       : bytes,
@@ -62,9 +63,9 @@ const filesIn = (folder: string, name: string): [string, PageFile][] =>
 let shared: [string, PageFile][] | undefined;
 
 /**
- * Reads the shared files, once per process, and the files in the folder of a page.
- * @param name prefix for the names of the folder's files
- * @param more paths of additional files on disk, by name
+ * Reads the shared files once per process, and the files of a page.
+ * @param name prefix for the names of the page's files
+ * @param more paths of additional files, by name
  * @throws Error from `node:fs` if a file cannot be read
  */
 export const readPageFiles = (folder: URL, name: string, more: Readonly<Record<string, string>> = {}): PageFiles => {
@@ -78,9 +79,7 @@ export const readPageFiles = (folder: URL, name: string, more: Readonly<Record<s
 
 export const resolveName = (from: string, path: string): string => posix.join(posix.dirname(from), path);
 
-/**
- * Matches the last line of statements such as `import ... from './x.js'`. Comments do not match.
- */
+/** The last line of an `import` or `export ... from './x.js'` statement. Comments do not match. */
 const IMPORT = /^(?:import|export|\}) ?[^'\n]*'(\.[^']+)';$/gm;
 
 /** @throws Error if an imported file is not one of the page's files */

@@ -8,9 +8,7 @@ import { packageRoot } from '../../core/util/package.js';
 import { type PageFile, type PageFiles, readPageFiles } from './page-files.js';
 import { documents, Template } from './template.js';
 
-/**
- * Allows scripts, styles and requests only from the page's origin. Forbids inline code, `eval` and HTML from strings.
- */
+/** Allows only scripts, styles and requests of the same origin. Forbids inline scripts, `eval` and `innerHTML`. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -24,26 +22,22 @@ const POLICY = [
 ];
 
 /**
- * Without `frame-ancestors`, files on disk can also embed the page. `frame-ancestors *` would exclude them.
- * @param ancestors origins that may show this page in a frame, or `*`. Default: none
+ * The value `*` omits `frame-ancestors`, because `frame-ancestors *` would exclude local HTML files.
+ * @param ancestors origins that may show the page in a frame. Default: none
  */
 const pagePolicy = (ancestors: readonly string[] = []): string => {
   const framing = ancestors.includes('*') ? [] : [`frame-ancestors ${ancestors.join(' ') || "'none'"}`];
   return [...POLICY, ...framing].join('; ');
 };
 
-/**
- * Policy for scripts, styles and other files. It applies only if a file is opened directly. A file that a page loads is
- * subject to the policy of the page.
- */
+/** Applies only when a user opens a script, style or image directly. On a page, the policy of the page applies. */
 const FILE_POLICY = "default-src 'none'; frame-ancestors 'none'";
 
-/** Browsers revalidate on every use, so that users see a new release immediately. Unchanged files cost only a 304. */
+/** Browsers revalidate pages on every use, so users see a new release immediately. */
 const REVALIDATED = 'no-cache';
-/** For files whose address contains the digest of all files. The content at such an address never changes. */
+/** The address of a file contains a digest of all files, so its content never changes. */
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
-/** JSON Schema of `EmbedOptions`, for the options of plugins. */
 export const embedOptions = {
   frameAncestors: {
     description:
@@ -59,22 +53,22 @@ interface EmbedOptions {
 
 interface Page {
   readonly path: string;
-  /** Text of links to the page, and its name in the log. */
+  /** Text of links to the page. The log also uses this name. */
   readonly summary: string;
-  /** Folder with the page's own files, such as `new URL('./browser/', import.meta.url)`. */
+  /** Folder of the page's files, such as `new URL('./browser/', import.meta.url)`. */
   readonly folder: URL;
   /**
-   * Path of the folder's files, relative to the address of the page. The shared files are in `pages`, so a script in
-   * `tables/browser` imports `../../pages/shared/dom.js`.
+   * Path of the folder below the address of the page, such as `tables/browser`. Scripts import shared files with
+   * `../../pages/shared/dom.js`.
    */
   readonly at: string;
-  /** Folder of the template `index.html`, relative to the address of the page. Default: `at`. */
+  /** Path of the folder that contains `index.html`. Default: `at`. */
   readonly templates?: string;
-  /** Paths of additional files on disk, by their name relative to the address of the page. */
+  /** Additional files: paths on disk by path below the address of the page. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Additional values for the templates, by placeholder. The key `script` replaces `{{script}}`. */
+  /** Values for placeholders in the HTML. The key `script` replaces `{{script}}`. */
   readonly values?: Readonly<Record<string, string>>;
-  /** If present, the page is also served at `path/embed`, without its header, for frames on other sites. */
+  /** Also serves the page at `path/embed` without its header, for frames on other sites. */
   readonly embed?: EmbedOptions;
   readonly frontPage?: (context: FrontPageContext) => Promise<FrontPageContent>;
 }
@@ -82,7 +76,7 @@ interface Page {
 const framersOf = (embed: EmbedOptions | undefined, { anonymous }: MountContext): readonly string[] =>
   embed?.frameAncestors ?? (embed && anonymous ? ['*'] : []);
 
-/** Maximum number of cached pages, at most two for each public path. Proxies use only a few paths. */
+/** Each public path needs at most two cached pages. Proxies add only a few different path prefixes. */
 const MOST_FILLED = 20;
 
 const digestOf = (files: PageFiles): string => {
@@ -92,7 +86,7 @@ const digestOf = (files: PageFiles): string => {
 };
 
 /**
- * Reads the files immediately, so that the service does not start if a file is missing.
+ * Reads all files immediately, so that the service does not start if a file is missing.
  * @throws Error if a file cannot be read or an imported file does not exist
  */
 export const pageMount = (page: Page): Mount => {
@@ -116,8 +110,8 @@ export const pageMount = (page: Page): Mount => {
     contentSecurityPolicy: pagePolicy(),
     ...(frontPage && { frontPage }),
     handler(ctx, context) {
-      // During a rolling update, a page can request files of another release. The response must not be cached under
-      // that address.
+      // During a rolling update, a page can request files of another release. Caches must not store these files for
+      // long.
       const [, requested, name = ''] = /^(?:(v-[\w-]{12})\/)?(.*)$/s.exec(ctx.path.slice(path.length + 1)) ?? [];
       const isEmbedded = embed !== undefined && name === 'embed';
       ctx.set('Cache-Control', requested === version ? IMMUTABLE : REVALIDATED);
@@ -143,7 +137,7 @@ export const pageMount = (page: Page): Mount => {
 
 const GUIDES = 'pages/guides';
 
-/** Replaces the default script of guides. `folder` and `at` have the same meaning as in `Page`. */
+/** Replaces the default script of guides. */
 interface GuideScript {
   readonly folder: URL;
   readonly at: string;
@@ -151,9 +145,9 @@ interface GuideScript {
 }
 
 /**
- * Creates a mount that serves a Markdown document as a web page. A script in the browser formats the Markdown.
- * @param path path below the API reference, such as `/docs/csv`
- * @param document path of the document in `docs/`, such as `reference/formats.md`
+ * Serves a Markdown document as a web page. The browser converts the Markdown to HTML.
+ * @param path path of the page, such as `/docs/csv`
+ * @param document path below `docs/`, such as `reference/formats.md`
  */
 export const guidePage = (path: string, summary: string, document: string, script?: GuideScript): Mount => {
   const mount = pageMount({

@@ -2,13 +2,10 @@ import type { Mount, MountContext } from '../../core/contracts/plugin.js';
 import { escapeHtml } from '../../core/util/escape-html.js';
 import { importsOf, type PageFile, type PageFiles, resolveName } from './page-files.js';
 
-/** Path of the sign-in page, which the navigation does not list. */
+/** The navigation does not list the sign-in page. */
 export const SIGN_IN = '/sign-in';
 
-/**
- * Returns pages and guides. A guide is a page below the path of another page. Mounts without a content security policy
- * serve other protocols and are not pages.
- */
+/** A guide is a page below the path of another page. Mounts without a content security policy are not pages. */
 export const pagesOf = ({
   mounts,
 }: Pick<MountContext, 'mounts'>): { readonly pages: Mount[]; readonly guides: Mount[] } => {
@@ -19,7 +16,7 @@ export const pagesOf = ({
   return { pages: all.filter((page) => !isGuide(page)), guides: all.filter(isGuide) };
 };
 
-/** Maps guides to their Markdown files in `docs/`. Links between these files become links between guides. */
+/** Markdown file of each guide, as a path in `docs/`. Links between these files become links between guides. */
 export const documents = new WeakMap<Mount, string>();
 
 const listItem = (page: Mount, publicPath: string): string => {
@@ -32,11 +29,11 @@ const listItem = (page: Mount, publicPath: string): string => {
 const listOf = (pages: readonly Mount[], publicPath: string): string =>
   pages.map((page) => listItem(page, publicPath)).join('');
 
-/** Without preload links, the browser would discover the modules one after another. */
+/** Without preload links, the browser would discover modules one import at a time. */
 const preloadsOf = (modules: readonly string[], root: string): string =>
   modules.map((name) => `<link rel="modulepreload" href="${escapeHtml(`${root}/${name}`)}">`).join('');
 
-/** Formats the limits of callers without a key, such as `60 requests per minute`. */
+/** For example `60 requests per minute`. */
 export const limitsText = ({ limit, quotas }: NonNullable<MountContext['anonymous']>): string =>
   [
     [limit, 'minute'],
@@ -71,7 +68,7 @@ const escaped = (values: Readonly<Record<string, string>>): Record<string, strin
 const replaceValues = (html: string, values: Readonly<Record<string, string>>): string =>
   html.replace(/\{\{(\w+)\}\}/g, (whole, name: string) => (Object.hasOwn(values, name) ? values[name]! : whole));
 
-/** Matches references relative to the HTML file. */
+/** Matches addresses relative to the HTML file. */
 const REFERENCE = /\b(src|href)="(\.[^"]+)"/g;
 
 interface FilledPage {
@@ -83,10 +80,9 @@ interface FilledPage {
 }
 
 /**
- * An HTML file with the placeholders `{{head}}`, `{{service}}`, `{{owner}}`, `{{title}}`, `{{base}}` (the base path of
- * the API), `{{publicPath}}` (the path prefix of all pages), `{{mount}}` (the address of the page), `{{preloads}}`, and
- * `{{links}}` and `{{guides}}` (list items).
- * Relative references are replaced with the addresses of the files.
+ * Fills the placeholders of an HTML file: `{{head}}`, `{{service}}`, `{{owner}}`, `{{title}}`, `{{base}}` (base path of
+ * the API), `{{publicPath}}` (path prefix of all pages), `{{mount}}` (address of the page), `{{preloads}}`, and the
+ * list items `{{links}}` and `{{guides}}`. Relative addresses are replaced with the addresses of the files.
  */
 export class Template {
   readonly #file: PageFile;
@@ -94,7 +90,7 @@ export class Template {
   readonly #html: string;
   readonly #modules: readonly string[];
 
-  /** @param values additional values, by placeholder @throws Error if a referenced or imported file does not exist */
+  /** @param values values of additional placeholders @throws Error if a referenced or imported file does not exist */
   constructor(files: PageFiles, name: string, values: Readonly<Record<string, string>> = {}) {
     this.#file = files.get(name)!;
     this.#name = name;

@@ -1,12 +1,12 @@
 let home = '';
 
-/** Sets the default for the first part of the address. @param {string} name */
+/** @param {string} name */
 export const setHome = (name) => {
   home = name;
 };
 
 /**
- * Parses the fragment of a URL. For example, `#/books/9780141439587?show=all` has two parts and a query.
+ * For example, the fragment `#/books/9780141439587?show=all` has two parts and a query.
  * @returns {{ parts: string[], query: URLSearchParams }}
  */
 export const readAddress = () => {
@@ -37,7 +37,7 @@ export const setChoices = (query, choices) => {
 };
 
 /**
- * Stores the user's choices in the address without a history entry, so Back still returns to the previous view.
+ * Replaces the current history entry, so Back still returns to the previous view.
  * @param {Parameters<typeof setChoices>[1]} choices
  */
 export const keepInAddress = (choices) => {

@@ -15,12 +15,12 @@ export const roundTicks = (low, high, count) => {
 };
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-/** Width of a label with its margin, in pixels. */
+/** Width of a date label with its margin, in pixels. */
 const LABEL_WIDTH = 62;
 
 /** @typedef {{ date: string, text: string }} DateTick */
 
-/** @param {number} first year @param {number} last year @param {number} room number of labels that fit @returns {DateTick[]} */
+/** @param {number} first @param {number} last @param {number} room @returns {DateTick[]} */
 const yearTicks = (first, last, room) => {
   const step = [1, 2, 5, 10, 20, 50].find((one) => (last - first) / one <= room) ?? 100;
   const ticks = [];
@@ -33,7 +33,7 @@ const yearTicks = (first, last, room) => {
 /** @param {string} date @returns {number} months since year 0 */
 const monthOf = (date) => Number(date.slice(0, 4)) * 12 + Number(date.slice(5, 7)) - 1;
 
-/** @param {string} first @param {string} last @param {number} room number of labels that fit @returns {DateTick[]} */
+/** @param {string} first @param {string} last @param {number} room @returns {DateTick[]} */
 const monthTicks = (first, last, room) => {
   const [from, until] = [monthOf(first), monthOf(last)];
   const step = [1, 3, 6, 12].find((one) => (until - from) / one <= room) ?? 12;
@@ -48,7 +48,7 @@ const monthTicks = (first, last, room) => {
   return ticks;
 };
 
-/** @param {string} first @param {string} last @param {number} width in pixels */
+/** @param {string} first @param {string} last @param {number} width */
 export const dateTicks = (first, last, width) => {
   const room = Math.max(2, Math.floor(width / LABEL_WIDTH));
   const [from, until] = [Number(first.slice(0, 4)), Number(last.slice(0, 4))];

@@ -1,7 +1,7 @@
 import { h } from '../shared/dom.js';
 import { paint } from './svg.js';
 
-/** Colours of labels, as custom properties without `--`. All other labels are neutral. */
+/** Labels that are not in this map are neutral. The values are CSS custom properties without `--`. */
 const TONES = new Map([
   ...[...'ABCDF'].map((grade, index) => /** @type {const} */ ([grade, `grade-${index + 1}`])),
   ['expand', 'rise-5'],
@@ -20,7 +20,7 @@ export const badge = (label) => {
   if (label === null) return h('span', { class: 'muted' }, '–');
   const element = h('span', { class: 'badge' }, label);
   const tone = TONES.get(label);
-  // The content security policy forbids `style` attributes, but scripts can set style properties.
+  // The content security policy forbids `style` attributes, so a script sets the style property.
   if (tone) element.style.setProperty('--tone', paint(tone));
   return element;
 };

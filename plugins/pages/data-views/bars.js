@@ -3,7 +3,7 @@ import { paint, svg } from './svg.js';
 const [WIDTH, HEIGHT] = [150, 16];
 
 /**
- * Screen readers ignore the picture, because the row contains the same values as text.
+ * Hidden from screen readers, because the table row contains the same values as text.
  * @param {...SVGElement} children
  */
 const picture = (...children) =>

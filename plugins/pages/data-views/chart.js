@@ -4,13 +4,11 @@ import { readoutOf } from './readout.js';
 
 /** @import { ChartOptions, Drawing } from './drawing.js' */
 
-/** Maximum height on the screen, in pixels. */
+/** Maximum height of a chart on the screen, in pixels. */
 const MAX_HEIGHT = 340;
-/** Minimum height in a frame, in pixels. Smaller frames scroll. */
+/** Minimum height of a chart in a frame, in pixels. Smaller frames scroll. */
 const MIN_HEIGHT = 120;
-/**
- * Size of a printed chart, in pixels. The width fits on A4 and Letter paper, and a Letter page has room for two charts.
- */
+/** In pixels. The chart fits the width of A4 and Letter paper, and two charts fit on a Letter page. */
 const PAPER = { width: 680, height: 158 };
 
 /** @param {HTMLElement} host */
@@ -34,7 +32,6 @@ const nearestDate = ({ svg, dates, first, x }, clientX) => {
 /**
  * @param {HTMLElement} host
  * @param {{ drawn: () => Drawing | undefined, last: number, show: (index: number) => void, clear: () => void }} chart
- *   `last`: index of the last date
  */
 const listen = (host, { drawn, last, show, clear }) => {
   let shown = last;
@@ -87,7 +84,7 @@ const followSize = (host, redraw, signal) => {
   });
   resized.observe(host);
   if (isFramed) {
-    // The chart becomes smaller when attributions appear below it.
+    // The chart must shrink when attributions are added below it.
     resized.observe(document.body);
     addEventListener('resize', adapt, { signal });
   }
@@ -104,7 +101,7 @@ const followSize = (host, redraw, signal) => {
   signal.addEventListener('abort', () => resized.disconnect());
 };
 
-/** @param {ChartOptions} options @param {AbortSignal} signal aborted when the chart is no longer needed */
+/** @param {ChartOptions} options @param {AbortSignal} signal aborted when the user leaves the view */
 export const chart = (options, signal) => {
   const { text, box, mark, show, clear } = readoutOf(options);
   const host = h('div', {

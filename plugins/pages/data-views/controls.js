@@ -1,11 +1,11 @@
 import { h } from '../shared/dom.js';
 
-/** Lengths of the visible period in years. 0 shows all years. */
+/** Length of the visible period in years. 0 shows all years. */
 const SPANS = [5, 10, 20, 0];
 
 /**
  * @param {readonly string[]} dates @param {number} years
- * @returns {string | undefined} the first date to show, or undefined to show all dates
+ * @returns {string | undefined} the first date to show, or undefined for all dates
  */
 export const lastYears = (dates, years) => {
   const last = dates.at(-1);
@@ -32,7 +32,7 @@ export const choice = ({ legend, name, choices, value, onchange }) =>
   );
 
 /**
- * Selects "All" if the data is shorter than the period.
+ * Selects "All" if the data is shorter than the chosen period.
  * @param {number} years @param {readonly string[]} dates @param {(years: number) => void} onchange
  */
 export const spanChoice = (years, dates, onchange) =>

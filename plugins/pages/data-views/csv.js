@@ -1,7 +1,7 @@
-/** Maximum number of decimals. No source publishes more, so further digits are rounding errors. */
+/** No source publishes more than 6 decimals, so further digits are rounding errors. */
 const DECIMALS = 6;
 
-/** Text that spreadsheets would execute as a formula. The API applies the same rule to CSV responses. */
+/** Cells that spreadsheets would execute as formulas. CSV responses of the API escape the same cells. */
 const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/u;
 
 /** @param {string | number | null | undefined} cell */
@@ -16,10 +16,10 @@ const quoted = (cell) => {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
 
-/** @param {readonly (readonly (string | number | null | undefined)[])[]} rows the first row names the columns */
+/** @param {readonly (readonly (string | number | null | undefined)[])[]} rows */
 export const csvOf = (rows) => [...rows.map((row) => row.map(quoted).join(',')), ''].join('\r\n');
 
-/** @param {import('./drawing.js').ChartOptions} options @param {string} time name of the date column */
+/** @param {import('./drawing.js').ChartOptions} options @param {string} time */
 export const linesCsv = ({ dates, lines, from = '' }, time) =>
   csvOf([
     [time, ...lines.map(({ label }) => label)],

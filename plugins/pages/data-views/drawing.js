@@ -42,7 +42,6 @@ import { FONT_FAMILY, FONT_SIZE, LINE_HEIGHT, paint, svg, textWidth } from './sv
  */
 
 /**
- * A single value between two gaps is drawn as a dot.
  * @param {readonly (number | null)[]} values @param {(index: number) => number} x @param {(value: number) => number} y
  */
 export const lineOf = (values, x, y) => {
@@ -62,7 +61,6 @@ export const lineOf = (values, x, y) => {
 const outlineOf = (part) => {
   if (part.length === 0) return '';
   const [only] = part;
-  // A single date is drawn as a bar 4 pixels wide.
   const points =
     part.length === 1 && only
       ? [
@@ -191,7 +189,7 @@ const lineNames = (lines, { columns, y, plot, isNamed }) => {
 };
 
 /**
- * The screen, printed pages and saved images use the same drawing.
+ * Draws a chart for the screen, for paper or for an image file.
  * @param {ChartOptions} options @param {{ width: number, height: number }} size in pixels
  * @returns {Drawing}
  */

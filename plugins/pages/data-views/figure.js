@@ -47,7 +47,7 @@ const workButton = (label, work) => {
 };
 
 /**
- * Text columns whose values can look like numbers, such as postal codes. The code samples read these columns as text.
+ * Text columns that can look like numbers, such as postal codes. The Python and R samples read them as text.
  * @type {Set<string>}
  */
 export const textColumns = new Set();
@@ -88,14 +88,14 @@ const LANGUAGES = {
     ].join('\n'),
 };
 
-/** All API calls on the page are shown in the language that the user chose last. */
+/** Programming language of the code samples. The user's choice applies to all figures on the page. */
 let language = 'curl';
 let calls = 0;
 
 /** @param {readonly Source[]} sources @param {string | undefined} remark */
 const apiCalls = (sources, remark) => {
   const targets = sources.map(({ target }) => target);
-  // The Python and R samples read CSV, so they omit endpoints without CSV.
+  // The Python and R samples read CSV, so they omit endpoints that do not support CSV.
   const csv = sources.flatMap(({ target, file }) => (file === undefined ? [] : [target]));
   const code = h('code');
   const show = () => {
@@ -132,7 +132,7 @@ const hashOf = (figure) => {
 };
 
 /**
- * Returns null if the service does not allow embedding.
+ * Returns null if the service does not allow frames on other sites.
  * @param {string} title @param {Picture | undefined} picture @param {string | undefined} figure
  */
 const embedCode = (title, picture, figure) => {
@@ -151,7 +151,7 @@ const embedCode = (title, picture, figure) => {
   ];
   return h(
     'details',
-    // Updates the code whenever it is opened, because the address depends on the user's choices.
+    // The address of the embedded page depends on the user's current choices.
     { ontoggle: () => code.replaceChildren(text()) },
     h('summary', 'Embed'),
     h('p', { class: 'muted' }, note.filter(Boolean).join(' ')),
@@ -194,7 +194,10 @@ export const dataTools = ({ sources, remark, more, picture, title = picture?.tit
     more,
   );
 
-/** Keeps `details` open. @param {HTMLElement} place @param {readonly HTMLElement[]} content */
+/**
+ * Replaces the content of an element, and opens the same `details` again.
+ * @param {HTMLElement} place @param {readonly HTMLElement[]} content
+ */
 const replaceContent = (place, content) => {
   const open = [...place.querySelectorAll('details')].map((details) => details.open);
   place.replaceChildren(...content);
@@ -204,10 +207,9 @@ const replaceContent = (place, content) => {
 /** @param {HTMLElement} place @param {Tools} tools */
 export const replaceTools = (place, tools) => replaceContent(place, [dataTools(tools)]);
 
-/** Maximum number of decimals. Further digits are rounding errors. */
 const DECIMALS = 6;
 
-/** The latest date comes first. @param {ChartOptions} options @param {string} time the label of the date column */
+/** @param {ChartOptions} options @param {string} time */
 export const linesTable = ({ dates, lines, dateText }, time) => ({
   rows: dates.map((date, index) => ({ date, values: lines.map(({ values }) => values[index] ?? null) })).toReversed(),
   columns: [
@@ -240,7 +242,7 @@ export const linesTable = ({ dates, lines, dateText }, time) => ({
 /** @template Row @param {Below<Row>} options */
 const belowChart = ({ title, table, ...tools }) => {
   const details = h('details', h('summary', 'Data as a table'));
-  // The table is created when the user opens it, because it can have hundreds of rows.
+  // A table can have hundreds of rows, so it is created when the user opens it.
   const fill = () => details.append(dataTable({ caption: title, ...table }).element);
   details.addEventListener('toggle', fill, { once: true });
   return [dataTools(tools), details];

@@ -5,9 +5,9 @@ import { FONT_SIZE, LINE_HEIGHT, textWidth, wrap } from './svg.js';
 /** @import { ChartOptions } from './drawing.js' */
 
 export const BAR_WIDTH = 60;
-/** Width of a bar as a fraction of its slot. */
+/** Width of a bar as a fraction of the distance between two bars. */
 export const BAR_SHARE = 0.8;
-/** Minimum width of a chart with labels at the ends of its lines, in pixels. */
+/** Minimum width in pixels for labels at the ends of the lines. */
 const NAMED_FROM_WIDTH = 640;
 
 /** @param {ChartOptions} options */
@@ -32,13 +32,11 @@ const rangeOf = ({ columns, bounds, hasZero }) => {
   if (known.length === 0) [low, high] = [0, 1];
   if (hasZero) [low, high] = [Math.min(low, 0), Math.max(high, 0)];
   const margin = high === low ? Math.abs(high) * 0.05 || 1 : (high - low) * 0.06;
-  // There is no margin below or above an axis that starts or ends at zero.
   return { low: hasZero && low === 0 ? 0 : low - margin, high: hasZero && high === 0 ? 0 : high + margin };
 };
 
 /**
- * Returns the width of a bar with its margin: the smallest distance between two dates. The first and last bars extend
- * beyond their dates.
+ * Returns the smallest distance between two dates, in pixels.
  * @param {readonly number[]} times ascending @param {number} width
  */
 const slotOf = (times, width) => {
@@ -60,7 +58,7 @@ const dateScale = (dates, { left, right }, hasBars) => {
   return { start, end, slot, x };
 };
 
-/** @param {ChartOptions} options @param {{ width: number, height: number }} size in pixels */
+/** @param {ChartOptions} options @param {{ width: number, height: number }} size */
 export const frameOf = (options, { width, height }) => {
   const { lines, unit } = options;
   const shown = shownOf(options);

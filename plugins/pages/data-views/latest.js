@@ -1,9 +1,9 @@
 import { problemView } from '../shared/problems.js';
 
 /**
- * Returns a function that aborts its previous signal and returns a new signal. A slow request can then no longer replace
- * the result of a later request.
- * @param {AbortSignal} signal aborted when the user leaves the view; also aborts the latest signal
+ * Creates a function that returns a new signal and aborts the signal of the previous call. A slow request then cannot
+ * replace the result of a later request.
+ * @param {AbortSignal} signal its abort also aborts the latest signal
  * @returns {() => AbortSignal}
  */
 export const latestOf = (signal) => {
@@ -18,8 +18,7 @@ export const latestOf = (signal) => {
 };
 
 /**
- * Shows the result of `make`, or its error with a retry button. Drops the result if a newer call has started. Sets
- * `aria-busy` on `place` while waiting.
+ * Shows the result of `make`, or its error with a retry button. The result is dropped if a newer call has started.
  * @template Made @param {() => AbortSignal} next from `latestOf` @param {HTMLElement} place shows the error
  * @param {(shown: AbortSignal) => Promise<Made>} make @param {(made: Made, shown: AbortSignal) => void} show
  * @returns {Promise<void>}

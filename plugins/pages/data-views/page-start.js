@@ -2,7 +2,7 @@ import { anonymousLimits, getJson, getKey, publicPath, setKey } from '../shared/
 import { find, h } from '../shared/dom.js';
 import { startSearchField } from './search-field.js';
 
-/** Loads the status of the service. If the data is synthetic, a banner appears. @param {AbortSignal} [signal] */
+/** Loads `/status`. Shows a banner if the data is synthetic. @param {AbortSignal} [signal] */
 export const getStatus = async (signal) => {
   const status = await getJson('/status', { key: false, signal });
   find('#synthetic').hidden = status.snapshot?.synthetic !== true;
@@ -24,7 +24,6 @@ const showLimits = () => {
 /** @param {string} owner */
 const linkFullPage = (owner) => {
   const address = () => `${location.pathname.replace(/\/embed$/, '')}${location.hash}`;
-  // The address changes with the user's choices.
   const onclick = () => link.setAttribute('href', address());
   const link = h('a', { href: address(), target: '_blank', rel: 'noopener', onclick }, `Open in ${owner}`);
   find('#notes').after(h('nav', { class: 'whole', 'aria-label': 'Full page' }, link));
@@ -32,9 +31,8 @@ const linkFullPage = (owner) => {
 
 export const startPage = () => {
   showLimits();
-  // The status view reports the error.
+  // Errors are ignored here, because the status view reports them.
   void getStatus().catch(() => undefined);
-  // Printed pages name the service and the address.
   const paper = document.querySelector('.on-paper');
   const owner = paper?.textContent ?? '';
   if (document.body.matches('.embedded')) linkFullPage(owner);
@@ -42,7 +40,7 @@ export const startPage = () => {
     if (paper) paper.textContent = `${owner} · ${location.href}`;
   });
   document.querySelector('#forget')?.addEventListener('click', () => setKey(''));
-  // Following the skip link would replace the fragment in the address and leave the current view.
+  // The skip link must not replace the fragment of the address, because the fragment selects the view.
   document.querySelector('.skip')?.addEventListener('click', (event) => {
     event.preventDefault();
     find('#main').focus();

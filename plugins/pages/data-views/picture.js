@@ -5,11 +5,10 @@ import { paint, svg, textWidth, wrap } from './svg.js';
 /** @import { Picture } from './figure.js' */
 
 const [WIDTH, HEIGHT, MARGIN] = [1200, 675, 36];
-/** PNG images have twice the resolution of the drawing. */
 const SCALE = 2;
 
 /**
- * Replaces custom properties with the colours of the light theme, because images have no style sheet.
+ * Saved images have no style sheet, so custom properties are replaced with the colours of the light theme.
  * @param {SVGElement} picture
  */
 const resolveColors = (picture) => {

@@ -3,7 +3,7 @@ import { paint, svg } from './svg.js';
 
 /** @import { ChartOptions, Drawing } from './drawing.js' */
 
-/** Distance between the box and the marked date, in pixels. */
+/** Distance between the readout box and the marked date, in pixels. */
 const MARGIN = 14;
 
 /** @param {ChartOptions} options @param {number} index */
@@ -50,7 +50,7 @@ const rowsOf = ({ values, others, isEmpty }) => [
   ...(isEmpty ? [h('div', 'No value was published.')] : []),
 ];
 
-/** Screen readers get the same values as text. @param {ChartOptions} options */
+/** Screen readers announce the values in the readout from a hidden text. @param {ChartOptions} options */
 export const readoutOf = (options) => {
   const text = h('p', { class: 'readout hidden-text', 'aria-live': 'polite' });
   const box = h('div', { class: 'values', 'aria-hidden': 'true' });
@@ -64,7 +64,7 @@ export const readoutOf = (options) => {
       box.hidden = true;
       mark.replaceChildren();
     },
-    /** @param {HTMLElement} host parent of the drawing @param {Drawing} drawn @param {number} index index of the date */
+    /** @param {HTMLElement} host @param {Drawing} drawn @param {number} index */
     show: (host, drawn, index) => {
       const date = `${options.dates[index]}`;
       const found = valuesAt(options, index);

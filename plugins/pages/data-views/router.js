@@ -38,7 +38,7 @@ export const lazyView =
 let current = new AbortController();
 let site = '';
 
-/** Sets the title of the browser tab. @param {string} name */
+/** @param {string} name */
 export const nameTab = (name) => {
   document.title = `${name} – ${site}`;
 };
@@ -53,7 +53,7 @@ const markCurrent = (name) => {
   for (const link of document.querySelectorAll('nav a')) {
     if (link.getAttribute('href') === `#/${name}`) {
       link.setAttribute('aria-current', 'page');
-      // On phones, the links are a single line that scrolls horizontally.
+      // On phones, the navigation is a single line that scrolls horizontally.
       link.scrollIntoView({ block: 'nearest', inline: 'nearest' });
     } else link.removeAttribute('aria-current');
   }
@@ -65,10 +65,9 @@ const titleOf = (error) => {
   return error.status === 401 ? 'Key needed' : error.status === 404 ? 'Not found' : 'Problem';
 };
 
-/** Lists that scroll separately from the page. */
 const SCROLLING = '[data-scrolls]';
 
-/** Stores scroll positions in the history entry, so that Back and a reload restore them. */
+/** Back and a reload restore the scroll positions from the history entry. */
 const keepScroll = () => {
   const inner = document.querySelector(SCROLLING)?.scrollTop ?? 0;
   history.replaceState({ ...history.state, top: scrollY, inner }, '');
@@ -81,7 +80,7 @@ const restoreScroll = () => {
   scrollTo(0, top);
 };
 
-/** An embedded page shows only this figure. The default is the first figure. @param {string | null} name */
+/** Hides all other figures of an embedded page. Default: shows the first figure. @param {string | null} name */
 const showFigure = (name) => {
   const figures = [...document.querySelectorAll('main figure')];
   const named = name === null ? undefined : figures.find(({ id }) => id === name);
@@ -90,7 +89,7 @@ const showFigure = (name) => {
   } else if (!history.state?.top) named?.scrollIntoView();
 };
 
-/** A page in a frame must not change the focus or the scroll position of the outer page. */
+/** In a frame, the page must not move the focus or scroll the page around the frame. */
 const isFramed = () => window !== window.top;
 
 /** @param {string} title @param {string} [question] Default: the current question */
@@ -132,7 +131,7 @@ const render = ({ title, name = title, question, layout, content, about }, { not
   return heading;
 };
 
-/** @param {AbortSignal} signal @returns {() => void} a function to call when the view has loaded */
+/** @param {AbortSignal} signal @returns {() => void} call it when the view has loaded */
 const showLoading = (signal) => {
   const main = find('#main');
   main.setAttribute('aria-busy', 'true');
@@ -176,7 +175,7 @@ export const startRouter = (routes, home, about) => {
       if (!route) throw new Problem('There is no such view.', { status: 404, code: 'no_view' });
       return await route(...call);
     } catch (error) {
-      // Leaving a view aborts its requests. The resulting errors are not shown.
+      // Leaving a view aborts its requests, and these errors are not shown.
       if (call[1].aborted) return { title: '', content: [] };
       return { title: titleOf(error), content: [problemView(error, () => void show(true))] };
     }
@@ -192,7 +191,7 @@ export const startRouter = (routes, home, about) => {
     markCurrent(name);
     const loaded = showLoading(signal);
     const view = await viewOf(name, [parameters, signal, query]);
-    // Waits for the notes, because the content would move if they appeared later.
+    // Waits for the attributions, because the content would move if they appeared later.
     const series = (await about?.(view.series ?? [], signal)) ?? { notes: [], late: '' };
     loaded();
     if (signal.aborted) return;
@@ -205,7 +204,7 @@ export const startRouter = (routes, home, about) => {
     settled = true;
   };
 
-  // The search form on the front page puts its text into the query string, but views read the fragment.
+  // The search form of the front page sends `?q=`, but views read the fragment.
   const q = new URLSearchParams(location.search).get('q');
   if (q !== null) {
     const hash = q === '' ? location.hash : addressOf([home], new URLSearchParams({ q }));

@@ -7,11 +7,7 @@ let narrow;
 
 export const isNarrowing = () => narrow !== undefined;
 
-/**
- * @param {string} query initial text
- * @param {(query: string) => void} onquery called whenever the text changes
- * @param {AbortSignal} signal aborted when the user leaves the view
- */
+/** @param {string} query @param {(query: string) => void} onquery @param {AbortSignal} signal */
 export const narrowBy = (query, onquery, signal) => {
   const field = searchField();
   field.value = query;

@@ -66,8 +66,8 @@ const findingOf = (status, sources) => {
 };
 
 /**
- * @param {{ titles?: () => Promise<ReadonlyMap<string, string>>, more?: () => HTMLElement }} [parts] `titles` returns the
- *   titles of sources by id; `more` returns content for the end of the view
+ * @param {{ titles?: () => Promise<ReadonlyMap<string, string>>, more?: () => HTMLElement }} [parts] `titles`: names of
+ *   the sources by id; `more`: content for the end of the view
  * @returns {import('./router.js').Route}
  */
 export const statusView =
@@ -103,7 +103,7 @@ export const statusView =
                 caption: 'Time since the end of each source’s latest period, and whether the source is late.',
                 columns: sourceColumns(known),
                 rows: byTitle(/** @type {Source[]} */ (sources), known),
-                // Stale sources come first, because the states are in reverse alphabetical order.
+                // In descending alphabetical order of states, stale sources come first.
                 sort: '-state',
               }).element,
             ]

@@ -19,7 +19,7 @@ export const svg = (tag, attributes = {}, ...children) => {
 };
 
 /**
- * Returns a reference to a colour in the style sheet, so that drawings follow the colour scheme of the page.
+ * With a custom property, the drawing follows the light or dark theme of the page.
  * @param {string} name a custom property, without `--`
  */
 export const paint = (name) => `var(--${name})`;
@@ -37,7 +37,7 @@ export const textWidth = (text, size = FONT_SIZE, weight = 400) => {
 
 /**
  * @param {string} text @param {number} width in pixels
- * @param {number} [size] @param {number} [weight] @returns {string[]} lines
+ * @param {number} [size] @param {number} [weight] @returns {string[]}
  */
 export const wrap = (text, width, size = FONT_SIZE, weight = 400) => {
   /** @type {string[]} */

@@ -33,15 +33,14 @@ export const column = (label, value, shown = (one) => one, more = {}) => ({
  */
 export const numbers = (label, value, text, more = {}) => column(label, value, text, { numeric: true, ...more });
 
-/** Initial number of rows. A button shows all rows. */
 const SHOWN = 50;
 
-/** Maximum length of a label without line breaks, in characters. */
+/** Column labels of at most 20 characters are not wrapped. */
 const SHORT_LABEL = 20;
 
 /** @type {(a: string | number | null, b: string | number | null, sign: number) => number} */
 const compare = (a, b, sign) => {
-  // Rows without a value come last, both in ascending and in descending order.
+  // In both directions, rows without a value come last.
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
   if (typeof a === 'number' && typeof b === 'number') return sign * (a - b);
   return sign * String(a).localeCompare(String(b), 'en');
@@ -61,13 +60,10 @@ const orderOf = (columns, sort) => {
   start(sort);
   return {
     start,
-    /**
-     * Choosing the same column again reverses the order.
-     * @param {number} index @returns {string} the column's key, with a leading `-` if descending
-     */
+    /** @param {number} index @returns {string} */
     choose: (index) => {
       const column = /** @type {Column<Row>} */ (columns[index]);
-      // The first click sorts numbers in descending order, and text in ascending order.
+      // The first click on a column sorts numbers in descending order and text in ascending order.
       sign = sorted === index ? -sign : column.numeric ? -1 : 1;
       sorted = index;
       return `${sign < 0 ? '-' : ''}${keyOf(column)}`;
@@ -99,16 +95,15 @@ const rowOf = (columns, row) =>
   );
 
 /**
- * Creates a table that users can sort. The first cell of each row is the row's heading. A click anywhere in the row
- * follows the link in the heading.
+ * Creates a sortable table. A click on a row follows the link in its first cell.
  * @template Row @param {object} options @param {string} options.caption @param {readonly Column<Row>[]} options.columns
  * @param {readonly Row[]} options.rows
  * @param {string | null} [options.sort] key of the initial sort column, with a leading `-` for descending order.
  *   Default: the given order
  * @param {(sort: string) => void} [options.onsort] called when the user sorts the table
- * @param {boolean} [options.scrolls] whether the rows scroll under fixed headings
- * @param {boolean} [options.whole] whether to show all rows. Default: the first 50 rows and a button
- * @param {() => void} [options.onwhole] called when the user asks for all rows
+ * @param {boolean} [options.scrolls] whether the rows scroll below a fixed header
+ * @param {boolean} [options.whole] whether to show all rows. Default: the first 50 rows and a button for the others
+ * @param {() => void} [options.onwhole] called when the user clicks this button
  */
 export const dataTable = ({ caption, columns, rows, sort, onsort, scrolls = false, whole = false, onwhole }) => {
   const order = orderOf(columns, sort);
@@ -151,14 +146,14 @@ export const dataTable = ({ caption, columns, rows, sort, onsort, scrolls = fals
   fill();
   return {
     element,
-    /** Includes rows that are not shown. */
+    /** Returns all rows in the order of the table, including rows that are not shown. */
     rows: () => ordered,
     /** @param {readonly Row[]} others */
     show: (others) => {
       shown = others;
       fill();
     },
-    /** @param {string} key of a column, with a leading `-` for descending order */
+    /** @param {string} key with a leading `-` for descending order */
     sortBy: (key) => {
       order.start(key);
       fill();

@@ -1,4 +1,4 @@
-/** Finds datasets in the OpenAPI document of the service. Every list without required parameters is a dataset. */
+/** A dataset is a list in the OpenAPI document that needs no parameters. */
 import type { JsonSchema } from '../../../core/contracts/json-schema.js';
 import type { MountContext } from '../../../core/contracts/plugin.js';
 
@@ -19,7 +19,7 @@ interface Distribution {
 }
 
 export interface Dataset {
-  /** Name for use in programs, such as `forecast_runs`. It is derived from the path. */
+  /** Identifier for programs, derived from the path, such as `forecast_runs`. */
   readonly name: string;
   readonly path: string;
   readonly title: string;
@@ -27,7 +27,7 @@ export interface Dataset {
   readonly columns: readonly Column[];
   readonly key: readonly string[];
   readonly isOpen: boolean;
-  /** Download formats of the dataset. CSV comes first. */
+  /** Download formats, CSV first. */
   readonly distributions: readonly Distribution[];
 }
 
@@ -61,13 +61,12 @@ const columnOf = (name: string, schema: Json, isRequired: boolean): Column => ({
   type: typeOf(schema),
   unit: schema['x-unit'],
   values: (schema.enum ?? []).filter((value: unknown) => value !== null),
-  // The column is nullable if `type` is a list or missing.
   isRequired: isRequired && typeof schema.type === 'string',
 });
 
 const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined => {
   const content = get.responses[200].content;
-  // Totals are not datasets, because the API computes them from the rows of a table.
+  // Totals are excluded, because clients can compute totals from the rows.
   const isList = content['text/csv'] !== undefined && !path.includes('{') && !path.startsWith('/totals/');
   if (!isList || get.parameters?.some(({ required }: Json) => required)) return undefined;
   const { items } = content['application/json'].schema.properties.data;
@@ -75,7 +74,7 @@ const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined
   const single = Object.keys(document.paths).find((other) => other.startsWith(`${path}/{`) && !/\}\/[^{]/.test(other));
   const key = [...(single ?? '').matchAll(/\{([^}]+)\}/g)].map(([, name]) => name!);
   const base = document.servers[0].url;
-  // The schema includes columns that the API returns only on request. The example contains the default columns.
+  // The schema also contains optional columns. The CSV example contains only the default columns.
   const served = new Set(content['text/csv'].example.split(/\r?\n/, 1)[0].split(','));
   return {
     name: path.slice(1).replaceAll(/[^A-Za-z0-9]+/g, '_'),
@@ -94,8 +93,8 @@ const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined
 };
 
 /**
- * The values of the parameter `format` are in the same order as the media types of the response. JSON is the default.
- * If the table has a column named `format`, the parameter is also a filter, and an `anyOf` schema contains the values.
+ * The values of `format` are in the same order as the media types of the response. In a table with a column named
+ * `format`, the values are in an `anyOf` schema.
  */
 const distributionsOf = ({ parameters, responses }: Json, url: string): Distribution[] => {
   const mediaTypes = Object.keys(responses[200].content);
@@ -117,7 +116,7 @@ export interface Catalog {
 /** @throws Error if the OpenAPI document cannot be read */
 export const readCatalog = async ({ requestWithoutKey, publicUrl, basePath }: MountContext): Promise<Catalog> => {
   const document = JSON.parse((await requestWithoutKey('/openapi.json')).body);
-  // Internal requests never contain the path prefix that a proxy strips.
+  // Internal requests do not have the path prefix that a proxy adds, so `servers` would lack the prefix.
   document.servers[0].url = `${publicUrl}${basePath}`;
   const datasets = Object.entries<Json>(document.paths).flatMap(([path, { get }]) => {
     const dataset = datasetOf(document, path, get);

@@ -1,5 +1,5 @@
 /**
- * Describes the service in JSON-LD. The same document is a schema.org Dataset for search engines and a Croissant 1.0
+ * Describes the service in JSON-LD. The document is both a schema.org Dataset for search engines and a Croissant 1.0
  * dataset for machine-learning tools.
  */
 import type { MountContext } from '../../../core/contracts/plugin.js';
@@ -86,7 +86,7 @@ const recordSetOf = ({ name, title, columns, key }: Dataset) => ({
   })),
 });
 
-/** Returns the numeric columns, which search engines show as the variables of a dataset. */
+/** Search engines show numeric columns as the variables of a dataset. */
 const variablesOf = (datasets: readonly Dataset[]) => {
   const columns = new Map(datasets.flatMap((dataset) => dataset.columns.map((column) => [column.name, column])));
   return [...columns.values()]

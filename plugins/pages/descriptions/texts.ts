@@ -6,7 +6,7 @@ import { pagesOf } from '../template.js';
 
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 
-/** Describes the service for language models, in the format of https://llmstxt.org. */
+/** Writes `/llms.txt` in the format of https://llmstxt.org. */
 export const llmsText = (context: MountContext, { catalog: { datasets, document } }: Content): string => {
   const { info, publicUrl, basePath, anonymous } = context;
   const base = `${publicUrl}${basePath}`;
@@ -40,7 +40,6 @@ export const llmsText = (context: MountContext, { catalog: { datasets, document 
   ].join('\n\n');
 };
 
-/** Crawlers may read the pages, but not the API. */
 export const robotsText = ({ publicUrl, publicPath, basePath }: MountContext): string =>
   [
     'User-agent: *',
@@ -49,7 +48,7 @@ export const robotsText = ({ publicUrl, publicPath, basePath }: MountContext): s
     ...(publicUrl.startsWith('http') ? ['', `Sitemap: ${publicUrl}/sitemap.xml`] : []),
   ].join('\n');
 
-/** Lists the pages. Sitemaps must contain absolute addresses. @throws ApiError if `server.publicUrl` is not set */
+/** Sitemaps must contain absolute addresses. @throws ApiError if `server.publicUrl` is not set */
 export const sitemap = (context: MountContext): string => {
   const { publicUrl, state } = context;
   if (!publicUrl.startsWith('http')) {

@@ -15,7 +15,7 @@ export const contentFile = (readContent: ContentReader, { path, summary, cacheCo
     path,
     summary,
     async handler(ctx, context) {
-      // A mount also receives requests for paths below its own path.
+      // A mount also receives requests for longer paths.
       if (ctx.path !== path) throw new ApiError(errors.route_not_found);
       const content = await readContent(context);
       const { version } = content;

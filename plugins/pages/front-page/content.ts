@@ -24,10 +24,10 @@ export interface Content {
   readonly pages: readonly FrontPageContent[];
 }
 
-/** Interval in milliseconds at which `/status` is read and failed contributions are retried. */
+/** The front page reads `/status`, and retries failed contributions, once per minute. */
 const KEPT_MS = 60_000;
 
-/** Returns undefined if the endpoint requires a key or does not exist. */
+/** Returns undefined if the endpoint does not exist or requires a key. */
 const readOpen = async ({ requestWithoutKey }: MountContext, target: string): Promise<InnerResponse | undefined> => {
   const response = await requestWithoutKey(target);
   if (response.status === 200) return response;
@@ -58,7 +58,6 @@ const contextOf = (context: MountContext): FrontPageContext => ({
   },
 });
 
-/** Maximum number of cached public paths. Proxies use only a few paths. */
 const MOST_PATHS = 10;
 
 interface Contributions {
@@ -80,10 +79,7 @@ const contributionsOf = async (context: MountContext): Promise<Contributions> =>
 
 export type ContentReader = (context: MountContext) => Promise<Content>;
 
-/**
- * Returns a function that reads the current content. Contributions are collected once per snapshot. If a contribution
- * fails, all contributions are collected again after a minute.
- */
+/** Plugins contribute content once per snapshot. If one contribution fails, all are collected again after a minute. */
 export const contentReader = (): ContentReader => {
   let collected: { readonly version: string; readonly contributions: Promise<Contributions> } | undefined;
   const contents = new LruMap<string, { readonly until: number; readonly content: Promise<Content> }>(MOST_PATHS);

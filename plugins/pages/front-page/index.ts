@@ -13,14 +13,13 @@ import { pngOf } from './png.js';
 import { figureOf } from './site.js';
 import { lightColors } from './styles.js';
 
-/** The link relations are defined in RFC 8631, except `terms-of-service`, which is defined in RFC 6903. */
+/** Link relations of RFC 8631. `terms-of-service` is from RFC 6903. */
 interface Link {
   readonly rel: 'service-desc' | 'service-doc' | 'status' | 'terms-of-service';
   readonly href: string;
   readonly title: string;
 }
 
-/** Link relations of routes on the front page, by operationId. */
 const ROUTES: Readonly<Record<string, Link['rel']>> = { getOpenApi: 'service-desc', getStatus: 'status' };
 
 const linksOf = (context: MountContext): Link[] => {
@@ -40,11 +39,11 @@ const linksOf = (context: MountContext): Link[] => {
   return [...ofPages, ...ofRoutes, ...(termsOfService === null ? [] : [terms])];
 };
 
-/** Maximum number of cached pages, one for each public path. Proxies use only a few paths. */
+/** Each public path has its own cached page. Proxies add only a few different path prefixes. */
 const MOST_VERSIONS = 10;
 
 const HTML = { mediaTypes: ['text/html'] } as const;
-/** JSON is the default. Browsers get HTML, because their `Accept` header prefers HTML. */
+/** Clients get JSON unless their `Accept` header prefers HTML, as in browsers. */
 const choose = mediaTypeChooser([{ mediaTypes: ['application/json'] }, HTML]);
 
 const frontPage = (readContent: ContentReader): Mount => {

@@ -1,6 +1,5 @@
 import { escapeHtml } from '../../../core/util/escape-html.js';
 
-/** HTML that is already escaped. */
 export class Markup {
   constructor(readonly text: string) {}
 }
@@ -13,6 +12,6 @@ const textOf = (value: Value): string => {
   return value === false || value === null || value === undefined ? '' : escapeHtml(String(value));
 };
 
-/** Escapes all values except `Markup`. The values `false`, `null` and `undefined` become empty text. */
+/** Escapes every value that is not `Markup`. `false`, `null` and `undefined` become empty text. */
 export const html = (strings: TemplateStringsArray, ...values: readonly Value[]): Markup =>
   new Markup(String.raw({ raw: strings }, ...values.map(textOf)));

@@ -8,7 +8,6 @@ import { dataSection, figureSection, findingsSection, offerSection, statusSectio
 import { figureOf, keySource, link, mountAt, partsOf, type Site } from './site.js';
 import { styles } from './styles.js';
 
-/** Allows only the inline style, by its digest, and images from the same origin. */
 export const frontPagePolicy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(styles).digest('base64')}'`,
@@ -19,7 +18,8 @@ export const frontPagePolicy = [
 ].join('; ');
 
 /**
- * Maximum length of the JSON-LD in characters. Longer JSON-LD omits the columns, which are also in `/dataset.jsonld`.
+ * Maximum length of the embedded JSON-LD in characters. Longer descriptions omit the columns, which `/dataset.jsonld`
+ * contains.
  */
 const MOST_JSON = 48 * 1024;
 

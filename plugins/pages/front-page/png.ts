@@ -9,7 +9,6 @@ const MARGIN = 24;
 type Point = readonly [x: number, y: number];
 type Color = readonly [red: number, green: number, blue: number];
 
-/** Parses SVG path data into closed polygons and open lines. Curves are not supported. */
 const linesOf = (path: string): Point[][] => {
   const lines: Point[][] = [];
   let [x, y] = [0, 0];
@@ -37,10 +36,7 @@ const linesOf = (path: string): Point[][] => {
   return lines;
 };
 
-/**
- * Returns the outline of a line segment. All outlines have the same orientation, so that overlapping outlines do not
- * cancel out.
- */
+/** Returns the outline of a line segment. Outlines have the same orientation, so that overlaps do not cancel out. */
 const quadOf = ([x0, y0]: Point, [x1, y1]: Point, width: number): Point[] => {
   const length = Math.hypot(x1 - x0, y1 - y0) || 1;
   const [dx, dy] = [((y1 - y0) / length) * (width / 2), ((x0 - x1) / length) * (width / 2)];
@@ -54,7 +50,7 @@ const quadOf = ([x0, y0]: Point, [x1, y1]: Point, width: number): Point[] => {
 
 class Canvas {
   readonly #pixels = new Uint8Array(WIDTH * HEIGHT * 3);
-  /** Coverage of each pixel minus the coverage of the pixel to its left. */
+  /** For each pixel: its coverage minus the coverage of the pixel to its left. */
   readonly #cover = new Float32Array(WIDTH * HEIGHT + 2);
 
   constructor(background: Color) {
@@ -88,7 +84,7 @@ class Canvas {
     }
   }
 
-  /** Adds the coverage of the area to the right of an edge. Upward edges subtract it. */
+  /** Adds the coverage of the area to the right of a downward edge, or subtracts it for an upward edge. */
   #edge([x0, y0]: Point, [x1, y1]: Point): void {
     if (y0 === y1) return;
     const sign = y0 < y1 ? 1 : -1;
@@ -102,7 +98,6 @@ class Canvas {
     }
   }
 
-  /** Distributes the coverage of an edge over the pixels that the edge crosses in one row. */
   #span(row: number, left: number, right: number, area: number): void {
     const [first, last] = [Math.floor(left), Math.floor(right)];
     for (let x = first; x <= last; x++) {
@@ -145,7 +140,7 @@ const colorOf = (colors: ReadonlyMap<string, string>, name: string): Color => {
   return [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)) as unknown as Color;
 };
 
-/** @param colors hexadecimal colours by design token */
+/** Renders the shapes of a drawing. SVG curves are not supported. @param colors hexadecimal colours by design token */
 export const pngOf = ({ width, height, shapes }: Drawing, colors: ReadonlyMap<string, string>): Buffer => {
   const canvas = new Canvas(colorOf(colors, 'page'));
   const scale = Math.min((WIDTH - 2 * MARGIN) / width, (HEIGHT - 2 * MARGIN) / height);

@@ -37,10 +37,8 @@ export const figureSection = (site: Site): Markup | undefined => {
 const cardOf = (site: Site, { title, text, href }: FrontPageItem): Markup =>
   html`<li>${link(site, href, title)}<span>${text}</span></li>`;
 
-/** Maximum number of lists on the front page. The API reference contains all lists. */
 const MOST_LISTS = 6;
 
-/** Shows the tables that pages contribute, or the lists of the API if there are none. */
 export const offerSection = (site: Site): Markup | undefined => {
   const { datasets } = site.content.catalog;
   const { items } = partsOf(site);
@@ -88,7 +86,7 @@ const access = (site: Site): Markup => {
     : html`<p class="note">Requests require an API key. ${get} ${link(site, '/sign-in', 'Sign in with a key')} to see the data in this browser.</p>`;
 };
 
-/** Returns text such as `?format=csv, ndjson or parquet`, with the formats that the service supports. */
+/** For example `?format=csv, ndjson or parquet`. */
 const formatsText = ({ content }: Site): Markup => {
   const formats = content.catalog.datasets.flatMap(({ distributions }) => distributions.map(({ format }) => format));
   const names = [...new Set(formats)].filter((name) => name !== 'json');

@@ -21,7 +21,6 @@ export const partsOf = ({ content }: Site) => ({
 export const mountAt = ({ mounts }: Site, path: string): Mount | undefined =>
   mounts.find((mount) => mount.path === path);
 
-/** @param href path below the public path of the service */
 export const link = ({ publicPath }: Site, href: string, text: Markup | string): Markup =>
   html`<a href="${publicPath}${href}">${text}</a>`;
 

@@ -7,7 +7,6 @@ const textOf = (path: string): string =>
 
 const tokens = textOf('shared/tokens.css');
 
-/** Inline style of the front page: the shared design tokens and the rules of the page, without indentation. */
 export const styles = [
   tokens,
   ...['front-page', 'sections'].map((name) => textOf(`front-page/browser/${name}.css`)),

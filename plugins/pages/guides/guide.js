@@ -7,9 +7,8 @@ const main = find('#main');
 const here = location.pathname.replace(/\/$/, '');
 
 /**
- * Converts the target of a link between documents to the address of a page. Returns null if the service has no page for
- * the document.
- * @param {string} target as in the Markdown: an absolute URL, a fragment, or a path relative to the document
+ * Converts links between Markdown files to links between pages. Returns null if the service does not serve the file.
+ * @param {string} target
  */
 const addressOf = (target) => {
   if (/^https?:|^#/.test(target)) return target;
@@ -32,14 +31,15 @@ const listParts = (elements) => {
 
 /**
  * @param {(name: string) => HTMLElement} [figures] creates the element for a block of figures
- * @returns {Promise<HTMLElement[]>} the elements of the guide
+ * @returns {Promise<HTMLElement[]>}
  */
 export const showGuide = async (figures = () => h('div')) => {
   for (const link of document.querySelectorAll('.guides a')) {
     if (link.getAttribute('href') === here) link.setAttribute('aria-current', 'page');
   }
   const markdown = await (await fetchFile(new URL('../../guide.md', import.meta.url))).text();
-  // Replaces the default address in the examples with the address of this service, so that the examples work.
+  // The examples contain the default address. Users see the address of the service instead, so that they can paste the
+  // commands.
   const text = markdown.replaceAll('http://127.0.0.1:8080', location.origin + publicPath);
   const elements = blocksOf(text, addressOf).map((block) =>
     block.kind === 'element' ? block.element : figures(block.name),
@@ -49,7 +49,7 @@ export const showGuide = async (figures = () => h('div')) => {
   }
   main.replaceChildren(...elements);
   listParts(elements);
-  // The text was not loaded yet when the browser tried to scroll to the fragment.
+  // The browser could not scroll to the fragment, because the text was not loaded yet.
   if (location.hash.length > 1) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
   return elements;
 };

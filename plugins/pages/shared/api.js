@@ -1,14 +1,14 @@
-/** Reads a value that the server wrote into the page. @param {string} name @returns {string} */
+/** @param {string} name @returns {string} */
 const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.getAttribute('content') ?? '';
 
 const service = meta('service');
 
 const KEY = `${service}-key`;
 
-/** Holds the key if the browser denies access to storage. The key is lost when the page is closed. */
+/** Keeps the key in memory if the browser denies access to storage. */
 let unstored = '';
 
-/** @returns {string} an empty string if there is no key */
+/** @returns {string} */
 export const getKey = () => {
   try {
     return sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY) ?? '';
@@ -18,9 +18,9 @@ export const getKey = () => {
 };
 
 /**
- * @param {string} key an empty string deletes the key
- * @param {{ remember?: boolean }} [options] `remember`: whether to store the key permanently and for all tabs. Default:
- *   for this tab, until the tab is closed
+ * @param {string} key an empty string signs the user out
+ * @param {{ remember?: boolean }} [options] `remember` stores the key permanently and for all tabs. Default: until the
+ *   tab is closed
  */
 export const setKey = (key, { remember = false } = {}) => {
   unstored = key;
@@ -28,13 +28,11 @@ export const setKey = (key, { remember = false } = {}) => {
     localStorage.removeItem(KEY);
     sessionStorage.removeItem(KEY);
     if (key !== '') (remember ? localStorage : sessionStorage).setItem(KEY, key);
-  } catch {
-    // The browser denies access to storage, so the key stays in memory.
-  }
+  } catch {}
   dispatchEvent(new Event('keychange'));
 };
 
-// Another tab or frame has changed the stored key.
+// The key was changed in another tab or frame.
 addEventListener('storage', (event) => {
   if (event.key === KEY) dispatchEvent(new Event('keychange'));
 });
@@ -42,22 +40,20 @@ addEventListener('storage', (event) => {
 /** Limits of callers without a key, such as `60 requests per minute`. Empty if the service requires a key. */
 export const anonymousLimits = meta('anonymous');
 
-/** Address where users can get a key. Empty if there is none. */
 export const getKeyUrl = meta('get-key');
 
-/** Whether the page can call the API, either with a key or because none is required. */
 export const mayCall = () => getKey() !== '' || anonymousLimits !== '';
 
-/** Path prefix of the API, such as `/api/v1`. Includes the prefix of a proxy, as in `/lib/api/v1`. */
+/** Path prefix of the API, such as `/api/v1`. Behind a proxy, its path prefix comes first, as in `/lib/api/v1`. */
 export const basePath = meta('base-path');
 
-/** Path prefix of the API and of all pages. Empty unless a proxy adds a prefix such as `/lib`. */
+/** Path prefix that a proxy adds, such as `/lib`. Empty without a proxy. */
 export const publicPath = meta('public-path');
 
-/** Error of an API call. `status` is 0 if there was no response. */
+/** Error of an API call. Its `status` is 0 if there was no response. */
 export class Problem extends Error {
   /**
-   * @param {string} message message of the API's error
+   * @param {string} message
    * @param {{ status: number, code: string, retryAfter?: number | undefined }} parts `retryAfter` is in seconds
    */
   constructor(message, { status, code, retryAfter }) {
@@ -69,10 +65,9 @@ export class Problem extends Error {
 }
 
 /**
- * Calls the API. The key is sent only in a header, never in an address.
+ * Calls the API with the user's key. The key is sent in a header, because addresses appear in logs.
  * @param {string} target path and query, relative to the base path
- * @param {{ accept?: string, signal?: AbortSignal | undefined, key?: boolean }} [options] `key: false` omits the key, for
- *   endpoints that do not need one
+ * @param {{ accept?: string, signal?: AbortSignal | undefined, key?: boolean }} [options] `key: false` omits the key
  * @returns {Promise<Response>} a response with any status
  */
 export const send = (target, { accept = 'application/json', signal, key = true } = {}) => {
@@ -82,7 +77,7 @@ export const send = (target, { accept = 'application/json', signal, key = true }
   return fetch(`${basePath}${target}`, { headers, ...(signal ? { signal } : {}) });
 };
 
-/** @param {Promise<Response>} pending @returns {Promise<Response>} a successful response @throws {Problem} */
+/** @param {Promise<Response>} pending @returns {Promise<Response>} @throws {Problem} */
 const successOf = async (pending) => {
   let response;
   try {
@@ -102,7 +97,7 @@ const successOf = async (pending) => {
 };
 
 /**
- * Calls the API like `send`, but throws a `Problem` if the call fails.
+ * Calls the API. Throws a `Problem` unless the response is successful.
  * @param {string} target @param {Parameters<typeof send>[1]} [options] @returns {Promise<Response>} @throws {Problem}
  */
 export const request = async (target, options) => {
@@ -113,16 +108,12 @@ export const request = async (target, options) => {
 /** @param {URL} address @throws {Problem} */
 export const fetchFile = (address) => successOf(fetch(address));
 
-/**
- * @param {string} target @param {Parameters<typeof send>[1]} [options] @returns {Promise<any>} the parsed body
- * @throws {Problem}
- */
+/** @param {string} target @param {Parameters<typeof send>[1]} [options] @returns {Promise<any>} @throws {Problem} */
 export const getJson = async (target, options) => (await request(target, options)).json();
 
-/** Name of the environment variable for the key in samples and in the documentation. */
 export const keyVariable = 'API_KEY';
 
-/** Whether samples send a key. The service rejects an empty key, even if calls without a key are allowed. */
+/** Samples omit an empty key, because the service rejects it even if callers need no key. */
 export const samplesSendKey = () => getKey() !== '' || anonymousLimits === '';
 
 /** @param {string} target @returns {string} */

@@ -6,9 +6,10 @@ const isChildren = (value) =>
   typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof Node;
 
 /**
- * Creates an element. Strings become text nodes, so they are never parsed as HTML.
+ * Creates an element. Strings become text nodes and are never parsed as HTML, which prevents cross-site scripting.
  * @template {keyof HTMLElementTagNameMap} Tag @param {Tag} tag
- * @param {Children | Readonly<Record<string, unknown>>} [first] attributes and event listeners such as `onclick`, or a child
+ * @param {Children | Readonly<Record<string, unknown>>} [first] attributes and event listeners such as `onclick`, or a
+ *   child
  * @param {...Children} others @returns {HTMLElementTagNameMap[Tag]}
  */
 export const h = (tag, first, ...others) => {
@@ -38,7 +39,10 @@ export const find = (selector) => {
   return /** @type {Kind} */ (/** @type {unknown} */ (element));
 };
 
-/** If the focused element is replaced, the new element with the same id gets the focus. @param {() => void} replace */
+/**
+ * Moves the focus to the new element with the same id if the focused element is replaced.
+ * @param {() => void} replace
+ */
 export const keepingFocus = (replace) => {
   const focused = document.activeElement?.id;
   replace();

@@ -24,14 +24,14 @@ const signed = (value, decimals) => `${value > 0 ? '+' : ''}${number(value, deci
 /** @param {number} value from 0 to 1 */
 export const share = (value) => `${number(value * 100, 1)}%`;
 
-/** Returns a number with its noun, such as "1 row" or "1,200 rows". @param {number} count @param {string} noun */
+/** For example "1 row" or "1,200 rows". @param {number} count @param {string} noun */
 export const counted = (count, noun) => `${exact(count)} ${noun}${count === 1 ? '' : 's'}`;
 
-/** Returns the sign of a number that is shown with one decimal: -1, 0 or 1. @param {number} value */
+/** Returns -1, 0 or 1. A number that rounds to 0.0 counts as 0. @param {number} value */
 export const direction = (value) => Math.sign(Number(value.toFixed(1)));
 
 /**
- * Returns a verb and a percentage, such as "rose 8.7%".
+ * For example "rose 8.7%".
  * @param {number} value in percent @param {readonly [fall: string, none: string, rise: string]} verbs
  */
 export const moveOf = (value, [fall, none, rise]) =>
@@ -42,7 +42,7 @@ export const PAST_MOVES = /** @type {const} */ (['fell', 'did not change', 'rose
 /** @param {readonly string[]} words */
 export const list = (words) => new Intl.ListFormat('en').format(words);
 
-/** Removes accents and converts to lower case, for searching. @param {string} text */
+/** Removes accents and converts to lower case, so that a search for `Canon` finds `Cañon`. @param {string} text */
 export const plain = (text) => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 
 /** @param {string} date `YYYY-MM-DD` */
@@ -57,7 +57,7 @@ export const period = (date, cadence) => {
   return cadence === 'monthly' ? `${year}-${month}` : /^(annual|five-year)$/.test(cadence) ? year : day(date);
 };
 
-/** @param {string | null} time a date or timestamp, in UTC */
+/** @param {string | null} time */
 export const day = (time) => (time === null ? DASH : time.slice(0, 10));
 
 /** @param {number} size */

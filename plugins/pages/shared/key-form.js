@@ -2,8 +2,8 @@ import { getKeyUrl, setKey } from './api.js';
 import { h } from './dom.js';
 
 /**
- * @param {{ heading?: string, problem?: string | undefined }} options `heading`: absent if the page has a heading for
- *   the form; `problem`: explains why the user has to enter a key
+ * @param {{ heading?: string, problem?: string | undefined }} options `heading`: absent if the page already has a
+ *   heading; `problem`: why the user must enter a key
  */
 export const keyForm = ({ heading, problem }) => {
   const error = h('p', { id: 'key-error', class: 'problem', role: 'alert', hidden: problem === undefined }, problem);
@@ -21,7 +21,7 @@ export const keyForm = ({ heading, problem }) => {
   const submit = (event) => {
     event.preventDefault();
     const key = input.value.trim();
-    // The key is sent in an HTTP header, which can contain only these characters.
+    // HTTP headers can contain only visible ASCII characters in a key.
     if (/^[\x21-\x7e]+$/.test(key)) setKey(key, { remember: remember.checked });
     else {
       error.hidden = false;

@@ -1,6 +1,5 @@
-/** Imports nothing, so that it works when other modules are missing. */
+/** This module must not import other modules, because it reports that modules are missing. */
 
-/** Explains why a file could not be loaded, based on the browser's record of responses. */
 export const loadAdvice = () => {
   const responses = /** @type {PerformanceResourceTiming[]} */ (performance.getEntriesByType('resource'));
   const status = responses.findLast(({ responseStatus }) => responseStatus >= 400)?.responseStatus;

@@ -3,7 +3,7 @@ import { copyButton, h } from './dom.js';
 /** @import { Child } from './dom.js' */
 
 /** @typedef {{ kind: 'figures', name: string } | { kind: 'element', element: HTMLElement }} Block */
-/** @typedef {(target: string) => string | null} Addresses returns a link's address, or null to show only its text */
+/** @typedef {(target: string) => string | null} Addresses returns null if the text should not be a link */
 
 /** @type {Addresses} */
 const webAddress = (target) => (/^https?:/.test(target) ? target : null);
@@ -29,20 +29,16 @@ export const prose = (text) =>
 
 const NUMBER = /^[-−+]?\d[\d,.]*( ?(%|pp|points))?$/;
 
-/** Ignores empty cells. @param {readonly (readonly string[])[]} rows @param {number} column */
+/** @param {readonly (readonly string[])[]} rows @param {number} column */
 export const isNumeric = (rows, column) => {
   const cells = rows.map((row) => row[column] ?? '').filter((cell) => cell !== '' && cell !== '–');
   return cells.length > 0 && cells.every((cell) => NUMBER.test(cell));
 };
 
-/**
- * @param {readonly string[]} head
- * @param {readonly (readonly string[])[]} rows cells in inline Markdown; the first cell is the row's heading
- * @param {Addresses} [addressOf]
- */
+/** @param {readonly string[]} head @param {readonly (readonly string[])[]} rows @param {Addresses} [addressOf] */
 const table = (head, rows, addressOf) => {
   const classes = head.map((_, column) => (column > 0 && isNumeric(rows, column) ? 'number' : undefined));
-  // Screen readers would announce an empty `th` as an empty heading.
+  // Screen readers announce an empty `th` as a heading without text.
   const headOf = (/** @type {string} */ cell, /** @type {number} */ column) =>
     cell === '' ? h('td') : h('th', { scope: 'col', class: classes[column] }, ...inline(cell, addressOf));
   const heading = h('tr', ...head.map(headOf));
@@ -61,7 +57,7 @@ const table = (head, rows, addressOf) => {
   );
 };
 
-/** @param {string} text lines that start with `|` @param {Addresses} addressOf */
+/** @param {string} text @param {Addresses} addressOf */
 const tableOf = (text, addressOf) => {
   const [head = [], , ...rows] = text.split('\n').map((line) =>
     line
@@ -72,7 +68,10 @@ const tableOf = (text, addressOf) => {
   return table(head, rows, addressOf);
 };
 
-/** Returns the id that GitHub gives to a heading. @param {string} text */
+/**
+ * Returns the id that GitHub gives to a heading, so that links work both on GitHub and on the service.
+ * @param {string} text
+ */
 export const headingId = (text) =>
   text
     .toLowerCase()
@@ -89,7 +88,7 @@ const codeBlock = (code) =>
     copyButton(() => code),
   );
 
-/** @param {string} text a single block @param {Addresses} addressOf */
+/** @param {string} text @param {Addresses} addressOf */
 const elementOf = (text, addressOf) => {
   const code = /^```[^\n]*\n(.*?)\n?```$/s.exec(text)?.[1];
   if (code !== undefined) return codeBlock(code);
@@ -110,12 +109,12 @@ const elementOf = (text, addressOf) => {
   return h('p', ...inline(text, addressOf));
 };
 
-/** Blocks are separated by blank lines. Fenced code can contain blank lines. */
+/** Matches a block of Markdown. Fenced code can contain blank lines, which otherwise separate blocks. */
 const BLOCK = /```.*?\n```|(?:(?!```)[^\n]*\S[^\n]*(?:\n|$))+/gs;
 
 /**
- * Converts the subset of Markdown that the documentation uses: headings, paragraphs, lists, tables, links and code.
- * @param {string} markdown text from `<!-- figures NAME -->` to `<!-- /figures -->` becomes a block of figures
+ * Converts headings, paragraphs, lists, tables, links and code. Other Markdown is not supported.
+ * @param {string} markdown text from `<!-- figures NAME -->` to `<!-- /figures -->` is replaced with a block of figures
  * @param {Addresses} [addressOf] @returns {Block[]}
  */
 export const blocksOf = (markdown, addressOf = webAddress) =>

@@ -1,5 +1,5 @@
 /**
- * Returns a function that loads each value only once, by its key. After a failure, the next call tries again.
+ * Caches the result of a load function for each key. Failures are not cached.
  * @template Key @returns {<Value>(key: Key, load: () => Promise<Value>) => Promise<Value>}
  */
 export const onceEach = () => {

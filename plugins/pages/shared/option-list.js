@@ -3,7 +3,7 @@ import { find, h } from './dom.js';
 /** @import { Children } from './dom.js' */
 
 /**
- * Shows options in the list below a search box. The element with the id `found` contains them.
+ * Shows options below a search box, in the element with the id `found`.
  * @template Option
  * @param {HTMLInputElement} field
  * @param {{ contentOf: (option: Option) => readonly Children[], onpick: (option: Option) => void }} options
@@ -28,7 +28,7 @@ export const optionList = (field, { contentOf, onpick }) => {
         id: `found-${index}`,
         class: 'found',
         role: 'option',
-        // Without this, the field would lose the focus and the list would close before the click.
+        // A pointer press would take the focus from the search box and close the list before the click.
         onpointerdown: (/** @type {Event} */ event) => event.preventDefault(),
         onclick: () => onpick(option),
       },

@@ -47,14 +47,13 @@ export const problemView = (error, retry) => {
       ? explain(error)
       : { heading: 'Something went wrong on this page', advice: 'Reload it. If that does not help, please report it.' };
   if (!(error instanceof Problem)) console.error(error);
-  // Some browsers do not request a module again after a failure, so the page has to be reloaded.
+  // Some browsers never request a failed module again, so the page must be reloaded.
   const again = error instanceof Problem && error.code === 'not_loaded' ? () => location.reload() : retry;
   return h(
     'section',
     { class: 'notice', role: 'alert' },
     heading && h('h2', heading),
     h('p', advice),
-    // A retry after a 404 would get the same response.
     error instanceof Problem && error.status === 404
       ? h('a', { href: '#/' }, 'Back to the start')
       : h('button', { type: 'button', onclick: again }, 'Try again'),

@@ -1,6 +1,6 @@
 /**
- * Signs the user in with an API key or with a one-time code. The code is in the fragment of the address, which browsers
- * do not send to servers. This script first removes the fragment from the history.
+ * A one-time code is in the fragment of the address, which browsers do not send to servers. The script removes the
+ * fragment from the browser history before the code is used.
  */
 import { getKey, publicPath, setKey } from '../../shared/api.js';
 import { find, h } from '../../shared/dom.js';
@@ -10,10 +10,9 @@ const main = find('#main');
 const code = location.hash.slice(1);
 history.replaceState(null, '', location.pathname);
 
-/** Returns the address of the first page that shows data, such as the explorer. The default is the front page. */
 const next = () => document.querySelector('a[data-shows-data]')?.getAttribute('href') ?? `${publicPath}/`;
 
-/** @param {string} [problem] explains why the user has to enter a key */
+/** @param {string} [problem] */
 const ask = (problem) => main.replaceChildren(h('h1', 'Sign in'), keyForm({ problem }));
 
 const signedIn = () =>
