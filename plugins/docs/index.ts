@@ -1,4 +1,4 @@
-/** Serves the API reference at `/docs`, and two guides. The browser builds the reference from the OpenAPI document. */
+/** Serves the API reference and two guides at `/docs`. The browser builds the reference from the OpenAPI document. */
 import { definePlugin, guidePage, pageMount, version } from 'metro-forecast-api/plugin';
 
 export default definePlugin({

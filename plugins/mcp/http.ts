@@ -1,16 +1,14 @@
-/**
- * Implements the streamable HTTP transport of MCP on Koa. There are no sessions, and each POST contains one message.
- */
+/** Implements the Streamable HTTP transport of MCP without sessions. Each POST contains one message. */
 import { createMcpHandler, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import type { Context } from 'koa';
 import { excerpt, type MountContext } from 'metro-forecast-api/plugin';
 import { mcpServer } from './server.js';
 import type { Tools } from './tools.js';
 
-/** Request headers forwarded to the SDK. The key was already checked, so `Authorization` is not forwarded. */
+/** The plugin has already checked the key, so the SDK does not get the `Authorization` header. */
 const FORWARDED = /^(accept|content-type|content-length|mcp-.+)$/;
 
-/** Response headers of the SDK that are dropped. Node sets them for the actual body and connection. */
+/** Node sets these response headers, so the values of the SDK are dropped. */
 const SET_BY_NODE: ReadonlySet<string> = new Set(['content-length', 'connection']);
 
 export const respond = async (ctx: Context, tools: Tools, mount: MountContext): Promise<void> => {
@@ -21,7 +19,7 @@ export const respond = async (ctx: Context, tools: Tools, mount: MountContext): 
     return;
   }
   const handler = createMcpHandler(() => mcpServer(tools, mount), {
-    // The list of tools never changes while the service runs, so there is nothing to subscribe to.
+    // The list of tools never changes, so clients have nothing to subscribe to.
     maxSubscriptions: 0,
   });
   const headers = Object.entries(ctx.req.headersDistinct).flatMap(([name, values = []]) =>
@@ -30,7 +28,7 @@ export const respond = async (ctx: Context, tools: Tools, mount: MountContext): 
   const response = await handler.fetch(new Request(`http://localhost${ctx.path}`, { method: ctx.method, headers }), {
     parsedBody: message,
   });
-  // Without subscriptions, event streams also end after the response, so `text()` always resolves.
+  // Without subscriptions, event streams end after the response, so `text()` resolves.
   const body = withShortErrors(await response.text());
   ctx.status = response.status;
   if (body !== '') ctx.body = body;
@@ -38,14 +36,13 @@ export const respond = async (ctx: Context, tools: Tools, mount: MountContext): 
 };
 
 const MAX_BODY_BYTES = 64 * 1024;
-/** Valid calls are only three levels deep, because arguments are scalars or flat objects. */
+/** Valid calls have only three levels, because arguments are scalars or flat objects. */
 const MAX_DEPTH = 32;
 /**
- * Maximum number of values in a message. No valid call has this many arguments. The SDK takes about a thousand times as
- * long to reject an invalid value as to parse it.
+ * No valid call has 250 values. The SDK needs about a thousand times as long to reject an invalid value as to parse it.
  */
 const MAX_VALUES = 250;
-/** Maximum length of a message's id, in characters. It is limited because every response repeats the id. */
+/** Maximum length of a message id in characters. Every response repeats the id. */
 const MAX_ID_LENGTH = 128;
 
 const BATCH =
@@ -54,7 +51,7 @@ const TOO_DEEP = `The message has more than ${MAX_DEPTH} nested levels of arrays
 const TOO_MANY = `The message has more than ${MAX_VALUES} values in its arrays and objects.`;
 const LONG_ID = `The message id is longer than ${MAX_ID_LENGTH} characters.`;
 
-/** Reads the message. If the service is embedded, earlier middleware might already have parsed the body. */
+/** In an embedded service, earlier middleware might already have parsed the body. */
 const readMessage = async (ctx: Context): Promise<ReturnType<typeof parsed>> => {
   const { body } = ctx.req as { readonly body?: unknown };
   if (body === undefined || !ctx.req.readableEnded) return parsed(await readBody(ctx));
@@ -65,11 +62,12 @@ const readMessage = async (ctx: Context): Promise<ReturnType<typeof parsed>> => 
 const readBody = async (ctx: Context): Promise<string> => {
   const chunks: Buffer[] = [];
   let size = 0;
-  // A plain `for await` would destroy the socket on a 413, before the response is sent.
+  // A plain `for await` would destroy the socket before the 413 response is sent.
   for await (const chunk of ctx.req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > MAX_BODY_BYTES) {
-      // The rest of the body is never read. On a connection that stays open, Node would parse it as the next request.
+      // The rest of the body is never read. On a connection that stays open, Node would parse the rest as a new
+      // request.
       ctx.res.shouldKeepAlive = false;
       ctx.throw(413, `The message is larger than ${MAX_BODY_BYTES} bytes.`);
     }
@@ -100,9 +98,8 @@ const checked = (message: unknown): ReturnType<typeof parsed> => {
 };
 
 /**
- * Returns the reason for rejecting a message, or undefined if the message is acceptable. Batches are rejected, because
- * a batch would count as one request. Deep nesting could overflow the stack, and validating thousands of values would
- * take too long.
+ * Returns the reason for rejecting a message. A batch would count as one request, deep nesting could overflow the
+ * stack, and thousands of values would take too long to validate.
  */
 const messageError = (message: unknown): string | undefined => {
   if (Array.isArray(message)) return BATCH;
@@ -126,10 +123,10 @@ const messageError = (message: unknown): string | undefined => {
   return undefined;
 };
 
-/** Maximum length of an error's message, and of its data, in characters. The SDK's errors quote every invalid value. */
+/** Maximum length of an error message in characters. The SDK quotes every invalid value. */
 const LONGEST_ERROR = 500;
 
-/** @param body response of the SDK, either JSON or events with one line of JSON each */
+/** @param body JSON, or events with one line of JSON each */
 const withShortErrors = (body: string): string =>
   body.replace(
     /^((?:data: )?)(\{(?!"result":).*\})$/gm,
@@ -150,18 +147,18 @@ interface BrowserOptions {
   readonly allowedHosts: readonly string[] | null;
 }
 
-/** Pages served from the same machine, such as the MCP inspector. */
+/** Origin of pages on the same machine, such as the MCP inspector. */
 const LOCAL = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
 
 const withoutPort = (host: string): string => host.replace(/:\d*$/, '').toLowerCase();
 
 /**
- * Rejects requests from web pages on other sites. Checking the host name prevents DNS rebinding.
- * @throws an http-error with status 403, as the protocol requires
+ * Rejects requests from web pages on other sites. The check of the `Host` header prevents DNS rebinding.
+ * @throws an http-error with status 403, as MCP requires
  */
 export const checkBrowser = (ctx: Context, { allowedOrigins, allowedHosts }: BrowserOptions): void => {
   const { origin, host = '' } = ctx.req.headers;
-  // Browsers send an Origin header with every POST, and other clients usually send none.
+  // Browsers send an Origin header with every POST. Most other clients send none.
   if (origin !== undefined && !LOCAL.test(origin) && !allowedOrigins.includes(origin)) {
     ctx.throw(
       403,

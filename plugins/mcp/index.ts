@@ -1,6 +1,6 @@
 /**
- * Serves the endpoints of the API at `/mcp` as tools for AI assistants, using the Model Context Protocol. API keys and
- * rate limits apply.
+ * Serves the API at `/mcp` as tools for AI assistants, using the Model Context Protocol. API keys and rate limits
+ * apply.
  */
 import { ApiError, definePlugin, errors, version } from 'metro-forecast-api/plugin';
 import { checkBrowser, respond } from './http.js';

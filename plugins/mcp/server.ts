@@ -15,7 +15,7 @@ export const mcpServer = (tools: Tools, { info, request }: Pick<MountContext, 'i
 };
 
 /**
- * Serves the tools over standard input and output, for assistants that start the service as a child process. Any other
+ * Serves the tools on standard input and output, for assistants that start the service as a child process. Any other
  * output on standard output would break the protocol.
  */
 export const serveOverStdio = async (context: MountContext): Promise<{ close(): Promise<void> }> => {

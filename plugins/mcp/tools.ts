@@ -16,13 +16,13 @@ type Ask = MountContext['request'];
 export interface Tools {
   readonly list: Tool[];
   /**
-   * Calls a tool by requesting its route. API errors become results with `isError`.
+   * Sends a request to the route of a tool. API errors become results with `isError`.
    * @throws ProtocolError with code `InvalidParams` for an unknown tool
    */
   call(ask: Ask, name: string, given?: Arguments): Promise<CallToolResult>;
 }
 
-/** Default maximum size of a result, in bytes. Larger results would not fit into a model's context. */
+/** Default maximum size of a result in bytes. Language models cannot process larger results. */
 export const MAX_ANSWER_BYTES = 256 * 1024;
 
 /** The OpenAPI document is not a tool, because it is long and repeats the schemas of all tools. */
@@ -91,7 +91,6 @@ class RouteTool {
     };
   }
 
-  /** Checks only whether the request can be built. The route validates the values. */
   argumentErrors(given: Arguments): string[] {
     const values = this.#valuesOf(given);
     const unfit = [...values].flatMap(([argument, value]) => {
@@ -108,10 +107,7 @@ class RouteTool {
     return [...unfit, ...missing];
   }
 
-  /**
-   * Returns the request target. Unknown arguments become query parameters, so that the API's error suggests a valid
-   * name.
-   */
+  /** Unknown arguments become query parameters, so that the error of the API suggests a valid name. */
   target(given: Arguments): string {
     const values = new Map(
       [...this.#valuesOf(given)].map(([argument, value]) => [this.#parameterName(argument), value]),
@@ -129,10 +125,7 @@ class RouteTool {
     return `The result is ${bytes} bytes long, but the limit is ${maxBytes}. ${advice}`;
   }
 
-  /**
-   * Formats arguments and filters as text. Models send null or an empty string for arguments that they omit, so these
-   * are dropped.
-   */
+  /** Models send null or an empty string for arguments that they omit, so these values are dropped. */
   #valuesOf(given: Arguments): Map<string, string> {
     const { [FILTERS]: filters, ...others } = given;
     const all = this.#filters && typeof filters === 'object' ? { ...others, ...filters } : given;
@@ -183,8 +176,8 @@ const missingArgument = (argument: string, { description, example }: Parameter):
   `The argument "${argument}" is required: ${description}${example === undefined ? '' : ` Example: "${example}".`}`;
 
 /**
- * Encodes a value as one path segment. Encoding the first character prevents values such as `..` or the name of another
- * route from changing the path.
+ * Encodes a value as one path segment. The first character is always encoded, so that `..` or the name of another route
+ * cannot change the path.
  */
 const segment = (value: string): string =>
   encodeURIComponent(value).replace(/^[^%]/, (first) => `%${first.charCodeAt(0).toString(16)}`);
@@ -195,14 +188,11 @@ const errorText = (body: string): string => {
   return [`${error} (${code})`, ...errors].join('\n');
 };
 
-/** Assistants accept names of at most 64 characters from `[A-Za-z0-9_-]`. */
+/** Assistants accept tool names of at most 64 characters from `[A-Za-z0-9_-]`. */
 const MAX_LENGTH = 64;
 const HASH_LENGTH = 8;
 
-/**
- * Converts `listMarkets` to `list_markets`. Each capital gets its own underscore, so that `listXY` and `listXy` get
- * different names.
- */
+/** Converts `listMarkets` to `list_markets`. Each capital gets an underscore, so that `listXY` and `listXy` differ. */
 export const toolName = (operationId: string): string =>
   operationId.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
@@ -211,8 +201,8 @@ export const argumentName = (parameter: string): string =>
   parameter.replace(/[^A-Za-z0-9_-]+/g, '_').replace(/^_+|_+$/g, '');
 
 /**
- * Derives a unique name for each id. A hash of the id is appended to names that are empty, too long or ambiguous.
- * Unlike a counter, the hash does not depend on the order of the ids.
+ * Derives a unique name for each id. A name that is empty, too long or ambiguous gets a hash of the id, which does not
+ * depend on the order of the ids.
  * @returns a map from names to ids
  */
 export const uniqueNames = (ids: readonly string[], derive: (id: string) => string): ReadonlyMap<string, string> => {

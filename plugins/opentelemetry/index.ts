@@ -1,4 +1,4 @@
-/** Exports a span for each sampled request to a tracing backend, using the OpenTelemetry protocol (OTLP) over HTTP. */
+/** Exports a span for each sampled request, using the OpenTelemetry protocol (OTLP) over HTTP. */
 import { definePlugin, version } from 'metro-forecast-api/plugin';
 import { traceObserver } from './trace-observer.js';
 

@@ -37,15 +37,10 @@ interface TraceOptions {
 
 const BATCH = 512;
 
-/**
- * Maximum length of an attribute, in characters. Callers control the path and the host, which can be kilobytes long.
- */
+/** Maximum length of an attribute in characters. Callers can send paths and hosts of several kilobytes. */
 const MAX_VALUE_LENGTH = 1024;
 
-/**
- * Timeout for the last export, in milliseconds. It is shorter than the timeout for closing stores, so an unreachable
- * backend does not delay the shutdown.
- */
+/** Timeout for the last export, in milliseconds. An unreachable backend must not delay the shutdown. */
 const FLUSH_MS = 1500;
 
 export const traceObserver = (options: TraceOptions, { logger, info }: ObserverContext): RequestObserver => {
@@ -92,7 +87,7 @@ export const traceObserver = (options: TraceOptions, { logger, info }: ObserverC
 /** Value of `ExportResultCode.SUCCESS` in `@opentelemetry/core`, which is not a direct dependency. */
 const SUCCESS = 0;
 
-/** Logs an outage of the backend once instead of once per failed batch. */
+/** Logs an outage of the backend once, not for every failed batch. */
 const reportingExporter = (exporter: SpanExporter, logger: Logger): SpanExporter => {
   let lost = 0;
   return {
@@ -119,18 +114,13 @@ const contextOf = (parent: TraceParent | null): Context => {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId: parentId, traceFlags, isRemote: true });
 };
 
-/**
- * Methods defined in RFC 9110, plus PATCH and QUERY. All other methods are recorded as `_OTHER`, because callers can
- * send arbitrary names.
- */
+/** Methods of RFC 9110, PATCH and QUERY. Callers can send any name, so other methods are recorded as `_OTHER`. */
 const KNOWN_METHODS: ReadonlySet<string> = new Set(
   'CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT QUERY TRACE'.split(' '),
 );
 
-/** Matches `host[:port]`. The host can be an IPv6 address in brackets. */
 const HOST = /^\[?(.*?)\]?(?::(\d+))?$/;
 
-/** Responses with a 4xx status are client errors, not failures of the service. */
 const isFailure = ({ status }: FinishedRequest): boolean => status >= 500;
 
 const spanName = ({ method, route }: FinishedRequest): string =>

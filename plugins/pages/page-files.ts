@@ -18,25 +18,18 @@ export interface PageFile {
   readonly type: string;
 }
 
-/**
- * Maps names to files. A name such as `pages/shared/dom.js` is a path in `plugins/` and relative to the address of the
- * page.
- */
+/** File names are paths below the address of the page and below `plugins/`, such as `pages/shared/dom.js`. */
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
-/** The scripts of every page import `../../pages/shared/dom.js`, so this folder must keep its name. */
+/** The scripts of every page import `../../pages/shared/dom.js`, so the folder cannot be renamed. */
 const SHARED = join(packageRoot, 'plugins', 'pages');
 
-/** Browser code is not compiled, so it is not in `dist/`. */
 const sourceFolder = (folder: URL): string => {
   const path = fileURLToPath(folder);
   return existsSync(path) ? path : path.replace(/(.*[\\/])dist[\\/]/, '$1');
 };
 
-/**
- * Comments make up about a fifth of the scripts and styles, so they are not sent to browsers. Matches block comments on
- * their own lines.
- */
+/** Comments make up about a fifth of the scripts and styles, so browsers get the files without comments. */
 const COMMENTS = /^[ \t]*\/\*(?:(?!\*\/)[\s\S])*\*\/[ \t]*$/gm;
 
 const readFile = (path: string): PageFile => {
@@ -52,7 +45,6 @@ const readFile = (path: string): PageFile => {
   };
 };
 
-/** @param path relative to `plugins/pages`, such as `shared/tokens.css` */
 export const readSharedFile = (path: string): PageFile => readFile(join(SHARED, path));
 
 const filesIn = (folder: string, name: string): [string, PageFile][] =>
@@ -63,7 +55,6 @@ const filesIn = (folder: string, name: string): [string, PageFile][] =>
 let shared: [string, PageFile][] | undefined;
 
 /**
- * Reads the shared files once per process, and the files of a page.
  * @param name prefix for the names of the page's files
  * @param more paths of additional files, by name
  * @throws Error from `node:fs` if a file cannot be read
@@ -79,7 +70,6 @@ export const readPageFiles = (folder: URL, name: string, more: Readonly<Record<s
 
 export const resolveName = (from: string, path: string): string => posix.join(posix.dirname(from), path);
 
-/** The last line of an `import` or `export ... from './x.js'` statement. Comments do not match. */
 const IMPORT = /^(?:import|export|\}) ?[^'\n]*'(\.[^']+)';$/gm;
 
 /** @throws Error if an imported file is not one of the page's files */

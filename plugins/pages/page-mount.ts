@@ -8,7 +8,6 @@ import { packageRoot } from '../../core/util/package.js';
 import { type PageFile, type PageFiles, readPageFiles } from './page-files.js';
 import { documents, Template } from './template.js';
 
-/** Allows only scripts, styles and requests of the same origin. Forbids inline scripts, `eval` and `innerHTML`. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -30,12 +29,12 @@ const pagePolicy = (ancestors: readonly string[] = []): string => {
   return [...POLICY, ...framing].join('; ');
 };
 
-/** Applies only when a user opens a script, style or image directly. On a page, the policy of the page applies. */
+/** Policy of a script, style or image that a user opens directly. On a page, the policy of the page applies. */
 const FILE_POLICY = "default-src 'none'; frame-ancestors 'none'";
 
 /** Browsers revalidate pages on every use, so users see a new release immediately. */
 const REVALIDATED = 'no-cache';
-/** The address of a file contains a digest of all files, so its content never changes. */
+/** The address of a file contains a digest of all files, so the content of an address never changes. */
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
 export const embedOptions = {
@@ -53,22 +52,19 @@ interface EmbedOptions {
 
 interface Page {
   readonly path: string;
-  /** Text of links to the page. The log also uses this name. */
+  /** Text of links to the page, also used in the log. */
   readonly summary: string;
   /** Folder of the page's files, such as `new URL('./browser/', import.meta.url)`. */
   readonly folder: URL;
-  /**
-   * Path of the folder below the address of the page, such as `tables/browser`. Scripts import shared files with
-   * `../../pages/shared/dom.js`.
-   */
+  /** Path of the folder below the address of the page, such as `tables/browser`. */
   readonly at: string;
-  /** Path of the folder that contains `index.html`. Default: `at`. */
+  /** Path of the folder with `index.html` below the address of the page. Default: `at`. */
   readonly templates?: string;
-  /** Additional files: paths on disk by path below the address of the page. */
+  /** Paths of additional files on disk, by name. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Values for placeholders in the HTML. The key `script` replaces `{{script}}`. */
+  /** Values of placeholders in the HTML, by name. */
   readonly values?: Readonly<Record<string, string>>;
-  /** Also serves the page at `path/embed` without its header, for frames on other sites. */
+  /** If set, the page is also served at `path/embed`, without its header, for frames on other sites. */
   readonly embed?: EmbedOptions;
   readonly frontPage?: (context: FrontPageContext) => Promise<FrontPageContent>;
 }
@@ -76,7 +72,7 @@ interface Page {
 const framersOf = (embed: EmbedOptions | undefined, { anonymous }: MountContext): readonly string[] =>
   embed?.frameAncestors ?? (embed && anonymous ? ['*'] : []);
 
-/** Each public path needs at most two cached pages. Proxies add only a few different path prefixes. */
+/** The cache holds at most two pages for each public path. Proxies use only a few public paths. */
 const MOST_FILLED = 20;
 
 const digestOf = (files: PageFiles): string => {
@@ -110,8 +106,7 @@ export const pageMount = (page: Page): Mount => {
     contentSecurityPolicy: pagePolicy(),
     ...(frontPage && { frontPage }),
     handler(ctx, context) {
-      // During a rolling update, a page can request files of another release. Caches must not store these files for
-      // long.
+      // During a rolling update, a page can request files of another release. Caches must not keep the response.
       const [, requested, name = ''] = /^(?:(v-[\w-]{12})\/)?(.*)$/s.exec(ctx.path.slice(path.length + 1)) ?? [];
       const isEmbedded = embed !== undefined && name === 'embed';
       ctx.set('Cache-Control', requested === version ? IMMUTABLE : REVALIDATED);
@@ -137,7 +132,6 @@ export const pageMount = (page: Page): Mount => {
 
 const GUIDES = 'pages/guides';
 
-/** Replaces the default script of guides. */
 interface GuideScript {
   readonly folder: URL;
   readonly at: string;
@@ -145,7 +139,7 @@ interface GuideScript {
 }
 
 /**
- * Serves a Markdown document as a web page. The browser converts the Markdown to HTML.
+ * Serves a Markdown document as a web page.
  * @param path path of the page, such as `/docs/csv`
  * @param document path below `docs/`, such as `reference/formats.md`
  */

@@ -2,10 +2,9 @@ import type { Mount, MountContext } from '../../core/contracts/plugin.js';
 import { escapeHtml } from '../../core/util/escape-html.js';
 import { importsOf, type PageFile, type PageFiles, resolveName } from './page-files.js';
 
-/** The navigation does not list the sign-in page. */
 export const SIGN_IN = '/sign-in';
 
-/** A guide is a page below the path of another page. Mounts without a content security policy are not pages. */
+/** A guide is a page below the path of another page. A mount without a content security policy is not a page. */
 export const pagesOf = ({
   mounts,
 }: Pick<MountContext, 'mounts'>): { readonly pages: Mount[]; readonly guides: Mount[] } => {
@@ -16,7 +15,7 @@ export const pagesOf = ({
   return { pages: all.filter((page) => !isGuide(page)), guides: all.filter(isGuide) };
 };
 
-/** Markdown file of each guide, as a path in `docs/`. Links between these files become links between guides. */
+/** Maps guides to Markdown files in `docs/`. */
 export const documents = new WeakMap<Mount, string>();
 
 const listItem = (page: Mount, publicPath: string): string => {
@@ -29,11 +28,11 @@ const listItem = (page: Mount, publicPath: string): string => {
 const listOf = (pages: readonly Mount[], publicPath: string): string =>
   pages.map((page) => listItem(page, publicPath)).join('');
 
-/** Without preload links, the browser would discover modules one import at a time. */
+/** Without preload links, the browser would find the modules one after another, as it reads their imports. */
 const preloadsOf = (modules: readonly string[], root: string): string =>
   modules.map((name) => `<link rel="modulepreload" href="${escapeHtml(`${root}/${name}`)}">`).join('');
 
-/** For example `60 requests per minute`. */
+/** Returns text such as `60 requests per minute`. */
 export const limitsText = ({ limit, quotas }: NonNullable<MountContext['anonymous']>): string =>
   [
     [limit, 'minute'],
@@ -68,7 +67,6 @@ const escaped = (values: Readonly<Record<string, string>>): Record<string, strin
 const replaceValues = (html: string, values: Readonly<Record<string, string>>): string =>
   html.replace(/\{\{(\w+)\}\}/g, (whole, name: string) => (Object.hasOwn(values, name) ? values[name]! : whole));
 
-/** Matches addresses relative to the HTML file. */
 const REFERENCE = /\b(src|href)="(\.[^"]+)"/g;
 
 interface FilledPage {
@@ -80,9 +78,8 @@ interface FilledPage {
 }
 
 /**
- * Fills the placeholders of an HTML file: `{{head}}`, `{{service}}`, `{{owner}}`, `{{title}}`, `{{base}}` (base path of
- * the API), `{{publicPath}}` (path prefix of all pages), `{{mount}}` (address of the page), `{{preloads}}`, and the
- * list items `{{links}}` and `{{guides}}`. Relative addresses are replaced with the addresses of the files.
+ * Replaces the placeholders of an HTML file, such as `{{base}}` (base path of the API), `{{publicPath}}` (path prefix
+ * of all pages) and `{{mount}}` (address of the page). Relative addresses become the addresses of the files.
  */
 export class Template {
   readonly #file: PageFile;
@@ -90,7 +87,7 @@ export class Template {
   readonly #html: string;
   readonly #modules: readonly string[];
 
-  /** @param values values of additional placeholders @throws Error if a referenced or imported file does not exist */
+  /** @throws Error if a referenced or imported file does not exist */
   constructor(files: PageFiles, name: string, values: Readonly<Record<string, string>> = {}) {
     this.#file = files.get(name)!;
     this.#name = name;

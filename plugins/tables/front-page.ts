@@ -22,7 +22,7 @@ interface Table {
   readonly columns: readonly Column[];
   readonly key: readonly string[];
   readonly rows: readonly Row[];
-  /** Undefined if the store cannot count the rows. */
+  /** Number of rows, or undefined if the store cannot count them. */
   readonly total: number | undefined;
   readonly newest: string | undefined;
 }
@@ -44,7 +44,7 @@ const dateText = (day: string): string =>
 
 const titleOf = ([name, schema]: Column): string => schema.title ?? words(name);
 
-/** Lower-cases the first letter, for use within a sentence. Acronyms such as `GDP` stay as they are. */
+/** Changes the first letter to lower case. Acronyms such as `GDP` keep their capitals. */
 const inSentence = (label: string): string => label.replace(/^\p{Lu}(?!\p{Lu})/u, (first) => first.toLowerCase());
 
 const typesOf = ([, schema]: Column): readonly string[] => [schema.type].flat();
@@ -67,7 +67,7 @@ const tablesOf = async ({ get, list }: FrontPageContext): Promise<Table[]> => {
   return (await Promise.all(tables)).filter((table) => table !== undefined);
 };
 
-/** Returns undefined if there are no dates, or too many rows to find the latest date. */
+/** Returns undefined if the table has no dates or is too large to find the latest date. */
 const newestDate = async (
   { path, columns, rows, total }: Pick<Table, 'path' | 'columns' | 'rows' | 'total'>,
   list: FrontPageContext['list'],
@@ -84,7 +84,6 @@ type Rows = Pick<Table, 'rows' | 'total'>;
 
 const sizeOf = ({ rows, total }: Rows): number => total ?? rows.length;
 
-/** @param moreThan prefix for the number of rows read, if the total is unknown */
 const sizeText = (of: Rows, moreThan: string): string =>
   `${of.total === undefined ? moreThan : ''}${count(sizeOf(of))}`;
 
@@ -137,7 +136,7 @@ const summaryOf = (tables: readonly Table[]): Finding[] => {
   ];
 };
 
-/** Length of the prefix that all dates in a period share. */
+/** Dates in the same period share this number of characters, such as 7 for a month. */
 const PERIODS = [
   [10, 'day'],
   [7, 'month'],
@@ -156,8 +155,8 @@ const periodOf = (days: readonly string[]) =>
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /**
- * Counts the rows in each period. If the date is part of the key, the counts would be similar, so the bars show the
- * mean of the first numeric column instead.
+ * Counts the rows in each period. If the key contains the date, the counts would hardly differ, so the bars show the
+ * mean of the first numeric column.
  */
 const barsOf = ({ columns, rows, title, total, key }: Table): Bars | undefined => {
   const time = columns.find(isDate);
@@ -188,7 +187,7 @@ const barsOf = ({ columns, rows, title, total, key }: Table): Bars | undefined =
 
 const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [960, 360, 90, 34, 14];
 
-/** Returns a step of 1, 2 or 5 times a power of ten that results in about four lines on the axis. */
+/** Returns 1, 2 or 5 times a power of ten, so that the axis has about four lines. */
 const stepOf = (range: number): number => {
   const power = 10 ** Math.floor(Math.log10(range / 4));
   return power * ([1, 2, 5].find((factor) => factor * power * 5 >= range) ?? 10);

@@ -31,7 +31,7 @@ export const rowNotFound = defineError({
 const pascal = (name: string): string => name.replaceAll(/(?:^|_)([a-z0-9])/g, (_, letter) => letter.toUpperCase());
 
 /**
- * Maps the values of the parameter `sort` to orders. Each value is the shortest prefix of its order that no earlier
+ * Maps each value of the parameter `sort` to an order. A value is the shortest prefix of the order that no earlier
  * order uses.
  */
 export const sortNames = (orders: readonly (readonly string[])[]): ReadonlyMap<string, readonly string[]> => {
@@ -44,7 +44,6 @@ export const sortNames = (orders: readonly (readonly string[])[]): ReadonlyMap<s
   return names;
 };
 
-/** Returns the schema of a parameter for a field, without the default and the examples of the field. */
 const schemaOf = (schema: JsonSchema, field: string): JsonSchema => {
   const {
     default: _,
@@ -58,7 +57,6 @@ const schemaOf = (schema: JsonSchema, field: string): JsonSchema => {
 export interface Table {
   readonly collection: Collection<Row>;
   readonly path: string;
-  /** Name of the table in PascalCase, used in operation ids. */
   readonly operation: string;
   readonly orders: ReadonlyMap<string, readonly string[]>;
   readonly example: Row;
@@ -67,7 +65,7 @@ export interface Table {
 
 const MOST_LISTED = 20;
 
-/** Paths of endpoints that are not tables. */
+/** Endpoints that are not tables use these paths. */
 const RESERVED: readonly string[] = ['health', 'ready', 'status', 'totals', 'usage'];
 
 export const tableNameError = (name: string): string | undefined =>
@@ -95,7 +93,7 @@ export const tableRoutes = (declared: Collection): Route[] => {
   return [listRoute(table), rowRoute(table), totalsRoute(table)];
 };
 
-/** Normalizes `q`, so that searches for the same words share a response in the cache. */
+/** Searches for the same words share a response in the cache. */
 export const withWords = <I extends { readonly q?: Scalar | boolean }>(input: I): I =>
   input.q === undefined ? input : { ...input, q: wordsOf(input)!.join(' ') };
 
@@ -207,7 +205,7 @@ const rowRoute = ({ collection, path, operation, example, row }: Table): Route =
   return dataRoute({
     path: rowPath(path, key),
     operationId: `get${operation}`,
-    // A key column named `as_of` would conflict with the parameter of the same name.
+    // A key column named `as_of` would conflict with the parameter `as_of`.
     vintages: !key.includes('as_of'),
     summary: `A single row of ${name}`,
     parameters: { path: Object.fromEntries(key.map((field) => [field, parameter(field)])) },

@@ -25,7 +25,7 @@ const measuresFor = (of: string | undefined): readonly Measure[] => (of === unde
 
 const MOST_COLUMNS = 2;
 
-/** Assigns a name to each measure. Underscores are appended while the table has a column with the same name. */
+/** Appends underscores to a measure that has the same name as a column. */
 const measureNames = (columns: readonly string[]): Readonly<Record<Measure, string>> => {
   const free = (name: string): string => (columns.includes(name) ? free(`${name}_`) : name);
   return Object.fromEntries(MEASURES.map((measure) => [measure, free(measure)])) as Record<Measure, string>;
@@ -39,7 +39,7 @@ const MEANINGS: Readonly<Record<Measure, string>> = {
   max: 'Largest number. Null if there are no numbers.',
 };
 
-/** Makes an optional column nullable, because rows without a value form a group whose value is null. */
+/** Rows without a value form a group whose value is null, so an optional column becomes nullable. */
 const groupColumn = (schema: JsonSchema, isRequired: boolean): JsonSchema => {
   const types = [schema['type']].flat();
   if (isRequired || types.includes('null')) return schema;
@@ -47,7 +47,7 @@ const groupColumn = (schema: JsonSchema, isRequired: boolean): JsonSchema => {
   return { ...schema, type: [...types, 'null'], ...(Array.isArray(values) && { enum: [...values, null] }) };
 };
 
-/** Rounds to 15 significant digits. Further digits would depend on the order of summation. */
+/** Digits after the 15th significant digit would depend on the order of summation. */
 const rounded = (value: number): number => (Number.isSafeInteger(value) ? value : Number(value.toPrecision(15)));
 
 const measuresOf = ({ count, numbers }: Group): Readonly<Record<Measure, number | null>> => {
@@ -81,7 +81,7 @@ const describeGroups = ({ collection: { schema }, operation, example }: Table, g
     names,
     row,
     example: { ...(first !== undefined && { [first]: example[first] ?? null }), [names.count]: 12 },
-    /** The columns in `by` and the count are always included. */
+    /** Responses always include the columns in `by` and the count. */
     columns: ({ by = [], of, fields }: Input) => {
       const measures = measuresFor(of).map((measure) => names[measure]);
       return [...by, ...measures.filter((name) => name === names.count || !fields || fields.includes(name))];

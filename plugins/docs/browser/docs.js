@@ -32,7 +32,7 @@ const partsOf = (model) => {
   ];
 };
 
-/** Scrolls to the element that the address refers to and highlights it. Opens any `details` around it. */
+/** Scrolls to the element that the address refers to. Opens any `details` around it. */
 const aim = () => {
   const place = decodeURIComponent(location.hash.slice(1));
   const target = place === '' ? null : document.getElementById(place);
@@ -45,7 +45,7 @@ const aim = () => {
   target.scrollIntoView({ behavior: 'instant' });
 };
 
-/** Loads the search code only when the search box first gets the focus. @param {Model} model */
+/** The search code is loaded when the search box first gets the focus. @param {Model} model */
 const startSearchOnFocus = (model) => {
   const input = /** @type {HTMLInputElement} */ (find('#search'));
   /** @type {string | undefined} */
@@ -77,7 +77,7 @@ const show = async () => {
     document.title = `${model.title} – reference`;
     find('#parts').replaceChildren(...contentsOf(model));
     main.replaceChildren(...partsOf(model));
-    // The element in the address did not exist when the browser tried to scroll to it.
+    // The browser could not scroll to this element before the page was built.
     aim();
     addEventListener('hashchange', aim);
     followReading();
@@ -87,7 +87,6 @@ const show = async () => {
   }
 };
 
-// Browsers do not print the content of closed `details`.
 addEventListener('beforeprint', () => {
   for (const details of document.querySelectorAll('main .text details')) details.setAttribute('open', '');
 });

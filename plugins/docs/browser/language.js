@@ -25,7 +25,7 @@ const choose = (name) => {
   try {
     localStorage.setItem(KEY, name);
   } catch {
-    // Without access to storage, the choice lasts until the page is closed.
+    // Without access to storage, the chosen language lasts until the page is closed.
   }
   const address = new URL(location.href);
   address.searchParams.set('lang', name);
@@ -33,15 +33,15 @@ const choose = (name) => {
   dispatchEvent(new Event('languagechange-of-samples'));
 };
 
-/** @param {() => void} listener called when the user chooses another language */
+/** @param {() => void} listener */
 export const onLanguage = (listener) => addEventListener('languagechange-of-samples', listener);
 
-/** @param {string} name name of the radio group, unique on the page */
+/** @param {string} name unique on the page */
 export const languageChoice = (name) => {
   const inputs = Object.entries(LANGUAGES).map(([value, { name: text }]) => {
     const input = h('input', { type: 'radio', name, value, checked: value === chosen });
     input.addEventListener('change', () => {
-      // Samples above this control can change their height. Scrolling by the difference keeps the control in place.
+      // The samples above can change their height. Scrolling by the difference keeps the clicked control in place.
       const before = input.getBoundingClientRect().top;
       choose(value);
       scrollBy({ top: input.getBoundingClientRect().top - before, behavior: 'instant' });

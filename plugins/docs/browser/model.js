@@ -16,12 +16,12 @@
  *   groups: Group[], operations: Operation[], errors: ErrorKind[], errorFields: Field[], headers: Header[], changes: Change[] }} Model
  */
 
-/** Maximum nesting depth of fields. Schemas can be recursive. */
+/** Schemas can be recursive, so nested fields are listed only down to this depth. */
 const DEEPEST = 6;
 
 /**
  * @param {Any} document @param {Any} value
- * @returns {Any} the value, or the target of its `$ref` merged with other keywords of the value
+ * @returns {Any} the value, or the target of its `$ref` merged with the other keywords
  */
 const resolve = (document, value) => {
   const { $ref, ...own } = value;
@@ -53,13 +53,13 @@ const LIMITS = [
   ['default', (value) => `default ${shown(value)}`],
 ];
 
-/** @param {Any} schema @returns {string} Markdown */
+/** @param {Any} schema @returns {string} */
 const limitsOf = (schema) =>
   LIMITS.flatMap(([keyword, words]) => (schema[keyword] === undefined ? [] : [words(schema[keyword])]))
     .filter(Boolean)
     .join(', ');
 
-/** @param {Any} schema without `$ref` @returns {readonly Any[] | undefined} */
+/** @param {Any} schema @returns {readonly Any[] | undefined} */
 const variantsOf = ({ anyOf, oneOf, allOf }) => anyOf ?? oneOf ?? allOf;
 
 /** @param {Any} document @param {Any} given @returns {string} */
@@ -73,14 +73,13 @@ const typeOf = (document, given) => {
   return types.map((one) => (one === 'array' && items ? `array of ${typeOf(document, items)}` : one)).join(' or ');
 };
 
-/** @param {Any} document @param {Any} given schema or `$ref` @param {number} depth @returns {Field[]} */
+/** @param {Any} document @param {Any} given @param {number} depth @returns {Field[]} */
 const fieldsOf = (document, given, depth = 0) => {
   const schema = resolve(document, given);
   if (depth > DEEPEST) return [];
   const variants = variantsOf(schema);
   if (variants) {
     const fields = variants.flatMap((one) => fieldsOf(document, one, depth));
-    // Several variants can have the same field.
     return fields.filter(({ name }, index) => fields.findIndex((field) => field.name === name) === index);
   }
   if (schema['items']) return fieldsOf(document, schema['items'], depth);
@@ -119,10 +118,7 @@ const parameterOf = (document, given) => {
 const examplesOf = (document, response) =>
   Object.entries(resolve(document, response)['content']?.['application/json']?.['examples'] ?? {});
 
-/**
- * An empty security requirement means that the operation can be called without a key.
- * @param {readonly object[]} alternatives
- */
+/** In OpenAPI, an empty security requirement means that callers need no key. @param {readonly object[]} alternatives */
 const keyUse = (alternatives) => {
   const takesKey = alternatives.some((one) => Object.keys(one).length > 0);
   return { takesKey, needsKey: takesKey && alternatives.every((one) => Object.keys(one).length > 0) };
@@ -185,7 +181,7 @@ const headersOf = (document) => {
   });
 };
 
-/** @param {Any} document an OpenAPI document in which every path has a GET operation @returns {Model} */
+/** @param {Any} document every path must have a GET operation @returns {Model} */
 export const modelOf = (document) => {
   const { title, version, summary = '', description = '', 'x-changes': changes = [], ...about } = document['info'];
   const operations = Object.entries(document['paths']).map(([path, { get }]) => operationOf(document, path, get));

@@ -33,7 +33,7 @@ const entry = (place, { name, type, limits, description }, { mark, children = []
 
 /**
  * @param {string} place @param {readonly Field[]} fields
- * @param {Set<string>} [listed] types whose fields are already on the page; the function adds the types that it lists
+ * @param {Set<string>} [listed] types whose fields the page already lists. The function adds types to the set.
  * @returns {HTMLElement}
  */
 export const fieldList = (place, fields, listed) =>
@@ -41,7 +41,7 @@ export const fieldList = (place, fields, listed) =>
     'ul',
     { class: 'entries' },
     ...fields.map((field) => {
-      // Expands the only field of an envelope, such as `data`.
+      // Expands the only field of a response, such as `data`.
       const rows = field.type.replace(/^array of /, '');
       const open = listed !== undefined && fields.length === 1 && !listed.has(rows);
       if (open) listed.add(rows);
@@ -72,7 +72,7 @@ const parameterList = (id, title, parameters) =>
 const responseFields = ({ id, type, fields }, listed) => {
   if (fields.length === 0) return [];
   const again = listed.has(type);
-  // All types without a title are named `object`, so this name is ambiguous.
+  // The type name `object` is ambiguous, because all types without a title have this name.
   if (type !== 'object') listed.add(type);
   const list = fieldList(placeOf(id, 'fields'), fields, listed);
   if (!again) return [list];
@@ -80,7 +80,7 @@ const responseFields = ({ id, type, fields }, listed) => {
   return [h('details', h('summary', ...title), list)];
 };
 
-/** @param {Operation} operation @param {ReadonlySet<string>} everywhere codes of errors that all endpoints can return */
+/** @param {Operation} operation @param {ReadonlySet<string>} everywhere */
 const errorLinks = ({ errors }, everywhere) => {
   const own = errors.filter(({ code }) => !everywhere.has(code));
   return [

@@ -2,7 +2,7 @@ import { copyButton, h } from '../../pages/shared/dom.js';
 
 /** @import { Child, Children } from '../../pages/shared/dom.js' */
 
-/** Joins the parts of an element's id, such as `/listBooks/fields/isbn`. @param {...string} path */
+/** Joins the parts of an element id, such as `/listBooks/fields/isbn`. @param {...string} path */
 export const placeOf = (...path) => `/${path.join('/')}`;
 
 /** @param {string} place */
@@ -12,7 +12,6 @@ export const linkTo = (place) => `#${place.split('/').map(encodeURIComponent).jo
 export const nameLink = (place, ...children) => h('a', { class: 'name', href: linkTo(place) }, ...children);
 
 /**
- * Creates a section. If there is no aside, the text takes the full width.
  * @param {{ place: string, title: string, level?: 'h2' | 'h3', id?: string }} heading @param {Children} text
  * @param {Children} [aside] samples, shown next to the text
  */
@@ -67,7 +66,7 @@ export const coloured = (code) => {
 /** @param {unknown} example */
 export const exampleText = (example) => (typeof example === 'string' ? example : JSON.stringify(example, null, 2));
 
-/** @param {string} label for screen readers @param {Children} head @param {Children} body */
+/** @param {string} label @param {Children} head @param {Children} body */
 export const panel = (label, head, body) =>
   h('div', { class: 'panel', role: 'group', 'aria-label': label }, h('div', { class: 'head' }, head), body);
 

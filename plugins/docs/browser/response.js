@@ -5,7 +5,7 @@ import { codeBlock, coloured, linkTo, panel, placeOf, problem, unreachable } fro
 
 /** @import { Operation } from './model.js' */
 
-/** Longer responses are truncated, because browsers are slow at displaying megabytes of text. */
+/** Browsers are slow at displaying megabytes of text, so longer responses are truncated. */
 const SHOWN_CHARACTERS = 20_000;
 
 /** @param {string} text @param {string} type */
@@ -84,10 +84,9 @@ const keyNeeded = () => {
 };
 
 /**
- * The promise never rejects.
  * @param {Operation} operation @param {{ target: string, query: readonly (readonly [string, string])[] }} call
  * @param {() => void} close called when the user closes the response
- * @returns {Promise<HTMLElement>} a panel with the response, or with the reason why there is no response
+ * @returns {Promise<HTMLElement>} the response, or the reason why there is none
  */
 export const respond = async (operation, { target, query }, close) => {
   if (operation.needsKey && getKey() === '') return keyNeeded();

@@ -1,8 +1,8 @@
 import { keyVariable } from '../../pages/shared/api.js';
 
 /**
- * @typedef {{ url: string, query: readonly (readonly [name: string, value: string])[], sendsKey: boolean,
- *   text: boolean }} Call `url` excludes the query; `text`: whether the response is not JSON
+ * @typedef {{ url: string, query: readonly (readonly [name: string, value: string])[], sendsKey: boolean, text: boolean
+ *   }} Call `url` excludes the query; `text`: the response is not JSON
  */
 
 /** JSON strings are also valid string literals in JavaScript, Python and R. @param {string} value */
@@ -37,7 +37,7 @@ const python = ({ url, query, sendsKey, text }) =>
     `print(response.${text ? 'text' : 'json()'})`,
   ].join('\n');
 
-/** R needs backticks around names such as `price[gte]`. @param {string} name */
+/** In R, names such as `price[gte]` need backticks. @param {string} name */
 const argument = (name) => (/^[A-Za-z.][\w.]*$/.test(name) ? name : `\`${name}\``);
 
 /** @param {Call} call */
@@ -71,7 +71,7 @@ const typescript = ({ url, query, sendsKey, text }) =>
   ].join('\n');
 
 /**
- * Code samples by language. The keys are also the values of the URL parameter `lang`.
+ * The keys are also values of the URL parameter `lang`.
  * @type {Readonly<Record<string, { name: string, write: (call: Call) => string }>>}
  */
 export const LANGUAGES = {

@@ -6,7 +6,7 @@ import { entriesOf, remoteEntries } from './search-entries.js';
 /** @import { Entry } from './search-entries.js' */
 
 const MOST_RESULTS = 12;
-/** Maximum number of results with the same name. Fields such as `id` occur in many lists. */
+/** Fields such as `id` occur in many lists, so only a few results can have the same name. */
 const MOST_OF_ONE_NAME = 3;
 
 /** @param {string} text */
@@ -15,7 +15,7 @@ const wordsOf = (text) =>
     .split(/[^\p{L}\p{N}_]+/u)
     .filter(Boolean);
 
-/** @param {readonly Entry[]} entries @param {string} query @returns {Entry[]} sorted by relevance */
+/** @param {readonly Entry[]} entries @param {string} query @returns {Entry[]} */
 export const search = (entries, query) => {
   const asked = wordsOf(query);
   const whole = plain(query.trim());
@@ -34,7 +34,7 @@ export const search = (entries, query) => {
       else if (more.some((one) => one.startsWith(word))) total += 4;
       else return 0;
     }
-    // If two names match equally well, the shorter one ranks higher.
+    // Of two equally good matches, the shorter name ranks higher.
     return total + (plain(name) === whole ? 40 : 0) - name.length / 100;
   };
   /** @type {Map<string, number>} */
@@ -59,9 +59,8 @@ const contentOf = ({ kind, name, where }) => [
 ];
 
 /**
- * Starts the search in a search box that already has the focus.
  * @param {HTMLInputElement} input @param {import('./model.js').Model} model
- * @param {() => void} aim called if the user picks the entry that the address already refers to
+ * @param {() => void} aim called if the user chooses the entry that the address already refers to
  */
 export const startSearch = (input, model, aim) => {
   const note = find('#found-note');

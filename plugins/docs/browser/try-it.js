@@ -6,14 +6,14 @@ import { LANGUAGES } from './samples.js';
 
 /** @import { Operation, Parameter } from './model.js' */
 
-/** @typedef {{ parameter: Parameter, name: string, value: string }} Filled `name` includes the operator */
+/** @typedef {{ parameter: Parameter, name: string, value: string }} Filled */
 
 /** @param {Operation} operation @param {Parameter} parameter @param {() => void} onchange */
 const field = (operation, parameter, onchange) => {
   const { name, schema, required, example, operators } = parameter;
   const id = `${operation.id}-${name}`;
   const values = schema['enum'] ?? (schema['type'] === 'boolean' ? [true, false] : undefined);
-  // Example values let users send a first request without filling in anything.
+  // With example values, users can send a first request without filling in the form.
   const first = required ? (example ?? '') : '';
   const control = values
     ? h(

@@ -20,15 +20,12 @@ export const readAddress = () => {
 
 /** @param {readonly string[]} parts @param {URLSearchParams} [query] */
 export const addressOf = (parts, query = new URLSearchParams()) => {
-  // Commas separate the values of lists. They need no escaping in a fragment.
+  // Lists are separated by commas, which need no escaping in a fragment.
   const asked = query.size > 0 ? `?${query}`.replaceAll('%2C', ',') : '';
   return `#/${parts.map(encodeURIComponent).join('/')}${asked}`;
 };
 
-/**
- * @param {URLSearchParams} query changed in place
- * @param {Record<string, string | null>} choices null or an empty string deletes the parameter
- */
+/** @param {URLSearchParams} query @param {Record<string, string | null>} choices */
 export const setChoices = (query, choices) => {
   for (const [name, value] of Object.entries(choices)) {
     if (value === null || value === '') query.delete(name);

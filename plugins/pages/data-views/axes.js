@@ -30,7 +30,7 @@ const yearTicks = (first, last, room) => {
   return ticks;
 };
 
-/** @param {string} date @returns {number} months since year 0 */
+/** @param {string} date @returns {number} */
 const monthOf = (date) => Number(date.slice(0, 4)) * 12 + Number(date.slice(5, 7)) - 1;
 
 /** @param {string} first @param {string} last @param {number} room @returns {DateTick[]} */

@@ -1,7 +1,6 @@
 import { h } from '../shared/dom.js';
 import { paint } from './svg.js';
 
-/** Labels that are not in this map are neutral. The values are CSS custom properties without `--`. */
 const TONES = new Map([
   ...[...'ABCDF'].map((grade, index) => /** @type {const} */ ([grade, `grade-${index + 1}`])),
   ['expand', 'rise-5'],
@@ -15,7 +14,7 @@ const TONES = new Map([
   ['stale', 'bad'],
 ]);
 
-/** @param {string | null} label a signal, grade or state */
+/** @param {string | null} label */
 export const badge = (label) => {
   if (label === null) return h('span', { class: 'muted' }, '–');
   const element = h('span', { class: 'badge' }, label);

@@ -3,7 +3,7 @@ import { paint, svg } from './svg.js';
 const [WIDTH, HEIGHT] = [150, 16];
 
 /**
- * Hidden from screen readers, because the table row contains the same values as text.
+ * Screen readers skip the picture, because the table row contains the same values as text.
  * @param {...SVGElement} children
  */
 const picture = (...children) =>

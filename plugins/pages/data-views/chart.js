@@ -6,9 +6,9 @@ import { readoutOf } from './readout.js';
 
 /** Maximum height of a chart on the screen, in pixels. */
 const MAX_HEIGHT = 340;
-/** Minimum height of a chart in a frame, in pixels. Smaller frames scroll. */
+/** Minimum height of a chart in a frame, in pixels. A smaller frame scrolls. */
 const MIN_HEIGHT = 120;
-/** In pixels. The chart fits the width of A4 and Letter paper, and two charts fit on a Letter page. */
+/** Size of a printed chart in pixels. Two charts fit on an A4 or Letter page. */
 const PAPER = { width: 680, height: 158 };
 
 /** @param {HTMLElement} host */
@@ -45,7 +45,7 @@ const listen = (host, { drawn, last, show, clear }) => {
   };
   host.addEventListener('pointermove', showNearest);
   host.addEventListener('pointerdown', (event) => {
-    // Capturing the pointer keeps the values visible when a finger moves sideways out of the chart.
+    // Capturing the pointer keeps the values visible while a finger moves outside the chart.
     if (event.pointerType === 'touch') host.setPointerCapture(event.pointerId);
     showNearest(event);
   });
@@ -84,7 +84,6 @@ const followSize = (host, redraw, signal) => {
   });
   resized.observe(host);
   if (isFramed) {
-    // The chart must shrink when attributions are added below it.
     resized.observe(document.body);
     addEventListener('resize', adapt, { signal });
   }
@@ -101,7 +100,7 @@ const followSize = (host, redraw, signal) => {
   signal.addEventListener('abort', () => resized.disconnect());
 };
 
-/** @param {ChartOptions} options @param {AbortSignal} signal aborted when the user leaves the view */
+/** @param {ChartOptions} options @param {AbortSignal} signal */
 export const chart = (options, signal) => {
   const { text, box, mark, show, clear } = readoutOf(options);
   const host = h('div', {

@@ -1,12 +1,8 @@
 import { h } from '../shared/dom.js';
 
-/** Length of the visible period in years. 0 shows all years. */
 const SPANS = [5, 10, 20, 0];
 
-/**
- * @param {readonly string[]} dates @param {number} years
- * @returns {string | undefined} the first date to show, or undefined for all dates
- */
+/** @param {readonly string[]} dates @param {number} years @returns {string | undefined} */
 export const lastYears = (dates, years) => {
   const last = dates.at(-1);
   return years === 0 || last === undefined ? undefined : `${Number(last.slice(0, 4)) - years}${last.slice(4)}`;
@@ -31,10 +27,7 @@ export const choice = ({ legend, name, choices, value, onchange }) =>
     ),
   );
 
-/**
- * Selects "All" if the data is shorter than the chosen period.
- * @param {number} years @param {readonly string[]} dates @param {(years: number) => void} onchange
- */
+/** @param {number} years @param {readonly string[]} dates @param {(years: number) => void} onchange */
 export const spanChoice = (years, dates, onchange) =>
   choice({
     legend: 'Years shown',

@@ -1,7 +1,7 @@
-/** No source publishes more than 6 decimals, so further digits are rounding errors. */
+/** Sources publish at most 6 decimals. Further digits are rounding errors. */
 const DECIMALS = 6;
 
-/** Cells that spreadsheets would execute as formulas. CSV responses of the API escape the same cells. */
+/** Spreadsheets would execute a cell that starts with one of these characters as a formula. */
 const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/u;
 
 /** @param {string | number | null | undefined} cell */

@@ -131,10 +131,7 @@ const hashOf = (figure) => {
   return addressOf(parts, query);
 };
 
-/**
- * Returns null if the service does not allow frames on other sites.
- * @param {string} title @param {Picture | undefined} picture @param {string | undefined} figure
- */
+/** @param {string} title @param {Picture | undefined} picture @param {string | undefined} figure */
 const embedCode = (title, picture, figure) => {
   const origins = document.querySelector('meta[name="embeds"]')?.getAttribute('content') ?? '';
   if (origins === '') return null;
@@ -194,10 +191,7 @@ export const dataTools = ({ sources, remark, more, picture, title = picture?.tit
     more,
   );
 
-/**
- * Replaces the content of an element, and opens the same `details` again.
- * @param {HTMLElement} place @param {readonly HTMLElement[]} content
- */
+/** @param {HTMLElement} place @param {readonly HTMLElement[]} content */
 const replaceContent = (place, content) => {
   const open = [...place.querySelectorAll('details')].map((details) => details.open);
   place.replaceChildren(...content);
@@ -235,14 +229,13 @@ export const linesTable = ({ dates, lines, dateText }, time) => ({
 
 /**
  * @template Row
- * @typedef {Tools & { title: string, table: { columns: readonly import('./table.js').Column<Row>[], rows: readonly Row[] } }}
- *   Below what is shown under a chart: tools and a table
+ * @typedef {Tools & { title: string, table: { columns: readonly import('./table.js').Column<Row>[], rows: readonly
+ *   Row[] } }} Below
  */
 
 /** @template Row @param {Below<Row>} options */
 const belowChart = ({ title, table, ...tools }) => {
   const details = h('details', h('summary', 'Data as a table'));
-  // A table can have hundreds of rows, so it is created when the user opens it.
   const fill = () => details.append(dataTable({ caption: title, ...table }).element);
   details.addEventListener('toggle', fill, { once: true });
   return [dataTools(tools), details];

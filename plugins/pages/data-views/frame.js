@@ -5,7 +5,6 @@ import { FONT_SIZE, LINE_HEIGHT, textWidth, wrap } from './svg.js';
 /** @import { ChartOptions } from './drawing.js' */
 
 export const BAR_WIDTH = 60;
-/** Width of a bar as a fraction of the distance between two bars. */
 export const BAR_SHARE = 0.8;
 /** Minimum width in pixels for labels at the ends of the lines. */
 const NAMED_FROM_WIDTH = 640;
@@ -37,7 +36,7 @@ const rangeOf = ({ columns, bounds, hasZero }) => {
 
 /**
  * Returns the smallest distance between two dates, in pixels.
- * @param {readonly number[]} times ascending @param {number} width
+ * @param {readonly number[]} times @param {number} width
  */
 const slotOf = (times, width) => {
   const [first = 0, last = first] = [times[0], times.at(-1)];

@@ -19,7 +19,7 @@ export const latestOf = (signal) => {
 
 /**
  * Shows the result of `make`, or its error with a retry button. The result is dropped if a newer call has started.
- * @template Made @param {() => AbortSignal} next from `latestOf` @param {HTMLElement} place shows the error
+ * @template Made @param {() => AbortSignal} next from `latestOf` @param {HTMLElement} place
  * @param {(shown: AbortSignal) => Promise<Made>} make @param {(made: Made, shown: AbortSignal) => void} show
  * @returns {Promise<void>}
  */

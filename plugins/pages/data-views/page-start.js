@@ -2,7 +2,7 @@ import { anonymousLimits, getJson, getKey, publicPath, setKey } from '../shared/
 import { find, h } from '../shared/dom.js';
 import { startSearchField } from './search-field.js';
 
-/** Loads `/status`. Shows a banner if the data is synthetic. @param {AbortSignal} [signal] */
+/** @param {AbortSignal} [signal] */
 export const getStatus = async (signal) => {
   const status = await getJson('/status', { key: false, signal });
   find('#synthetic').hidden = status.snapshot?.synthetic !== true;
@@ -31,7 +31,7 @@ const linkFullPage = (owner) => {
 
 export const startPage = () => {
   showLimits();
-  // Errors are ignored here, because the status view reports them.
+  // The status view reports errors of this request.
   void getStatus().catch(() => undefined);
   const paper = document.querySelector('.on-paper');
   const owner = paper?.textContent ?? '';
@@ -40,7 +40,7 @@ export const startPage = () => {
     if (paper) paper.textContent = `${owner} · ${location.href}`;
   });
   document.querySelector('#forget')?.addEventListener('click', () => setKey(''));
-  // The skip link must not replace the fragment of the address, because the fragment selects the view.
+  // Following the skip link must not replace the fragment, because the fragment selects the view.
   document.querySelector('.skip')?.addEventListener('click', (event) => {
     event.preventDefault();
     find('#main').focus();

@@ -8,7 +8,7 @@ const [WIDTH, HEIGHT, MARGIN] = [1200, 675, 36];
 const SCALE = 2;
 
 /**
- * Saved images have no style sheet, so custom properties are replaced with the colours of the light theme.
+ * Saved images have no style sheet, so each custom property is replaced with its colour.
  * @param {SVGElement} picture
  */
 const resolveColors = (picture) => {

@@ -3,7 +3,6 @@ import { paint, svg } from './svg.js';
 
 /** @import { ChartOptions, Drawing } from './drawing.js' */
 
-/** Distance between the readout box and the marked date, in pixels. */
 const MARGIN = 14;
 
 /** @param {ChartOptions} options @param {number} index */
@@ -50,7 +49,7 @@ const rowsOf = ({ values, others, isEmpty }) => [
   ...(isEmpty ? [h('div', 'No value was published.')] : []),
 ];
 
-/** Screen readers announce the values in the readout from a hidden text. @param {ChartOptions} options */
+/** Screen readers announce a hidden text with the same values as the readout. @param {ChartOptions} options */
 export const readoutOf = (options) => {
   const text = h('p', { class: 'readout hidden-text', 'aria-live': 'polite' });
   const box = h('div', { class: 'values', 'aria-hidden': 'true' });

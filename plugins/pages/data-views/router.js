@@ -67,7 +67,6 @@ const titleOf = (error) => {
 
 const SCROLLING = '[data-scrolls]';
 
-/** Back and a reload restore the scroll positions from the history entry. */
 const keepScroll = () => {
   const inner = document.querySelector(SCROLLING)?.scrollTop ?? 0;
   history.replaceState({ ...history.state, top: scrollY, inner }, '');
@@ -80,7 +79,7 @@ const restoreScroll = () => {
   scrollTo(0, top);
 };
 
-/** Hides all other figures of an embedded page. Default: shows the first figure. @param {string | null} name */
+/** On an embedded page, only one figure is visible. Default: the first figure. @param {string | null} name */
 const showFigure = (name) => {
   const figures = [...document.querySelectorAll('main figure')];
   const named = name === null ? undefined : figures.find(({ id }) => id === name);
@@ -89,10 +88,10 @@ const showFigure = (name) => {
   } else if (!history.state?.top) named?.scrollIntoView();
 };
 
-/** In a frame, the page must not move the focus or scroll the page around the frame. */
+/** A page in a frame must not take the focus from the outer page or scroll it. */
 const isFramed = () => window !== window.top;
 
-/** @param {string} title @param {string} [question] Default: the current question */
+/** @param {string} title @param {string} [question] */
 export const retitle = (title, question) => {
   find('main h1').textContent = title;
   if (question !== undefined) find('main .question').textContent = question;
@@ -131,7 +130,7 @@ const render = ({ title, name = title, question, layout, content, about }, { not
   return heading;
 };
 
-/** @param {AbortSignal} signal @returns {() => void} call it when the view has loaded */
+/** @param {AbortSignal} signal @returns {() => void} */
 const showLoading = (signal) => {
   const main = find('#main');
   main.setAttribute('aria-busy', 'true');
@@ -175,12 +174,12 @@ export const startRouter = (routes, home, about) => {
       if (!route) throw new Problem('There is no such view.', { status: 404, code: 'no_view' });
       return await route(...call);
     } catch (error) {
-      // Leaving a view aborts its requests, and these errors are not shown.
+      // When the user leaves a view, its requests are aborted. The resulting errors are not shown.
       if (call[1].aborted) return { title: '', content: [] };
       return { title: titleOf(error), content: [problemView(error, () => void show(true))] };
     }
   };
-  /** @param {boolean} moved whether the user opened a different view, whose heading then gets the focus */
+  /** @param {boolean} moved whether the user opened a different view */
   const show = async (moved) => {
     current.abort();
     current = new AbortController();
@@ -191,7 +190,7 @@ export const startRouter = (routes, home, about) => {
     markCurrent(name);
     const loaded = showLoading(signal);
     const view = await viewOf(name, [parameters, signal, query]);
-    // Waits for the attributions, because the content would move if they appeared later.
+    // Attributions that appear after the content would move the content.
     const series = (await about?.(view.series ?? [], signal)) ?? { notes: [], late: '' };
     loaded();
     if (signal.aborted) return;

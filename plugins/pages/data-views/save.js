@@ -1,7 +1,7 @@
 import { h } from '../shared/dom.js';
 import { plain } from '../shared/format.js';
 
-/** Returns at most 60 lower-case letters, digits and hyphens, for use as a file name. @param {string} text */
+/** @param {string} text */
 export const fileNameOf = (text) =>
   plain(text)
     .replace(/[^a-z0-9]+/g, '-')

@@ -103,7 +103,7 @@ export const statusView =
                 caption: 'Time since the end of each source’s latest period, and whether the source is late.',
                 columns: sourceColumns(known),
                 rows: byTitle(/** @type {Source[]} */ (sources), known),
-                // In descending alphabetical order of states, stale sources come first.
+                // Descending order by state puts stale sources first.
                 sort: '-state',
               }).element,
             ]

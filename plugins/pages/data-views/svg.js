@@ -1,7 +1,6 @@
 const NAMESPACE = 'http://www.w3.org/2000/svg';
 export const FONT_SIZE = 12;
 export const FONT_FAMILY = 'system-ui, sans-serif';
-/** Distance between two lines of text, in pixels. */
 export const LINE_HEIGHT = 15;
 
 /**
@@ -18,10 +17,7 @@ export const svg = (tag, attributes = {}, ...children) => {
   return element;
 };
 
-/**
- * With a custom property, the drawing follows the light or dark theme of the page.
- * @param {string} name a custom property, without `--`
- */
+/** Custom properties let drawings follow the light or dark theme of the page. @param {string} name without `--` */
 export const paint = (name) => `var(--${name})`;
 
 /** @type {CanvasRenderingContext2D | null | undefined} */
@@ -35,10 +31,7 @@ export const textWidth = (text, size = FONT_SIZE, weight = 400) => {
   return ruler.measureText(text).width;
 };
 
-/**
- * @param {string} text @param {number} width in pixels
- * @param {number} [size] @param {number} [weight] @returns {string[]}
- */
+/** @param {string} text @param {number} width @param {number} [size] @param {number} [weight] @returns {string[]} */
 export const wrap = (text, width, size = FONT_SIZE, weight = 400) => {
   /** @type {string[]} */
   const lines = [];

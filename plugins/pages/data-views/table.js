@@ -35,12 +35,11 @@ export const numbers = (label, value, text, more = {}) => column(label, value, t
 
 const SHOWN = 50;
 
-/** Column labels of at most 20 characters are not wrapped. */
 const SHORT_LABEL = 20;
 
 /** @type {(a: string | number | null, b: string | number | null, sign: number) => number} */
 const compare = (a, b, sign) => {
-  // In both directions, rows without a value come last.
+  // Rows without a value come last in ascending and descending order.
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
   if (typeof a === 'number' && typeof b === 'number') return sign * (a - b);
   return sign * String(a).localeCompare(String(b), 'en');
@@ -146,14 +145,13 @@ export const dataTable = ({ caption, columns, rows, sort, onsort, scrolls = fals
   fill();
   return {
     element,
-    /** Returns all rows in the order of the table, including rows that are not shown. */
     rows: () => ordered,
     /** @param {readonly Row[]} others */
     show: (others) => {
       shown = others;
       fill();
     },
-    /** @param {string} key with a leading `-` for descending order */
+    /** @param {string} key */
     sortBy: (key) => {
       order.start(key);
       fill();

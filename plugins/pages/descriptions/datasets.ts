@@ -1,4 +1,4 @@
-/** A dataset is a list in the OpenAPI document that needs no parameters. */
+/** A dataset is an endpoint of the API that returns a list and requires no parameters. */
 import type { JsonSchema } from '../../../core/contracts/json-schema.js';
 import type { MountContext } from '../../../core/contracts/plugin.js';
 
@@ -19,7 +19,7 @@ interface Distribution {
 }
 
 export interface Dataset {
-  /** Identifier for programs, derived from the path, such as `forecast_runs`. */
+  /** Identifier for programs, such as `forecast_runs`. */
   readonly name: string;
   readonly path: string;
   readonly title: string;
@@ -27,7 +27,6 @@ export interface Dataset {
   readonly columns: readonly Column[];
   readonly key: readonly string[];
   readonly isOpen: boolean;
-  /** Download formats, CSV first. */
   readonly distributions: readonly Distribution[];
 }
 
@@ -66,7 +65,7 @@ const columnOf = (name: string, schema: Json, isRequired: boolean): Column => ({
 
 const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined => {
   const content = get.responses[200].content;
-  // Totals are excluded, because clients can compute totals from the rows.
+  // Totals are not datasets, because the API computes totals from the rows of a table.
   const isList = content['text/csv'] !== undefined && !path.includes('{') && !path.startsWith('/totals/');
   if (!isList || get.parameters?.some(({ required }: Json) => required)) return undefined;
   const { items } = content['application/json'].schema.properties.data;
@@ -74,7 +73,7 @@ const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined
   const single = Object.keys(document.paths).find((other) => other.startsWith(`${path}/{`) && !/\}\/[^{]/.test(other));
   const key = [...(single ?? '').matchAll(/\{([^}]+)\}/g)].map(([, name]) => name!);
   const base = document.servers[0].url;
-  // The schema also contains optional columns. The CSV example contains only the default columns.
+  // The schema also contains columns that the API returns only on request. The CSV example has the default columns.
   const served = new Set(content['text/csv'].example.split(/\r?\n/, 1)[0].split(','));
   return {
     name: path.slice(1).replaceAll(/[^A-Za-z0-9]+/g, '_'),
@@ -93,8 +92,8 @@ const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined
 };
 
 /**
- * The values of `format` are in the same order as the media types of the response. In a table with a column named
- * `format`, the values are in an `anyOf` schema.
+ * The values of the parameter `format` are in the same order as the media types of the response. If a column is also
+ * named `format`, its values are in `anyOf`.
  */
 const distributionsOf = ({ parameters, responses }: Json, url: string): Distribution[] => {
   const mediaTypes = Object.keys(responses[200].content);
@@ -113,10 +112,9 @@ export interface Catalog {
   readonly document: Json;
 }
 
-/** @throws Error if the OpenAPI document cannot be read */
 export const readCatalog = async ({ requestWithoutKey, publicUrl, basePath }: MountContext): Promise<Catalog> => {
   const document = JSON.parse((await requestWithoutKey('/openapi.json')).body);
-  // Internal requests do not have the path prefix that a proxy adds, so `servers` would lack the prefix.
+  // Internal requests lack the path prefix that a proxy adds for clients.
   document.servers[0].url = `${publicUrl}${basePath}`;
   const datasets = Object.entries<Json>(document.paths).flatMap(([path, { get }]) => {
     const dataset = datasetOf(document, path, get);

@@ -7,7 +7,6 @@ import type { Content } from '../front-page/content.js';
 import type { Column, Dataset } from './datasets.js';
 import { descriptionOf, licenceUrl, publisherName } from './service-facts.js';
 
-/** JSON-LD context of Croissant 1.0. */
 const CONTEXT = {
   '@language': 'en',
   '@vocab': 'https://schema.org/',
@@ -86,7 +85,6 @@ const recordSetOf = ({ name, title, columns, key }: Dataset) => ({
   })),
 });
 
-/** Search engines show numeric columns as the variables of a dataset. */
 const variablesOf = (datasets: readonly Dataset[]) => {
   const columns = new Map(datasets.flatMap((dataset) => dataset.columns.map((column) => [column.name, column])));
   return [...columns.values()]

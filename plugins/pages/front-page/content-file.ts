@@ -5,7 +5,6 @@ import type { Content, ContentReader } from './content.js';
 
 interface ContentFile extends Pick<Mount, 'path' | 'summary'> {
   readonly cacheControl: string;
-  /** @throws ApiError if the service does not have the file */
   build(context: MountContext, content: Content): Representation;
 }
 
@@ -15,7 +14,7 @@ export const contentFile = (readContent: ContentReader, { path, summary, cacheCo
     path,
     summary,
     async handler(ctx, context) {
-      // A mount also receives requests for longer paths.
+      // A mount also receives requests below its path, such as `/robots.txt/a`.
       if (ctx.path !== path) throw new ApiError(errors.route_not_found);
       const content = await readContent(context);
       const { version } = content;

@@ -24,10 +24,12 @@ export interface Content {
   readonly pages: readonly FrontPageContent[];
 }
 
-/** The front page reads `/status`, and retries failed contributions, once per minute. */
+/**
+ * The front page reads `/status` at most once per minute. Failed contributions of plugins are also retried after a
+ * minute.
+ */
 const KEPT_MS = 60_000;
 
-/** Returns undefined if the endpoint does not exist or requires a key. */
 const readOpen = async ({ requestWithoutKey }: MountContext, target: string): Promise<InnerResponse | undefined> => {
   const response = await requestWithoutKey(target);
   if (response.status === 200) return response;
@@ -79,7 +81,9 @@ const contributionsOf = async (context: MountContext): Promise<Contributions> =>
 
 export type ContentReader = (context: MountContext) => Promise<Content>;
 
-/** Plugins contribute content once per snapshot. If one contribution fails, all are collected again after a minute. */
+/**
+ * Plugins contribute content once per snapshot. After an error, all contributions are collected again a minute later.
+ */
 export const contentReader = (): ContentReader => {
   let collected: { readonly version: string; readonly contributions: Promise<Contributions> } | undefined;
   const contents = new LruMap<string, { readonly until: number; readonly content: Promise<Content> }>(MOST_PATHS);

@@ -13,7 +13,7 @@ import { pngOf } from './png.js';
 import { figureOf } from './site.js';
 import { lightColors } from './styles.js';
 
-/** Link relations of RFC 8631. `terms-of-service` is from RFC 6903. */
+/** RFC 8631 defines these link relations, and RFC 6903 defines `terms-of-service`. */
 interface Link {
   readonly rel: 'service-desc' | 'service-doc' | 'status' | 'terms-of-service';
   readonly href: string;
@@ -39,11 +39,11 @@ const linksOf = (context: MountContext): Link[] => {
   return [...ofPages, ...ofRoutes, ...(termsOfService === null ? [] : [terms])];
 };
 
-/** Each public path has its own cached page. Proxies add only a few different path prefixes. */
+/** The cache holds one page for each public path. Proxies use only a few public paths. */
 const MOST_VERSIONS = 10;
 
 const HTML = { mediaTypes: ['text/html'] } as const;
-/** Clients get JSON unless their `Accept` header prefers HTML, as in browsers. */
+/** Browsers get HTML because of their `Accept` header. Other clients get JSON. */
 const choose = mediaTypeChooser([{ mediaTypes: ['application/json'] }, HTML]);
 
 const frontPage = (readContent: ContentReader): Mount => {

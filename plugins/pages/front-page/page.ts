@@ -17,10 +17,7 @@ export const frontPagePolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/**
- * Maximum length of the embedded JSON-LD in characters. Longer descriptions omit the columns, which `/dataset.jsonld`
- * contains.
- */
+/** Maximum length of the embedded JSON-LD in characters. A longer description omits the columns. */
 const MOST_JSON = 48 * 1024;
 
 const jsonLd = (site: Site): Markup => {

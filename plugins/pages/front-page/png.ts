@@ -1,7 +1,7 @@
 import { crc32, deflateSync } from 'node:zlib';
 import type { Drawing } from '../../../core/contracts/plugin.js';
 
-/** Size in pixels that social networks recommend for preview images. */
+/** Social networks recommend preview images of 1200 × 630 pixels. */
 const WIDTH = 1200;
 const HEIGHT = 630;
 const MARGIN = 24;
@@ -36,7 +36,7 @@ const linesOf = (path: string): Point[][] => {
   return lines;
 };
 
-/** Returns the outline of a line segment. Outlines have the same orientation, so that overlaps do not cancel out. */
+/** All outlines have the same orientation, so that overlapping outlines do not cancel out. */
 const quadOf = ([x0, y0]: Point, [x1, y1]: Point, width: number): Point[] => {
   const length = Math.hypot(x1 - x0, y1 - y0) || 1;
   const [dx, dy] = [((y1 - y0) / length) * (width / 2), ((x0 - x1) / length) * (width / 2)];
@@ -50,7 +50,7 @@ const quadOf = ([x0, y0]: Point, [x1, y1]: Point, width: number): Point[] => {
 
 class Canvas {
   readonly #pixels = new Uint8Array(WIDTH * HEIGHT * 3);
-  /** For each pixel: its coverage minus the coverage of the pixel to its left. */
+  /** The coverage of each pixel minus the coverage of the pixel to its left. */
   readonly #cover = new Float32Array(WIDTH * HEIGHT + 2);
 
   constructor(background: Color) {
@@ -84,7 +84,7 @@ class Canvas {
     }
   }
 
-  /** Adds the coverage of the area to the right of a downward edge, or subtracts it for an upward edge. */
+  /** Adds the coverage of the area to the right of an edge. An upward edge subtracts the coverage. */
   #edge([x0, y0]: Point, [x1, y1]: Point): void {
     if (y0 === y1) return;
     const sign = y0 < y1 ? 1 : -1;
@@ -140,7 +140,7 @@ const colorOf = (colors: ReadonlyMap<string, string>, name: string): Color => {
   return [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)) as unknown as Color;
 };
 
-/** Renders the shapes of a drawing. SVG curves are not supported. @param colors hexadecimal colours by design token */
+/** Renders SVG shapes without curves. @param colors hexadecimal colours by design token */
 export const pngOf = ({ width, height, shapes }: Drawing, colors: ReadonlyMap<string, string>): Buffer => {
   const canvas = new Canvas(colorOf(colors, 'page'));
   const scale = Math.min((WIDTH - 2 * MARGIN) / width, (HEIGHT - 2 * MARGIN) / height);

@@ -86,7 +86,6 @@ const access = (site: Site): Markup => {
     : html`<p class="note">Requests require an API key. ${get} ${link(site, '/sign-in', 'Sign in with a key')} to see the data in this browser.</p>`;
 };
 
-/** For example `?format=csv, ndjson or parquet`. */
 const formatsText = ({ content }: Site): Markup => {
   const formats = content.catalog.datasets.flatMap(({ distributions }) => distributions.map(({ format }) => format));
   const names = [...new Set(formats)].filter((name) => name !== 'json');

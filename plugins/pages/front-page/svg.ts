@@ -5,13 +5,13 @@ const colour = (name: string | undefined) => (name === undefined ? 'none' : `var
 
 const pathOf = ({ path, title, href }: Shape, publicPath: string): Markup => {
   const drawn = html`<path d="${path}">${title !== undefined && html`<title>${title}</title>`}</path>`;
-  // The Tab key skips links in maps, because a map can have hundreds. The search leads to the same pages.
+  // The Tab key skips the links in a map, because a map can have hundreds of links.
   return href === undefined ? drawn : html`<a href="${publicPath}${href}" tabindex="-1">${drawn}</a>`;
 };
 
 const styleOf = ({ fill, stroke, width }: Shape): string => `${fill} ${stroke} ${width}`;
 
-/** Shapes with the same style share a `g` element, because a map repeats a few styles hundreds of times. */
+/** Consecutive shapes with the same style share one `g` element. A map repeats a few styles hundreds of times. */
 const groupsOf = (shapes: readonly Shape[]): Shape[][] => {
   const groups: Shape[][] = [];
   for (const shape of shapes) {

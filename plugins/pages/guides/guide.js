@@ -7,7 +7,7 @@ const main = find('#main');
 const here = location.pathname.replace(/\/$/, '');
 
 /**
- * Converts links between Markdown files to links between pages. Returns null if the service does not serve the file.
+ * Links between Markdown files become links between pages. Returns null if the service does not serve the file.
  * @param {string} target
  */
 const addressOf = (target) => {
@@ -29,17 +29,13 @@ const listParts = (elements) => {
   );
 };
 
-/**
- * @param {(name: string) => HTMLElement} [figures] creates the element for a block of figures
- * @returns {Promise<HTMLElement[]>}
- */
+/** @param {(name: string) => HTMLElement} [figures] @returns {Promise<HTMLElement[]>} */
 export const showGuide = async (figures = () => h('div')) => {
   for (const link of document.querySelectorAll('.guides a')) {
     if (link.getAttribute('href') === here) link.setAttribute('aria-current', 'page');
   }
   const markdown = await (await fetchFile(new URL('../../guide.md', import.meta.url))).text();
-  // The examples contain the default address. Users see the address of the service instead, so that they can paste the
-  // commands.
+  // Commands in a guide contain the address of this service, so that users can paste them.
   const text = markdown.replaceAll('http://127.0.0.1:8080', location.origin + publicPath);
   const elements = blocksOf(text, addressOf).map((block) =>
     block.kind === 'element' ? block.element : figures(block.name),
@@ -49,7 +45,7 @@ export const showGuide = async (figures = () => h('div')) => {
   }
   main.replaceChildren(...elements);
   listParts(elements);
-  // The browser could not scroll to the fragment, because the text was not loaded yet.
+  // The browser could not scroll to the fragment before the text was loaded.
   if (location.hash.length > 1) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
   return elements;
 };

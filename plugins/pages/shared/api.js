@@ -5,7 +5,7 @@ const service = meta('service');
 
 const KEY = `${service}-key`;
 
-/** Keeps the key in memory if the browser denies access to storage. */
+/** Keeps the key if the browser denies access to storage. */
 let unstored = '';
 
 /** @returns {string} */
@@ -18,9 +18,9 @@ export const getKey = () => {
 };
 
 /**
- * @param {string} key an empty string signs the user out
- * @param {{ remember?: boolean }} [options] `remember` stores the key permanently and for all tabs. Default: until the
- *   tab is closed
+ * @param {string} key
+ * @param {{ remember?: boolean }} [options] `remember` stores the key permanently and for all tabs. Default: for this
+ *   tab, until the tab is closed
  */
 export const setKey = (key, { remember = false } = {}) => {
   unstored = key;
@@ -32,7 +32,6 @@ export const setKey = (key, { remember = false } = {}) => {
   dispatchEvent(new Event('keychange'));
 };
 
-// The key was changed in another tab or frame.
 addEventListener('storage', (event) => {
   if (event.key === KEY) dispatchEvent(new Event('keychange'));
 });
@@ -50,7 +49,7 @@ export const basePath = meta('base-path');
 /** Path prefix that a proxy adds, such as `/lib`. Empty without a proxy. */
 export const publicPath = meta('public-path');
 
-/** Error of an API call. Its `status` is 0 if there was no response. */
+/** Error of an API call. The status is 0 if there was no response. */
 export class Problem extends Error {
   /**
    * @param {string} message
@@ -65,7 +64,7 @@ export class Problem extends Error {
 }
 
 /**
- * Calls the API with the user's key. The key is sent in a header, because addresses appear in logs.
+ * Calls the API. The key is never sent in the URL.
  * @param {string} target path and query, relative to the base path
  * @param {{ accept?: string, signal?: AbortSignal | undefined, key?: boolean }} [options] `key: false` omits the key
  * @returns {Promise<Response>} a response with any status
@@ -97,7 +96,6 @@ const successOf = async (pending) => {
 };
 
 /**
- * Calls the API. Throws a `Problem` unless the response is successful.
  * @param {string} target @param {Parameters<typeof send>[1]} [options] @returns {Promise<Response>} @throws {Problem}
  */
 export const request = async (target, options) => {
@@ -113,7 +111,7 @@ export const getJson = async (target, options) => (await request(target, options
 
 export const keyVariable = 'API_KEY';
 
-/** Samples omit an empty key, because the service rejects it even if callers need no key. */
+/** Samples without a key omit the header, because the service rejects an empty key. */
 export const samplesSendKey = () => getKey() !== '' || anonymousLimits === '';
 
 /** @param {string} target @returns {string} */

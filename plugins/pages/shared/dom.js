@@ -6,7 +6,7 @@ const isChildren = (value) =>
   typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof Node;
 
 /**
- * Creates an element. Strings become text nodes and are never parsed as HTML, which prevents cross-site scripting.
+ * Creates an element. Strings become text nodes, so they are never parsed as HTML.
  * @template {keyof HTMLElementTagNameMap} Tag @param {Tag} tag
  * @param {Children | Readonly<Record<string, unknown>>} [first] attributes and event listeners such as `onclick`, or a
  *   child
@@ -29,20 +29,14 @@ export const h = (tag, first, ...others) => {
   return element;
 };
 
-/**
- * @template {Element} [Kind=HTMLElement] @param {string} selector @returns {Kind}
- * @throws {Error} if the page has no such element
- */
+/** @template {Element} [Kind=HTMLElement] @param {string} selector @returns {Kind} @throws {Error} */
 export const find = (selector) => {
   const element = document.querySelector(selector);
   if (!element) throw new Error(`The page has no ${selector}.`);
   return /** @type {Kind} */ (/** @type {unknown} */ (element));
 };
 
-/**
- * Moves the focus to the new element with the same id if the focused element is replaced.
- * @param {() => void} replace
- */
+/** @param {() => void} replace */
 export const keepingFocus = (replace) => {
   const focused = document.activeElement?.id;
   replace();
@@ -60,7 +54,7 @@ export const focusOnSlash = (input) =>
     input.select();
   });
 
-/** Returns null if the browser denies access to the clipboard. @param {() => string} text @param {string} [label] */
+/** @param {() => string} text @param {string} [label] */
 export const copyButton = (text, label = 'Copy') => {
   if (!navigator.clipboard) return null;
   const button = h('button', { type: 'button', class: 'quiet' }, label);

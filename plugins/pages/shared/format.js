@@ -24,14 +24,14 @@ const signed = (value, decimals) => `${value > 0 ? '+' : ''}${number(value, deci
 /** @param {number} value from 0 to 1 */
 export const share = (value) => `${number(value * 100, 1)}%`;
 
-/** For example "1 row" or "1,200 rows". @param {number} count @param {string} noun */
+/** Returns text such as "1 row" or "1,200 rows". @param {number} count @param {string} noun */
 export const counted = (count, noun) => `${exact(count)} ${noun}${count === 1 ? '' : 's'}`;
 
-/** Returns -1, 0 or 1. A number that rounds to 0.0 counts as 0. @param {number} value */
+/** Returns -1, 0 or 1. A number that is shown as 0.0 has the direction 0. @param {number} value */
 export const direction = (value) => Math.sign(Number(value.toFixed(1)));
 
 /**
- * For example "rose 8.7%".
+ * Returns text such as "rose 8.7%".
  * @param {number} value in percent @param {readonly [fall: string, none: string, rise: string]} verbs
  */
 export const moveOf = (value, [fall, none, rise]) =>
@@ -42,10 +42,10 @@ export const PAST_MOVES = /** @type {const} */ (['fell', 'did not change', 'rose
 /** @param {readonly string[]} words */
 export const list = (words) => new Intl.ListFormat('en').format(words);
 
-/** Removes accents and converts to lower case, so that a search for `Canon` finds `Cañon`. @param {string} text */
+/** Removes accents and capitals, so that a search for `canon` finds `Cañon`. @param {string} text */
 export const plain = (text) => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 
-/** @param {string} date `YYYY-MM-DD` */
+/** @param {string} date */
 export const quarter = (date) => `${date.slice(0, 4)} Q${Math.ceil(Number(date.slice(5, 7)) / 3)}`;
 
 /** @param {string | null} date first day of the period, in UTC @param {string} cadence */

@@ -1,4 +1,4 @@
-/** This module must not import other modules, because it reports that modules are missing. */
+/** This module imports nothing, so that it works when other modules are missing. */
 
 export const loadAdvice = () => {
   const responses = /** @type {PerformanceResourceTiming[]} */ (performance.getEntriesByType('resource'));

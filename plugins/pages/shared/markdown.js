@@ -3,7 +3,7 @@ import { copyButton, h } from './dom.js';
 /** @import { Child } from './dom.js' */
 
 /** @typedef {{ kind: 'figures', name: string } | { kind: 'element', element: HTMLElement }} Block */
-/** @typedef {(target: string) => string | null} Addresses returns null if the text should not be a link */
+/** @typedef {(target: string) => string | null} Addresses */
 
 /** @type {Addresses} */
 const webAddress = (target) => (/^https?:/.test(target) ? target : null);
@@ -109,12 +109,12 @@ const elementOf = (text, addressOf) => {
   return h('p', ...inline(text, addressOf));
 };
 
-/** Matches a block of Markdown. Fenced code can contain blank lines, which otherwise separate blocks. */
+/** A block ends at a blank line. Only fenced code can contain blank lines. */
 const BLOCK = /```.*?\n```|(?:(?!```)[^\n]*\S[^\n]*(?:\n|$))+/gs;
 
 /**
- * Converts headings, paragraphs, lists, tables, links and code. Other Markdown is not supported.
- * @param {string} markdown text from `<!-- figures NAME -->` to `<!-- /figures -->` is replaced with a block of figures
+ * Supports only headings, paragraphs, lists, tables, links and code.
+ * @param {string} markdown text from `<!-- figures NAME -->` to `<!-- /figures -->` becomes a block of figures
  * @param {Addresses} [addressOf] @returns {Block[]}
  */
 export const blocksOf = (markdown, addressOf = webAddress) =>

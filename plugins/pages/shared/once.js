@@ -1,5 +1,5 @@
 /**
- * Caches the result of a load function for each key. Failures are not cached.
+ * Returns a function that loads each key once. A failed load is repeated at the next call.
  * @template Key @returns {<Value>(key: Key, load: () => Promise<Value>) => Promise<Value>}
  */
 export const onceEach = () => {

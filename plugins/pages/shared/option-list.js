@@ -3,7 +3,6 @@ import { find, h } from './dom.js';
 /** @import { Children } from './dom.js' */
 
 /**
- * Shows options below a search box, in the element with the id `found`.
  * @template Option
  * @param {HTMLInputElement} field
  * @param {{ contentOf: (option: Option) => readonly Children[], onpick: (option: Option) => void }} options
@@ -28,7 +27,7 @@ export const optionList = (field, { contentOf, onpick }) => {
         id: `found-${index}`,
         class: 'found',
         role: 'option',
-        // A pointer press would take the focus from the search box and close the list before the click.
+        // Without `preventDefault`, the search box would lose the focus and the list would close before the click.
         onpointerdown: (/** @type {Event} */ event) => event.preventDefault(),
         onclick: () => onpick(option),
       },
@@ -54,7 +53,7 @@ export const optionList = (field, { contentOf, onpick }) => {
       if (shown.length > 0) mark(0);
       else field.removeAttribute('aria-activedescendant');
     },
-    /** @param {number} step 1 or -1 */
+    /** @param {number} step */
     move: (step) => {
       if (shown.length > 0) mark((marked + step + shown.length) % shown.length);
     },

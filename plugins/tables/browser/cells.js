@@ -9,10 +9,10 @@ import { timesOf } from './time-figures.js';
 /** Converts `building-permits` to `Building permits`. @param {string} name @returns {string} */
 export const words = (name) => name.replaceAll(/[_-]/g, ' ').replace(/^./, (first) => first.toUpperCase());
 
-/** Acronyms such as `GDP` stay as they are. @param {string} label */
+/** Acronyms such as `GDP` keep their capitals. @param {string} label */
 export const inSentence = (label) => label.replace(/^\p{Lu}(?!\p{Lu})/u, (first) => first.toLowerCase());
 
-/** Maximum number of decimals to show. Further decimals are rounding errors. */
+/** Maximum number of decimals of a number. Further decimals are rounding errors. */
 const MOST_DECIMALS = 12;
 
 /** @param {readonly unknown[]} values @param {number} [most] */
@@ -29,12 +29,11 @@ export const decimalsOf = (values, most = MOST_DECIMALS) => {
   );
 };
 
-/** Maximum number of digits in a number. Doubles have 15 to 17 significant digits. */
+/** Doubles have 15 to 17 significant digits. */
 const MOST_DIGITS = 17;
 
 /**
- * Returns the number of decimals to show for all numbers in a column, or undefined if large numbers would then have too
- * many digits.
+ * Returns the common number of decimals of a column, or undefined if large numbers would then have too many digits.
  * @param {readonly unknown[]} values
  */
 const sharedDecimals = (values) => {
@@ -43,18 +42,15 @@ const sharedDecimals = (values) => {
   return values.some((value) => typeof value === 'number' && Math.abs(value) >= most) ? undefined : decimals;
 };
 
-/** Returns a link if the content of a cell is a web address. @param {string | HTMLElement} content */
+/** @param {string | HTMLElement} content */
 export const linkOf = (content) =>
   typeof content === 'string' && /^https?:\/\/\S+$/.test(content)
     ? h('a', { href: content, rel: 'nofollow noreferrer' }, content)
     : undefined;
 
-/**
- * Returns a function that creates the content of a cell. Numbers in a column have the same number of decimals.
- * @param {Pick<Table, 'columns' | 'key'>} table @param {readonly Row[]} rows
- */
+/** @param {Pick<Table, 'columns' | 'key'>} table @param {readonly Row[]} rows */
 export const cellsOf = ({ columns, key }, rows) => {
-  // Years and numeric keys have no thousands separators.
+  // Years and numeric keys are shown without thousands separators.
   const plain = new Set([...key, ...timesOf(columns, rows).map(({ name }) => name)]);
   const decimals = new Map(columns.map(({ name }) => [name, sharedDecimals(rows.map((row) => row[name]))]));
   return (/** @type {Row} */ row, /** @type {Column} */ { name }) => {

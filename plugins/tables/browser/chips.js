@@ -19,7 +19,6 @@ export const conditionText = ({ column: { label }, operator, value }) => {
 };
 
 /**
- * Returns a sentence about the filters, or an empty text without filters.
  * @param {Table} table @param {URLSearchParams} query
  * @param {number | null | undefined} count number of matching rows, if known
  */
@@ -31,7 +30,7 @@ export const filtersText = (table, query, count) => {
   return `${rows}: ${list(filters)}.`;
 };
 
-/** Explains why there are no rows. @param {Table} table @param {URLSearchParams} query */
+/** @param {Table} table @param {URLSearchParams} query */
 export const noRows = (table, query) => {
   const [title, advice] =
     matchingOf(table, query).size > 0
@@ -40,10 +39,7 @@ export const noRows = (table, query) => {
   return h('div', { class: 'notice' }, h('h2', title), h('p', advice));
 };
 
-/**
- * @param {Table} table @param {URLSearchParams} query
- * @param {(change: Record<string, string>) => void} choose changes the filters
- */
+/** @param {Table} table @param {URLSearchParams} query @param {(change: Record<string, string>) => void} choose */
 export const chipsOf = (table, query, choose) => {
   const q = query.get('q') ?? '';
   const chips = [

@@ -30,8 +30,8 @@ const itemOf = ({ name, label }, { isShown, isFirst, isLast, ontoggle, onmove })
 
 /**
  * @param {Table} table @param {URLSearchParams} query
- * @param {(columns: string) => void} onchange called with the names, separated by commas; an empty string means all
- *   columns in the default order
+ * @param {(columns: string) => void} onchange called with the names, separated by commas. An empty string means all
+ *   columns.
  */
 export const columnChoice = (table, query, onchange) => {
   const button = h('button', { type: 'button', class: 'quiet', popovertarget: 'columns' });

@@ -5,8 +5,8 @@ import { listIn } from '../../pages/data-views/address.js';
 /** @typedef {{ column: Column, operator: string, value: string }} Condition */
 
 /**
- * Appended to the last day of a range of timestamps. The API compares timestamps as text, and `2026-01-31T24` sorts
- * after every time on that day.
+ * Upper bound for all timestamps of a day. The API compares timestamps as text, and `2026-01-31T24` sorts after every
+ * time on that day.
  */
 export const DAY_END = 'T24';
 
@@ -57,16 +57,13 @@ export const listTarget = (table, query) => {
 /** @param {string} value */
 const quoted = (value) => (value === '' || /[",]|^\s|\s$/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
 
-/** Values can be in double quotes. @param {string} list @returns {string[]} */
+/** Splits a list at commas. Values can be in double quotes. @param {string} list @returns {string[]} */
 export const valuesIn = (list) =>
   [...list.matchAll(/\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*(?:,|$)/g)]
     .filter(([match], index) => match !== '' || index === 0)
     .map(([, inQuotes, plain = '']) => inQuotes?.replaceAll('""', '"') ?? plain.trim());
 
-/**
- * Null selects rows without a value.
- * @param {URLSearchParams} query @param {string} name @returns {(string | null)[]}
- */
+/** @param {URLSearchParams} query @param {string} name @returns {(string | null)[]} */
 export const chosenValues = (query, name) => {
   if (query.get(`${name}[null]`) === 'true') return [null];
   const [one, list] = [query.get(`${name}[eq]`), query.get(`${name}[in]`)];
@@ -76,7 +73,8 @@ export const chosenValues = (query, name) => {
 /** @param {string} name @param {readonly (string | null)[]} values @returns {Record<string, string>} */
 export const selecting = (name, values) => {
   const [first = null] = values;
-  // The API accepts quotes only in lists. Without quotes, an empty value and surrounding spaces would be lost.
+  // A single value can need quotes, which the API accepts only in lists. Without quotes, empty values and surrounding
+  // spaces would be lost.
   const isList = values.length > 1 || (first !== null && (first === '' || first !== first.trim()));
   return {
     [`${name}[null]`]: values.length === 1 && first === null ? 'true' : '',

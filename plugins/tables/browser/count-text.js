@@ -4,17 +4,15 @@ import { words } from './cells.js';
 /** @import { Table } from './tables.js' */
 
 /**
- * @typedef {{ count?: number | null, page?: import('./row-list.js').Page | undefined }} State `count`: number of matching
- *   rows, or undefined while they are counted, or null if the API cannot count them; `page`: the rows shown, if any
+ * @typedef {{ count?: number | null, page?: import('./row-list.js').Page | undefined }} State `count`: number of
+ *   matching rows, undefined while they are counted, or null if the API cannot count them; `page`: the rows shown, if
+ *   any
  */
 
-/** Returns the number of matching rows. The last page gives it even if the API cannot count. @param {State} state */
+/** On the last page, the number of matching rows is known even if the API cannot count. @param {State} state */
 export const knownCount = ({ count, page }) => (page?.next === null ? page.from - 1 + page.rows.length : count);
 
-/**
- * Returns the text above the rows, such as `1–100 of 5,999 rows`.
- * @param {State} state @param {boolean} isFiltered
- */
+/** Returns text such as `1–100 of 5,999 rows`. @param {State} state @param {boolean} isFiltered */
 export const countText = (state, isFiltered) => {
   const { page } = state;
   const to = page && page.from - 1 + page.rows.length;
@@ -27,22 +25,15 @@ export const countText = (state, isFiltered) => {
   return `${isWhole ? '' : range}${known}${matching} ${count === 1 ? 'row' : 'rows'}`;
 };
 
-/**
- * @typedef {{ total: number | undefined, newest: string | undefined }} Facts `total`: number of rows, unless the API
- *   cannot count them; `newest`: latest date or year
- */
+/** @typedef {{ total: number | undefined, newest: string | undefined }} Facts */
 
-/**
- * Returns the title of a table.
- * @param {Pick<Table, 'name'>} table @param {Facts} facts
- */
+/** @param {Pick<Table, 'name'>} table @param {Facts} facts */
 export const titleOf = ({ name }, { total, newest }) => {
   const facts = [total !== undefined && counted(total, 'row'), newest && `up to ${newest}`].filter(Boolean);
   return [words(name), facts.join(', ')].filter(Boolean).join(': ');
 };
 
 /**
- * Returns the title of a table with filters.
  * @param {Pick<Table, 'name'>} table @param {Facts} facts
  * @param {number | null | undefined} count number of matching rows, if known
  */

@@ -11,7 +11,7 @@ import { chosenValues, conditionsOf, DAY_END, matchingOf, selecting, toggled } f
 
 /** @typedef {(change: Record<string, string>) => void} Keep */
 
-/** Number of values shown initially and after each click on "More values". */
+/** Each click on "More values" shows the next of these numbers of values. */
 const SIZES = [10, 50, 250, 1000];
 
 const INITIALLY_OPEN = 2;
@@ -52,7 +52,6 @@ const valueList = ({ key, measures }, column, query, rows, choose) => {
       };
       const number = h('span', { class: 'number muted' }, exact(count(row)));
       const button = h('button', properties, h('span', shown(row)), number);
-      // The content security policy forbids `style` attributes, but scripts can set style properties.
       button.style.backgroundSize = `${(count(row) / most) * 100}% 100%`;
       return h('li', button);
     }),
@@ -68,7 +67,7 @@ const RANGE = [
 /** @type {Readonly<Record<Column['kind'], typeof RANGE>>} */
 const OPERATORS = { number: RANGE, date: RANGE, text: [['eq', 'is']], boolean: [] };
 
-/** @param {Column} column @returns {Record<string, string>} attributes of an `<input>` */
+/** @param {Column} column @returns {Record<string, string>} */
 const inputType = ({ kind }) => {
   if (kind === 'date') return { type: 'date' };
   return kind === 'number' ? { type: 'number', step: 'any' } : { type: 'text' };
@@ -80,7 +79,7 @@ const fieldsOf = (column, query, choose) => {
     const parameter = `${column.name}[${operator}]`;
     const id = `by-${parameter}`;
     const input = h('input', { id, ...inputType(column), autocomplete: 'off' });
-    // Includes all times on the last day.
+    // A filter for the last day of a range includes all times on that day.
     const end = operator === 'lte' && column.timed ? DAY_END : '';
     input.addEventListener('change', () => {
       const value = input.value.trim();
@@ -115,10 +114,9 @@ const reasonOf = ({ status, message }) => {
 };
 
 /**
- * `load` requests the values again if the filters have changed.
  * @param {Table} table @param {Column} column @param {URLSearchParams} query
- * @param {{ signal: AbortSignal, choose: Keep, isVisible: () => boolean, showFields: (isNeeded: boolean) => void }} options
- *   `showFields` is called with true if the list does not contain all values
+ * @param {{ signal: AbortSignal, choose: Keep, isVisible: () => boolean, showFields: (isNeeded: boolean) => void }}
+ *   options `showFields` is called with true if the list does not contain all values
  */
 const facetValues = (table, column, query, { signal, choose, isVisible, showFields }) => {
   const next = latestOf(signal);
@@ -170,7 +168,7 @@ const facetValues = (table, column, query, { signal, choose, isVisible, showFiel
  */
 const facet = (table, column, query, { signal, open, choose, ontoggle, isVisible }) => {
   const fields = fieldsOf(column, query, choose);
-  /** A text column needs an input field only if its list does not contain all values. @param {boolean} isNeeded */
+  /** A text column needs an input field only if its list of values is incomplete. @param {boolean} isNeeded */
   const showFields = (isNeeded) => {
     fields.element.hidden = column.kind === 'boolean' || (column.kind === 'text' && !isNeeded);
   };
@@ -202,10 +200,7 @@ const facet = (table, column, query, { signal, open, choose, ontoggle, isVisible
   return { name: column.name, details, show };
 };
 
-/**
- * Only text and boolean columns with repeated values are open initially.
- * @param {Table} table @param {readonly Row[]} sample
- */
+/** @param {Table} table @param {readonly Row[]} sample */
 const firstOpen = ({ columns }, sample) =>
   columns
     .filter(({ name, kind }) => {
@@ -215,13 +210,11 @@ const firstOpen = ({ columns }, sample) =>
     .slice(0, INITIALLY_OPEN)
     .map(({ name }) => name);
 
-/** Minimum width of the window for showing the filters next to the table. */
 const WIDE = '(min-width: 64rem)';
 
 /**
  * @param {Table} table @param {URLSearchParams} query
- * @param {{ signal: AbortSignal, sample: readonly Row[], choose: Keep }} options `sample`: rows of the table; `choose`
- *   changes the filters
+ * @param {{ signal: AbortSignal, sample: readonly Row[], choose: Keep }} options
  */
 export const facetPanel = (table, query, { signal, sample, choose }) => {
   const first = firstOpen(table, sample);

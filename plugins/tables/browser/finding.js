@@ -18,7 +18,7 @@ export const contentOf = ({ columns, key }) => {
 
 /**
  * @param {Table} table @param {Column | undefined} time a column with dates or years
- * @param {Promise<number>} total number of all rows @param {AbortSignal} signal
+ * @param {Promise<number>} total @param {AbortSignal} signal
  * @returns {Promise<import('./count-text.js').Facts>}
  */
 export const factsOf = async (table, time, total, signal) => {

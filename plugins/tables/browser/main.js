@@ -10,7 +10,7 @@ import { words } from './cells.js';
 import { tableView } from './table-view.js';
 import { tablesOf } from './tables.js';
 
-/** Shows the results in the current table, or in the first table. @param {readonly string[]} tables */
+/** @param {readonly string[]} tables */
 const startFinder = (tables) =>
   find('#finder').addEventListener('submit', (event) => {
     event.preventDefault();

@@ -5,7 +5,7 @@ import { searchFor } from './conditions.js';
 const WORD = /([\p{L}\p{N}\p{M}]+)/gu;
 
 /**
- * Splits a text at the words that a search finds. The last word of the search can be the start of a longer word.
+ * Splits a text at the words that a search finds. The last word of a search also matches longer words.
  * @param {string} text @param {string} search
  * @returns {{ text: string, isMatch: boolean }[]}
  */

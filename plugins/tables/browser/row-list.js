@@ -11,14 +11,13 @@ import { readPage, rejectionOf } from './rows.js';
 /** @import { Row } from './time-figures.js' */
 
 /**
- * @typedef {{ after: string | null, from: number }} Start where a page starts: `after` is the API parameter, null for
- *   the first page; `from` is the number of the first row, counted from 1
+ * @typedef {{ after: string | null, from: number }} Start `after`: the API parameter, null for the first page; `from`:
+ *   number of the first row, counted from 1
  * @typedef {Start & import('./rows.js').Page} Page
  */
 
 /**
- * Start positions of the earlier pages. They are stored in the history entry, so they survive a reload but are not part
- * of links.
+ * The history entry stores where earlier pages start. A reload keeps the history entry, but links do not contain it.
  * @returns {Start[]}
  */
 const earlierStarts = () => history.state?.starts ?? [];
@@ -40,13 +39,13 @@ const choiceOf = ({ after, from }) => ({ after: after ?? '', from: after === nul
 
 export const FIRST_PAGE = choiceOf({ after: null, from: 1 });
 
-/** Maximum length of text that is displayed without line breaks, in characters. */
+/** Table cells of at most 32 characters are not wrapped. */
 const SHORT = 32;
 
 /** @param {readonly Row[]} rows @param {string} name */
 const isLong = (rows, name) => rows.some((row) => String(row[name] ?? '').length > SHORT);
 
-/** @param {Table} table @param {URLSearchParams} query @param {readonly Row[]} rows of the page */
+/** @param {Table} table @param {URLSearchParams} query @param {readonly Row[]} rows */
 const columnsOf = (table, query, rows) => {
   const cell = cellsOf(table, rows);
   const search = table.searches ? (query.get('q') ?? '') : '';
@@ -65,7 +64,7 @@ const columnsOf = (table, query, rows) => {
       const text = isMarked ? marked(shown, search) : shown;
       return index === 0 ? h('a', { href: rowAddress(table, row) }, text) : (linkOf(shown) ?? text);
     },
-    // The API sorts the rows. With equal values, `dataTable` keeps the order of the API.
+    // The API sorts the rows, so all rows have the same value here. `dataTable` then keeps their order.
     value: table.sorts.includes(column.name) ? () => null : undefined,
   }));
 };
@@ -91,7 +90,7 @@ const pager = ({ after, from, rows, next }, onturn) => {
 };
 
 /**
- * Restores the focus after the list was drawn again: on the button that replaced `old`, or on a paging button.
+ * After the list was drawn again, the focus moves to the button that replaced `old`, or to a paging button.
  * @param {HTMLElement} place
  * @param {Element} old
  */
@@ -103,7 +102,7 @@ const focusAgain = (place, old) => {
   if (element instanceof HTMLElement) element.focus({ preventScroll: true });
 };
 
-/** @param {string} message @param {(() => void) | undefined} reset returns to the first page */
+/** @param {string} message @param {(() => void) | undefined} reset */
 const rejection = (message, reset) =>
   h(
     'div',
@@ -114,9 +113,8 @@ const rejection = (message, reset) =>
 
 /**
  * @param {Table} table @param {URLSearchParams} query the user's choices
- * @param {{ signal: AbortSignal, keep: (change: Record<string, string>) => void, onshow: (page: Page) => void,
- *   empty: () => HTMLElement }} options `keep` stores choices; `onshow` is called with each page; `empty` creates the
- *   message for a list without rows
+ * @param {{ signal: AbortSignal, keep: (change: Record<string, string>) => void, onshow: (page: Page) => void, empty:
+ *   () => HTMLElement }} options `onshow` is called with each page; `empty` creates the message for a list without rows
  */
 export const rowList = (table, query, { signal, keep, onshow, empty }) => {
   const place = h('div', { class: 'rows' });
@@ -151,8 +149,8 @@ export const rowList = (table, query, { signal, keep, onshow, empty }) => {
     onshow(page);
   };
   /**
-   * Shows why the API rejected a request. The most frequent reason is an order that no index supports, because the API
-   * sorts only a limited number of rows without an index. The current rows stay on the page.
+   * Shows why the API rejected a request and keeps the current rows. Usually no index supports the chosen order, and
+   * the table has too many rows to sort.
    * @param {Problem} problem
    */
   const refuse = ({ message }) => {

@@ -5,23 +5,17 @@ import { matchingOf } from './conditions.js';
 /** @import { Column, Table } from './tables.js' */
 /** @import { Row } from './time-figures.js' */
 
-/** @typedef {{ rows: readonly Row[], next: string | null }} Page `next`: start of the next page, or null */
+/** @typedef {{ rows: readonly Row[], next: string | null }} Page */
 
 const ROWS_PER_PAGE = 100;
 
-/**
- * Maximum number of API calls per page of rows. If no index supports the filters, one response might not contain all
- * requested rows.
- */
+/** Maximum number of API calls for one page. Without an index, a response can contain fewer rows than requested. */
 const MAX_CALLS = 5;
 
 /** @param {string} target @param {string} parameters */
 const withParameters = (target, parameters) => `${target}${target.includes('?') ? '&' : '?'}${parameters}`;
 
-/**
- * @param {string} target @param {string | null} after start of the page, or null for the first page
- * @param {AbortSignal} [signal] @returns {Promise<Page>}
- */
+/** @param {string} target @param {string | null} after @param {AbortSignal} [signal] @returns {Promise<Page>} */
 export const readPage = async (target, after, signal) => {
   /** @type {Row[]} */
   const rows = [];
@@ -45,8 +39,8 @@ addEventListener('keychange', () => {
 });
 
 /**
- * Returns the first rows as a sample of the table. They are requested only once. Leaving the view does not abort the
- * request, because the next view of the table uses the same sample.
+ * Reads a sample of the table once. Leaving the view does not abort the request, because the next view needs the same
+ * sample.
  * @param {Table} table
  */
 export const sampleOf = ({ name }) => once(name, async () => (await readPage(`/${name}`, null)).rows);
@@ -67,7 +61,7 @@ export const countOf = async (table, query, signal) => {
 /**
  * @param {Table} table @param {Column} column @param {AbortSignal} signal
  * @returns {Promise<string | undefined>} undefined if there is none
- * @throws {Problem} if the table has too many rows to be sorted by the column
+ * @throws {Problem} if the table is too large to be sorted by the column
  */
 export const newestOf = async ({ name }, { name: column }, signal) => {
   const parameters = new URLSearchParams({ sort: `-${column}`, fields: column, limit: '1' });
@@ -75,7 +69,7 @@ export const newestOf = async ({ name }, { name: column }, signal) => {
   return row?.[column] == null ? undefined : String(row[column]).slice(0, 10);
 };
 
-/** Rethrows every error except a 400. @param {unknown} error */
+/** @param {unknown} error */
 export const rejectionOf = (error) => {
   if (error instanceof Problem && error.status === 400) return error;
   throw error;

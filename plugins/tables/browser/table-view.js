@@ -23,14 +23,10 @@ import { timesOf } from './time-figures.js';
 
 /**
  * @typedef {(change: Record<string, string>) => void} Change
- * @typedef {{ element: HTMLElement, show: () => void | Promise<void>, button?: HTMLElement }} Part `button`: shown next to
- *   the number of rows
+ * @typedef {{ element: HTMLElement, show: () => void | Promise<void>, button?: HTMLElement }} Part
  */
 
-/**
- * `sentence` describes the filters, or the table if there are no filters.
- * @param {Table} table @param {URLSearchParams} query @param {AbortSignal} signal
- */
+/** @param {Table} table @param {URLSearchParams} query @param {AbortSignal} signal */
 const counter = (table, query, signal) => {
   const sentence = h('span');
   const element = h('p', { class: 'count', role: 'status' });
@@ -54,16 +50,15 @@ const counter = (table, query, signal) => {
     element,
     sentence,
     total,
-    /** Returns the title. Later changes update the heading. @param {import('./count-text.js').Facts} known */
+    /** @param {import('./count-text.js').Facts} known */
     title: (known) => {
       facts = known;
       return title(known);
     },
-    /** @param {Page} [page] undefined if no rows are shown */
+    /** @param {Page} [page] */
     showPage: (page) => change({ page }),
     show: async () => {
       const loading = next();
-      // Clears the count and page of the previous filters.
       state = {};
       const count = await (isFiltered() ? countOf(table, query, loading) : total()).catch(() => null);
       if (!loading.aborted) change({ count });

@@ -3,14 +3,14 @@ import { words } from './cells.js';
 /**
  * @typedef {'text' | 'date' | 'number' | 'boolean'} Kind
  * @typedef {{ name: string, label: string, kind: Kind, whole: boolean, timed: boolean, description: string }} Column
- *   `whole`: whether all numbers are integers; `timed`: whether dates include a time
+ *   `whole`: all numbers are integers; `timed`: dates include a time
  * @typedef {object} Table
  * @property {string} name as in the API path, such as `building-permits`
  * @property {readonly Column[]} columns
  * @property {readonly string[]} key
- * @property {readonly string[]} filters columns that the page offers as filters
+ * @property {readonly string[]} filters
  * @property {readonly string[]} sorts ascending values of the API parameter `sort`
- * @property {boolean} searches whether the API can search the table's text
+ * @property {boolean} searches
  * @property {Record<string, string>} measures name of `count`, `sum`, `mean`, `min` and `max` in API responses
  */
 
@@ -35,24 +35,22 @@ const columnOf = (name, schema) => {
 };
 
 /**
- * Returns the allowed values of the parameter `sort`. In a table with a column named `sort`, the parameter is also a
- * filter and has several schemas in `anyOf`.
+ * Returns the allowed values of the parameter `sort`. If a column is also named `sort`, these values are in `anyOf`.
  * @param {Json} schema @returns {string[]}
  */
 const sortValues = ({ enum: values, anyOf }) => values ?? anyOf.find((/** @type {Json} */ one) => one['enum'])?.enum;
 
 /**
- * Whether the parameter accepts text. If not, a parameter named `q` is a filter for the column `q`, not a search.
+ * A parameter named `q` is a search only if it accepts text. Otherwise, it filters the column `q`.
  * @param {Json} schema
  */
 const isText = ({ type, anyOf = [] }) =>
   type === 'string' || anyOf.some((/** @type {Json} */ one) => one['type'] === 'string');
 
 /**
- * Maps measures to their names in API responses. The API appends underscores to names that are also columns, such as
- * `count_`.
+ * If a column is named `count`, the API names the measure `count_`.
  * @param {Json | undefined} totals the OpenAPI operation
- * @returns {Record<string, string>} empty if the table has no totals
+ * @returns {Record<string, string>}
  */
 const measuresOf = (totals) => {
   const sorts = /** @type {Json[]} */ (totals?.['parameters'] ?? []).find(({ name }) => name === 'sort');

@@ -16,13 +16,12 @@ import { chartChoices, figuresOf, MAX_LINES, periodText } from './time-figures.j
 /** @import { Row } from './time-figures.js' */
 
 /**
- * @typedef {ReturnType<typeof chartChoices>} Offer the columns that the user can choose from
+ * @typedef {ReturnType<typeof chartChoices>} Offer
  * @typedef {ReturnType<typeof choicesOf>} Choices
  * @typedef {ReturnType<typeof figuresOf>} Figures
- * @typedef {{ form: string, time: string, value: string, by: string }} Query the user's choices, as kept in the address
+ * @typedef {{ form: string, time: string, value: string, by: string }} Query
  */
 
-/** Value of the option "Number of rows" in the list of values, and of "None" in the list of groups. */
 const COUNT = 'rows';
 
 /** @param {readonly Column[]} columns @param {string} name */
@@ -161,7 +160,7 @@ const noValues = () =>
 /**
  * @param {Table} table @param {URLSearchParams} query
  * @param {{ signal: AbortSignal, sample: readonly Row[], keep: (change: Record<string, string>) => void }} options
- *   `sample`: rows that are examined to find the time columns
+ *   `sample`: rows that are examined to find time columns
  */
 export const timeChart = (table, query, { signal, sample, keep }) => {
   const [controls, place] = [h('div'), h('div')];
@@ -183,7 +182,7 @@ export const timeChart = (table, query, { signal, sample, keep }) => {
       place,
       async (loading) => {
         const matching = matchingOf(table, query);
-        // The filter selects only rows without a value. A chart of them would be empty, so it sends no request.
+        // If a filter selects only rows without a value, the chart would be empty, so no request is sent.
         if (matching.get(`${chosen().value}[null]`) === 'true') return { parameters: matching, totals: [] };
         const parameters = parametersOf(table, matching, chosen());
         return { parameters, totals: await totalsOf(table, parameters, loading).catch(rejectionOf) };

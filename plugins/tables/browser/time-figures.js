@@ -2,12 +2,11 @@
 
 /** @import { Column, Table } from './tables.js' */
 
-/** Integers from 1000 to 2999 count as years. */
 const isYear = (/** @type {unknown} */ value) =>
   Number.isInteger(value) && Number(value) >= 1000 && Number(value) < 3000;
 
 /**
- * Returns date columns, and integer columns whose values are all years.
+ * Dates are time columns, and so are integer columns whose values all look like years.
  * @param {readonly Column[]} columns @param {readonly Row[]} rows
  */
 export const timesOf = (columns, rows) =>
@@ -16,11 +15,11 @@ export const timesOf = (columns, rows) =>
     return known.length > 0 && (kind === 'date' || (whole && known.every(isYear)));
   });
 
-/** @param {Row[string] | undefined} value a year or a date @returns {string | undefined} `YYYY-MM-DD` */
+/** @param {Row[string] | undefined} value @returns {string | undefined} `YYYY-MM-DD` */
 const dayOf = (value) =>
   isYear(value) ? `${value}-01-01` : typeof value === 'string' ? value.slice(0, 10) : undefined;
 
-/** Periods in ascending length. Each function returns the first day of the period that contains a day. */
+/** Each function returns the first day of the period that contains a day. */
 const PERIODS = /** @type {const} */ ([
   ['day', (/** @type {string} */ day) => day],
   ['month', (/** @type {string} */ day) => `${day.slice(0, 7)}-01`],
@@ -34,15 +33,15 @@ const PERIODS = /** @type {const} */ ([
 const MAX_BARS = 60;
 
 /**
- * Returns the shortest period that needs at most `MAX_BARS` bars, or a century if there is none.
- * @param {readonly string[]} days @param {boolean} years whether the column contains years instead of dates
+ * Returns the shortest period that needs at most `MAX_BARS` bars, or else a century.
+ * @param {readonly string[]} days @param {boolean} years
  */
 const periodOf = (days, years) => {
   const allowed = years ? PERIODS.slice(2) : PERIODS;
   return allowed.find(([, startOf]) => new Set(days.map(startOf)).size <= MAX_BARS) ?? PERIODS[4];
 };
 
-/** @param {string} date the first day of the period @param {Period} period */
+/** @param {string} date @param {Period} period */
 export const periodText = (date, period) => {
   if (period === 'day') return date;
   if (period === 'month') return date.slice(0, 7);
@@ -53,8 +52,7 @@ export const periodText = (date, period) => {
 const DAY_MS = 86_400_000;
 
 /**
- * Regular intervals between two dates. An interval has `least` to `most` days. To get the next date, add `days` and
- * `months`.
+ * Intervals of a regular sequence of dates. `least` and `most` are in days. The next date is `days` and `months` later.
  */
 const STEPS = [
   { least: 1, most: 1, days: 1, months: 0 },
@@ -64,15 +62,10 @@ const STEPS = [
   { least: 365, most: 366, days: 0, months: 12 },
 ];
 
-/**
- * Minimum share of equal intervals in a regular sequence of dates. Sequences of weekdays reach only 0.8.
- */
+/** Minimum share of equal intervals in a regular sequence of dates. A sequence of weekdays reaches only 0.8. */
 const REGULAR = 0.9;
 
-/**
- * Adds missing dates to regular sequences, so that lines have gaps. Returns irregular sequences unchanged.
- * @param {readonly string[]} dates ascending
- */
+/** Adds missing dates to a regular sequence, so that the line has gaps. @param {readonly string[]} dates ascending */
 export const withGaps = (dates) => {
   const apart = dates.slice(1).map((date, index) => (Date.parse(date) - Date.parse(`${dates[index]}`)) / DAY_MS);
   const step = STEPS.find(
@@ -85,13 +78,13 @@ export const withGaps = (dates) => {
     const time = new Date(`${first}T00:00:00Z`);
     time.setUTCMonth(time.getUTCMonth() + step.months * count, time.getUTCDate() + step.days * count);
     date = time.toISOString().slice(0, 10);
-    // The last days of months differ, so the day is not compared. A month is missing if it contains no date.
+    // Months differ in length. If the sequence already has a date in a month, no date is missing in that month.
     if (date < last && !(step.months > 0 && dates.some((each) => each.slice(0, 7) === date.slice(0, 7)))) all.add(date);
   }
   return [...all].sort();
 };
 
-/** Means of coordinates are rarely useful, so they are not shown first. */
+/** Means of coordinates are rarely useful, so charts do not show them first. */
 const COORDINATE = /^(lat|latitude|lon|lng|long|longitude)$/;
 
 /** @typedef {'line' | 'bars'} Form */
@@ -99,14 +92,14 @@ const COORDINATE = /^(lat|latitude|lon|lng|long|longitude)$/;
 export const MAX_LINES = 8;
 
 /**
- * If a period contains several rows, its value is their mean.
+ * Several rows in the same period are shown as their mean.
  * @param {readonly Row[]} totals
  * @param {{ time: string, value: string | null, by: string | null, form: Form }} chosen `value`: a column, or null to
- *   count rows; `by`: a column whose values become separate lines, or null for a single line
- * @param {Readonly<Record<string, string>>} measures the names of measures in the totals
+ *   count rows; `by`: a column with one line for each value, or null for a single line
+ * @param {Readonly<Record<string, string>>} measures
  * @returns {{ dates: string[], period: Period, lines: { label: string, values: (number | null)[] }[], left: number,
- *   means: boolean, rows: number }} `left`: number of lines that the chart omits; `means`: whether any value is the mean
- *   of several rows; `rows`: number of rows that the totals cover
+ *   means: boolean, rows: number }} `left`: number of lines that the chart omits; `means`: whether any value is a mean;
+ *   `rows`: number of rows in the totals
  */
 export const figuresOf = (totals, { time, value, by, form }, measures) => {
   const timed = totals.flatMap((row) => {
@@ -146,8 +139,8 @@ export const figuresOf = (totals, { time, value, by, form }, measures) => {
 };
 
 /**
- * A time column in the key is shown as lines, and any other time column as bars.
- * @param {Table} table @param {readonly Row[]} rows a sample
+ * If the time column is part of the key, the chart shows lines, and otherwise bars.
+ * @param {Table} table @param {readonly Row[]} rows
  */
 export const chartChoices = ({ columns, key }, rows) => {
   const times = timesOf(columns, rows);

@@ -21,7 +21,6 @@ const MEASURES = [
   ['max', 'Maximum'],
 ];
 
-/** Minimum number of significant digits shown in means. */
 const DIGITS = 4;
 
 /** @param {readonly number[]} values */
@@ -31,16 +30,13 @@ const meanDecimals = (values) => {
   return Math.min(Math.max(DIGITS - whole, 0), decimalsOf(values, 6));
 };
 
-/** @param {Row} row @param {string | undefined} measure name of the measure in the response */
+/** @param {Row} row @param {string | undefined} measure */
 const measured = (row, measure) => {
   const value = row[measure ?? ''] ?? null;
   return value === null ? null : Number(value);
 };
 
-/**
- * Each button filters the rows by the value of its cell.
- * @param {Column} column @param {Table['key']} key @param {readonly Row[]} rows @param {OnPick} onpick
- */
+/** @param {Column} column @param {Table['key']} key @param {readonly Row[]} rows @param {OnPick} onpick */
 const groupColumn = (column, key, rows, onpick) => {
   const text = groupTexts(column, key, rows);
   return {
@@ -95,10 +91,9 @@ const MOST_ACROSS = 12;
 export const isCrossable = ({ groups: [, across] }, rows) =>
   across !== undefined && rows.length > 0 && new Set(rows.map((row) => row[across.name])).size <= MOST_ACROSS;
 
-/** @param {string} text @param {number} share from 0 for the smallest number to 1 for the largest */
+/** @param {string} text @param {number} share */
 const shaded = (text, share) => {
   const element = h('span', { class: 'shaded' }, text);
-  // The content security policy forbids `style` attributes, but scripts can set style properties.
   element.style.backgroundColor = `color-mix(in srgb, var(--accent) ${Math.round(share * 35)}%, transparent)`;
   return element;
 };
@@ -118,7 +113,7 @@ export const crossTable = ({ key, measures }, { groups, of }, rows, onpick) => {
   }
   const text = groupTexts(across, key, rows);
   const headings = new Map(rows.map((row) => [row[across.name] ?? null, row]));
-  // Null comes last, as in API responses. `Number` returns NaN for text, so text is compared by the last expression.
+  // Null comes last, as in API responses. Numbers are compared before text, because `Number` returns NaN for text.
   const order = [...headings.keys()].sort(
     (a, b) => Number(a === null) - Number(b === null) || Number(a) - Number(b) || (`${a}` < `${b}` ? -1 : 1),
   );

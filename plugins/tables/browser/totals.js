@@ -23,7 +23,7 @@ const offerOf = ({ columns, filters, key }) => {
   const isCategory = (/** @type {Column} */ { kind }) => kind === 'text' || kind === 'boolean';
   return {
     groups: groups.length > 0 ? groups : columns,
-    // Text and boolean columns usually contain repeated values, which make better groups.
+    // Text and boolean columns usually contain repeated values, so they make better groups.
     first: groups.find(isCategory) ?? groups[0] ?? columns[0],
     numbers: columns.filter(({ name, kind }) => kind === 'number' && filters.includes(name) && !key.includes(name)),
   };
@@ -79,8 +79,8 @@ const controlsOf = (offer, { groups, of }, change) => {
 
 /**
  * @param {Table} table @param {URLSearchParams} query
- * @param {{ signal: AbortSignal, keep: (change: Record<string, string>) => void,
- *   choose: (change: Record<string, string>) => void }} options `keep` stores choices; `choose` changes the filters
+ * @param {{ signal: AbortSignal, keep: (change: Record<string, string>) => void, choose: (change: Record<string,
+ *   string>) => void }} options
  */
 export const totalsView = (table, query, { signal, keep, choose }) => {
   const offer = offerOf(table);
