@@ -1,6 +1,6 @@
 /**
- * All data is from the Census Bureau: codes and titles from the July 2023 delineation, centres of metropolitan areas
- * from the 2025 Gazetteer, and centres of states from the outlines in `us-atlas`.
+ * Source: Census Bureau. Codes and titles are from the July 2023 delineation, centres of metropolitan areas from the
+ * 2025 Gazetteer, and centres of states from the outlines in `us-atlas`.
  */
 import { compareScalars } from 'metro-forecast-api/adapter';
 import table from './areas.json' with { type: 'json' };
@@ -15,17 +15,17 @@ export interface Area {
   readonly cbsa: string;
   readonly name: string;
   readonly kind: AreaKind;
-  /** Postal codes of the states, in the order in which they appear in the title. Empty for the nation. */
+  /** Postal codes of the states, in the order of the title. Empty for the nation. */
   readonly states: readonly string[];
-  /** For a division, the code of its metropolitan area. Null for all other areas. */
+  /** The code of the metropolitan area that contains a division. Null for other areas. */
   readonly parent: string | null;
   readonly divisions: readonly string[];
-  /** Coordinates of the centre in degrees. A division uses the centre of its metropolitan area. */
+  /** Centre in degrees. A division uses the centre of its metropolitan area. */
   readonly latitude: number;
   readonly longitude: number;
 }
 
-/** Extracts the postal codes from a title. "New York-Newark-Jersey City, NY-NJ" contains NY and NJ. */
+/** The title "New York-Newark-Jersey City, NY-NJ" contains the postal codes NY and NJ. */
 const postalCodesIn = (name: string): string[] => /, ([A-Z]{2}(?:-[A-Z]{2})*)/.exec(name)?.[1]?.split('-') ?? [];
 
 const metropolitan: Area[] = table.metropolitan.map(({ cbsa, name, latitude, longitude }) => ({
@@ -51,7 +51,7 @@ const byCode = (areas: readonly Area[]): ReadonlyMap<string, Area> =>
 
 export const metroAreas = byCode([...metropolitan, ...divisions]);
 
-/** The centre of the nation is the geographic centre of the 50 states, according to the National Geodetic Survey. */
+/** Geographic centre of the 50 states, according to the National Geodetic Survey. */
 const NATION: Area = {
   cbsa: '00000',
   name: 'United States',
@@ -81,7 +81,7 @@ export const nationAndStates = byCode([
 
 export const areaOf = (cbsa: string): Area | undefined => metroAreas.get(cbsa) ?? nationAndStates.get(cbsa);
 
-/** Treats unknown codes as metropolitan areas, because older datasets contain codes that are no longer in use. */
+/** Older datasets contain codes that are no longer in use. These codes count as metropolitan areas. */
 export const kindOf = (cbsa: string): AreaKind => areaOf(cbsa)?.kind ?? 'metropolitan';
 
 export const statesOf = ({ cbsa, name }: { readonly cbsa: string; readonly name: string }): readonly string[] =>
@@ -92,7 +92,7 @@ const areasBySeries = new Map<string, Area>(
 );
 const seriesByCode = new Map([...areasBySeries].map(([id, { cbsa }]) => [cbsa, id]));
 
-/** Returns the id of the house price index series of a state or the nation, such as `TXSTHPI` for Texas. */
+/** Returns the id of the house price index of a state or the nation, such as `TXSTHPI` for Texas. */
 export const seriesOfArea = (cbsa: string): string | undefined => seriesByCode.get(cbsa);
 
 export const areaOfSeries = (id: string): Area | undefined => areasBySeries.get(id);

@@ -33,7 +33,6 @@ import { lookAhead } from './periods.js';
 
 export * from './fields.js';
 
-/** Rejects a period that ended after the dataset was created. */
 const knownIn = (field: string, day: string, cadence: Cadence, created: string) => {
   const rule = lookAhead(day, cadence, created);
   return rule === undefined ? undefined : { field, rule: `${day} ${rule}` };
@@ -54,7 +53,7 @@ export const markets = collection({
       yoy_price: { ...nullable(percent), description: 'Change in the index over the last 12 months, in percent.' },
       forecast_12m: nullable(forecast12m),
     },
-    // Taken from the newest forecast. Null if the area has no forecast.
+    // Copied from the newest forecast. Null if the area has no forecast.
     {
       lower_80: nullable(lower80),
       upper_80: nullable(upper80),
@@ -76,7 +75,7 @@ export const hpi = collection({
 });
 export type Hpi = RowOf<typeof hpi>;
 
-/** The series catalogue: one entry for all metro indexes, and one for each macro series. */
+/** The catalogue has one series for all metro indexes, and one for each macro series. */
 export const series = collection({
   name: 'series',
   key: ['series_id'],
@@ -104,13 +103,13 @@ export const observations = collection({
   key: ['series_id', 'period_start'],
   references: [{ fields: ['series_id'], to: 'series' }],
   schema: record({ series_id: text, period_start: date, value: { type: 'number' } }),
-  // Checks only the first day of the period, because the cadence is not known here. The check of `observation_end` in
-  // `series` covers the last day.
+  // The row does not contain the cadence, so only the first day of the period is checked. The check of
+  // `observation_end` in `series` covers the last day.
   check: ({ period_start }, { created }) => knownIn('period_start', period_start, 'daily', created),
 });
 export type Observation = RowOf<typeof observations>;
 
-/** Runs of a model. Each run contains the forecasts of all markets for one horizon. Only completed runs are served. */
+/** A run contains the forecasts of a model for all markets and one horizon. The API returns only completed runs. */
 export const forecastRuns = collection({
   name: 'forecast_runs',
   key: ['id'],
@@ -125,7 +124,7 @@ export const forecastRuns = collection({
       features: { type: ['array', 'null'], items: text },
       notes: nullable({ type: 'string' }),
     },
-    // A run without `basis` is treated as reconstructed.
+    // A run without `basis` counts as reconstructed.
     { ...runOrigin, rules: runRules, coefficients, inputs, signal_change_share: signalChangeShare },
   ),
 });
@@ -135,7 +134,7 @@ export const forecasts = collection({
   name: 'forecasts',
   key: ['run_id', 'cbsa'],
   orders: [['cbsa', 'run_at', 'run_id']],
-  // Forecasts do not reference `markets`, because published runs keep forecasts for areas that have since been redrawn.
+  // Forecasts have no reference to `markets`, because published forecasts remain after an area was redrawn.
   references: [{ fields: ['run_id'], to: 'forecast_runs' }],
   schema: record(
     {
@@ -151,14 +150,14 @@ export const forecasts = collection({
       upper_80: nullable(upper80),
       signal,
       risk_score: riskScore,
-      // Actual change over the forecast horizon, and the vintage of the data it was computed from.
+      // Actual change over the forecast horizon, and the vintage of the index that contains it.
       realized: nullable(percent),
       realized_as_of: nullable(date),
     },
     {
       decline_probability: nullable(rate),
       ...benchmarkPoints,
-      // Contribution of each of the run's `inputs` to `point`, in percentage points.
+      // Contribution of each input of the run to `point`, in percentage points.
       contributions: { type: 'array', items: { type: 'number' } },
     },
   ),

@@ -11,11 +11,11 @@ export type Signal = (typeof SIGNALS)[number];
 export const RISK_GRADES = ['A', 'B', 'C', 'D', 'F'] as const;
 export type RiskGrade = (typeof RISK_GRADES)[number];
 
-/** Whether a run was published in time or reconstructed later. `basisOf` defines the rule. */
+/** Whether a run was published in time or reconstructed later, see `basisOf`. */
 export const BASES = ['published', 'reconstructed'] as const;
 export type Basis = (typeof BASES)[number];
 
-/** Id of the series that contains all metro indexes. The values are stored in the collection `hpi`. */
+/** This series contains all metro indexes. Its values are in the collection `hpi`. */
 export const METRO_HPI = 'metro_hpi';
 
 export const cbsa = { type: 'string', pattern: '^\\d{5}$', description: 'Core-based statistical area code.' } as const;

@@ -1,7 +1,4 @@
-/**
- * Calendar arithmetic. Days have the format `YYYY-MM-DD`. Quarters are counted from year 0, so that their numbers can
- * be subtracted.
- */
+/** Days have the format `YYYY-MM-DD`. Quarters are counted from year 0, so that they can be subtracted. */
 import { type Cadence, periods } from 'metro-forecast-api/plugin';
 
 const { monthsIn, nextPeriod } = periods;
@@ -23,7 +20,6 @@ export const isDay = (text: string): boolean => {
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
 };
 
-/** Returns the number of days since 1 January 1970. */
 export const dayNumber = (day: string): number => Date.parse(`${day}T00:00:00Z`) / DAY_MS;
 
 const toDay = (time: number): string => new Date(time).toISOString().slice(0, 10);
@@ -46,14 +42,12 @@ export const addDays = (day: string, days: number): string => toDay((dayNumber(d
 export const periodEnd = (start: string, cadence: Cadence): string => addDays(nextPeriod(start, cadence), -1);
 
 /**
- * Returns the last day of a value's period, before which the value cannot be known. Daily, weekly and biweekly values
- * are dated by the last day of their period, and values for longer periods by the first day.
+ * A value cannot be known before the last day of its period. Daily, weekly and biweekly values are dated by the last
+ * day of their period, and other values by the first day.
  */
 export const lastDay = (day: string, cadence: Cadence): string => (monthsIn(cadence) ? periodEnd(day, cadence) : day);
 
-/** Returns an error message if the period ended after the dataset was created. */
 export const lookAhead = (day: string, cadence: Cadence, created: string): string | undefined => {
-  // A period lasts at most five years, so a period that started more than five years before `created` has ended.
   if (Number(day.slice(0, 4)) < Number(created.slice(0, 4)) - 5) return undefined;
   const last = lastDay(day, cadence);
   return last > created.slice(0, 10)
@@ -61,16 +55,13 @@ export const lookAhead = (day: string, cadence: Cadence, created: string): strin
     : undefined;
 };
 
-/** Maximum number of days by which a holiday shifts a weekly or biweekly observation. */
+/** Maximum number of days by which a holiday shifts an observation. */
 const SHIFTS: ReadonlyMap<Cadence, number> = new Map([
   ['weekly', 3],
   ['biweekly', 3],
 ]);
 
-/**
- * Returns whether `next` is the period after `day`. In daily and irregular series, any later observation counts as the
- * next one.
- */
+/** In daily and irregular series, any later observation counts as the next period. */
 export const isNextPeriod = (day: string, next: string, cadence: Cadence): boolean => {
   if (monthsIn(cadence)) return nextPeriod(day, cadence) === next;
   const shift = SHIFTS.get(cadence);
@@ -79,12 +70,11 @@ export const isNextPeriod = (day: string, next: string, cadence: Cadence): boole
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 
-/** Returns whether all gaps are multiples of the step, with a tolerance of `shift` days. */
 const fits = (gaps: readonly number[], step: number, shift = 0): boolean =>
   gaps.every((gap) => gap >= step - shift && Math.abs(gap - Math.round(gap / step) * step) <= shift);
 
 /**
- * Infers the cadence of a series from its days in ascending order. Missing observations are allowed, so gaps can be
+ * Infers the cadence of a series from its days in ascending order. Observations can be missing, so gaps can be
  * multiples of the usual gap. Returns `irregular` for fewer than two days, or if no cadence matches.
  */
 export const inferCadence = (days: readonly string[]): Cadence => {

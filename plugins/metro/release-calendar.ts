@@ -2,21 +2,24 @@ import type { Cadence } from 'metro-forecast-api/plugin';
 import type { Basis } from './collections.js';
 import { addDays, lastDay, periodEnd, quarterStart } from './periods.js';
 
-/** Number of days between values, and the usual delay in days from the end of a period to the release of its value. */
+/**
+ * `period`: days between two values. `delay`: usual number of days from the end of a period to the release of its
+ * value.
+ */
 const SCHEDULES: Readonly<Record<Cadence, { readonly period: number; readonly delay: number }>> = {
-  // Daily values are published on the next business day. The period of 6 days allows for a holiday weekend and one
-  // missed day.
+  // Daily values are published on the next business day. A period of 6 days allows for a holiday weekend and one missed
+  // day.
   daily: { period: 6, delay: 1 },
   weekly: { period: 7, delay: 10 },
   biweekly: { period: 14, delay: 10 },
-  // New home sales take longest, 25 days.
+  // New home sales have the longest delay of the monthly series, 25 days.
   monthly: { period: 31, delay: 30 },
   // FHFA's index takes up to 63 days, and GDP takes 30 days.
   quarterly: { period: 92, delay: 63 },
   semiannual: { period: 184, delay: 120 },
   annual: { period: 366, delay: 274 },
   'five-year': { period: 1827, delay: 730 },
-  // The date of the next value is unknown, but a source without a new value for ten years is certainly late.
+  // Irregular sources have no schedule, but a source without a new value for ten years is certainly late.
   irregular: { period: 3653, delay: 0 },
 };
 
@@ -31,15 +34,13 @@ export const freshness = (cadence: Cadence): { late_after_seconds: number; stale
   };
 };
 
-/**
- * Returns the day from which the index for a quarter counts as known: the first of the third month after the quarter.
- */
+/** The index for a quarter counts as known from the first day of the third month after the quarter. */
 export const indexKnownOn = (quarter: number): string =>
   `${periodEnd(quarterStart(quarter + 1), 'quarterly').slice(0, 7)}-01`;
 
 const TUESDAY = 2;
 
-/** Returns the day on which FHFA releases the index for a quarter: the last Tuesday of the second month after it. */
+/** FHFA releases the index on the last Tuesday of the second month after the quarter. */
 export const indexReleaseOf = (quarter: number): string => {
   const last = addDays(indexKnownOn(quarter), -1);
   const sinceTuesday = (new Date(last).getUTCDay() - TUESDAY + 7) % 7;

@@ -1,4 +1,4 @@
-/** Values are rounded to four decimals, the precision of stored percentages. */
+/** Percentages are stored with four decimals. */
 const DECIMALS = 1e4;
 
 /** Rounds half up and never returns -0. Rounding preserves order, so a lower bound never exceeds an upper bound. */

@@ -12,7 +12,6 @@ const unreleased = (summary: string, ...operations: readonly string[]): Interfac
   ...(operations.length > 0 && { operations }),
 });
 
-/** Changes to the API, newest first, as shown in the API reference. */
 const changes: readonly InterfaceChange[] = [
   unreleased(
     'Forecasts for 3, 6 and 24 months, with their backtests: `horizon_months`.',

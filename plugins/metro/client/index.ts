@@ -1,4 +1,4 @@
-/** A typed client for the API. It runs in Node 20 or later and in browsers, uses `fetch`, and has no dependencies. */
+/** A typed client for the API. The client runs in Node 20 or later and in browsers, and has no dependencies. */
 import type { Error as ErrorBody, Paths } from './api-types.js';
 
 export type * from './api-types.js';

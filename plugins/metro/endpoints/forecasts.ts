@@ -58,7 +58,7 @@ type ForecastRow = MarketRow & { readonly horizon_months: Horizon; readonly poin
 
 const forecastList = listParameters<ForecastRow>(forecastSchema);
 
-/** Returns the markets that have a forecast for the horizon. The 12-month forecasts are stored in `markets` itself. */
+/** The 12-month forecasts are part of `markets`. Other horizons are read from `forecasts`. */
 const newestForecasts = async (snapshot: SnapshotReader, horizon_months: Horizon): Promise<ForecastRow[]> => {
   const rows = (await snapshot.find(markets)).map(marketRow);
   if (horizon_months === HORIZON_MONTHS) {
@@ -85,7 +85,7 @@ export default definePlugin({
   description: 'The newest forecasts, all past forecasts, the runs that computed them, and their backtest.',
   needs: ['markets'],
   collections: [markets, forecastRuns, forecasts, backtests],
-  // The methodology page belongs to this plugin, because it shows figures from the current snapshot.
+  // The methodology page shows figures from the current snapshot, so it belongs to this plugin.
   mounts: () => [
     guidePage('/docs/methodology', 'Methodology', 'explanation/methodology.md', {
       folder: new URL('../explorer/browser/methodology/', import.meta.url),

@@ -37,7 +37,7 @@ export const isOfKind = (kinds: readonly string[] = METRO_KINDS): ((row: { reado
   return ({ cbsa }) => chosen.has(kindOf(cbsa));
 };
 
-/** Sorts the kinds and removes the default, so that equivalent requests share a cached response. */
+/** Equivalent requests share a cached response, because kinds are sorted and the default is removed. */
 export const normalizeKind = <Input extends { readonly kind?: readonly string[] | undefined }>({
   kind,
   ...others
@@ -51,7 +51,7 @@ export const normalizeKind = <Input extends { readonly kind?: readonly string[] 
 
 const STATES = [...new Set([...metroAreas.values()].flatMap(({ states }) => states))].sort();
 
-/** Filters without defaults. Each one except `state` has the name of a property, and is offered if rows have it. */
+/** Filters without defaults. A list offers the filters that have the name of a property of its rows, and `state`. */
 const FILTERS = {
   state: filter('Postal codes of states. A market can be in several states.', STATES, ['TX', 'OK']),
   signal: filter('Signals.', SIGNALS, ['expand']),
@@ -73,7 +73,7 @@ const filtersOf = (properties: readonly string[]) =>
 const matches = (row: ListRow, name: FilterName, values: ReadonlySet<unknown>): boolean =>
   name === 'state' ? statesOf(row).some((code) => values.has(code)) : values.has(row[name]);
 
-/** Uses sets, so that the cost per row does not depend on the number of filter values. */
+/** Sets make the cost per row independent of the number of filter values. */
 const chosenBy = (given: Selection): ((row: ListRow) => boolean) => {
   const hasKind = isOfKind(given.kind);
   const filters = FILTER_NAMES.flatMap((name) => {
@@ -84,12 +84,12 @@ const chosenBy = (given: Selection): ((row: ListRow) => boolean) => {
 };
 
 interface ListOptions<T> {
-  /** Sort order for requests without `sort`, in the format of `rowOrder`. Default: by CBSA code. */
+  /** Sort order for requests without `sort`. Default: by CBSA code. */
   readonly order?: readonly string[];
   readonly read?: (row: T, field: string) => Scalar | null;
 }
 
-/** @param row schema of a row; `sort` and `fields` accept the names of its properties */
+/** @param row callers can sort by its properties and select them with `fields` */
 export const listParameters = <T extends ListRow = ListRow>(
   row: JsonSchema,
   { order = ['cbsa'], read }: ListOptions<T> = {},
@@ -118,7 +118,6 @@ export const listParameters = <T extends ListRow = ListRow>(
     parameters,
     headers: paging.headers,
     columns: (given: Selection) => columns(given.fields),
-    /** Sorts filter values and removes defaults, so that equivalent requests share a cached response. */
     normalize<Input extends Selection>({ sort, fields, ...others }: Input): Input {
       const entries = Object.entries(normalizeKind(others)).map(([name, value]) =>
         isFilter(name) && Array.isArray(value) ? [name, value.toSorted()] : [name, value],

@@ -81,7 +81,6 @@ interface Level {
   readonly value: number;
 }
 
-/** Yields the levels of one series, oldest first. Levels of the metro index are grouped by market. */
 async function* levelsOf(
   snapshot: SnapshotReader,
   series_id: string,
@@ -104,8 +103,8 @@ interface RowsOptions extends Span {
 type MakeRow = (cbsa: string | undefined, period_start: string, value: number) => MacroObservation;
 
 /**
- * Returns a function that creates the rows of one series. Each kind of row has its own object literal, because V8
- * creates and serializes these rows several times faster than rows with conditional properties.
+ * Returns a function that creates rows. Each kind of row has its own object literal, because V8 creates and serializes
+ * these rows several times faster than rows with conditional properties.
  */
 const rowMaker = (series_id: string, isNamed: boolean, base_period: string | undefined): MakeRow => {
   const deflator = DEFLATOR;

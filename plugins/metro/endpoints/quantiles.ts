@@ -6,7 +6,7 @@ import { cbsaParameter, completedRuns, listResponse, marketNotFound, requireMark
 /** Ratio of the 75% quantile to the 90% quantile of the normal distribution (0.6745 / 1.2816). */
 const QUARTILE = 0.5263;
 
-/** Interpolates in logs, because the interval is symmetric only in logs. */
+/** Forecast intervals are symmetric in logs, so quantiles are interpolated in logs. */
 const quartile = (point: number, bound: number): number => {
   const [middle, end] = [Math.log1p(point / 100), Math.log1p(bound / 100)];
   return rounded(100 * Math.expm1(middle + QUARTILE * (end - middle)));

@@ -41,7 +41,7 @@ export const cbsaList = (what: string) =>
     example: [cbsaParameter.example],
   }) as const satisfies Parameter;
 
-/** Sorts the codes, so that equivalent requests share a cached response. */
+/** Requests for the same codes in a different order share a cached response. */
 export const sortedCodes = <Input extends { readonly cbsa?: readonly string[] }>({ cbsa, ...others }: Input): Input =>
   ({ ...others, ...(cbsa !== undefined && { cbsa: [...cbsa].sort() }) }) as unknown as Input;
 
@@ -57,7 +57,6 @@ export const requireMarket = async (snapshot: SnapshotReader, cbsa: string): Pro
   throw new ApiError(marketNotFound, sentence);
 };
 
-/** Includes failed runs. */
 export const newestRuns = (snapshot: SnapshotReader): Promise<readonly ForecastRun[]> =>
   snapshot.find(forecastRuns, { order: ['run_at', 'id'], descending: true });
 
@@ -91,5 +90,5 @@ export const listResponse = <const S extends JsonSchema>(description: string, it
   example: { data: [example] },
 });
 
-/** Subtracts rounded numbers and rounds the result, to remove floating-point errors. */
+/** Subtraction of rounded numbers causes floating-point errors, so the result is rounded again. */
 export const difference = (a: number, b: number): number => Number((a - b).toFixed(6));

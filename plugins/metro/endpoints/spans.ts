@@ -1,4 +1,3 @@
-/** Implements `since` and `until`. Normalizes spans, so that equivalent requests share a cached response. */
 import { invalidParameter, type Parameter, type SnapshotReader } from 'metro-forecast-api/plugin';
 import { seriesOfArea } from '../areas.js';
 import { date, hpi, observations } from '../collections.js';
@@ -8,7 +7,7 @@ export interface Span {
   readonly until?: string;
 }
 
-/** Selects rows by the first day of their period, and forecasts by their target period. */
+/** Rows are selected by the first day of their period, and forecasts by their target period. */
 export const spanParameters = {
   since: { description: 'Earliest period, inclusive.', schema: date, example: '2024-01-01' },
   until: { description: 'Latest period, inclusive.', schema: date, example: '2025-12-31' },
@@ -32,7 +31,7 @@ export const periodsOfSeries =
     return (await snapshot.find(observations, query))[0]?.period_start;
   };
 
-/** Returns a market's index values, oldest first. National and state indexes are stored as macro series. */
+/** National and state indexes are stored as macro series, and metro indexes in `hpi`. */
 export const indexOfMarket = async (snapshot: SnapshotReader, cbsa: string, span: Span) => {
   const series_id = seriesOfArea(cbsa);
   const rows: readonly { period_start: string; value: number; standard_error?: number }[] = series_id
@@ -61,7 +60,7 @@ const readIndexPeriods = async (snapshot: SnapshotReader): Promise<readonly stri
   return [...found].sort();
 };
 
-/** Reads the whole index once per snapshot, because no sort order of the collection starts with the period. */
+/** No sort order of the collection starts with the period, so the whole index is read once per snapshot. */
 export const periodsOfIndex = (snapshot: SnapshotReader): FindPeriod => {
   const { manifest } = snapshot;
   const known = indexPeriods.get(manifest);
@@ -80,7 +79,8 @@ const BEFORE_ALL = '0001-01-01';
 const AFTER_ALL = '9999-12-31';
 
 /**
- * Moves `since` and `until` to the nearest periods within the span, and drops bounds that exclude nothing.
+ * Moves `since` and `until` to the nearest periods within the span, so that equivalent requests share a cached
+ * response. Bounds that exclude nothing are removed.
  * @param finders one for each series in the response
  */
 export const normalizeSpan = async <Input extends Span>(

@@ -125,7 +125,6 @@ interface HorizonSpan extends Span {
 
 type AsRow<T> = (forecast: Forecast, run: ForecastRun) => T;
 
-/** Skips forecasts of incomplete runs, and targets outside the span. */
 const rowsIn = async <T>(
   snapshot: SnapshotReader,
   { since = '', until = '9999', horizon_months }: HorizonSpan,
@@ -143,7 +142,7 @@ const rowsIn = async <T>(
 const BY_MARKET = ['cbsa', 'run_at', 'run_id'] as const;
 
 /**
- * Returns the forecasts of an area. A redrawn area is no longer a market but still has its published forecasts.
+ * Returns the forecasts of an area. After an area was redrawn, its published forecasts remain.
  * @throws ApiError `market_not_found` if the area is not a market and has no forecasts
  */
 const forecastsOf = async (snapshot: SnapshotReader, cbsa: string): Promise<readonly Forecast[]> => {
@@ -152,7 +151,6 @@ const forecastsOf = async (snapshot: SnapshotReader, cbsa: string): Promise<read
   return found;
 };
 
-/** @throws ApiError `market_not_found` */
 const rowsOfOne = async <T>(
   snapshot: SnapshotReader,
   cbsa: string,
@@ -168,7 +166,6 @@ interface Selection extends HorizonSpan {
   readonly kind?: readonly string[];
 }
 
-/** @throws ApiError `market_not_found` */
 const rowsOfMany = async <T extends object>(
   snapshot: SnapshotReader,
   { cbsa: codes, kind, ...span }: Selection,
@@ -199,7 +196,7 @@ const many = {
   },
   errors: [marketNotFound],
   check: checkSpan,
-  // The default of `kind` does not apply if the request contains `cbsa`.
+  // If the request contains `cbsa`, the default of `kind` does not apply.
   normalize: (input: Selection) => (input.cbsa === undefined ? normalizeKind(input) : sortedCodes(input)),
 } as const;
 

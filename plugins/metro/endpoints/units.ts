@@ -21,7 +21,7 @@ const NOT_MONEY = /\b\d{4}|adjusted|\bto one\b|percent/i;
 const PRICE_INDEX =
   /\b(prices?|costs?|rents?|wages?|earnings|compensation|stocks?)\b|S&P|Nasdaq|Dow Jones|Wilshire|Case-Shiller/i;
 
-/** Returns whether the values are prices or price indexes that are not adjusted for inflation. */
+/** Prices and price indexes are nominal unless they are adjusted for inflation. */
 const isNominal = ({ kind, title, units }: Described): boolean => {
   if (kind === 'metro') return true;
   if (ADJUSTED.test(`${title} ${units}`)) return false;
@@ -39,8 +39,8 @@ export const unsupported = (units: Units, one: Described): string | undefined =>
 const SCALE = 1e8;
 
 /**
- * Rounds to 8 decimals, with the same result as `toFixed`. The fast path is ten times faster, but works only for values
- * below one million that are not near the midpoint between two results.
+ * Rounds to 8 decimals, with the same result as `toFixed`. The fast path is ten times faster, but fails for values
+ * above one million or near the midpoint of two results.
  */
 const rounded = (value: number): number => {
   const scaled = value * SCALE;
@@ -50,8 +50,8 @@ const rounded = (value: number): number => {
 };
 
 /**
- * Returns the mean price index over a period, or undefined if a month is missing. For a period shorter than a month,
- * uses the month of its date. For a five-year period, uses the mean of the first year.
+ * Returns the mean price index over a period, or undefined if a month is missing. A period shorter than a month uses
+ * the month of its date. A five-year period uses its first year.
  */
 const priceIn = ({ months }: Prices, start: string, cadence: Cadence): number | undefined => {
   const count = Math.min(periods.monthsIn(cadence) ?? 1, 12);
@@ -69,7 +69,7 @@ const priceIn = ({ months }: Prices, start: string, cadence: Cadence): number | 
 const yearBefore = (day: string): string =>
   `${String(Number(day.slice(0, 4)) - 1).padStart(4, '0')}${day.slice(4).replace('02-29', '02-28')}`;
 
-/** Returns the dates to search for the observation one year earlier. The last observation in this range is used. */
+/** Returns a range of dates. The last observation in the range is the observation one year earlier. */
 const yearEarlier = (period: string, cadence: Cadence): { since: string; until: string } => {
   // Holidays can shift a weekly observation by up to three days.
   if (cadence === 'weekly' || cadence === 'biweekly')
@@ -80,7 +80,6 @@ const yearEarlier = (period: string, cadence: Cadence): { since: string; until: 
   return { since: cadence === 'daily' ? addDays(until, -7) : until, until };
 };
 
-/** Call the returned function with periods in ascending order. */
 const levelsYearEarlier = (cadence: Cadence) => {
   const known: { readonly period: string; readonly level: number }[] = [];
   let at = -1;
@@ -94,7 +93,8 @@ const levelsYearEarlier = (cadence: Cadence) => {
 };
 
 /**
- * Call the returned function with periods in ascending order. It returns undefined for values that cannot be computed.
+ * The returned function must be called with periods in ascending order. It returns undefined for values that cannot be
+ * computed.
  * @param prices required for `real`
  */
 export const unitsOf = (

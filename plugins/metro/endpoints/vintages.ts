@@ -54,7 +54,7 @@ interface Difference {
   changed: number;
 }
 
-/** Compares a collection in two snapshots. Streams both snapshots to limit memory use. */
+/** Two snapshots are compared as streams, to limit memory use. */
 const compare = async <T extends object>(
   collection: Collection<T>,
   before: SnapshotReader,
@@ -98,7 +98,7 @@ type Counted = Promise<
   { readonly vintage: string; readonly data_through: string | null; readonly changes: Changes | null } | undefined
 >;
 
-/** Counts the changes in each published version. Versions never change, so the counts are cached. */
+/** Counts the changes in each published version. A version never changes, so its counts are cached. */
 class Vintages {
   #counted = new Map<string, Counted>();
 
@@ -106,7 +106,7 @@ class Vintages {
   async list(published: readonly PublishedVersion[]) {
     const counted = new Map<string, Counted>();
     const rows: FromSchema<typeof vintageRow>[] = [];
-    // Each comparison reads two whole versions, so comparisons run one at a time.
+    // Each comparison reads two whole versions, so only one comparison runs at a time.
     for (const [i, version] of published.entries()) {
       const before = published[i + 1];
       const name = JSON.stringify([version.version, before?.version]);

@@ -1,11 +1,11 @@
 import type { Backtest, Forecast, ForecastRun } from '../collections.js';
 import { rounded } from '../rounding.js';
 
-/** Names of the benchmarks, keyed by the column that contains their forecasts. */
+/** Each benchmark, by the column that contains its forecasts. */
 const BENCHMARKS = { benchmark: 'persistence', ar1_nation: 'ar1_nation', shrunk_mean: 'shrunk_mean' } as const;
 export type Benchmark = keyof typeof BENCHMARKS;
 
-/** All values are in percent, except the probability, which ranges from 0 to 1. */
+/** All values are in percent. Only the probability ranges from 0 to 1. */
 export interface ScoredForecast extends Readonly<Record<Benchmark, number>> {
   readonly point: number;
   readonly lower_80: number;
@@ -19,16 +19,18 @@ interface BenchmarkScores {
   readonly mae_pp: number;
   readonly bias_pp: number;
   readonly direction_hit_rate: number;
-  /** 1 - MAE / MAE of the benchmark. 0 if the benchmark made no error. */
+  /**
+   * 1 minus the ratio of the model's mean absolute error (MAE) to the MAE of the benchmark. 0 if the benchmark made no
+   * error.
+   */
   readonly skill_mae: number;
 }
 
 export interface Scores {
   readonly n: number;
-  /** Number of actual declines. `declines_called` counts those with a negative point forecast. */
   readonly declines: number;
   readonly declines_called: number;
-  /** Share of outcomes above 0, which is the hit rate of always forecasting a rise. */
+  /** Share of outcomes above 0. A forecast that always predicts a rise has this hit rate. */
   readonly base_rate_up: number;
   readonly mae_pp: number;
   readonly rmse_pp: number;
@@ -41,10 +43,13 @@ export interface Scores {
   readonly benchmarks: Readonly<Record<Benchmark, BenchmarkScores>>;
 }
 
-/** Penalty per percentage point by which an outcome misses an 80% interval: 2 / (1 - 0.8). */
+/** 2 / (1 - 0.8): cost of each percentage point by which an outcome misses an 80% interval. */
 const MISS_COST = 10;
 
-/** Lower is better. Source: Gneiting and Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", 2007. */
+/**
+ * A lower score is better. Source: Gneiting and Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation",
+ * 2007.
+ */
 export const intervalScore = (lower: number, upper: number, realized: number): number =>
   upper - lower + MISS_COST * Math.max(0, lower - realized, realized - upper);
 
@@ -92,7 +97,7 @@ export const scoresOf = (forecasts: readonly ScoredForecast[]): Scores | undefin
 
 export type Scorable = Forecast & ScoredForecast;
 
-/** Forecasts without bounds or benchmarks are skipped, so that all scores cover the same forecasts. */
+/** Skips forecasts without bounds or benchmarks, so that all scores cover the same forecasts. */
 export const scorable = (runs: readonly ForecastRun[], forecasts: readonly Forecast[]): Scorable[] => {
   const completed = runs.filter(({ status }) => status === 'completed');
   const newest = completed.toSorted((a, b) => (a.run_at < b.run_at ? -1 : 1)).at(-1);
@@ -112,7 +117,6 @@ interface BacktestInput {
   readonly vintage: string;
 }
 
-/** RFC 3339 timestamps in UTC can be sorted as strings. */
 const spanTwelveMonths = (moments: readonly string[]): boolean => {
   const [first] = moments.toSorted();
   if (first === undefined) return false;
@@ -121,7 +125,7 @@ const spanTwelveMonths = (moments: readonly string[]): boolean => {
   return moments.some((moment) => Date.parse(moment) >= end.getTime());
 };
 
-/** Returns undefined if no outcome is published, or if completed runs span less than 12 months. */
+/** Returns undefined if no outcome is published, or if the completed runs span less than 12 months. */
 export const backtestOf = ({ runs, forecasts, vintage }: BacktestInput): Backtest | undefined => {
   const moments = runs.filter(({ status }) => status === 'completed').map((run) => run.run_at);
   if (!spanTwelveMonths(moments)) return undefined;

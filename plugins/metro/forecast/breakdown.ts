@@ -18,12 +18,11 @@ const SIZES = [
   ['8 and more', 8],
 ] as const;
 
-/** Classes of the probability of a decline, each ten percentage points wide. */
 const PROBABILITIES = Array.from({ length: 10 }, (_, tenth) => `${10 * tenth} to ${10 * tenth + 10}%`);
 
 const QUARTERS = ['Q1', 'Q2', 'Q3', 'Q4'] as const;
 
-/** Order of groups that are not sorted alphabetically. */
+/** Groups that are not listed here are sorted alphabetically. */
 const ORDERS: Readonly<Partial<Record<BreakdownKey, readonly string[]>>> = {
   grade: RISK_GRADES,
   signal: SIGNALS,
@@ -34,12 +33,11 @@ const ORDERS: Readonly<Partial<Record<BreakdownKey, readonly string[]>>> = {
 
 interface Named {
   readonly row: Scorable;
-  /** Undefined if the area is no longer a market. */
   readonly name: string | undefined;
   readonly run: ForecastRun | undefined;
 }
 
-/** Returns several groups for a market in several states, and undefined if the forecast lacks the value. */
+/** A market in several states belongs to several groups. Returns undefined if the forecast lacks the value. */
 const groupOf = ({ row, name, run }: Named, by: BreakdownKey): string | readonly string[] | undefined => {
   switch (by) {
     case 'year':
@@ -94,7 +92,6 @@ const figuresOf = (group: string, rows: readonly Scorable[]) => {
 
 type BacktestGroup = ReturnType<typeof figuresOf>;
 
-/** @param names market names by code */
 export const breakdownOf = (
   runs: readonly ForecastRun[],
   forecasts: readonly Forecast[],

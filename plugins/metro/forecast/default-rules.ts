@@ -1,4 +1,4 @@
-/** Conforms to `Rules`. The type is not imported, to avoid an import cycle. */
+/** The type `Rules` is not imported, because this would create an import cycle. */
 export const defaultRules = {
   expandPoint: 4,
   expandLower: 0,

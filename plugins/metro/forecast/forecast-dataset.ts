@@ -19,14 +19,13 @@ import { macroSeries, panelsOf } from './panel.js';
 import { makeRuns, type Runs, type RunsInput, withNewestRun } from './runs.js';
 
 export interface ForecastInput extends Omit<RunsInput, 'panel' | 'nationAndStates' | 'vintage' | 'kept'> {
-  /** Recompute existing runs, except those published with an earlier vintage. */
+  /** Recompute existing runs, except runs published with an earlier vintage. */
   readonly recompute?: boolean | undefined;
 }
 
 export interface ForecastDataset {
   readonly made: Runs;
   readonly replacedRuns: readonly number[];
-  /** Rows of the changed collections (markets, runs, forecasts and backtests), in key order. */
   readonly replaced: Readonly<Record<string, readonly object[]>>;
 }
 
@@ -34,8 +33,8 @@ const wasPublishedEarlier = (run: ForecastRun, vintage: string): boolean =>
   run.basis === 'published' && run.vintage !== vintage;
 
 /**
- * Selects the runs to keep, with their forecasts. Incomplete runs are replaced, and so are runs without `basis`, which
- * might have used other rules.
+ * Selects the runs to keep, with their forecasts. Incomplete runs are recomputed. Runs without `basis` are too, because
+ * they might have used other rules.
  */
 const keptOf = async (dataset: Dataset, recompute: boolean) => {
   const old = await readAll<ForecastRun>(dataset.read(forecastRuns.name));

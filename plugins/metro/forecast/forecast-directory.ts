@@ -15,7 +15,7 @@ export interface ForecastReport extends Pick<ForecastDataset, 'made' | 'replaced
 }
 
 /**
- * Readers see the old version until the new one is complete. If an error occurs, the old version remains.
+ * Writes a new version of the dataset. The old version remains if an error occurs.
  * @throws OperatorError if the directory cannot be read or written, the index has invalid rows, or no market can be
  *   forecast
  */

@@ -1,4 +1,4 @@
-/** Builds panels, which are the input of models. A panel is a table of index levels by quarter and market. */
+/** A panel is the input of models: a table of index levels by quarter and market. */
 import { OperatorError } from 'metro-forecast-api/plugin';
 import { areaOf, areaOfSeries, seriesOfArea, statesOf } from '../areas.js';
 import type { Hpi, Market, Observation, Series } from '../collections.js';
@@ -7,7 +7,7 @@ import { lastDay, quarterOf, quarterStart } from '../periods.js';
 export interface PanelMarket {
   readonly cbsa: string;
   readonly name: string;
-  /** Postal code of the first state, or an empty string, which models treat as a separate state. */
+  /** Postal code of the first state. Models treat an empty string as a separate state. */
   readonly state: string;
   /** Centre of the area in degrees. Undefined for the nation and for codes that the Census Bureau does not list. */
   readonly centre?: { readonly latitude: number; readonly longitude: number } | undefined;
@@ -19,14 +19,13 @@ export interface SeriesValue {
   readonly value: number;
 }
 
-/** Values of macro series by id, oldest first. */
 export type MacroSeriesValues = ReadonlyMap<string, readonly SeriesValue[]>;
 
 export interface Panel {
   readonly markets: readonly PanelMarket[];
-  /** Number of the first quarter with a value, see `quarterIndex`. */
+  /** Number of the first quarter with a value, as in `quarterIndex`. */
   readonly firstQuarter: number;
-  /** Index levels by market for each quarter, without gaps between quarters. `NaN` marks a missing level. */
+  /** Index levels by quarter and market, without missing quarters. `NaN` marks a missing level. */
   readonly quarters: readonly Float64Array[];
   readonly macro: MacroSeriesValues;
 }
@@ -37,9 +36,7 @@ const toPanelMarket = (market: Pick<Market, 'cbsa' | 'name'>): PanelMarket => {
   return { cbsa: market.cbsa, name: market.name, state: statesOf(market)[0] ?? '', centre };
 };
 
-/**
- * Groups observations by macro series and adds the last day of each period. A value cannot be known before that day.
- */
+/** Groups observations by macro series. A value is not known before the last day of its period. */
 export const macroSeries = (
   catalog: readonly Pick<Series, 'series_id' | 'cadence'>[],
   observations: readonly Observation[],
@@ -56,8 +53,8 @@ export const macroSeries = (
 
 /**
  * Converts index rows to a panel. Markets without rows are included.
- * @throws OperatorError that lists each row with an unknown code, a value that is not positive, or a date that is not
- *   the first day of a quarter
+ * @throws OperatorError that lists each row with an unknown code, a value of 0 or less, or a date that is not the first
+ *   day of a quarter
  */
 export const createPanel = (
   markets: readonly Pick<Market, 'cbsa' | 'name'>[],

@@ -2,40 +2,37 @@ import { OperatorError } from 'metro-forecast-api/plugin';
 import { RISK_GRADES, type RiskGrade, type RunRules, type Signal } from '../collections.js';
 import { normalCdf } from './normal-distribution.js';
 
-/** Width of the central 80% of a normal distribution, in standard deviations: 2 x 1.2816. */
+/** The central 80% of a normal distribution are 2 x 1.2816 standard deviations wide. */
 const SIGMAS_WIDE = 2.563;
 
 export interface Rules {
-  /** Minimum point forecast for `expand`, in percent. */
+  /** Minimum point forecast for the signal `expand`, in percent. */
   readonly expandPoint: number;
-  /** `expand` requires a lower bound above this value, in percent. */
+  /** Minimum lower bound for the signal `expand`, in percent, exclusive. */
   readonly expandLower: number;
-  /** `contract` requires a point forecast below this value, in percent. */
+  /** Maximum point forecast for the signal `contract`, in percent, exclusive. */
   readonly contractPoint: number;
-  /** Margin by which a forecast must cross a threshold before the signal changes, in percentage points. */
+  /** A forecast must cross a threshold by this margin in percentage points before the signal changes. */
   readonly margin: number;
-  /**
-   * Exclusive upper limits of the decline probability for the grades A to D. All other probabilities get the grade F.
-   */
+  /** Exclusive upper limits of the decline probability for the grades A to D. A higher probability is graded F. */
   readonly grades: readonly [a: number, b: number, c: number, d: number];
 }
 
-/** A forecast in percent. The bounds are null if the model does not compute them. */
+/** A forecast in percent. The bounds are null if the model has none. */
 export interface Outlook {
   readonly point: number;
   readonly lower_80: number | null;
   readonly upper_80: number | null;
 }
 
-/** A forecast without bounds is never `expand`. */
 const plainSignalOf = ({ point, lower_80 }: Outlook, rules: Rules): Signal => {
   if (point < rules.contractPoint) return 'contract';
   return point >= rules.expandPoint && lower_80 !== null && lower_80 > rules.expandLower ? 'expand' : 'hold';
 };
 
 /**
- * Returns the signal of a forecast. A market keeps its previous signal until the forecast crosses a threshold by more
- * than the margin, so that small changes in the data do not change signals.
+ * Returns the signal of a forecast. Small changes in the data do not change a signal, because the forecast must cross a
+ * threshold by more than the margin.
  * @param previous signal of the market in the previous run
  */
 export const signalOf = (outlook: Outlook, rules: Rules, previous?: Signal | null): Signal => {
@@ -48,13 +45,12 @@ export const signalOf = (outlook: Outlook, rules: Rules, previous?: Signal | nul
 };
 
 /**
- * Returns the probability that the index declines over the 12 months, assuming a normally distributed forecast error:
- * Phi(-point / sigma), where sigma = (upper - lower) / 2.563. Returns null if the forecast has no bounds.
+ * Returns the probability that the index declines over 12 months, or null without bounds. With a normally distributed
+ * forecast error, the probability is Phi(-point / sigma), where sigma = (upper - lower) / 2.563.
  */
 export const declineProbability = ({ point, lower_80, upper_80 }: Outlook): number | null => {
   if (lower_80 === null || upper_80 === null) return null;
   const sigma = (upper_80 - lower_80) / SIGMAS_WIDE;
-  // The quotient 0 / 0 would be `NaN`.
   return sigma === 0 && point === 0 ? 0.5 : normalCdf(-point / sigma);
 };
 

@@ -18,8 +18,8 @@ import { declineProbability, type Outlook, type Rules, riskGradeOf, signalOf } f
 import { type Origin, realizedChange, walk } from './walk.js';
 
 /**
- * Derives the id of a run from its quarter, such as 20054 for 2005Q4. For horizons other than 12 months, the id ends
- * with the horizon, such as 2005403 for 3 months.
+ * Returns the id of a run, such as 20054 for 2005Q4. Horizons other than 12 months are appended, as in 2005403 for 3
+ * months.
  */
 export const runId = (quarter: number, horizon: Horizon = HORIZON_MONTHS): number => {
   const id = Math.floor(quarter / 4) * 10 + (quarter % 4) + 1;
@@ -55,13 +55,13 @@ const orNull = (value: number | undefined): number | null =>
 
 export interface ServedOrigin extends Origin {
   readonly served: readonly ((Outlook & { readonly signal: Signal }) | undefined)[];
-  /** Share of markets whose signal changed, among those with a signal in both runs. `NaN` if there are none. */
+  /** Share of markets whose signal changed, among markets with a signal in both runs. */
   readonly signalChanges: number;
 }
 
 /**
- * Adds the signals. Each signal depends on the signal of the previous quarter. Previous signals are recomputed, except
- * that the newest quarter uses the published signal of the previous run if there is one.
+ * Adds the signals. A signal depends on the signal of the previous quarter, which is recomputed. Only the newest
+ * quarter uses the published signal of the previous run.
  */
 const withSignals = (origins: readonly Origin[], { panel, rules, kept, newest }: RowsInput): ServedOrigin[] => {
   let before: readonly (Signal | null | undefined)[] = [];
@@ -103,11 +103,10 @@ const realizedIn = ({ panel, vintage, options: { horizon } }: RowsInput, quarter
   return { realized, realized_as_of: realized === null ? null : vintage };
 };
 
-/** The rules are applied to rounded numbers, so that signals and grades agree with the published numbers. */
+/** The rules use rounded numbers, so that signals and grades agree with the published numbers. */
 export const createPanelRows = (input: RowsInput): PanelRows => {
   const { panel, model, options, rules, created } = input;
   const { horizon } = options;
-  // The rules apply to 12-month changes only.
   const hasRules = horizon === HORIZON_MONTHS;
   const benchmarks = benchmarksOf(input);
   const origins = withSignals([...walk(model, panel, options)].filter(hasForecast), input);

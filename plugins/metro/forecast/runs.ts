@@ -21,19 +21,19 @@ import { type Rules, toRunRules } from './rules.js';
 import { createPanelRows, quarterOfRun, runAt, runId, type ServedOrigin, toTimestamp } from './run-rows.js';
 import { macroKnownAt, type Origin } from './walk.js';
 
-/** Quarters for which runs are created: the newest `last` quarters between `from` and `to`, inclusive. */
+/** Selects the newest `last` quarters between `from` and `to`, inclusive. */
 export interface Span {
   readonly from?: number;
   readonly to?: number;
   readonly last?: number;
 }
 
-/** Keep the methodology page in sync with this default. */
+/** The methodology page also states this default. */
 export const defaultSpan = { from: quarterIndex(2005, 4) } satisfies Span;
 
 export interface RunsInput {
   readonly panel: Panel;
-  /** Panel of the nation and the states. The model is fitted to it separately. */
+  /** Panel of the nation and the states, to which the model is fitted separately. */
   readonly nationAndStates?: Panel | undefined;
   /** Default: the default model, or the fallback model if the panel lacks inputs of the default model. */
   readonly model?: ForecastModel | undefined;
@@ -44,9 +44,8 @@ export interface RunsInput {
   readonly created: Date;
   /** Time at which the runs are computed. Default: `created`. */
   readonly computed?: Date | undefined;
-  /** The horizons to forecast. Default: all. */
   readonly horizons?: readonly Horizon[] | undefined;
-  /** Existing runs to keep, with their forecasts. They are not recomputed. */
+  /** Existing runs and forecasts that are not recomputed. */
   readonly kept?: Pick<Runs, 'runs' | 'forecasts'> | undefined;
 }
 
@@ -54,7 +53,6 @@ interface Making extends RunsInput {
   readonly chosen: ChosenModel;
 }
 
-/** Kept and new runs with their forecasts, in key order. */
 export interface Runs {
   readonly added: readonly number[];
   readonly runs: readonly ForecastRun[];
@@ -178,9 +176,9 @@ const runsAt = (horizon: Horizon, input: Making): Runs => {
  * Runs the model over the panels. Adds a run for each quarter in the span that has metro forecasts and no run yet. For
  * horizons other than 12 months, only the newest run is added, but the backtest scores all quarters in the span.
  *
- * The run for the newest quarter of the index is `published` if it is created early enough, see `basisOf`. All other
- * runs are `reconstructed`. Reconstructed runs are pseudo-out-of-sample: each run uses only quarters up to its own, but
- * takes them from the current vintage, which includes later revisions.
+ * The run for the newest quarter is `published` if it is created early enough, see `basisOf`. All other runs are
+ * `reconstructed`: each run uses only quarters up to its own, but from the current vintage, which includes later
+ * revisions.
  * @throws OperatorError if no quarter in the span can be forecast, or if the panel lacks an input of the requested
  *   model
  */

@@ -3,10 +3,10 @@ import type { ImportErrors } from './import-errors.js';
 
 export type Row = CsvRecord;
 
-/** A row ends at every line break, even inside quotes, so that a missing quote affects only one line. */
+/** A row ends at every line break, even in quotes, so a missing quote affects only one line. */
 const DIALECT = { separator: ',', quote: '"', lineEnd: '\n', isOneLine: true } as const;
 
-/** Maximum length of a line in characters. Without a limit, a file without line breaks would exhaust the memory. */
+/** Maximum length of a line in characters. A file without line breaks would otherwise exhaust the memory. */
 const MAX_LINE = 64 * 1024;
 
 const isBlank = ({ cells }: Row): boolean => cells.length === 1 && cells[0]!.trim() === '';
@@ -22,8 +22,8 @@ export const rowsOf = (text: string): readonly Row[] => {
 };
 
 /**
- * Decodes UTF-8 and drops a byte order mark. Overlong lines are truncated and get a stray quote, so that the row is
- * reported as invalid.
+ * Decodes UTF-8 and drops a byte order mark. A line that is too long is truncated and gets a stray quote, so that the
+ * row is reported as invalid.
  */
 async function* readText(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
@@ -34,14 +34,12 @@ async function* readText(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<strin
     const first = text.indexOf('\n');
     const isLong = lineLength > MAX_LINE;
     lineLength = last === -1 ? lineLength + text.length : text.length - last - 1;
-    // The rest of an overlong line is skipped.
     if (!isLong) yield lineLength > MAX_LINE ? `${text}"` : text;
     else if (first !== -1) yield text.slice(first);
   }
   yield decoder.decode();
 }
 
-/** Rows with incorrect quotes are reported and dropped. The number of cells is not checked. */
 export async function* readRows(
   bytes: AsyncIterable<Uint8Array>,
   file: string,

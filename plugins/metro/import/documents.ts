@@ -26,7 +26,7 @@ export const toMarket = (index: MetroIndex): Market => ({
   forecast_12m: null,
 });
 
-/** Returns the market of a national or state index, or an empty list for any other series. */
+/** Returns the market of a national or state index, or an empty list for other series. */
 export const toWideMarkets = ({ id, cadence, days, values }: MacroSeries): Market[] => {
   const area = cadence === 'quarterly' ? areaOfSeries(id) : undefined;
   return area ? [toMarket({ cbsa: area.cbsa, name: area.name, quarters: days.map(quarterOf), values })] : [];
@@ -88,7 +88,6 @@ export const metroEntry = (areas: readonly MetroIndex[], loadedAt: string): Entr
   return { series, source: toSource(series, FHFA_ATTRIBUTION) };
 };
 
-/** @param loadedAt RFC 3339, UTC */
 export const macroEntry = ({ id, cadence, days }: MacroSeries, loadedAt: string): Entry => {
   const known = fredEntryOf(id);
   const attribution = known?.publisher === FHFA ? FHFA_ATTRIBUTION : null;

@@ -1,4 +1,4 @@
-/** Reads FHFA's all-transactions House Price Index by metro area (`hpi_at_metro.csv`). */
+/** Reads `hpi_at_metro.csv`, FHFA's all-transactions House Price Index by metro area. */
 import type { Cadence } from 'metro-forecast-api/plugin';
 import { quarterIndex } from '../periods.js';
 import type { Row } from './csv.js';
@@ -10,7 +10,7 @@ export interface MetroIndex {
   readonly name: string;
   readonly quarters: readonly number[];
   readonly values: readonly number[];
-  /** Standard error of each value, or null if it is missing. Undefined if the publisher provides no standard errors. */
+  /** Standard error of each value, or null if it is missing. Undefined if the file has no standard errors. */
   readonly errors?: readonly (number | null)[];
 }
 
@@ -20,7 +20,7 @@ const MISSING = '-';
 const NUMBER = /^\d+(\.\d+)?$/;
 const STANDARD_ERROR = /^\(\s*(\d+(?:\.\d+)?)\s*\)$/;
 
-/** Collects the rows of an area. Missing values are stored as `NaN` to detect repeated quarters. */
+/** Missing values are stored as `NaN`, so that repeated quarters are detected. */
 class Area {
   readonly #quarters: number[] = [];
   readonly #values: number[] = [];
@@ -33,7 +33,7 @@ class Area {
   ) {}
 
   add(quarter: number, value: number, error: number): boolean {
-    // Published files are sorted, so a row nearly always belongs at the end.
+    // FHFA's files are sorted, so a row nearly always belongs at the end.
     let at = this.#quarters.length;
     while (at > 0 && this.#quarters[at - 1]! > quarter) at--;
     if (this.#quarters[at - 1] === quarter) return false;
@@ -67,9 +67,9 @@ const rulesBroken = ([name, code, year, quarter, value, error]: readonly string[
 
 /**
  * Reads rows with the columns name, 5-digit code, year, quarter, index or `-`, standard error or `-`. There is no
- * header, and rows can be in any order. Double spaces in names are collapsed, because older vintages contain two spaces
- * before `(MSAD)`. Invalid rows are reported to `errors` and dropped. Areas without values are kept.
- * @returns the areas, sorted by code
+ * header, and rows can be in any order. Older vintages contain two spaces before `(MSAD)`, which become one. Invalid
+ * rows are reported to `errors` and dropped.
+ * @returns the areas, including areas without values, sorted by code
  */
 export const readFhfaMetro = async (
   rows: AsyncIterable<readonly Row[]>,

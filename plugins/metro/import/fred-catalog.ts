@@ -1,4 +1,4 @@
-/** Describes well-known FRED series, because FRED's files contain neither titles nor units. */
+/** FRED's files contain neither titles nor units, so this catalogue describes well-known series. */
 import type { Cadence } from 'metro-forecast-api/plugin';
 import { areaOfSeries } from '../areas.js';
 import type { Series } from '../collections.js';
@@ -35,7 +35,7 @@ const HPI = 'All-Transactions House Price Index for';
 const yieldOf = (years: number) =>
   `Market Yield on U.S. Treasury Securities at ${years}-Year Constant Maturity, Quoted on an Investment Basis`;
 
-/** Titles, units, seasonal adjustment and cadence are the same as on fred.stlouisfed.org. */
+/** Copied from fred.stlouisfed.org: titles, units, seasonal adjustment and cadence. */
 const CATALOG: ReadonlyMap<string, FredEntry> = new Map([
   ['CIVPART', entry('Labor Force Participation Rate', 'monthly', 'Percent', 'SA', BLS)],
   ['CPIAUCSL', entry(`${CPI}: All Items in U.S. City Average`, 'monthly', 'Index 1982-1984=100', 'SA', BLS)],

@@ -1,4 +1,4 @@
-/** Reads series in FRED's download format (`fredgraph.csv?id=<SERIES>`). */
+/** Reads FRED's download format, as in `fredgraph.csv?id=UNRATE`. */
 import { basename } from 'node:path';
 import { type Cadence, periods } from 'metro-forecast-api/plugin';
 import { inferCadence, isDay } from '../periods.js';
@@ -20,10 +20,7 @@ const MIN_DATES = 4;
 const isNumber = (text: string): boolean => NUMBER.test(text) && Number.isFinite(Number(text));
 const isMissing = (value: string) => value === '' || value === '.';
 
-/**
- * Derives the id of the series from a file name or URL, such as `UNRATE` from `downloads/unrate.csv` or
- * `https://host/UNRATE.csv?download`.
- */
+/** Both `downloads/unrate.csv` and `https://host/UNRATE.csv?download` contain the series `UNRATE`. */
 const idFromName = (file: string): string => {
   const path = /^https?:/i.test(file) ? new URL(file).pathname : file;
   return basename(path)
@@ -45,8 +42,8 @@ const ruleBroken = ([day = '', ...texts]: readonly string[], ids: readonly strin
 };
 
 /**
- * The inferred cadence takes precedence over the catalogue, because FRED also offers series aggregated to longer
- * periods. The catalogue is used if the dates are irregular or fewer than 4.
+ * FRED also offers series aggregated to longer periods, so the cadence is inferred from the dates. With irregular dates
+ * or fewer than 4 dates, the catalogue determines the cadence.
  */
 const cadenceOf = (id: string, days: readonly string[]): Cadence => {
   const inferred = inferCadence(days);
@@ -56,8 +53,8 @@ const cadenceOf = (id: string, days: readonly string[]): Cadence => {
 
 /**
  * Reads rows in any order. The header is `date,value`, or `observation_date` or `DATE` followed by one or more series
- * ids. For a column named `value`, the series id is taken from the file name. Missing values are empty or `.`. The
- * cadence is inferred from the dates. Invalid rows are reported to `errors` and dropped.
+ * ids. For a column named `value`, the file name is the series id. Missing values are empty or `.`. Invalid rows are
+ * reported to `errors` and dropped.
  */
 export const readFred = async (
   rows: AsyncIterable<readonly Row[]>,
@@ -97,7 +94,7 @@ export const readFred = async (
   return ids.map((id, i) => {
     const column = columns[i] as Map<string, number>;
     const days = [...column.keys()].sort();
-    // `dates` also contains the dates of the other series in the file, whose cadence can differ.
+    // Series in the same file can have different cadences, so each series uses only its own dates.
     return {
       id,
       cadence: cadenceOf(id, isOnly ? dates : days),

@@ -16,7 +16,7 @@ export class ImportErrors {
     if (this.#count++ < MAX_LISTED) this.#rows.push(`${file}:${line}: ${rule}`);
   }
 
-  /** Adds a file that cannot be used. A bad file always stops the import, even if bad rows are skipped. */
+  /** A file that cannot be used always stops the import, even if bad rows are skipped. */
   addFile(file: string, rule: string): void {
     this.#files.push(`${file}: ${rule}`);
   }

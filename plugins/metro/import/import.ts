@@ -13,14 +13,14 @@ import { type Imported, type OnRead, readInputs } from './read.js';
 
 export interface ImportOptions {
   readonly sources: readonly string[];
-  /** Dataset directory, which is created if it does not exist. */
+  /** Dataset directory. The import creates a missing directory. */
   readonly to: string;
   /** Day on which the data was available, `YYYY-MM-DD`. Default: derived from the newest data. */
   readonly vintage?: string | undefined;
   /** Drop bad rows. By default, a bad row stops the import. */
   readonly skipBadRows?: boolean | undefined;
   readonly time?: Date | undefined;
-  /** Creation time of the dataset, which must not be before the data was available. Default: `time`. */
+  /** Creation time of the dataset. Must not be before the data was available. Default: `time`. */
   readonly created?: Date | undefined;
   readonly onRead?: OnRead | undefined;
   readonly onWrite?: ((progress: { collection: string; written: number }) => void) | undefined;
@@ -32,7 +32,7 @@ export interface ImportReport {
   readonly vintage: string;
   readonly index: { readonly markets: number; readonly values: number } | null;
   readonly series: readonly { readonly series_id: string; readonly cadence: Cadence; readonly values: number }[];
-  /** Number of bad rows that were dropped. `faults` lists the first 50. */
+  /** Number of dropped rows. `faults` lists the first 50. */
   readonly badRows: number;
   readonly faults: readonly string[];
   readonly ignored: readonly string[];
@@ -61,8 +61,8 @@ export const openOld = async (directory: string): Promise<OldDataset | undefined
 };
 
 /**
- * Returns the default vintage: the day of `created` if it is given, otherwise the day on which the newest data was
- * released. The vintage is never in the future, and never before the vintage of an index that is kept.
+ * Returns the day of `created` or, by default, the day on which the newest data was released. The default is never in
+ * the future, and never before the vintage of an index that is kept.
  */
 const defaultVintage = (
   { sources }: Merged,
@@ -81,7 +81,7 @@ const defaultVintage = (
   return kept !== undefined && kept > day ? kept : day;
 };
 
-/** Rejects periods that end after `created`, because their values cannot have been known then. */
+/** A value cannot be known before the end of its period, so periods that end after `created` are rejected. */
 const checkLookAhead = ({ index = [], macro }: Imported, { sources }: Merged, created: string): void => {
   const errors: string[] = [];
   const check = (id: string, days: readonly string[], cadence: Cadence): void => {
@@ -123,8 +123,8 @@ const sum = (lists: readonly { readonly values: readonly number[] }[]): number =
   lists.reduce((total, { values }) => total + values.length, 0);
 
 /**
- * Imports files into a dataset directory. All files are read and checked before anything is written. Readers see the
- * old version until the new one is complete.
+ * Imports files into a dataset directory. All files are checked before anything is written. The old version remains if
+ * an error occurs.
  * @throws OperatorError if a source cannot be read, has an unknown format, or repeats data from another source; if
  *   there are bad rows and `skipBadRows` is not set; or if the directory contains synthetic or unreadable data
  */

@@ -5,21 +5,20 @@ import { OperatorError } from 'metro-forecast-api/plugin';
 
 interface Opened {
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** In bytes. Undefined if the size is not known in advance. */
+  /** Size in bytes. Undefined if it is not known in advance. */
   readonly size: number | undefined;
 }
 
 export interface Input {
   readonly name: string;
-  /** Whether the file was found in a directory, in which case it can be unrelated to the import. */
+  /** A file that was found in a directory can be unrelated to the import. */
   readonly found: boolean;
-  /** @throws OperatorError or errors from `node:fs` */
   open(): Promise<Opened>;
 }
 
-/** Maximum size of a file in bytes, more than ten times the size of the largest file from FHFA or FRED. */
+/** The limit of 1 GiB is more than ten times the size of the largest file from FHFA or FRED. */
 const MAX_BYTES = 2 ** 30;
-/** Maximum time to wait for a response or further data from a server, in milliseconds. */
+/** Maximum wait for a response or further data from a server, in milliseconds. */
 const SILENCE_MS = 30_000;
 
 /** `fetch` stores the underlying error in `cause`. */
@@ -63,7 +62,7 @@ export const openUrl = async (url: string, silenceMs = SILENCE_MS, maxBytes = MA
       clearTimeout(timer);
     }
   }
-  // For a compressed response, the content length differs from the length of the decoded data.
+  // The content length of a compressed response differs from the length of the decoded data.
   const length = response.headers.has('content-encoding') ? null : response.headers.get('content-length');
   return { bytes: bytes(), size: length === null ? undefined : Number(length) };
 };
@@ -76,14 +75,14 @@ const walk = async (directory: string): Promise<string[]> => {
     .map(async (entry) => {
       const path = join(directory, entry.name);
       if (entry.isDirectory()) return walk(path);
-      // Symbolic links to directories are not followed, because they can form a cycle.
+      // Symbolic links to directories can form a cycle, so they are not followed.
       return (await stat(path).catch(() => undefined))?.isFile() ? [path] : [];
     });
   return (await Promise.all(paths)).flat();
 };
 
 /**
- * Finds the files and URLs to import. Directories are searched recursively, and hidden files and folders are skipped.
+ * Finds the files and URLs to import. Directories are searched recursively, except for hidden files and folders.
  * @param sources paths and http(s) URLs
  * @throws OperatorError that lists every source that does not exist or contains no files
  */

@@ -25,10 +25,10 @@ import type { Imported } from './read.js';
 
 export interface Merged {
   readonly sources: readonly Source[];
-  /** Rows to write for each collection, in key order. Other collections remain unchanged. */
+  /** Rows to write by collection, in key order. Other collections remain unchanged. */
   readonly collections: ReadonlyMap<string, Rows>;
   readonly droppedMarkets: readonly string[];
-  /** Number of rows dropped from each collection because they were computed from the replaced index. */
+  /** Number of rows dropped from each collection, because they were computed from the replaced index. */
   readonly droppedRows: Readonly<Record<string, number>>;
 }
 
@@ -38,8 +38,8 @@ export interface OldDataset {
 }
 
 /**
- * Selects the completed published runs, which the import keeps with their forecasts. Runs after the last quarter of the
- * new index, or published after `loadedAt`, are dropped, because they did not exist when the new index was released.
+ * The import keeps completed published runs and their forecasts. Runs for quarters after the new index, or published
+ * after `loadedAt`, are dropped, because they did not exist when the new index was released.
  */
 const recordOf = async (readOld: (name: string) => Rows, index: readonly MetroIndex[], loadedAt: string) => {
   const newest = Math.max(...index.map(({ quarters }) => quarters.at(-1) ?? Number.NEGATIVE_INFINITY));
@@ -98,12 +98,10 @@ async function* mergeObservations(old: Rows, imported: readonly MacroSeries[]): 
  * Replaces existing data with imported data.
  *
  * - FHFA's index replaces `markets`, `hpi`, the series `metro_hpi` and its source. Published runs and their forecasts
- *   are kept as a record. Everything else that was computed from the old index (reconstructed runs, their forecasts and
- *   `backtests`) is dropped, because it would mix two vintages. The `forecast` command recomputes it.
- * - A macro series replaces only the old series with the same id. Nothing that was computed from the old series is
- *   dropped. National and state indexes are macro series that also have a market.
- * - Everything else stays unchanged.
- *
+ *   are kept as a record. Reconstructed runs, their forecasts and `backtests` are dropped, because they would mix two
+ *   vintages. The `forecast` command recomputes them.
+ * - A macro series replaces only the series with the same id. National and state indexes are macro series that also
+ *   have a market.
  * @param old undefined if the directory has no dataset yet
  * @param loadedAt RFC 3339, UTC
  */

@@ -1,4 +1,4 @@
-/** Reads the files to import. The format is determined by the content, not by the file name. */
+/** The content of a file determines its format, not the file name. */
 import { files } from 'metro-forecast-api/adapter';
 import { OperatorError } from 'metro-forecast-api/plugin';
 import { readRows } from './csv.js';
@@ -9,13 +9,13 @@ import type { Input } from './input.js';
 import { EXPECTED, type FileKind, peek, recognize } from './recognize.js';
 
 export interface Imported {
-  /** Areas in FHFA's file, sorted by code. Undefined if there is no such file. */
+  /** Areas in FHFA's file, sorted by code. Undefined without such a file. */
   readonly index: readonly MetroIndex[] | undefined;
   readonly macro: readonly MacroSeries[];
   readonly ignored: readonly string[];
 }
 
-/** Reports progress in bytes. `total` is undefined if the size is not known in advance. */
+/** Progress in bytes. `total` is undefined if the size is not known in advance. */
 export type OnRead = (progress: { input: string; done: number; total: number | undefined }) => void;
 
 const describe = (kind: FileKind | undefined, head: string): string =>
@@ -33,8 +33,8 @@ async function* counted(bytes: AsyncIterable<Uint8Array>, onRead: (done: number)
 }
 
 /**
- * Reads every input. A file with an unknown format is skipped if it was found in a directory. Otherwise, it is an error.
- * @param errors receives every bad row, every unknown file, and every file that repeats data from another file
+ * Reads every input. In a directory, files with an unknown format are skipped.
+ * @param errors receives bad rows, files with an unknown format, and files that repeat data from another file
  * @throws OperatorError if an input cannot be read
  */
 export const readInputs = async (

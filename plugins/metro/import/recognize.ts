@@ -7,7 +7,7 @@ export const EXPECTED =
   "FHFA's all-transactions index by metro (hpi_at_metro.csv: name, code, year, quarter, index, error; no header) " +
   'or FRED series (header "observation_date,<SERIES>,...", "DATE,<SERIES>,..." or "date,value")';
 
-/** Number of bytes read from the start of a file to recognize its format. */
+/** The first 4096 bytes of a file are enough to recognize its format. */
 const HEAD = 4096;
 
 const isFhfaRow = ({ cells }: Row): boolean =>
@@ -18,18 +18,17 @@ export const recognize = (head: string): FileKind | undefined => {
   const names = rows[0]?.cells ?? [];
   const header = names.map((cell) => cell.toLowerCase());
   const isDated = header[0] === 'date' || header[0] === 'observation_date';
-  // A table with several lowercase columns is probably from another publisher.
+  // A table with several lower-case columns is probably not from FRED.
   if (isDated && (names.length === 2 || (names.length > 2 && names.slice(1).every((name) => FRED_ID.test(name)))))
     return 'fred';
   if (header[0] === 'cbsa' && header[1] === 'metro_name') return 'fhfa-purchase-only';
-  // One valid row is enough to recognize the format. Bad rows are reported later.
   return rows.some(isFhfaRow) ? 'fhfa-metro' : undefined;
 };
 
 interface Peeked {
   readonly head: string;
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** Closes the file. Only required if `bytes` is not read to the end. */
+  /** Closes the file. Not needed after `bytes` was read to the end. */
   close(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** `npm run map`: writes the outlines for the explorer's maps. */
+/** `npm run map` writes the outlines for the maps of the explorer. */
 import { writeFile } from 'node:fs/promises';
 import { buildOutlines } from './outlines.js';
 

@@ -1,7 +1,6 @@
 /**
- * Creates the outlines of metropolitan areas and divisions as SVG paths. The outline of an area merges its counties.
- * The counties are from `us-atlas`, which contains the Census Bureau's 2017 cartographic boundary files in the Albers
- * USA projection at 975 by 610 pixels.
+ * Merges the counties of each area to an SVG path. The counties are from `us-atlas`, which contains the Census Bureau's
+ * 2017 cartographic boundary files in the Albers USA projection at 975 by 610 pixels.
  */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -20,21 +19,21 @@ export interface Outlines {
   readonly size: readonly [width: number, height: number];
   readonly land: string;
   readonly states: string;
-  /** For each CBSA code, an outline (possibly empty) and a point inside the area. */
+  /** For each CBSA code: an outline, which can be empty, and a point inside the area. */
   readonly areas: Readonly<Record<string, readonly [outline: string, x: number, y: number]>>;
 }
 
 const SIZE = [975, 610] as const;
-/** Number of coordinate steps per pixel of the atlas. */
+/** Number of coordinate steps per pixel of `us-atlas`. */
 const STEPS = 5;
-/** Simplification removes triangles smaller than this, in square pixels of the atlas. */
+/** Simplification removes triangles that are smaller than this, in square pixels of `us-atlas`. */
 const DETAIL = 0.35;
-/** Minimum size of a ring, in square pixels of the atlas. Smaller rings are kept only in areas without larger rings. */
+/** Smaller rings, in square pixels of `us-atlas`, are kept only in areas without larger rings. */
 const SMALLEST = 0.6;
 
 const round = (value: number) => Math.round(value * STEPS);
 
-/** Formats a ring or line as relative steps. Merges consecutive points that are equal after rounding. */
+/** Formats a line as relative steps. Consecutive points that are equal after rounding become one point. */
 const stepsOf = (points: readonly Position[]): string => {
   let [x, y] = [0, 0];
   const steps: string[] = [];
@@ -63,7 +62,7 @@ const outlineOf = ({ coordinates }: MultiPolygon): string => {
   return kept.map((ring) => `${stepsOf(ring)}Z`).join('');
 };
 
-/** Expands a group of county codes. For example, `48:059,253` contains the counties 48059 and 48253. */
+/** For example, `48:059,253` contains the counties 48059 and 48253. */
 const countyCodes = (group: string): string[] => {
   const [state, list = ''] = group.split(':');
   return list.split(',').map((county) => `${state}${county}`);
@@ -77,8 +76,8 @@ const middleOf = ({ coordinates }: MultiPolygon): readonly [number, number] => {
 
 /**
  * Five-digit county codes of each area. A metropolitan area with divisions is represented by its divisions.
- * `counties.json` is the July 2023 delineation by the Office of Management and Budget, with two digits for the state
- * and three for each county.
+ * `counties.json` is the July 2023 delineation by the Office of Management and Budget. A code has two digits for the
+ * state and three for the county.
  */
 export const countiesByArea: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries(counties).map(([cbsa, states]) => [cbsa, states.split(' ').flatMap(countyCodes)]),
@@ -105,8 +104,8 @@ export const buildOutlines = async (): Promise<Outlines> => {
       areas[cbsa] = [outlineOf(outline), round(x), round(y)];
       continue;
     }
-    // Areas in Connecticut are drawn as points, because the atlas predates the state's planning regions. The atlas does
-    // not contain Puerto Rico.
+    // `us-atlas` predates the planning regions of Connecticut and does not contain Puerto Rico, so their areas are
+    // points.
     const centre = projection([longitude, latitude]);
     if (centre) areas[cbsa] = ['', round(centre[0]), round(centre[1])];
   }

@@ -6,9 +6,9 @@ export interface ZipCode {
 }
 
 /**
- * Returns the ZIP codes of a state from GeoNames' tab-separated file of postal codes.
+ * Reads GeoNames' tab-separated file of postal codes.
  * @param state postal code of the state
- * @param fips FIPS code of the state, which the file's county codes omit
+ * @param fips FIPS code of the state, which the county codes in the file omit
  */
 export const geoNamesZipCodes = (text: string, state: string, fips: string): ZipCode[] =>
   text
@@ -16,14 +16,14 @@ export const geoNamesZipCodes = (text: string, state: string, fips: string): Zip
     .map((line) => line.split('\t'))
     .flatMap(([, zip = '', , , code, , county = '']) => (code === state ? [{ zip, county_fips: fips + county }] : []));
 
-/** Formats ascending ZIP codes as the first code and the differences between consecutive codes. */
+/** Ascending ZIP codes are written as the first code and the differences between consecutive codes. */
 const stepsOf = (zips: readonly string[]): string =>
   zips
     .map(Number)
     .map((zip, index, all) => zip - (all[index - 1] ?? 0))
     .join(' ');
 
-/** Returns the ZIP codes of each area. In metros with divisions, ZIP codes are assigned to the divisions. */
+/** Returns the ZIP codes of each area. In metros with divisions, the ZIP codes belong to the divisions. */
 export const zipCodesByArea = (rows: readonly ZipCode[]): Record<string, string> => {
   const areaOfCounty = new Map([...countiesByArea].flatMap(([cbsa, counties]) => counties.map((code) => [code, cbsa])));
   const zipsByArea = new Map<string, string[]>([...countiesByArea.keys()].map((cbsa) => [cbsa, []]));

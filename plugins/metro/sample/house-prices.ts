@@ -19,29 +19,29 @@ export const LAST_QUARTER = quarterIndex(2026, 2);
 const LENGTH = LAST_QUARTER - FIRST_QUARTER + 1;
 
 interface Shape {
-  /** Number of quarters with values, counted back from the newest. Default: all. */
+  /** Number of the newest quarters that have values. Default: all. */
   readonly last?: number;
   readonly end?: number;
   readonly gaps?: readonly number[];
 }
 
 const SHAPES: Readonly<Record<string, Shape>> = {
-  // There is no history, so all figures are null.
+  // Without history, all figures of a market are null.
   '41980': { last: 0 },
-  // Too few quarters for a 12-month change.
+  // 3 quarters are too few for a 12-month change.
   '46520': { last: 3 },
-  // The history is long enough for a 12-month change, but not for a forecast.
+  // 12 quarters are enough for a 12-month change, but not for a forecast.
   '14260': { last: 12 },
-  // The series has ended. There are past forecasts, but none in the newest run.
+  // The series has ended, so the market has past forecasts but none in the newest run.
   '38300': { end: quarterIndex(2023, 4) },
-  // The value one year before the newest quarter is missing. There is a forecast, but no 12-month change.
+  // Without the value of one year ago, the market has a forecast but no 12-month change.
   '41620': { gaps: [quarterIndex(2025, 2)] },
-  // Some outcomes are missing, so the corresponding forecasts never have a realized value.
+  // Forecasts for the missing quarters never have a realized value.
   '33340': { gaps: [quarterIndex(2024, 1), quarterIndex(2024, 2)] },
   '39300': { gaps: [quarterIndex(2003, 4), quarterIndex(2011, 1), quarterIndex(2011, 2), quarterIndex(2011, 3)] },
 };
 
-/** Generates quarterly log growth in percent from a first-order autoregression around 0. */
+/** Quarterly log growth in percent from a first-order autoregression around 0. */
 const momentum = (seed: string, persistence: number, volatility: number): number[] => {
   const random = randomFrom(seed);
   let value = 0;
@@ -58,8 +58,8 @@ const momentumOf = (state: string) => momentum(`state ${state}`, 0.9, 0.4);
 const TREND = 0.75;
 
 /**
- * Generates index levels with 1996Q3 = 100. Growth is the sum of a trend and the momentum of the nation, the state and
- * the market. Each level also has noise.
+ * In 1996Q3, the index is 100. Its growth is the sum of a trend and the momentum of the nation, the state and the
+ * market. Each level also has noise.
  */
 export const sampleHousePrices = (): MetroIndex[] => {
   const nation = nationalMomentum();

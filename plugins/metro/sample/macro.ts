@@ -9,7 +9,6 @@ interface Definition {
   readonly cadence: Cadence;
   readonly units: string;
   readonly seasonal_adjustment: Series['seasonal_adjustment'];
-  /** First and last day on which a period can start. */
   readonly from: string;
   readonly to: string;
   /** First value. Later values revert to `around`, or grow by the fraction `growth` per period. */
@@ -17,8 +16,8 @@ interface Definition {
   readonly around?: number;
   readonly growth?: number;
   /**
-   * Standard deviation of the shock per period, in the units of the series, or as a fraction if the series has
-   * `growth`.
+   * Standard deviation of the shock per period: a fraction if the series has `growth`, and otherwise in the units of
+   * the series.
    */
   readonly shock: number;
   readonly decimals: number;
@@ -39,7 +38,7 @@ const MONTHLY = { cadence: 'monthly', from: '1996-07-01', to: '2026-07-01' } as 
 
 const DEFINITIONS: readonly Definition[] = [
   { ...DAILY, id: 'DGS10', title: '10-Year Treasury Yield', start: 3.8, around: 4.2, shock: 0.05 },
-  // Values cross zero.
+  // This series has positive and negative values.
   { ...DAILY, id: 'T10Y2Y', title: '10-Year Less 2-Year Treasury Yield', start: -0.2, around: 0.2, shock: 0.04 },
   {
     id: 'MORTGAGE30US',
@@ -67,7 +66,7 @@ const DEFINITIONS: readonly Definition[] = [
     shock: 6_000,
     decimals: 0,
   },
-  // One month is missing.
+  // One month of this series is missing.
   {
     id: 'UNRATE',
     title: 'Unemployment Rate',
@@ -103,7 +102,7 @@ const DEFINITIONS: readonly Definition[] = [
     shock: 0.12,
     decimals: 2,
   },
-  // The series has ended, so the source is stale.
+  // This series has ended, so the source is stale.
   {
     id: 'HOUST',
     title: 'Housing Starts',

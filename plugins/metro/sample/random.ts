@@ -1,13 +1,13 @@
-/** Generates reproducible random numbers. The same seed gives the same numbers on every machine. */
+/** Generates reproducible random numbers. A seed gives the same numbers on every machine. */
 
 export interface Random {
   /** Returns a number in [0, 1), uniformly distributed in steps of 2^-32. */
   uniform(): number;
-  /** Approximately normally distributed: the sum of 12 uniform numbers minus 6 (Irwin-Hall). */
+  /** Returns a sum of 12 uniform numbers minus 6, which is approximately normally distributed (Irwin-Hall). */
   normal(): number;
 }
 
-/** 32-bit FNV-1a (Fowler, Noll and Vo). */
+/** 32-bit FNV-1a hash function (Fowler, Noll and Vo). */
 const hash = (text: string): number => {
   let bits = 0x811c9dc5;
   for (const byte of Buffer.from(text)) bits = Math.imul(bits ^ byte, 0x01000193);

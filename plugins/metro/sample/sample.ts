@@ -1,4 +1,4 @@
-/** Generates the embedded sample. The data is fictitious, but the forecasts are computed by the real model. */
+/** The sample data is fictitious. Only the forecasts are computed by the real model. */
 import { compareScalars, writeDirectory } from 'metro-forecast-api/adapter';
 import type { Document, Manifest } from 'metro-forecast-api/plugin';
 import { type Forecast, type ForecastRun, METRO_HPI, type Series } from '../collections.js';
@@ -22,7 +22,6 @@ const VERSION = 'sample-7';
 const CREATED = '2026-10-15T00:00:00Z';
 const VINTAGE = '2026-09-01';
 const LOADED = '2026-09-01T12:00:00Z';
-/** Number of 12-month runs, one for each of the newest quarters. */
 const RUNS = 20;
 const NOTES = 'Synthetic sample: made up by a seeded generator, not observed.';
 
@@ -61,7 +60,7 @@ const toSeries = ({ id, title, cadence, units, seasonal_adjustment, days }: Samp
   notes: NOTES,
 });
 
-/** Creates a failed and an unfinished run, which endpoints must not show. */
+/** The sample contains a failed and an unfinished run, which endpoints must not show. */
 const incompleteRuns = (newest: ForecastRun): ForecastRun[] => [
   {
     ...newest,

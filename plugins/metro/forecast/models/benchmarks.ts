@@ -1,4 +1,4 @@
-/** Benchmarks against which the model is judged. Each benchmark can also be selected as the model. */
+/** Simple forecasts with which the backtest compares the model. Each benchmark can also be selected as the model. */
 import { type ForecastModel, HORIZON_MONTHS, quartersOf } from '../model.js';
 import { createLeastSquares } from './least-squares.js';
 import { createLogHistory, toPercent } from './log-history.js';
@@ -11,13 +11,12 @@ import { withScaledErrorInterval } from './scaled-error-interval.js';
 interface Quarter {
   readonly growth: Float64Array;
   readonly nation: number;
-  /** Growth over the horizon that ends in this quarter, computed from published values only. */
+  /** Growth over the horizon that ends in this quarter, from published values only. */
   readonly outcomes: Float64Array;
 }
 
 type Rule = (quarter: Quarter) => Float64Array;
 
-/** Number of quarters in a year. */
 const YEAR = 4;
 
 const meanOf = (values: Float64Array): { readonly sum: number; readonly count: number } => {
@@ -27,7 +26,7 @@ const meanOf = (values: Float64Array): { readonly sum: number; readonly count: n
 
 /**
  * Creates a model from a rule. Gaps within a series are interpolated in logs. Markets with too few values, or without a
- * value for the current quarter, get no forecast.
+ * value in the current quarter, get no forecast.
  */
 const benchmark = (
   model: Pick<ForecastModel, 'name' | 'summary' | 'features'>,
@@ -45,7 +44,7 @@ const benchmark = (
     return withScaledErrorInterval(markets.length, ahead, (levels) => {
       history.push(levels);
       const now = history.length - 1;
-      // Copied, because later quarters fill gaps with interpolated values, which must not count as published.
+      // The history later fills gaps with interpolated values. The copy contains only published values.
       const logs = history.at(now).slice();
       published.push(logs);
       const then = published[now - ahead];
@@ -60,7 +59,7 @@ const benchmark = (
 });
 
 /**
- * Persistence, the "naive" forecast of growth: the last 12-month change, scaled to the horizon. Source: Hyndman and
+ * Persistence, the "naive" forecast: the last 12-month change, scaled to the horizon. Source: Hyndman and
  * Athanasopoulos, "Forecasting: Principles and Practice", 3rd edition, section 5.2.
  */
 export const persistence = benchmark(

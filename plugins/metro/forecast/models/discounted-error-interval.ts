@@ -3,16 +3,16 @@ import { weightedQuantile } from './weighted-quantile.js';
 
 const COVERAGE = 0.8;
 /**
- * Factors by which the weight of an error decays each quarter: in a market's own mean, and in the quantile of all
+ * Each quarter, the weight of an error decays by these factors: in the mean of a market, and in the quantile of all
  * errors.
  */
 const OWN_DISCOUNT = 0.95;
 const QUANTILE_DISCOUNT = 0.9;
-/** Weight of the pooled mean error when it is averaged with a market's own errors. The newest error has weight 1. */
+/** Weight of the pooled mean error in the mean of a market. The newest error of the market has weight 1. */
 const PRIOR_ERRORS = 8;
 /** Lower limit of an expected error, as a share of the mean expected error in the same quarter. */
 const LEAST_SHARE = 0.25;
-/** Number of quarters between the first forecasts and the first bounds (five years). */
+/** Number of quarters between the first forecasts and the first bounds. */
 const WARM_UP_QUARTERS = 20;
 /** Number of regressors: the intercept, own errors, |g4| and |forecast - g4|. */
 const WIDTH = 4;
@@ -20,13 +20,12 @@ const WIDTH = 4;
 interface Pending {
   readonly logs: Float64Array;
   readonly forecast: Float64Array;
-  /** Regressors of the expected errors, one row per market. */
   readonly regressors: Float64Array;
 }
 
 interface Realized {
   readonly regressors: Float64Array;
-  /** Absolute errors by market; `NaN` if unknown. */
+  /** Absolute error of each market, or `NaN` if unknown. */
   readonly errors: Float64Array;
 }
 
@@ -66,7 +65,6 @@ export const createDiscountedErrorInterval = (markets: number, horizon: number) 
   const ownSum = new Float64Array(markets);
   const ownWeight = new Float64Array(markets);
   const fit = createLeastSquares(WIDTH);
-  /** Origins with known outcomes, oldest first. */
   const realized: Realized[] = [];
   let first: number | undefined;
 
@@ -84,7 +82,7 @@ export const createDiscountedErrorInterval = (markets: number, horizon: number) 
     realized.push({ regressors, errors });
   };
 
-  /** Returns one row of regressors per market. Regressors are `NaN` if there is no forecast or no known error yet. */
+  /** Returns one row of regressors per market. They are `NaN` without a forecast or a known error. */
   const regressorsOf = (forecast: Float64Array, growth: Float64Array): Float64Array => {
     const pooled = sum(ownSum) / sum(ownWeight);
     const regressors = new Float64Array(markets * WIDTH);
@@ -115,7 +113,7 @@ export const createDiscountedErrorInterval = (markets: number, horizon: number) 
 
   return {
     /**
-     * Adds the next quarter. All values are 100 times a log or a difference of logs. Missing values are `NaN`.
+     * Adds the next quarter. All values are 100 times a log or a difference of logs. `NaN` marks a missing value.
      * @param logs the published index
      * @param forecast log growth over the horizon
      * @param growth log growth over the last 12 months

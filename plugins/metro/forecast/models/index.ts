@@ -1,4 +1,4 @@
-/** Lists the models that commands can select by name. Add new models here. */
+/** Commands select these models by name. Add new models here. */
 import { nearest, OperatorError } from 'metro-forecast-api/plugin';
 import { quarterOf } from '../../periods.js';
 import type { ForecastModel } from '../model.js';
@@ -9,7 +9,7 @@ import { pooledMomentum } from './pooled-momentum.js';
 
 export const models: readonly ForecastModel[] = [metroMomentum, pooledMomentum, persistence, ar1Nation, shrunkMean];
 
-/** The fallback model needs only the index. It is used if a dataset lacks inputs of the default model. */
+/** The fallback model needs only the index. Datasets that lack inputs of the default model use the fallback model. */
 export const defaultModel = metroMomentum;
 export const fallbackModel = pooledMomentum;
 
@@ -42,7 +42,7 @@ const lackingInputs = ({ series, needsCentres }: ForecastModel, { macro, markets
 
 export interface ChosenModel {
   readonly model: ForecastModel;
-  /** Reason why the default model was not used, shown in the notes of the run. */
+  /** Reason why the default model was not used, published in the notes of the run. */
   readonly substitution?: string;
 }
 

@@ -1,26 +1,22 @@
-/**
- * Solves least-squares problems with few regressors and many rows, using the normal equations. Rows can have weights,
- * and coefficients can have penalties.
- */
+/** Solves least-squares problems with few regressors and many rows, using the normal equations. */
 
 /**
- * Tolerance for collinearity. If the previous regressors leave less than this share of a regressor's sum of squares
- * unexplained, the remainder is treated as rounding error and the coefficient is 0.
+ * Tolerance for collinearity. If previous regressors explain all but this share of the sum of squares of a regressor,
+ * the rest is rounding error and the coefficient is 0.
  */
 const COLLINEAR = 1e-10;
 
 interface LeastSquares {
-  /** Adds one observation. The caller can reuse the array afterwards. */
+  /** The caller can reuse the array `regressors`. */
   add(regressors: Float64Array, outcome: number, weight?: number): void;
   readonly weight: number;
   /**
-   * Returns the weighted variance of a regressor, or `NaN` if there are no rows. The first regressor must be the
-   * constant 1.
+   * Returns the weighted variance of a regressor, or `NaN` without rows. The first regressor must be the constant 1.
    */
   variance(regressor: number): number;
   /**
    * Returns the coefficients that minimise the sum of weight * error^2 plus the sum of penalty * coefficient^2, or
-   * undefined if there are no rows. A regressor that is a linear combination of previous regressors gets the coefficient 0.
+   * undefined without rows. A regressor that is a linear combination of previous regressors gets the coefficient 0.
    */
   solve(penalties?: readonly number[]): Float64Array | undefined;
 }
@@ -29,7 +25,7 @@ interface LeastSquares {
 export const createLeastSquares = (width: number): LeastSquares => {
   /** The lower triangle of X'WX, row by row. */
   const products = new Float64Array(width * width);
-  /** X'Wy. */
+  /** The vector X'Wy. */
   const moments = new Float64Array(width);
   let totalWeight = 0;
 
@@ -54,7 +50,7 @@ export const createLeastSquares = (width: number): LeastSquares => {
       return products[regressor * width + regressor]! / totalWeight - mean ** 2;
     },
 
-    // Computes the Cholesky factorisation L L' = X'WX + P, and then solves L z = X'Wy and L' b = z.
+    // Cholesky factorisation L L' = X'WX + P, then L z = X'Wy and L' b = z.
     solve(penalties = []) {
       if (totalWeight === 0) return undefined;
       const factor = new Float64Array(width * width);

@@ -1,6 +1,6 @@
 /**
- * Stores the logarithm of each index by quarter. Missing quarters between two values are interpolated. Quarters before
- * the first and after the last value stay missing.
+ * Logarithms of each index by quarter. Missing quarters between two values are interpolated. Quarters before the first
+ * and after the last value stay missing.
  */
 
 /** Converts a difference of `100 x log` to a change in percent. */
@@ -8,16 +8,13 @@ export const toPercent = (growth: number): number => 100 * Math.expm1(growth / 1
 
 export interface LogHistory {
   readonly length: number;
-  /** Number of values per market so far, excluding interpolated values. */
+  /** Number of values per market so far, without interpolated values. */
   readonly counts: Int32Array;
-  /**
-   * Adds the levels of the next quarter. Missing levels are `NaN`. When a value follows a gap, the gap is interpolated
-   * linearly in logs.
-   */
+  /** Adds the index levels of the next quarter. `NaN` marks a missing level. */
   push(levels: Float64Array): void;
-  /** 100 times the log of each index. `NaN` marks quarters before the first and after the last value. */
+  /** Returns 100 times the log of each index, or `NaN` if it is missing. */
   at(quarter: number): Float64Array;
-  /** Log growth in percent. `NaN` marks unknown growth. */
+  /** Returns log growth in percent, or `NaN` if it is unknown. */
   growth(quarters: number): Float64Array;
 }
 

@@ -6,17 +6,17 @@ import { createLeastSquares } from './least-squares.js';
 import { createLogHistory, toPercent } from './log-history.js';
 import { createRegionalGrowth } from './regional-growth.js';
 
-/** FRED series of new one-family houses sold in the United States: monthly, seasonally adjusted annual rate. */
+/** FRED series HSN1F: new one-family houses sold in the United States, monthly, seasonally adjusted annual rate. */
 const NEW_HOME_SALES = 'HSN1F';
-/** Number of months in the weighted mean that smooths sales, and the factor by which the weights decay per month. */
+/** Sales are smoothed by a weighted mean over 24 months. The weights decay by this factor per month. */
 const SALES_MONTHS = 24;
 const SALES_DECAY = 0.75;
 /** Number of quarters over which the long-term growth G is measured. */
 const LONG_QUARTERS = 20;
-/** Index of the first penalised regressor. This regressor and all later ones contain national sales. */
+/** Index of the first regressor with a penalty. This regressor and all later ones contain national sales. */
 const FIRST_PENALISED = 4;
 const PENALTY = 40;
-/** Keeps the normal equations solvable if a regressor is always 0. */
+/** A small penalty keeps the normal equations solvable if a regressor is always 0. */
 const RIDGE = 1e-9;
 
 const FEATURES = [
@@ -30,7 +30,7 @@ const FEATURES = [
 ] as const;
 const WIDTH = FEATURES.length + 1;
 
-/** Input to which each coefficient is attributed. Interactions with sales are attributed to sales. */
+/** The model attributes each coefficient to one input. Interactions with sales count as sales. */
 const INPUTS: readonly string[] = [
   'intercept',
   'growth_4q',
@@ -42,15 +42,15 @@ const INPUTS: readonly string[] = [
 interface Pending {
   readonly logs: Float64Array;
   readonly precision: Float64Array;
-  /** One row per market. `NaN` marks a market without a forecast. */
+  /** Regressors, one row per market. `NaN` marks a market without a forecast. */
   readonly rows: Float64Array;
 }
 
 /**
- * Returns the growth of national sales over the last 6 and 12 months of the series, in percent, or 0 if it is unknown.
- * The level of a month is the weighted mean of logs over the 24 months up to and including that month. A value from k
- * months earlier has the weight (k + 1) 0.75^k, which is exponential smoothing applied twice. Months without a value
- * are skipped. The level is unknown if the series starts after the first of the 24 months.
+ * Returns the growth of national sales over the last 6 and 12 months in percent, or 0 if it is unknown. The level of a
+ * month is the weighted mean of logs over the 24 months up to and including that month. A value from k months earlier
+ * has the weight (k + 1) 0.75^k, which is exponential smoothing applied twice. Months without a value are skipped. The
+ * level is unknown if the series starts after the first of the 24 months.
  */
 const salesGrowth = (macro: MacroSeriesValues): readonly [half: number, year: number] => {
   const logs = new Map((macro.get(NEW_HOME_SALES) ?? []).map(({ start, value }) => [monthOf(start), Math.log(value)]));
@@ -84,7 +84,7 @@ const forecastsOf = (rows: Float64Array, b: Float64Array | undefined): Float64Ar
   );
 };
 
-/** Splits each forecast into the contributions of its inputs, scaled to add up to the point forecast. */
+/** Scales the contributions of the inputs, so that they add up to the point forecast. */
 const contributionsOf = (rows: Float64Array, b: Float64Array, forecast: Float64Array) => {
   const inputs = Object.fromEntries(INPUTS.map((input) => [input, new Float64Array(forecast.length)]));
   for (const [market, y] of forecast.entries()) {
@@ -153,7 +153,6 @@ export const metroMomentum: ForecastModel = {
         ),
       );
 
-    /** `NaN` marks an unknown regressor or a market with too few values. */
     const regressorsAt = (year: Float64Array, neighbours: Float64Array, { macro }: Known): Float64Array => {
       const [half, full] = salesGrowth(macro);
       const long = history.growth(LONG_QUARTERS);
@@ -179,7 +178,6 @@ export const metroMomentum: ForecastModel = {
         const year = history.growth(4);
         const { precision, neighbours } = regions.next(history.growth(1));
         const rows = regressorsAt(year, neighbours, known);
-        // Copied, because later quarters fill gaps with interpolated values, which must not count as published.
         pending.push({ logs: logs.slice(), precision, rows });
 
         const b = solve();

@@ -30,12 +30,11 @@ export const pooledMomentum: ForecastModel = {
     const ahead = quartersOf(horizon);
     const history = createLogHistory(markets.length);
     const means = createGroupMeans(markets);
-    /** Change over the horizon that starts at each quarter, in percent. */
     const outcomes: Float64Array[] = [];
     const seen: Float64Array[] = [];
     const row = new Float64Array(4);
 
-    /** Fills `row` with the regressors of a market at a quarter. Returns false if a regressor is unknown. */
+    /** Writes the regressors of a market to `row`. Returns false if a regressor is unknown. */
     const regressors = (market: number, quarter: number, growth: GroupGrowth): boolean => {
       const log = history.at(quarter)[market]!;
       row[0] = 1;
@@ -81,7 +80,7 @@ interface GroupGrowth {
   readonly nation: number;
 }
 
-/** The means are not cached, because filling a gap in the history changes the means of earlier quarters. */
+/** Filling a gap changes the means of earlier quarters, so the means cannot be cached. */
 const createGroupMeans = (markets: readonly PanelMarket[]) => {
   const states = [...new Set(markets.map(({ state }) => state))];
   const group = Int32Array.from(markets, ({ state }) => states.indexOf(state));

@@ -1,12 +1,11 @@
 import type { PanelMarket } from '../panel.js';
 
-/** Number of quarters in the reference mean of the seasonal adjustment, and number of seasons per year. */
 const SEASONAL_QUARTERS = 20;
 const SEASONS = 4;
-/** Number of quarters used to measure the noise of an index, and the weight of the pooled noise, also in quarters. */
+/** The noise of an index is measured over 8 quarters. The pooled noise counts as 4 more quarters. */
 const NOISE_QUARTERS = 8;
 const NOISE_PRIOR = 4;
-/** Distance at which the weight of a neighbour falls to 1/e. */
+/** At this distance, the weight of a neighbour is 1/e. */
 const NEIGHBOUR_KM = 100;
 /** Weight of the national mean, relative to the weights of the neighbours. */
 const NATION_WEIGHT = 0.05;
@@ -31,7 +30,7 @@ export const distanceKm = (a: Point, b: Point): number => {
   return 2 * EARTH_RADIUS_KM * Math.asin(Math.min(1, Math.sqrt(chord)));
 };
 
-/** Returns the weight of each pair of markets, exp(-km / 100), as a matrix. The diagonal is 0. */
+/** Returns the matrix exp(-km / 100) of all pairs of markets. The diagonal is 0. */
 const nearness = (markets: readonly PanelMarket[]): Float64Array => {
   const near = new Float64Array(markets.length ** 2);
   for (const [i, { centre: here }] of markets.entries()) {
@@ -43,7 +42,6 @@ const nearness = (markets: readonly PanelMarket[]): Float64Array => {
   return near;
 };
 
-/** The mean of an empty list is `NaN`. */
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /**
@@ -60,7 +58,7 @@ const mean = (values: readonly number[]): number => values.reduce((sum, value) =
 export const createRegionalGrowth = (markets: readonly PanelMarket[]) => {
   const near = nearness(markets);
   const means: number[] = [];
-  /** Absolute quarterly changes in adjusted growth (d) for the newest quarters, oldest first. */
+  /** Absolute quarterly changes in adjusted growth (d), oldest quarter first. */
   const noise: Float64Array[] = [];
   let before = new Float64Array(markets.length).fill(Number.NaN);
 
@@ -116,7 +114,6 @@ export const createRegionalGrowth = (markets: readonly PanelMarket[]) => {
   };
 
   return {
-    /** Adds the next quarter's log growth by market, in percent. */
     next(growth: Float64Array): RegionalGrowth {
       means.push(mean([...growth].filter((value) => !Number.isNaN(value))));
       const fixed = season();

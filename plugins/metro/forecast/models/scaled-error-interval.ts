@@ -2,15 +2,13 @@ import type { Forecaster, QuarterForecasts } from '../model.js';
 import { percentChange } from '../panel.js';
 
 const COVERAGE = 0.8;
-/** Number of errors at which a market's own errors and the pooled errors have equal weight. */
+/** With this number of errors, a market's own errors and the pooled errors have equal weight. */
 const PRIOR_ERRORS = 20;
-/**
- * Number of recent origins whose mean error measures the current uncertainty. Only origins with known outcomes count.
- */
+/** Number of recent origins with known outcomes whose mean error measures the current uncertainty. */
 const RECENT_ORIGINS = 8;
 /**
- * Number of initial quarters whose errors are ignored, because errors made with little data do not predict later
- * errors. Fifteen years contain at least one cycle of house prices.
+ * Errors in the first fifteen years are ignored, because errors made with little data do not predict later errors.
+ * Fifteen years contain at least one cycle of house prices.
  */
 const WARM_UP_QUARTERS = 60;
 
@@ -20,7 +18,7 @@ interface Pending {
   readonly sigma: Float64Array;
 }
 
-/** Returns a quantile of sorted values, using linear interpolation (type 7 of Hyndman and Fan, 1996). */
+/** Quantile of sorted values with linear interpolation (type 7 of Hyndman and Fan, 1996). */
 export const quantile = (sorted: Float64Array, probability: number): number => {
   const position = (sorted.length - 1) * probability;
   const below = Math.floor(position);
@@ -78,9 +76,7 @@ export const withScaledErrorInterval = (
     ratios = merge(ratios, Float64Array.from(fresh).sort());
   };
 
-  /**
-   * Returns the expected absolute error of each market before multiplication by q, or `NaN` if no error is known yet.
-   */
+  /** Returns the expected absolute error of each market before multiplication by q, or `NaN` without known errors. */
   const scales = (): Float64Array => {
     const pooled = meanError(origins);
     const recent = Math.sqrt(meanError(origins.slice(-RECENT_ORIGINS)));

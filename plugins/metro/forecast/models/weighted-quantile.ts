@@ -1,6 +1,6 @@
 /**
- * Returns the smallest value at which the cumulative weight reaches a share of the total weight, or `NaN` for no
- * values. Quickselect by weight takes linear time on average and reorders both arrays.
+ * Returns the smallest value at which the cumulative weight reaches a share of the total weight, or `NaN` without
+ * values. Quickselect takes linear time on average and reorders both arrays.
  */
 export const weightedQuantile = (values: Float64Array, weights: Float64Array, share: number): number => {
   const swap = (array: Float64Array, i: number, j: number): void => {
@@ -11,7 +11,7 @@ export const weightedQuantile = (values: Float64Array, weights: Float64Array, sh
   let to = values.length;
   while (to - from > 1) {
     const pivot = values[(from + to) >> 1]!;
-    // Partitions into smaller, equal and larger values, so that the loop terminates even if many values are equal.
+    // Three parts (smaller, equal and larger values) guarantee that the loop ends even if many values are equal.
     let below = from;
     let above = to;
     let weightBelow = 0;
