@@ -31,7 +31,6 @@ interface Facts {
 const percent = (value: number): string => `${Math.abs(value).toFixed(1)}%`;
 const direction = (value: number): number => Math.sign(Number(value.toFixed(1)));
 const signed = (value: number): string => `${['−', '', '+'][direction(value) + 1]}${percent(value)}`;
-/** @param verbs for a fall, no change and a rise */
 const moveText = (value: number, verbs: readonly [string, string, string]): string =>
   `${verbs[direction(value) + 1]}${direction(value) === 0 ? '' : ` ${percent(value)}`}`;
 const quarter = (date: string, years = 0): string =>
@@ -48,7 +47,7 @@ const median = (values: readonly number[]): number => {
 const shortName = (name: string): string =>
   name.replace(/[-/,].*(?=, [A-Z]{2})/, '').replace(/, ([A-Z]{2}).*$/, ', $1');
 
-/** Uses the median metro if there is no national index. */
+/** Without a national index, the median metro represents the nation. */
 const nationFinding = ({ nation, markets, forecasts, target }: Facts): Finding[] => {
   const past = markets.flatMap(({ yoy_price }) => yoy_price ?? []);
   const last = nation?.yoy_price ?? (past.length === 0 ? null : median(past));
@@ -112,7 +111,7 @@ const accuracy = (backtest: Backtest | null | undefined): Finding[] => {
 
 const colorOf = (index: number): string => (index < 0 ? `fall-${-index}` : `rise-${index + 1}`);
 
-/** Creates classes of equal width on both sides of zero. The first and last classes are open-ended. */
+/** Classes of equal width on both sides of zero. The first and last classes are open-ended. */
 const classesOf = (values: readonly number[]) => {
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const width = WIDTHS.find((one) => -least <= one * FALLS && most <= one * RISES) ?? WIDTHS.at(-1)!;
@@ -151,7 +150,7 @@ const shapesOf = (
     const shape = {
       path: outline || diamond(x, y),
       fill: forecast === null ? 'none' : colorOf(order),
-      // With forced colours, the fill equals the colour of the land. The outline keeps these metros visible.
+      // With forced colours, the fill has the colour of the land, so an outline keeps these metros visible.
       stroke: forecast === null ? 'control' : 'page',
       width: 2,
       title: `${name}: ${forecast === null ? 'no forecast' : signed(forecast)}`,
@@ -161,7 +160,7 @@ const shapesOf = (
   });
   return [
     { path: land, fill: 'raised', stroke: 'control', width: 3 },
-    // Sorted by colour, because the page groups consecutive shapes of the same colour.
+    // The page groups consecutive shapes of the same colour, so the shapes are sorted by colour.
     ...drawn.sort(([a], [b]) => a - b).map(([, shape]) => shape),
     { path: states, stroke: 'muted', width: 3 },
   ];
@@ -182,7 +181,7 @@ const mapOf = ({ markets, forecasts, target, series }: Facts): FrontPageFigure =
   };
 };
 
-/** Finds the run by its id, because the newest run can have a different horizon. */
+/** The newest run can have a different horizon, so the run is found by its id. */
 const runOf = ([forecast]: readonly Forecast[], runs: readonly ForecastRun[] = []): ForecastRun | undefined =>
   runs.find(({ id }) => id === forecast?.run_id);
 

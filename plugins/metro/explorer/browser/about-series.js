@@ -11,10 +11,6 @@ const ageOf = async (series, signal) => {
 
 /** @type {import('../../../pages/data-views/router.js').About} */
 export const aboutSeries = async (series, signal) => {
-  const [notes, late] = await Promise.all([
-    notesOf(series, signal),
-    // The attributions are shown even if the status is unavailable.
-    ageOf(series, signal).catch(() => ''),
-  ]);
+  const [notes, late] = await Promise.all([notesOf(series, signal), ageOf(series, signal).catch(() => '')]);
   return { notes, late };
 };

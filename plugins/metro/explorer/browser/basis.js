@@ -1,7 +1,7 @@
 import { publicPath } from '../../../pages/shared/api.js';
 import { h } from '../../../pages/shared/dom.js';
 
-/** @param {string} text @param {string} [part] fragment of the methodology page, such as `#rules` */
+/** @param {string} text @param {string} [part] */
 export const methodologyLink = (text, part = '') => h('a', { href: `${publicPath}/docs/methodology${part}` }, text);
 
 export const reconstructed = () => methodologyLink('reconstructed', '#record-and-reconstruction');
@@ -9,10 +9,7 @@ export const reconstructed = () => methodologyLink('reconstructed', '#record-and
 /** @param {string | null | undefined} basis */
 export const markOf = (basis) => (basis === 'reconstructed' ? [' (', reconstructed(), ')'] : []);
 
-/**
- * Returns plain text, for use in saved images, or an empty string if no forecasts are reconstructed.
- * @param {number} count @param {number} all
- */
+/** @param {number} count @param {number} all */
 export const basisText = (count, all) =>
   count === 0
     ? ''
@@ -25,7 +22,7 @@ export const basisNote = (count, all) => {
 };
 
 /**
- * Returns a noun phrase such as "published and reconstructed forecasts".
+ * Returns text such as "published and reconstructed forecasts".
  * @param {number} count number of reconstructed forecasts @param {number} all
  */
 export const forecastsName = (count, all) =>

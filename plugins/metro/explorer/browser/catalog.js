@@ -1,4 +1,4 @@
-/** Loads lists such as markets, areas and series. The page loads each list only once. */
+/** The page loads each list only once, such as markets, areas and series. */
 import { getJson } from '../../../pages/shared/api.js';
 import { period } from '../../../pages/shared/format.js';
 import { onceEach } from '../../../pages/shared/once.js';
@@ -24,22 +24,22 @@ export const allMarkets = () => listOf('/markets');
 /** @returns {Promise<Area[]>} */
 export const allAreas = () => listOf('/areas');
 
-/** Loads all markets and areas. `parents` maps each division to the code and name of its metro. */
+/** `parents` maps each division to the code and name of its metro. */
 export const places = async () => {
-  // Not in parallel, because an invalid key would then cause two errors.
+  // The lists are not loaded in parallel, because an invalid key would cause two errors.
   const markets = await allMarkets();
   const areas = await allAreas();
   const names = new Map(areas.map(({ cbsa, name }) => [cbsa, name]));
   const parents = new Map(
     areas.flatMap(({ cbsa, parent }) =>
-      // Includes the code of the metro, so that a search for this code also finds the divisions.
+      // A search for the code of a metro also finds its divisions.
       parent === null ? [] : [/** @type {const} */ ([cbsa, `${parent} ${names.get(parent) ?? ''}`])],
     ),
   );
   return { markets, areas, parents };
 };
 
-/** Returns no notes if the series cannot be loaded. @param {readonly string[]} ids @param {AbortSignal} signal */
+/** @param {readonly string[]} ids @param {AbortSignal} signal */
 export const notesOf = async (ids, signal) => {
   if (ids.length === 0) return [];
   const all = await catalog().catch(() => /** @type {Series[]} */ ([]));
@@ -50,7 +50,7 @@ export const notesOf = async (ids, signal) => {
 /** @param {string} id @returns {Promise<Series | undefined>} */
 export const seriesOf = async (id) => (await catalog()).find(({ series_id }) => series_id === id);
 
-/** Returns an empty map if the series cannot be loaded. @returns {Promise<ReadonlyMap<string, string>>} */
+/** @returns {Promise<ReadonlyMap<string, string>>} */
 export const titlesOf = async () => {
   const all = await catalog().catch(() => /** @type {Series[]} */ ([]));
   return new Map(all.map(({ series_id, title }) => [series_id, title]));

@@ -1,10 +1,8 @@
 /**
  * @typedef {{ q: string, state: string, signal: string, grade: string, sort: string }} ListChoices
- * @typedef {{ targets: string[], remark: string }} Calls `remark`: what the page computes from the responses; can be
- *   empty
+ * @typedef {{ targets: string[], remark: string }} Calls `remark`: what the page computes from the responses
  */
 
-/** Sortable columns, with their names in the API. */
 const SORTS = new Map([
   ['name', 'name'],
   ['forecast', 'forecast_12m'],
@@ -53,16 +51,16 @@ export const marketCalls = ({ q, state, signal, grade, sort }, pastTarget) => {
 };
 
 /**
- * @param {{ m: readonly string[], s: readonly string[], show: 'rebased' | 'change' | 'nation', real: boolean, from: string,
- *   money: readonly string[], nation?: string | undefined }} chosen `money`: the series in `s` that
- *   support real terms; `nation`: the national series
+ * @param {{ m: readonly string[], s: readonly string[], show: 'rebased' | 'change' | 'nation', real: boolean, from:
+ *   string, money: readonly string[], nation?: string | undefined }} chosen `money`: the series in `s` that support
+ *   real terms; `nation`: the national series
  * @returns {Calls}
  */
 export const compareCalls = ({ m, s, show, real, from, money, nation }) => {
   const inReal = real && show !== 'nation';
-  // The API cannot combine real values and yearly changes.
+  // The API cannot return yearly changes of real values.
   const units = inReal ? 'real' : show === 'change' ? 'yoy' : undefined;
-  // Computing yearly changes requires an additional year of data.
+  // Yearly changes are computed from an additional year of data.
   const since = `${Number(from) - (show === 'nation' || (inReal && show === 'change') ? 1 : 0)}-01-01`;
   const call = (/** @type {readonly string[]} */ ids, /** @type {string | undefined} */ unit, cbsa = '') =>
     ids.length > 0 ? [callOf('/observations', { series_id: ids.join(','), cbsa, units: unit, since })] : [];

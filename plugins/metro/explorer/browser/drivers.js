@@ -7,10 +7,7 @@ import { inputLabel } from './inputs.js';
 
 /** @import { Driver } from '../../client/api-types.js' */
 
-/**
- * Returns null if the newest forecast of a market has no contributions.
- * @param {string} cbsa @param {AbortSignal} signal
- */
+/** @param {string} cbsa @param {AbortSignal} signal */
 export const driversOf = async (cbsa, signal) => {
   const target = `/markets/${encodeURIComponent(cbsa)}/drivers`;
   const rows = /** @type {Driver[]} */ ((await getJson(target, { signal })).data);

@@ -38,7 +38,7 @@ const ROUTES = {
 textColumns.add('cbsa');
 startPage();
 startSearch();
-// The list of markets loads the same data and reports the error.
+// The list of markets loads the same data and reports errors.
 await openSearched().catch(() => undefined);
 startRouter(
   Object.fromEntries(Object.entries(ROUTES).map(([name, route]) => [name, explained(route)])),

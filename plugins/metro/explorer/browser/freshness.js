@@ -9,8 +9,8 @@ const MONTHS = /** @type {const} */ ({ month: 'long', year: 'numeric', timeZone:
 
 /**
  * @param {readonly Source[]} sources from `/status` @param {string} generatedAt
- * @param {readonly string[]} ids ids of the series in the view
- * @returns {string} empty if no series is late
+ * @param {readonly string[]} ids
+ * @returns {string}
  */
 export const overdue = (sources, generatedAt, ids) =>
   sources

@@ -2,15 +2,15 @@ import { number, share } from '../../../pages/shared/format.js';
 
 /**
  * @typedef {{ n: number, decline_share: number }} Outcomes
- * @typedef {Outcomes & { group: string, forecasts: string, recent?: Outcomes | undefined }} GroupRecord
- *   `forecasts`: see `forecastsName`; `recent`: outcomes since 2014, after the housing crash
- * @typedef {{ grades: readonly number[] }} Limits upper probability limits of grades A to D, as fractions
+ * @typedef {Outcomes & { group: string, forecasts: string, recent?: Outcomes | undefined }} GroupRecord `recent`:
+ *   outcomes since 2014, after the housing crash
+ * @typedef {{ grades: readonly number[] }} Limits upper limits of the probabilities for the grades A to D, from 0 to 1
  */
 
 /** @param {number} fraction */
 const chance = (fraction) => `${number(fraction * 100, 0)}%`;
 
-/** @param {Limits} limits @param {string | null} grade @returns {string} empty for an unknown grade */
+/** @param {Limits} limits @param {string | null} grade @returns {string} */
 export const limitsOf = ({ grades: [a = 0, b = 0, c = 0, d = 0] }, grade) =>
   ({
     A: `below ${chance(a)}`,
@@ -20,10 +20,7 @@ export const limitsOf = ({ grades: [a = 0, b = 0, c = 0, d = 0] }, grade) =>
     F: `${chance(d)} and more`,
   })[grade ?? ''] ?? '';
 
-/**
- * @param {readonly GroupRecord[]} records @param {string | null} group
- * @returns {string} an empty string if no forecast has an outcome
- */
+/** @param {readonly GroupRecord[]} records @param {string | null} group @returns {string} */
 export const recordOf = (records, group) => {
   const record = records.find((each) => each.group === group && each.n > 0);
   if (!record) return '';

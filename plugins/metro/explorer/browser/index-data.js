@@ -10,10 +10,7 @@ import { medianOf, quarterMeans, valuesOf, yearlyChange } from './market-figures
 export const PRICES = 'CPIAUCSL';
 export const NATION = 'USSTHPI';
 
-/**
- * Returns whether a series is the house price index of a state, such as `TXSTHPI`, or of the nation (`USSTHPI`).
- * @param {string} id
- */
+/** The index of a state has an id such as `TXSTHPI`. The index of the nation is `USSTHPI`. @param {string} id */
 export const isAreaIndex = (id) => /^[A-Z]{2}STHPI$/.test(id);
 
 /** @param {{ cbsa: string, name: string, kind: string }} area */
@@ -26,10 +23,7 @@ export const indexSeriesOf = async ({ name, kind }) =>
 export const indexTarget = ({ series_id, kind }, cbsa, units) =>
   `/observations?series_id=${encodeURIComponent(series_id)}${kind === 'metro' ? `&cbsa=${cbsa}` : ''}&units=${units}`;
 
-/**
- * @param {string} id @param {AbortSignal} signal
- * @returns {Promise<Observation[]>} empty if the dataset lacks the series
- */
+/** @param {string} id @param {AbortSignal} signal @returns {Promise<Observation[]>} */
 export const observationsOf = async (id, signal) => {
   const known = (await catalog()).some(({ series_id }) => series_id === id);
   if (!known) return [];
@@ -45,7 +39,7 @@ export const hasRealTerms = (series) => series?.supported_units.includes('real')
 
 /**
  * @param {string} target @param {AbortSignal} signal
- * @returns {Promise<{ rows: Observation[], base: string | undefined }>} `base`: undefined if there are no observations
+ * @returns {Promise<{ rows: Observation[], base: string | undefined }>}
  */
 export const realOf = async (target, signal) => {
   const rows = /** @type {(Observation & { base_period: string })[]} */ ((await getJson(target, { signal })).data);
@@ -53,9 +47,9 @@ export const realOf = async (target, signal) => {
 };
 
 /**
- * Requests CSV, which is a third of the size of JSON.
+ * CSV responses are a third of the size of JSON responses.
  * @param {AbortSignal} signal @param {string} [since] @param {string} [until]
- * @param {readonly string[]} [codes] CBSA codes. Default: all markets
+ * @param {readonly string[]} [codes] Default: all markets
  * @returns {Promise<Map<string, Map<string, number>>>} by CBSA code
  */
 export const allIndexes = async (signal, since, until, codes = []) => {
@@ -75,7 +69,7 @@ export const allIndexes = async (signal, since, until, codes = []) => {
   return found;
 };
 
-/** Uses the median of all markets if there is no national index. @param {AbortSignal} signal */
+/** Without a national index, the median of all markets represents the nation. @param {AbortSignal} signal */
 export const nationOf = async (signal) => {
   const rows = await observationsOf(NATION, signal);
   if (rows.length > 0)

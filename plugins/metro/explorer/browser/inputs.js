@@ -15,9 +15,9 @@ const LABELS = {
 export const inputLabel = (input) => LABELS[input] ?? input.replaceAll('_', ' ');
 
 /**
- * Returns the change in the average forecast between two runs, and the input that explains most of the change.
+ * Returns the change in the average forecast between two runs, and the input that explains most of this change.
  * @param {Run | undefined} newest @param {Run | undefined} prior
- * @returns {{ change: number, input: string, part: number } | undefined} undefined if the runs have no inputs
+ * @returns {{ change: number, input: string, part: number } | undefined}
  */
 export const commonCause = (newest, prior) => {
   if (!newest?.inputs?.length || !prior?.inputs?.length) return undefined;
@@ -32,7 +32,7 @@ export const commonCause = (newest, prior) => {
 };
 
 /**
- * Returns a text such as "+1.50 pp of +1.60 pp from new home sales".
+ * Returns text such as "+1.50 pp of +1.60 pp from new home sales".
  * @param {{ driver: string | null, driver_pp: number | null, delta_pp: number }} mover
  */
 export const mainDriver = ({ driver, driver_pp, delta_pp }) =>

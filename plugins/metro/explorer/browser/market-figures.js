@@ -4,7 +4,7 @@ import { list, quarter } from '../../../pages/shared/format.js';
 
 /**
  * @typedef {{ period_start: string, value: number }} Observation
- * @typedef {ReadonlyMap<string, number>} Values keyed by the first day of their period
+ * @typedef {ReadonlyMap<string, number>} Values by the first day of the period
  */
 
 /** @param {string} date @param {number} months */
@@ -23,7 +23,7 @@ export const monthsBetween = (from, to, step) => {
 
 const QUARTER = 3;
 
-/** @param {string} from inclusive @param {string} to inclusive */
+/** @param {string} from @param {string} to */
 export const quartersBetween = (from, to) => monthsBetween(from, to, QUARTER);
 
 /** @param {readonly Observation[]} rows @returns {Map<string, number>} */
@@ -51,7 +51,7 @@ export const quarterMeans = (rows, least = 1) => {
   );
 };
 
-/** @param {Values} values quarterly @returns {Map<string, number>} percent over four quarters */
+/** @param {Values} values @returns {Map<string, number>} percent over four quarters */
 export const yearlyChange = (values) => {
   const changes = new Map();
   for (const [date, value] of values) {
@@ -90,7 +90,7 @@ export const medianOf = (areas) => {
 };
 
 /**
- * Draws straight lines to the target quarter, because the model forecasts only that quarter.
+ * The model forecasts only the target quarter, so straight lines lead to it.
  * @param {Values} index @param {Track | undefined} forecast
  */
 export const fanOf = (index, forecast) => {
@@ -126,7 +126,7 @@ export const scoreOf = (track) => {
 };
 
 /**
- * Returns the quarters that have an index but no consumer prices. Quarters before the first price are not gaps.
+ * Returns the quarters without consumer prices. Quarters before the first price are not gaps.
  * @param {ReadonlyMap<string, number>} nominal @param {ReadonlyMap<string, number>} real @param {string} [from]
  */
 export const withoutPrices = (nominal, real, from = '') => {
@@ -136,7 +136,7 @@ export const withoutPrices = (nominal, real, from = '') => {
     : [...nominal.keys()].filter((date) => date >= from && date > first && !real.has(date));
 };
 
-/** @param {readonly string[]} gaps dates of quarters */
+/** @param {readonly string[]} gaps */
 export const gapsText = (gaps) => {
   const quarters = [...new Set(gaps)].sort().map(quarter);
   return quarters.length > 0 ? `; without consumer prices for ${list(quarters)}` : '';

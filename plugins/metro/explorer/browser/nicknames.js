@@ -1,6 +1,4 @@
-/** Lists nicknames that do not appear in the titles of metros. */
-
-/** Each line is a CBSA code followed by nicknames. */
+/** Nicknames that do not appear in the titles of metros. Each line starts with a CBSA code. */
 const TABLE = `
 10580 capital district
 10740 abq, duke city

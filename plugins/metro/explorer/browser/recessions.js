@@ -1,6 +1,6 @@
 /**
- * US recessions since 1948, each from its peak month to its trough month. The National Bureau of Economic Research
- * (NBER) determines the dates: https://www.nber.org/research/data/us-business-cycle-expansions-and-contractions
+ * US recessions since 1948, from peak month to trough month. Source: National Bureau of Economic Research (NBER),
+ * https://www.nber.org/research/data/us-business-cycle-expansions-and-contractions
  */
 
 /** @type {NonNullable<import('../../../pages/data-views/drawing.js').ChartOptions['shades']>} */

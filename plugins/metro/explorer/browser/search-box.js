@@ -1,4 +1,4 @@
-/** In the view of all markets, the search box also filters the list, and suggests nothing if only markets match. */
+/** In the view of all markets, the search box filters the list. If only markets match, the box suggests nothing. */
 
 import { isNarrowing, searchField } from '../../../pages/data-views/search-field.js';
 import { mayCall } from '../../../pages/shared/api.js';
@@ -20,7 +20,7 @@ const lookUp = async (query) => {
   return optionsFor(query, { ...lists, series });
 };
 
-/** Opens the result of a search from the front page. If several markets match, the list shows them instead. */
+/** Opens the result of a search on the front page. If several markets match, the list shows them. */
 export const openSearched = async () => {
   const query = new URLSearchParams(location.search).get('q') ?? '';
   if (query.trim() === '' || !mayCall()) return;

@@ -11,13 +11,10 @@ import { metroOfZip } from './zip-codes.js';
 
 const MOST_MARKETS = 5;
 const MOST_OTHERS = 3;
-/** Minimum number of letters for searching in titles. */
+/** Titles are searched only for queries of at least 3 letters. */
 const LEAST_LETTERS = 3;
 
-/**
- * Returns whether each word in the query is the start of a word in the title.
- * @param {string} query @param {string} title
- */
+/** Each word of the query must be the start of a word in the title. @param {string} query @param {string} title */
 const hasWords = (query, title) => {
   const words = wordsOf(title);
   return (
@@ -39,10 +36,7 @@ const seriesOptions = (query, { series }) => {
     }));
 };
 
-/**
- * Finds metros with divisions. FHFA publishes indexes only for the divisions.
- * @param {string} query @param {Lists} lists
- */
+/** FHFA publishes indexes only for the divisions of these metros. @param {string} query @param {Lists} lists */
 const dividedOptions = (query, { areas }) =>
   areas
     .filter(({ divisions }) => divisions.length > 0)
@@ -66,7 +60,7 @@ const stateOptions = (query, { markets }) => {
 };
 
 /**
- * Returns the best options first. If a market and a state share a name, such as New York, the market comes first.
+ * The best options come first. If a market and a state share a name, such as New York, the market comes first.
  * @param {string} typedQuery @param {Lists} lists
  * @returns {{ options: Option[], others: number, sure: Option | undefined }} `others`: number of options that are not
  *   markets; `sure`: the first option, unless several markets match equally well

@@ -1,4 +1,4 @@
-/** Finds markets by city, nickname, state, ZIP code or CBSA code. A search for a metro also finds its divisions. */
+/** Finds markets by city, nickname, state, ZIP code or CBSA code. */
 import { h } from '../../../pages/shared/dom.js';
 import { plain } from '../../../pages/shared/format.js';
 import { NICKNAMES } from './nicknames.js';
@@ -19,19 +19,19 @@ export const STATES = new Map(
     .map((state) => /** @type {const} */ ([state.slice(0, 2), state.slice(3)])),
 );
 
-/** @param {string} name market name @returns {string[]} postal codes */
+/** @param {string} name @returns {string[]} */
 export const statesOf = (name) => /, ([A-Z]{2}(?:-[A-Z]{2})*)/.exec(name)?.[1]?.split('-') ?? [];
 
-/** Removes the suffix "(MSAD)" of divisions. @param {string} name */
+/** Divisions have the suffix "(MSAD)". @param {string} name */
 export const plainName = (name) => name.replace(/\s*\(MSAD\)$/, '');
 
-/** Returns the first city of a name, which is short enough to label a chart line. @param {string} name */
+/** The first city of a name is short enough to label a chart line. @param {string} name */
 export const shortName = (name) =>
   plainName(name)
     .replace(/,.*/, '')
     .replace(/(?<=.{4})[-–/].*/, '');
 
-/** Maps spelling variants to the spelling in titles. @type {Readonly<Record<string, string>>} */
+/** Titles contain only one of these spellings. @type {Readonly<Record<string, string>>} */
 const SAME_WORDS = { saint: 'st', ft: 'fort', mt: 'mount' };
 
 /** @param {string} text @returns {string[]} */
@@ -42,7 +42,7 @@ export const wordsOf = (text) =>
     .filter(Boolean)
     .map((word) => SAME_WORDS[word] ?? word);
 
-/** Minimum number of letters for matching the start of a nickname. */
+/** A query of at least 4 letters also matches the start of a nickname. */
 const LEAST_LETTERS = 4;
 
 /** @param {string} query */
@@ -56,8 +56,8 @@ const nicknamed = (query) => {
 };
 
 /**
- * Compares words and tolerates typing errors: one in words of 4 to 7 letters, and two in longer words. An error is a
- * wrong, missing, extra or swapped letter.
+ * Tolerates typing errors: one in words of 4 to 7 letters, and two in longer words. An error is a wrong, missing, extra
+ * or swapped letter.
  * @param {string} typed @param {string} word
  */
 export const nearly = (typed, word) => {
@@ -82,16 +82,16 @@ export const nearly = (typed, word) => {
 
 const STATE_WORDS = [...STATES].map(([code, name]) => ({ code, words: wordsOf(name) }));
 
-/** @param {string} query @returns {string | undefined} postal code of the state */
+/** @param {string} query @returns {string | undefined} */
 export const stateNamed = (query) => {
   const typed = wordsOf(query).join(' ');
   return [...STATES].find(([code, name]) => code.toLowerCase() === typed || wordsOf(name).join(' ') === typed)?.[0];
 };
 
-/** Removes a trailing year, as in "boise 2021", because charts show all years. @param {string} query */
+/** A year, as in "boise 2021", is ignored, because charts show all years. @param {string} query */
 export const withoutYear = (query) => query.replace(/(\S)\s+(?:19|20)\d\d\s*$/, '$1');
 
-/** Splits a list of names, such as "Austin, TX, Boise". Postal codes belong to the name before them. @param {string} text */
+/** In the list "Austin, TX, Boise", the postal code belongs to the name before it. @param {string} text */
 export const namesIn = (text) =>
   text
     .split(/[,;](?!\s*[A-Z]{2}(?:-[A-Z]{2})*\s*(?:[,;]|$))/i)
@@ -117,8 +117,8 @@ const cityOf = (query) => {
 /**
  * Returns the only result, or the only result whose first city starts with the query.
  * @template {{ cbsa: string, name: string }} Row
- * @param {string} query @param {readonly Row[]} found the results of the query
- * @returns {Row | undefined} undefined if the query is ambiguous
+ * @param {string} query @param {readonly Row[]} found
+ * @returns {Row | undefined}
  */
 export const onlyOne = (query, found) => {
   if (found.length === 1) return found[0];
@@ -131,7 +131,7 @@ export const onlyOne = (query, found) => {
 };
 
 /**
- * Appends the states if several markets have the same first city.
+ * If several markets have the same first city, the name also contains the states.
  * @param {string} name @param {readonly { name: string }[]} all
  */
 export const tellingName = (name, all) => {
@@ -141,8 +141,8 @@ export const tellingName = (name, all) => {
 };
 
 /**
- * @typedef {{ words: string[], states: string[] }} Term one word, or the words of a state's name; `states`:
- * codes of the states that the words can refer to
+ * @typedef {{ words: string[], states: string[] }} Term one word, or the words of the name of a state; `states`: codes
+ *   of the states that the words can mean
  */
 
 /** @param {string} query @returns {Term[]} */
@@ -184,7 +184,7 @@ export const searcher = (rows, parents = new Map()) => {
     if (term.states.some((state) => states.includes(state))) scores.push(states[0] === term.states[0] ? 5 : 4);
     if (all(parent)) scores.push(2);
     if (/^\d+$/.test(word) && row.cbsa.startsWith(word)) scores.push(6);
-    // Matches the start of a state's name, such as "calif" or "north car".
+    // The words can be the start of the name of a state, such as "calif" or "north car".
     if (
       word.length >= 4 &&
       states.some((state) => wordsOf(STATES.get(state) ?? '').some((one) => one.startsWith(word)))
@@ -200,7 +200,7 @@ export const searcher = (rows, parents = new Map()) => {
     }
     return Math.max(...scores);
   };
-  /** Finds rows by nickname, including the divisions of a metro with that nickname. @param {string} query */
+  /** A nickname of a metro also finds the divisions of the metro. @param {string} query */
   const named = (query) => {
     const codes = nicknamed(query);
     if (codes.size === 0) return [];

@@ -75,7 +75,7 @@ const allSeries = async (query) => {
   };
 };
 
-/** Length of a period in months. For other cadences, missing periods are not shown as gaps. */
+/** Months per period. A chart with another cadence shows no gaps for missing periods. */
 const MONTHS = new Map([
   ['monthly', 1],
   ['quarterly', 3],
@@ -108,8 +108,9 @@ const unitOf = ({ units, seasonal_adjustment }) =>
 const DEFAULT_YEARS = 20;
 
 /**
- * @param {Series} series @param {readonly Observation[]} rows oldest first
- * @param {{ query: URLSearchParams, signal: AbortSignal, source: { label: string, target: string, file: string } }} options
+ * @param {Series} series @param {readonly Observation[]} rows
+ * @param {{ query: URLSearchParams, signal: AbortSignal, source: { label: string, target: string, file: string } }}
+ *   options
  */
 const seriesFigure = (series, rows, { query, signal, source }) => {
   const { dates, values } = periodsOf(rows, series.cadence);
@@ -151,7 +152,7 @@ const seriesFigure = (series, rows, { query, signal, source }) => {
   });
 };
 
-/** @param {Series} series @param {readonly Observation[]} rows oldest first */
+/** @param {Series} series @param {readonly Observation[]} rows */
 const findingOf = ({ title, cadence, units }, rows) => {
   const last = rows.at(-1);
   if (!last) return title;

@@ -1,4 +1,4 @@
-/** Finds metros by ZIP code. The table of ZIP codes is loaded when the user enters one. */
+/** The table of ZIP codes is loaded when the user enters a ZIP code. */
 import { onceEach } from '../../../pages/shared/once.js';
 
 const once = onceEach();
@@ -9,7 +9,7 @@ const load = async () => {
   const response = await fetch(new URL('./zip-codes.json', import.meta.url));
   if (!response.ok) throw new Error(`zip-codes.json: ${response.status}`);
   /**
-   * The ZIP codes of each area: the first code, followed by the differences between consecutive codes.
+   * The first ZIP code of each area, followed by the differences between consecutive codes.
    * @type {{ areas: Record<string, string> }}
    */
   const { areas } = await response.json();
@@ -22,10 +22,10 @@ const load = async () => {
   }
 };
 
-/** Ignores errors, because other searches work without the table. @param {string} query */
+/** Other searches work without the table, so errors are ignored. @param {string} query */
 export const loadZips = async (query) => {
   if (/^\d{5}$/.test(query.trim())) await once('zips', load).catch(() => undefined);
 };
 
-/** Call `loadZips` first. @param {string} query @returns {string | undefined} */
+/** `loadZips` must be called first. @param {string} query @returns {string | undefined} */
 export const metroOfZip = (query) => metros.get(query.trim());

@@ -17,7 +17,7 @@ export const declinesCalled = (groups) => {
   return { called: `${number(called, 0)} of ${number(sum('declines'), 0)}`, falseAlarms };
 };
 
-/** Predicted minus actual number of declines. @param {readonly Group[]} grades */
+/** Returns the predicted minus the actual number of declines. @param {readonly Group[]} grades */
 const excessOf = (grades) =>
   grades.reduce(
     (sum, row) => sum + row.n * ((row.predicted_decline_share ?? row.decline_share) - row.decline_share),
@@ -26,8 +26,8 @@ const excessOf = (grades) =>
 
 /**
  * Warns if the errors of the two periods cancel out in the total.
- * @param {readonly Group[]} before grades for targets through 2013
- * @param {readonly Group[]} since grades for targets from 2014
+ * @param {readonly Group[]} before targets through 2013
+ * @param {readonly Group[]} since targets from 2014
  */
 export const periodsText = (before, since) =>
   excessOf(before) < 0 && excessOf(since) > 0
@@ -41,8 +41,7 @@ export const breakdownTarget = (by) => `/forecast-backtest/breakdown?by=${by}`;
 export const size = (value) => `${number(value)} pp`;
 
 /**
- * Creates columns with the error of each group as a number and a bar. A mark on the bar shows the error of the best
- * benchmark.
+ * A number and a bar show the error of each group. A mark on the bar shows the error of the best benchmark.
  * @param {readonly Group[]} groups
  */
 export const errorColumns = (groups) => {

@@ -21,14 +21,13 @@ const TOOLS = [{ label: 'backtest', target: '/forecast-backtest' }];
 /** @type {Column<Group>} */
 const FORECASTS = numbers('Forecasts', ({ n }) => n, exact);
 
-/** Query parameters for outcomes before 2014, including the housing crash, and for later outcomes. */
+/** The period before 2014 includes the housing crash, so it is shown separately. */
 const [BEFORE, SINCE] = ['&until=2013-12-31', '&since=2014-01-01'];
 
 /** @param {number | null | undefined} one */
 const shareText = (one) => (typeof one === 'number' ? share(one) : '–');
 
 /**
- * Returns no columns for a period without outcomes.
  * @param {string} period @param {readonly Group[]} grades @param {number} most largest share, for the scale of the bars
  * @returns {Column<Group>[]}
  */
@@ -50,7 +49,7 @@ const periodColumns = (period, grades, most) => {
 /**
  * @param {readonly Group[]} grades
  * @param {readonly Group[]} before through 2013 @param {readonly Group[]} since from 2014
- * @param {import('../grades.js').Limits | null | undefined} limits from the newest run that has grade limits
+ * @param {import('../grades.js').Limits | null | undefined} limits
  */
 const gradeTable = (grades, before, since, limits) => {
   const shares = [...before, ...since].flatMap((row) => [row.decline_share, row.predicted_decline_share ?? 0]);
@@ -112,7 +111,7 @@ const comparisonFigures = ({ base_rate_up }, years) => {
   ];
 };
 
-/** A dataset without `n_reconstructed` contains only reconstructed forecasts. @param {Backtest} backtest */
+/** Without `n_reconstructed`, all forecasts of a dataset are reconstructed. @param {Backtest} backtest */
 const reconstructedIn = ({ n, n_reconstructed = n }) => n_reconstructed;
 
 /** @type {Readonly<Record<string, string>>} */

@@ -37,10 +37,7 @@ const answerOf = (text, offer, { m, s }) => {
   return { problem: `${found.length} markets match. Which one?${some}`, offered: found.slice(0, MOST_OFFERED) };
 };
 
-/**
- * Treats the text as one name or else as a list of names.
- * @param {string} text @param {Offer} offer @param {Members} members @returns {Answer}
- */
+/** @param {string} text @param {Offer} offer @param {Members} members @returns {Answer} */
 const answersOf = (text, offer, members) => {
   const whole = answerOf(text, offer, members);
   const names = namesIn(text);
@@ -69,9 +66,8 @@ const suggestions = ({ markets, macros }) =>
 
 /**
  * @param {Offer} offer
- * @param {{ problem: string, offered: Offer['markets'], members: () => Members,
- *   onadd: (added: Partial<Members>) => void }} options `problem`: initial message about members in the URL;
- *   `offered`: markets to add instead
+ * @param {{ problem: string, offered: Offer['markets'], members: () => Members, onadd: (added: Partial<Members>) =>
+ *   void }} options `problem`: initial message about members in the URL; `offered`: markets to add instead
  */
 export const addForm = (offer, { problem: first, offered: divisions, members, onadd }) => {
   const problem = h('span', { class: 'problem', role: 'alert' }, first);

@@ -27,7 +27,7 @@ export const chipsOf = (members, onremove) =>
     ),
   );
 
-/** @param {Choices} chosen @param {Series | undefined} index series of metro indexes @param {readonly Series[]} macros */
+/** @param {Choices} chosen @param {Series | undefined} index @param {readonly Series[]} macros */
 const creditsOf = ({ m, s, real }, index, macros) => {
   const shown = macros.filter(({ series_id }) => s.includes(series_id) || (real && series_id === PRICES));
   const sources = [...(m.length > 0 && index ? [index] : []), ...shown];
@@ -37,7 +37,7 @@ const creditsOf = ({ m, s, real }, index, macros) => {
 /**
  * @param {Comparison} comparison @param {Choices} chosen
  * @param {{ index: Series | undefined, macros: readonly Series[] }} series
- * @param {AbortSignal} signal aborted when the chart is replaced
+ * @param {AbortSignal} signal
  */
 export const comparisonFigure = ({ members, options, nationSource }, chosen, { index, macros }, signal) => {
   if (options.lines.length === 0) return h('p', { class: 'notice' }, 'Add a market or a series above.');

@@ -34,10 +34,7 @@ const verbsOf = (most, least) => {
   return ['rose most', least < 0 ? 'fell most' : 'least'];
 };
 
-/**
- * @param {ChartOptions} options @param {import('./members.js').Show} show
- * @param {ReadonlySet<string>} realLabels labels of the lines in real terms
- */
+/** @param {ChartOptions} options @param {import('./members.js').Show} show @param {ReadonlySet<string>} realLabels */
 export const findingOf = (options, show, realLabels) => {
   const isReal = options.lines.every(({ label }) => realLabels.has(label));
   const text = (/** @type {{ value: number, label: string }} */ { value, label }) =>

@@ -19,7 +19,7 @@ import { plainName, searcher, tellingName } from '../search.js';
  */
 
 export const MOST_MEMBERS = 8;
-/** Example markets, shown if the URL contains no members. */
+/** If the URL contains no members, the view compares these example markets. */
 const EXAMPLE = ['12420', '19740'];
 
 /** @type {readonly (readonly [Show, string])[]} */
@@ -30,14 +30,14 @@ export const SHOWS = [
 ];
 
 /**
- * @param {Series | undefined} series @param {string} cbsa market code, empty for a macro series
+ * @param {Series | undefined} series @param {string} cbsa empty for a macro series
  * @param {AbortSignal} signal @returns {Pick<Member, 'real'>}
  */
 const realTerms = (series, cbsa, signal) => {
   if (!series || !hasRealTerms(series)) return {};
   const target = indexTarget(series, cbsa, 'real');
   const once = onceEach();
-  // Requires all three months of a quarter, as the API does, because a month without consumer prices has no real value.
+  // A month without consumer prices has no real value. Like the API, the chart then omits the whole quarter.
   const least = series.cadence === 'monthly' ? 3 : 1;
   const load = async () => {
     const { rows, base } = await realOf(target, signal);
@@ -89,7 +89,7 @@ export const offerOf = async (signal) => {
 
 /** @typedef {Awaited<ReturnType<typeof offerOf>>} Offer */
 
-/** Ignores members that do not exist. @param {URLSearchParams} query @param {Offer} offer */
+/** Members that do not exist are ignored. @param {URLSearchParams} query @param {Offer} offer */
 export const choicesOf = (query, { markets, areas, isMarket, isMacro }) => {
   const [m, s] = [listIn(query.get('m')), listIn(query.get('s'))];
   const isExample = m.length + s.length === 0;

@@ -9,7 +9,7 @@ const MEASURES = { rebased: 'rebased', change: 'yearly change', nation: 'differe
 export const namesOf = (members) => members.map(({ short }) => short).join(', ');
 
 /**
- * The measure comes first, because many names do not fit into a file name.
+ * The measure comes first, because a file name can be too short for all names.
  * @param {readonly Member[]} members @param {Choices} chosen
  */
 export const comparisonFile = (members, { show, real }) =>

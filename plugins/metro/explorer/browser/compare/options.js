@@ -16,8 +16,8 @@ const differences = (changes, others) =>
   );
 
 /**
- * @typedef {Member & { base?: string | undefined, gaps?: string[] }} Line `base`: base month of values in real terms;
- *   `gaps`: quarters without a value in real terms
+ * @typedef {Member & { base?: string | undefined, gaps?: string[] }} Line `base`: base month of real values; `gaps`:
+ *   quarters without a real value
  */
 
 /**
@@ -25,7 +25,7 @@ const differences = (changes, others) =>
  * @returns {Promise<Line>}
  */
 const lineOf = async (member, { show, from, real }, nation) => {
-  // Inflation cancels out in the difference between a metro and the nation.
+  // The difference between a metro and the nation is the same in nominal and in real terms.
   if (nation) return { ...member, values: differences(yearlyChange(member.values), nation.changes) };
   const { values, base } = (real && (await member.real?.())) || { values: member.values, base: undefined };
   const gaps = base ? withoutPrices(member.values, values, `${from}-01-01`) : [];
@@ -56,8 +56,8 @@ const VALUE_TEXTS = {
 /**
  * @param {readonly Member[]} members @param {Choices} chosen @param {AbortSignal} signal
  * @returns {Promise<{ options: ChartOptions, nationSource: string | undefined, realLabels: ReadonlySet<string> }>}
- *   `nationSource`: series of the nation, undefined if the nation is not shown; `realLabels`: labels of the lines in real
- *   terms
+ *   `nationSource`: series of the nation, undefined if the nation is not shown; `realLabels`: labels of the lines in
+ *   real terms
  */
 export const optionsOf = async (members, chosen, signal) => {
   const { show, from } = chosen;

@@ -50,7 +50,6 @@ const controlsOf = (chosen, years, choose) => {
       select('from', 'Since', since, chosen.from, (from) => choose({ from })),
     ),
     update: () => {
-      // Inflation cancels out in the difference between a metro and the nation.
       real.box.disabled = chosen.show === 'nation';
     },
   };
@@ -103,7 +102,7 @@ export const compareView = async (_parameters, signal, query) => {
     offered: divisions,
     members: () => (example ? { m: [], s: [] } : chosen),
     onadd: (added) => {
-      // Looking up a ZIP code takes time. The user might have left the view in the meantime.
+      // While a ZIP code is looked up, the user can leave the view.
       if (signal.aborted) return;
       const { m, s } = example ? { m: [], s: [] } : chosen;
       example = false;

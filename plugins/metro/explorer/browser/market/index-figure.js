@@ -21,7 +21,7 @@ const SHOWN = [
   ['real', 'Real terms'],
 ];
 
-/** Number of decimals to keep. Further digits of computed values are rounding errors. */
+/** Computed values have at most 8 exact decimals. Further decimals are rounding errors. */
 const DECIMALS = 8;
 
 /** @param {URLSearchParams} query @returns {Choices} */

@@ -9,8 +9,8 @@ import { plainName, shortName, statesOf } from '../search.js';
 /** @import { Context } from './context.js' */
 
 /**
- * @typedef {{ show: 'level' | 'change' | 'real', years: number, withOthers: boolean }} Choices `years`: 0 for all; `withOthers`:
- *   show the nation and the state
+ * @typedef {{ show: 'level' | 'change' | 'real', years: number, withOthers: boolean }} Choices `years`: 0 for all;
+ *   `withOthers`: show the nation and the state
  * @typedef {ReturnType<typeof fanOf>} Fan
  * @typedef {NonNullable<ReturnType<typeof dataOf>>} Data
  */
@@ -74,8 +74,8 @@ const changeOptions = async (context, data, withOthers) => {
 };
 
 /**
- * Removes the base period from `units`, because the adjusted index is not 100 in that period.
- * @param {string} units @param {string} base @param {readonly string[]} gaps quarters without consumer prices
+ * Removes the base period from `units`, because the index in real terms is not 100 in that period.
+ * @param {string} units @param {string} base @param {readonly string[]} gaps
  */
 const realUnit = (units, base, gaps) =>
   `${units.replace(/,?\s*\d.*/, '')}, adjusted for consumer prices (CPIAUCSL), in prices of ${base.slice(0, 7)}; the forecast is in nominal terms and is not shown${gapsText(gaps)}`;

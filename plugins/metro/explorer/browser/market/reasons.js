@@ -46,7 +46,7 @@ const gradeReason = ({ risk_score, decline_probability }, rules) => {
 
 /**
  * @param {Track} forecast @param {Rules | null} rules
- * @param {readonly import('../grades.js').GroupRecord[]} records outcomes of past forecasts by grade and signal
+ * @param {readonly import('../grades.js').GroupRecord[]} records
  * @returns {string[]} paragraphs
  */
 export const reasonsOf = (forecast, rules, records) =>

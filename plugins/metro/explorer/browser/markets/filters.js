@@ -12,7 +12,8 @@ import { lastQuarterOf } from './runs.js';
 
 /**
  * @typedef {{ q: string, state: string, signal: string, grade: string, colour: Measure, sort: string, all: boolean,
- *   years: boolean, run: number }} Choices `all`: show all rows; `years`: show a map for each year; `run`: index of the run, or -1 if there are no runs
+ *   years: boolean, run: number }} Choices `all`: show all rows; `years`: show a map for each year; `run`: index of the
+ *   run, or -1 without runs
  */
 
 /** @type {readonly (readonly [Measure, string])[]} */
@@ -72,7 +73,7 @@ export const matches = ({ name, signal, grade }, chosen) =>
   (chosen.grade === '' || grade === chosen.grade);
 
 /**
- * @param {string} name query parameter @param {string} label @param {readonly (readonly [string, string])[]} options
+ * @param {string} name @param {string} label @param {readonly (readonly [string, string])[]} options
  * @param {string} value @param {(value: string) => void} onchange
  */
 const filter = (name, label, options, value, onchange) =>

@@ -11,7 +11,6 @@ import { gradesText, mapTitle } from './texts.js';
 /** @import { Row } from './runs.js' */
 
 /**
- * The list of the markets that match the search and the filters, with its controls.
  * @param {import('./view.js').Loaded} loaded
  * @param {{ chosen: Choices, choose: (change: Partial<Choices>) => void, signal: AbortSignal }} options
  */
@@ -41,7 +40,7 @@ export const listSection = (loaded, { chosen, choose, signal }) => {
     element: h('section', { class: 'list', 'aria-label': 'List' }, fields, tools, meaning, problem, list.element),
     problem,
     rows: list.rows,
-    /** @param {readonly Row[]} rows the rows of the selected run */
+    /** @param {readonly Row[]} rows */
     show: (rows) => {
       const found = new Set(find(chosen.q).map(({ cbsa }) => cbsa));
       const searched = rows.filter(({ cbsa }) => found.has(cbsa));
@@ -54,7 +53,10 @@ export const listSection = (loaded, { chosen, choose, signal }) => {
       count.classList.toggle('notice', shown.length === 0);
       count.replaceChildren(...countOf(shown.length, searched.length, rows.length, chosen.q));
     },
-    /** Call this before `show`. @param {AbortSignal} shown aborted when another run is selected */
+    /**
+     * The rows need their sparklines, so `loadSparks` must be called before `show`.
+     * @param {AbortSignal} shown aborted when another run is selected
+     */
     loadSparks: (shown) => list.setSparkQuarters(selectedRun(loaded, chosen).until, signal, shown),
   };
 };

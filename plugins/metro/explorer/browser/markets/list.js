@@ -31,7 +31,7 @@ const COLUMNS = [
   column('Signal', (row) => row.signal, badge),
 ];
 
-/** Maximum number of codes per request. If more indexes are missing, all indexes are loaded. */
+/** Maximum number of codes per request. If more indexes are missing, all indexes are loaded at once. */
 const MOST_CODES = 100;
 
 /** @param {{ sort: string, whole: boolean, onsort: (sort: string) => void, onwhole: () => void }} options */
@@ -61,7 +61,6 @@ export const marketList = (options) => {
   });
   /** @type {{ signal: AbortSignal, shown: AbortSignal } | undefined} */
   let loading;
-  /** Loads missing indexes and draws their sparklines. The view does not wait for the response. */
   const loadMissing = async () => {
     // The API rejects requests that contain an invalid code.
     const codes = [...missing].filter((code) => /^\d{5}$/.test(code));
@@ -71,7 +70,7 @@ export const marketList = (options) => {
     const some = codes.length > MOST_CODES ? [] : codes.toSorted();
     const loaded = await allIndexes(signal, quarters[0], quarters.at(-1), some).catch(() => undefined);
     if (!loaded || shown.aborted) return;
-    // Stores empty indexes too, to avoid requesting them again.
+    // Empty indexes are stored too, so that they are not requested again.
     for (const code of codes) indexes.set(code, loaded.get(code) ?? new Map());
     for (const place of table.element.querySelectorAll('.spark span')) {
       fillSpark(/** @type {HTMLElement} */ (place));
@@ -80,8 +79,8 @@ export const marketList = (options) => {
   return {
     ...table,
     /**
-     * Sets the quarters of the sparklines. Call this before showing rows, which draw their sparklines immediately.
-     * @param {string} until last quarter @param {AbortSignal} signal aborted when the user leaves the view
+     * Must be called before the rows are shown, because rows draw their sparklines immediately.
+     * @param {string} until last quarter @param {AbortSignal} signal
      * @param {AbortSignal} shown aborted when other rows are shown
      */
     setSparkQuarters: (until, signal, shown) => {
@@ -95,7 +94,7 @@ export const marketList = (options) => {
 
 const [WIDTH, HEIGHT] = [80, 22];
 
-/** @param {readonly (number | null)[]} values one per period; null is a gap */
+/** @param {readonly (number | null)[]} values */
 const sparkLine = (values) => {
   const known = values.filter((value) => value !== null);
   const [low, high] = [Math.min(...known), Math.max(...known)];

@@ -15,13 +15,13 @@ const once = onceEach();
 export const outlines = () =>
   once('map', async () => (await fetchFile(new URL('../map.json', import.meta.url))).json());
 
-/** Radius of the point that represents a metro without an outline, in map units. */
+/** A metro without an outline is a point with this radius, in map units. */
 const POINT = 34;
 const MARGIN = 16;
-/** Space around the centres of the areas that the map zooms to, in map units. */
+/** Margin in map units around the areas to which the map zooms. */
 const FRAME = 250;
 
-/** @param {Areas} areas @param {readonly string[]} codes @returns {Map<string, SVGElement>} shapes by CBSA code */
+/** @param {Areas} areas @param {readonly string[]} codes @returns {Map<string, SVGElement>} */
 const shapesOf = (areas, codes) => {
   const shapes = new Map();
   for (const cbsa of codes) {
@@ -40,7 +40,7 @@ const shapesOf = (areas, codes) => {
 };
 
 /**
- * Finds the nearest area in a direction. Distance perpendicular to the direction counts twice.
+ * Finds the nearest area in a direction. Distance across the direction counts twice.
  * @param {Areas} areas @param {Iterable<string>} codes
  * @param {{ from: string, centre: readonly [number, number], direction: readonly [number, number] }} step `centre`: the
  *   position of `from`
@@ -118,9 +118,9 @@ const listenToKeys = (host, { move, clear, current, onpick }) =>
     else if (event.key === 'Escape') clear();
   });
 
-/** @typedef {(cbsa: string) => { color: string, isFaint: boolean }} ColorOf `color`: name of a CSS custom property */
+/** @typedef {(cbsa: string) => { color: string, isFaint: boolean }} ColorOf */
 
-/** @param {ReadonlyMap<string, SVGElement>} shapes by CBSA code @param {ColorOf} colorOf */
+/** @param {ReadonlyMap<string, SVGElement>} shapes @param {ColorOf} colorOf */
 const colourShapes = (shapes, colorOf) => {
   for (const [cbsa, shape] of shapes) {
     const { color, isFaint } = colorOf(cbsa);
@@ -134,7 +134,7 @@ const borderOf = (stroke, width) => ({
   ...{ stroke: paint(stroke), 'stroke-width': width, 'vector-effect': 'non-scaling-stroke' },
 });
 
-/** @param {Outlines} outlines @param {ReadonlySet<string>} codes market codes @param {Iterable<SVGElement>} shapes */
+/** @param {Outlines} outlines @param {ReadonlySet<string>} codes @param {Iterable<SVGElement>} shapes */
 export const drawingOf = ({ size, land, states, areas }, codes, shapes) => {
   const others = Object.keys(areas).filter((cbsa) => !codes.has(cbsa));
   return svg(
@@ -147,14 +147,13 @@ export const drawingOf = ({ size, land, states, areas }, codes, shapes) => {
       ...borderOf('control', 0.5),
     }),
     ...shapes,
-    // Borders are drawn on top of the fills and ignore the pointer.
     svg('path', { d: states, fill: 'none', class: 'borders', ...borderOf('muted', 0.5) }),
   );
 };
 
 /**
  * @param {object} options @param {Outlines} options.outlines @param {string} options.label what the map shows
- * @param {readonly string[]} options.codes CBSA codes of the markets
+ * @param {readonly string[]} options.codes markets
  * @param {(cbsa: string) => readonly import('../../../../pages/shared/dom.js').Child[]} options.describe returns the
  *   lines of the box next to a market
  * @param {(cbsa: string) => void} options.onpick
@@ -213,7 +212,7 @@ export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
       return drawingOf(outlines, new Set(codes), copies);
     },
     colour: (/** @type {ColorOf} */ colorOf) => colourShapes(shapes, colorOf),
-    /** Zooms to some areas, or shows the whole map if there are none. @param {readonly string[]} some codes */
+    /** Zooms to areas. Without areas, the whole map is shown. @param {readonly string[]} some codes */
     frame: (some) =>
       enclose(
         some.flatMap((cbsa) => (areas[cbsa] ? [{ x: areas[cbsa][1], y: areas[cbsa][2] }] : [])),

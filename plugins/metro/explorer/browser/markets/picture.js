@@ -72,8 +72,8 @@ export const marketMap = (outlines, markets, { source, credits }) => {
     source: h('div', { class: 'tools source' }, h('span', { class: 'muted' }, source), ...pictureButtons(picture)),
     /**
      * @param {readonly Row[]} rows
-     * @param {{ codes: ReadonlySet<string>, measure: Measure, text: string }} shown `codes`: markets
-     *   in the list; `text`: title
+     * @param {{ codes: ReadonlySet<string>, measure: Measure, text: string }} shown `codes`: markets in the list;
+     *   `text`: title
      */
     show: (rows, { codes, measure, text }) => {
       byCode = new Map(rows.map((row) => [row.cbsa, row]));

@@ -28,7 +28,7 @@ const periodOf = (measure, run) => {
 
 /**
  * @param {object} options @param {Choices} options.chosen @param {(change: Partial<Choices>) => void} options.choose
- * @param {(index: number) => void} options.onrun called to show the map of one run
+ * @param {(index: number) => void} options.onrun called with the index of a run to show its map
  * @param {{ map: import('./map.js').Outlines, runs: readonly Run[] }} options.loaded
  * @param {ReturnType<typeof import('./picture.js').marketMap>} options.picture
  * @param {{ source: string, credits: () => readonly string[] }} options.origin @param {HTMLElement} options.slider
@@ -46,7 +46,7 @@ export const mapSection = ({ chosen, choose, onrun, loaded, picture, origin, sli
     place,
   );
   /**
-   * Measure of the small maps, which ignore the filters and are redrawn only when the measure changes.
+   * The small maps ignore the filters, so only a new measure requires drawing them again.
    * @type {Choices['colour'] | undefined}
    */
   let drawn;

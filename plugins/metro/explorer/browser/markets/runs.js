@@ -9,8 +9,8 @@ import { addMonths } from '../market-figures.js';
  * @typedef {Required<import('../../../client/api-types.js').Market>} Market
  * @typedef {{ id: number, run_at: string, model_version: string, basis: string, vintage: string | null, target: string,
  *   rules: import('../grades.js').Limits | null }} Run `target`: first day of the target quarter
- * @typedef {{ cbsa: string, name: string, signal: string | null, grade: string | null, forecast: number | null,
- *   lower: number | null, upper: number | null, change: number | null, last: number | null }} Row
+ * @typedef {{ cbsa: string, name: string, signal: string | null, grade: string | null, forecast: number | null, lower:
+ *   number | null, upper: number | null, change: number | null, last: number | null }} Row
  */
 
 /** @param {AbortSignal} signal @param {readonly Market[]} markets @returns {Promise<Run[]>} */
@@ -19,7 +19,7 @@ export const runsOf = async (signal, markets) => {
   if (!scored) return [];
   const [runs, track] = await Promise.all([
     getJson('/forecast-runs', { signal }),
-    // The list of runs does not contain target quarters. They are taken from the forecasts for one market.
+    // The list of runs does not contain target quarters, but the forecasts for one market do.
     getJson(`/markets/${scored.cbsa}/forecast-track`, { signal }),
   ]);
   const targets = new Map(track.data.map((/** @type {Forecast} */ row) => [row.run_id, row.target_period]));
@@ -34,7 +34,6 @@ export const runsOf = async (signal, markets) => {
 export const lastQuarterOf = ({ target }) => addMonths(target, -12);
 
 /**
- * Returns the selected run and the last quarter of its data.
  * @param {{ runs: readonly Run[], series?: { observation_end: string | null } | undefined }} loaded
  * @param {{ run: number }} chosen
  */
@@ -77,7 +76,7 @@ const lastYearOf = async (run, signal) => {
 /**
  * @param {readonly Market[]} markets @param {readonly Run[]} runs
  * @param {ReturnType<typeof forecastsBy>} forecasts @param {AbortSignal} signal
- * @returns {(index: number) => Promise<Row[]>} the rows for a run
+ * @returns {(index: number) => Promise<Row[]>}
  */
 export const rowsByRun = (markets, runs, forecasts, signal) => async (index) => {
   const run = runs[index];

@@ -1,4 +1,4 @@
-/** Colour scales of the map. They are safe for colour-blind users and match the badges and charts. */
+/** The colours of the map are safe for colour-blind users, and match the badges and charts. */
 import { paint, svg } from '../../../../pages/data-views/svg.js';
 
 /** @typedef {'forecast' | 'grade' | 'signal' | 'last'} Measure */
@@ -23,8 +23,8 @@ const named = (colors) => ({
 });
 
 /**
- * Creates classes of equal width on both sides of zero. The first and last classes are open-ended.
- * @param {readonly number[]} values in percent
+ * Classes of equal width on both sides of zero. The first and last classes are open-ended.
+ * @param {readonly number[]} values
  */
 const changes = (values) => {
   const [least, most] = [Math.min(...values), Math.max(...values)];
@@ -47,10 +47,7 @@ const changes = (values) => {
   };
 };
 
-/**
- * @param {Measure} measure
- * @param {readonly (string | number | null)[]} values values that determine the range of the legend
- */
+/** @param {Measure} measure @param {readonly (string | number | null)[]} values determine the range of the legend */
 export const scaleOf = (measure, values) => {
   const { colorOf, steps } =
     measure === 'grade'

@@ -48,16 +48,13 @@ const stateText = ({ state }) => state && ` in ${STATES.get(state) ?? state}`;
 const wantedText = ({ signal, grade }) =>
   [grade && `grade ${grade}`, signal && `the signal “${signal}”`].filter(Boolean).join(' and ');
 
-/** Describes the metros in the list by the filters. A search cannot be described in this way. @param {Filters} chosen */
+/** @param {Filters} chosen */
 const groupText = (chosen) => {
   const wanted = wantedText(chosen);
   return chosen.q === '' ? `${stateText(chosen)}${wanted && ` with ${wanted}`}` : '';
 };
 
-/**
- * Names the filters that exclude all metros. A search has its own message above the list.
- * @param {Filters} chosen @param {boolean} isNewest
- */
+/** @param {Filters} chosen @param {boolean} isNewest */
 const noneText = (chosen, isNewest) => {
   const wanted = wantedText(chosen);
   if (chosen.q !== '' || wanted === '') return 'No market matches';
@@ -75,7 +72,7 @@ const COUNTED = {
 /** @type {{ [measure in Measure]: string }} */
 const NONE = { forecast: 'no forecast', grade: 'no risk grade', signal: 'no signal', last: 'no index' };
 
-/** @param {number} count @param {number} all @param {string} group describes the metros */
+/** @param {number} count @param {number} all @param {string} group */
 const amongText = (count, all, group) => {
   const metros = `metros${group}`;
   if (count === all) return all === 2 ? `both ${metros}` : `all ${exact(all)} ${metros}`;
@@ -83,8 +80,8 @@ const amongText = (count, all, group) => {
 };
 
 /**
- * @param {readonly Row[]} rows @param {{ measure: Measure, run: Run | undefined, isNewest: boolean,
- *   until: string, chosen: Filters }} shown `until`: newest quarter of data
+ * @param {readonly Row[]} rows @param {{ measure: Measure, run: Run | undefined, isNewest: boolean, until: string,
+ *   chosen: Filters }} shown `until`: newest quarter of data
  */
 export const findingOf = (rows, { measure, run, isNewest, until, chosen }) => {
   const known = rows.filter((row) => row[measure] !== null);
@@ -97,7 +94,7 @@ export const findingOf = (rows, { measure, run, isNewest, until, chosen }) => {
   const target = run ? quarter(run.target) : '';
   if (known[0] && known.length === 1) return oneFinding(known[0], { measure, isNewest, target, until });
   const count = known.filter(COUNTED[measure]).length;
-  // Describes the group only if all its metros have figures. In early runs, some metros have no forecast.
+  // In early runs, some metros have no forecast. The filters then do not describe the counted metros.
   const among = amongText(count, known.length, known.length === rows.length ? groupText(chosen) : '');
   const [was, have] = isNewest ? ['are', count === 1 ? 'has' : 'have'] : ['were', 'had'];
   const sentence = {
@@ -132,8 +129,9 @@ const oneGrade = (rules, records, grade) =>
     .join(' ');
 
 /**
- * @param {{ grade: string, colour: string }} chosen @param {Run | undefined} run @param {readonly GroupRecord[]} records
- * @returns {string} empty if the view shows no grades
+ * @param {{ grade: string, colour: string }} chosen @param {Run | undefined} run @param {readonly GroupRecord[]}
+ *   records
+ * @returns {string}
  */
 export const gradesText = ({ grade, colour }, run, records) => {
   const rules = run?.rules ?? null;
@@ -143,7 +141,7 @@ export const gradesText = ({ grade, colour }, run, records) => {
 
 /**
  * @param {import('../../../client/api-types.js').Series | undefined} series @param {Run | undefined} run
- * @param {string} until newest quarter of data
+ * @param {string} until
  */
 export const factsText = (series, run, until) => {
   const adjusted = series?.seasonal_adjustment === 'NSA' ? ', not seasonally adjusted' : '';

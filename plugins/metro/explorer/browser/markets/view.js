@@ -21,7 +21,7 @@ import { factsText, findingOf, mapTitle, QUESTIONS } from './texts.js';
 
 /** @typedef {Awaited<ReturnType<typeof load>>} Loaded */
 
-/** How long the slider must stay still before the selected run is loaded, in milliseconds. */
+/** The selected run is loaded after the slider has not moved for this time, in milliseconds. */
 const REST_MS = 120;
 
 /** @param {readonly Market[]} markets @param {AbortSignal} signal */
@@ -92,20 +92,20 @@ const runLoader = (runs, chosen, rowsOf) => async (/** @type {AbortSignal} */ sh
 
 /** @type {import('../../../../pages/data-views/router.js').Route} */
 export const marketsView = async (_parameters, signal, query) => {
-  // Starts loading the map in parallel with the list. `load` reports errors.
+  // The outlines and the list are loaded in parallel. `load` reports errors.
   outlines().catch(() => undefined);
   const markets = /** @type {Market[]} */ (await allMarkets());
   return markets.length === 0 ? emptyView() : viewOf(await load(markets, signal), signal, query);
 };
 
-/** @param {Loaded} loaded @param {Choices} chosen @param {readonly Row[]} shown rows in the list */
+/** @param {Loaded} loaded @param {Choices} chosen @param {readonly Row[]} shown */
 const titleOf = (loaded, chosen, shown) => {
   const isNewest = chosen.run === loaded.runs.length - 1;
   return findingOf(shown, { ...selectedRun(loaded, chosen), measure: chosen.colour, isNewest, chosen });
 };
 
 /**
- * Returns a function that zooms the map to a state. The user's own zoom is kept until the state changes.
+ * Zooms the map to the selected state. The user's own zoom is kept until another state is selected.
  * @param {ReturnType<typeof marketMap>} picture @param {readonly Market[]} markets
  */
 const stateZoom = (picture, markets) => {

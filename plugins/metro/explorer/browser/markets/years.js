@@ -10,10 +10,7 @@ import { scaleOf } from './scales.js';
 /** @import { Run } from './runs.js' */
 /** @import { Measure } from './scales.js' */
 
-/**
- * @typedef {Map<string, string | number | null>} Values by CBSA code
- * @typedef {{ index: number, run: Run }} Year `index`: position in the list of all runs
- */
+/** @typedef {Map<string, string | number | null>} Values by CBSA code @typedef {{ index: number, run: Run }} Year */
 
 const MOST_MAPS = 12;
 
@@ -47,7 +44,7 @@ export const valuesByYear = async (years, measure, forecastsOf, signal) => {
 };
 
 /**
- * Draws all metros of a colour as one path, to keep the page small when it shows many maps.
+ * All metros of a colour are one path, because the page shows many maps.
  * @param {Outlines} outlines @param {Values} values @param {(value: any) => string} colorOf
  */
 const panelOf = ({ size, land, areas }, values, colorOf) => {
@@ -66,7 +63,6 @@ const panelOf = ({ size, land, areas }, values, colorOf) => {
 };
 
 const COLUMNS = 4;
-/** Height of the label above a map, in pixels. */
 const HEAD = 20;
 
 /** @param {readonly { text: string, map: SVGSVGElement }[]} panels @param {{ width: number, height: number }} size */
@@ -86,7 +82,7 @@ const gridOf = (panels, { width, height }) => {
 
 /**
  * @param {Outlines} outlines @param {Measure} measure
- * @param {readonly { text: string, values: Values, pick: () => void }[]} years `text`: period shown on the map
+ * @param {readonly { text: string, values: Values, pick: () => void }[]} years
  */
 export const yearMaps = (outlines, measure, years) => {
   const { colorOf, steps } = scaleOf(

@@ -2,9 +2,9 @@ import { h } from '../../../../pages/shared/dom.js';
 
 const MOST = 16;
 const STEP = 1.6;
-/** Fraction of the visible area by which an arrow key pans. */
+/** An arrow key pans by this fraction of the visible area. */
 const PAN = 0.2;
-/** Minimum movement in pixels that counts as a drag. Shorter movements are clicks. */
+/** A pointer movement of less than 5 pixels is a click, not a drag. */
 const DRAG = 5;
 
 /** @typedef {{ x: number, y: number }} Point */
@@ -32,7 +32,7 @@ const viewOf = (picture, [width, height], onchange) => {
     picture.setAttribute('viewBox', `${x} ${y} ${width / scale} ${height / scale}`);
     onchange();
   };
-  /** Converts coordinates in the window to coordinates in the drawing. @param {Point} point @returns {Point} */
+  /** Converts window coordinates to coordinates of the drawing. @param {Point} point @returns {Point} */
   const inside = (point) => new DOMPoint(point.x, point.y).matrixTransform(picture.getScreenCTM()?.inverse());
   return {
     scale: () => scale,
@@ -56,8 +56,8 @@ const viewOf = (picture, [width, height], onchange) => {
         set({ x: point.x - wide / 2, y: point.y - tall / 2 }, scale);
     },
     /**
-     * Shows all points, or the whole drawing if there are none.
-     * @param {readonly Point[]} points @param {number} margin around the points
+     * Shows all points. Without points, the whole drawing is shown.
+     * @param {readonly Point[]} points @param {number} margin
      */
     enclose: (points, margin) => {
       if (points.length === 0) return set({ x: 0, y: 0 }, 1);
@@ -77,7 +77,7 @@ const viewOf = (picture, [width, height], onchange) => {
 /**
  * @param {HTMLElement} host
  * @param {View} view
- * @returns {() => boolean} whether the user has dragged the drawing since the last press of a button or finger
+ * @returns {() => boolean} whether the user has dragged the drawing since the last press
  */
 const listenToPointers = (host, view) => {
   /** @type {Map<number, Point>} */
@@ -105,8 +105,8 @@ const listenToPointers = (host, view) => {
 };
 
 /**
- * The wheel zooms only if the page cannot scroll or if Ctrl is pressed. Browsers report a trackpad pinch as a wheel
- * event with Ctrl.
+ * The wheel must scroll the page, so it zooms only if the page cannot scroll or if Ctrl is pressed. Browsers report a
+ * trackpad pinch as a wheel event with Ctrl.
  */
 const listenToWheel = (/** @type {HTMLElement} */ host, /** @type {View} */ view) =>
   host.addEventListener(
@@ -125,7 +125,7 @@ const listenToWheel = (/** @type {HTMLElement} */ host, /** @type {View} */ view
 const PANS = { ArrowLeft: [-PAN, 0], ArrowRight: [PAN, 0], ArrowUp: [0, -PAN], ArrowDown: [0, PAN] };
 
 /**
- * @param {HTMLElement} host contains the drawing @param {SVGSVGElement} picture @param {readonly [number, number]} size
+ * @param {HTMLElement} host @param {SVGSVGElement} picture @param {readonly [number, number]} size
  * @param {() => void} onchange
  */
 export const zoomable = (host, picture, size, onchange) => {

@@ -4,7 +4,7 @@ import { widerFigures } from './wider-figures.js';
 
 /** @import { Get } from './tables.js' */
 
-/** Target periods: all, through 2013 (which includes the housing crash), and from 2014. */
+/** The period through 2013 includes the housing crash. */
 const PERIODS = /** @type {const} */ ([
   ['all', ''],
   ['to 2013', '&until=2013-12-31'],

@@ -1,4 +1,4 @@
-/** @typedef {(target: string) => Promise<any>} Get requests a target from the API and returns the response body */
+/** @typedef {(target: string) => Promise<any>} Get */
 
 export const NOTHING = 'No outcome of a past forecast has been published yet.';
 
