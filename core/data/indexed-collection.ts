@@ -4,6 +4,7 @@ import type { Group, JsonRows, Query, Scalar, TotalsQuery } from '../contracts/s
 import { planIn, type ReadPlan } from './conditions.js';
 import { JsonFields } from './json-fields.js';
 import { jsonRows, PackedDocuments } from './packed-documents.js';
+import { compareScalars } from './scalars.js';
 import { SortColumn } from './sort-column.js';
 import { fieldsToSortBy, sortedPositions } from './sorted-positions.js';
 import type { Ranks } from './value-ranks.js';
@@ -23,14 +24,12 @@ function* inBatches({ start, end }: Span, descending = false): Generator<Span> {
   }
 }
 
-interface Bounds {
-  readonly from?: readonly Scalar[];
-  readonly to?: readonly Scalar[];
-}
-
-interface After {
-  readonly after: readonly Scalar[];
-  readonly descending: boolean;
+/** A place in a sort order, before the documents whose fields sort after `values`. */
+interface Edge {
+  readonly fields: JsonFields;
+  readonly values: readonly Scalar[];
+  /** 0 if documents with equal values come after the edge, 1 if they come before it. */
+  readonly least: 0 | 1;
 }
 
 /** The documents that match a query. If `filter` is set, the caller must apply it before the limit of the query. */
@@ -116,9 +115,9 @@ export class IndexedCollection {
   }
 
   #positionOf(key: readonly Scalar[]): number | undefined {
-    const fields = this.#fieldsOf(this.#key);
-    const at = this.#first(undefined, this.#all, fields, key);
-    const isFound = at < this.length && this.#documents.compare(at, fields, key) === 0;
+    const edge = this.#edge(this.#key, key, 0);
+    const at = this.#first(undefined, { start: 0, end: this.length }, edge);
+    const isFound = at < this.length && this.#documents.compare(at, edge.fields, key) === 0;
     return isFound ? at : undefined;
   }
 
@@ -157,7 +156,7 @@ export class IndexedCollection {
     for (let at = start; field !== undefined && at < end; ) {
       const [document] = this.#documents.read([positions ? positions[at]! : at]);
       const value = document![field] as Scalar;
-      const next = this.#within(positions, { start: at, end }, [field], { to: [value] }).end;
+      const next = this.#firstFromStart(positions, { start: at, end }, this.#edge([field], [value], 1));
       yield { values: [value], count: next - at };
       at = next;
     }
@@ -181,30 +180,30 @@ export class IndexedCollection {
 
   #select({ order, equal = {}, range, descending = false, after, limit = Number.POSITIVE_INFINITY }: Query): Selection {
     const positions = order.join() === this.#key.join() ? undefined : this.#positions.get(order.join());
-    const fixed = order.slice(0, Object.keys(equal).length);
-    const free = order.slice(fixed.length);
-    const values = fixed.map((field) => equal[field] as Scalar);
-    const equals = this.#within(positions, this.#all, fixed, { from: values, to: values });
-    // Within `equals`, documents are sorted by the first field that `equal` does not contain. A range on that field
+    const fixed = order.slice(0, Object.keys(equal).length).map((field) => equal[field] as Scalar);
+    // Documents with equal values are sorted by the first field that `equal` does not contain. A range on that field
     // narrows the span. A range on a later field must be tested for each document.
-    const ordered = range !== undefined && range.field === free[0];
-    const matching = ordered
-      ? this.#within(positions, equals, [range.field], {
-          ...(range.from !== undefined && { from: [range.from] }),
-          ...(range.to !== undefined && { to: [range.to] }),
-        })
-      : equals;
-    const span = after ? this.#after(positions, matching, free, { after, descending }) : matching;
-    if (range && !ordered) return { positions, span, filter: range };
-    const { start, end } = span;
-    const limited = descending
-      ? { start: Math.max(start, end - limit), end }
-      : { start, end: Math.min(end, start + limit) };
-    return { positions, span: limited };
-  }
-
-  get #all(): Span {
-    return { start: 0, end: this.length };
+    const ordered = range?.field === order[fixed.length] ? range : undefined;
+    const edge = (least: 0 | 1, ...next: readonly Scalar[]) => this.#edge(order, [...fixed, ...next], least);
+    let from = ordered?.from === undefined ? edge(0) : edge(0, ordered.from);
+    let to = ordered?.to === undefined ? edge(1) : edge(1, ordered.to);
+    if (after) {
+      const bound = descending ? ordered?.to : ordered?.from;
+      const distance = bound === undefined ? 0 : compareScalars(after[0]!, bound);
+      if (descending && distance <= 0) to = edge(0, ...after);
+      if (!descending && distance >= 0) from = edge(1, ...after);
+    }
+    const filter = ordered ? undefined : range;
+    const most = filter ? Number.POSITIVE_INFINITY : limit;
+    const all = { start: 0, end: this.length };
+    const found = this.#first(positions, all, descending ? to : from);
+    const span = descending
+      ? { start: this.#firstFromEnd(positions, { start: Math.max(0, found - most), end: found }, from), end: found }
+      : {
+          start: found,
+          end: this.#firstFromStart(positions, { start: found, end: Math.min(this.length, found + most) }, to),
+        };
+    return { positions, span, ...(filter && { filter }) };
   }
 
   #fieldsOf(names: readonly string[]): JsonFields {
@@ -214,50 +213,38 @@ export class IndexedCollection {
     return known;
   }
 
-  /** Narrows a span to values within inclusive bounds. The span must be sorted by these fields. */
-  #within(positions: Uint32Array | undefined, span: Span, names: readonly string[], { from, to }: Bounds): Span {
-    if (names.length === 0) return span;
-    const fields = this.#fieldsOf(names);
-    const start = from ? this.#first(positions, span, fields, from) : span.start;
-    if (!to) return { start, end: span.end };
-    // The end is usually near the start, so doubling steps find it faster than a binary search.
-    let step = 1;
-    while (start + step <= span.end && this.#compare(positions, start + step - 1, fields, to) <= 0) step *= 2;
-    const rest = { start: start + (step >> 1), end: Math.min(span.end, start + step) };
-    return { start, end: this.#first(positions, rest, fields, to, 1) };
+  #edge(order: readonly string[], values: readonly Scalar[], least: 0 | 1): Edge {
+    return { fields: this.#fieldsOf(order.slice(0, values.length)), values, least };
   }
 
-  /** Narrows a span to the documents after these values, in the direction of the query. */
-  #after(positions: Uint32Array | undefined, span: Span, names: readonly string[], { after, descending }: After): Span {
-    const fields = this.#fieldsOf(names);
-    return descending
-      ? { start: span.start, end: this.#first(positions, span, fields, after) }
-      : { start: this.#first(positions, span, fields, after, 1), end: span.end };
+  #isAfter(positions: Uint32Array | undefined, at: number, { fields, values, least }: Edge): boolean {
+    return Math.sign(this.#documents.compare(positions ? positions[at]! : at, fields, values)) >= least;
   }
 
-  #compare(positions: Uint32Array | undefined, at: number, fields: JsonFields, values: readonly Scalar[]): number {
-    return this.#documents.compare(positions ? positions[at]! : at, fields, values);
-  }
-
-  /**
-   * Returns the index of the first document in a span whose fields are equal to `values` or sort after them. Returns
-   * the end of the span if there is none.
-   * @param least 1 to skip documents whose fields are equal to `values`
-   */
-  #first(
-    positions: Uint32Array | undefined,
-    span: Span,
-    fields: JsonFields,
-    values: readonly Scalar[],
-    least: 0 | 1 = 0,
-  ): number {
+  /** Returns the index of the first document of a span after the edge, or the end of the span if there is none. */
+  #first(positions: Uint32Array | undefined, span: Span, edge: Edge): number {
     let { start, end } = span;
+    if (edge.values.length === 0) return edge.least === 0 ? start : end;
     while (start < end) {
       const middle = (start + end) >>> 1;
-      if (Math.sign(this.#compare(positions, middle, fields, values)) >= least) end = middle;
+      if (this.#isAfter(positions, middle, edge)) end = middle;
       else start = middle + 1;
     }
     return start;
+  }
+
+  /** Like `#first`, but with doubling steps, which are faster if the document is near the start of the span. */
+  #firstFromStart(positions: Uint32Array | undefined, { start, end }: Span, edge: Edge): number {
+    let step = 1;
+    while (start + step <= end && !this.#isAfter(positions, start + step - 1, edge)) step *= 2;
+    return this.#first(positions, { start: start + (step >> 1), end: Math.min(end, start + step) }, edge);
+  }
+
+  /** Like `#first`, but with doubling steps from the end of the span. */
+  #firstFromEnd(positions: Uint32Array | undefined, { start, end }: Span, edge: Edge): number {
+    let step = 1;
+    while (end - step >= start && this.#isAfter(positions, end - step, edge)) step *= 2;
+    return this.#first(positions, { start: Math.max(start, end - step), end: end - (step >> 1) }, edge);
   }
 
   #filter({ field, from, to }: NonNullable<Query['range']>): (position: number) => boolean {

@@ -17,14 +17,14 @@ interface Page {
   /** The JSON of the documents, with a comma after each document. */
   readonly bytes: Buffer;
   used: number;
-  ends: number[] | Uint16Array | Uint32Array;
+  ends: number[] | Uint32Array;
 }
 
 /**
- * Offsets in a page of this size fit into 16 bits. A larger batch is stored in a separate page. The unused part of the
- * last page is never written to, so the operating system does not allocate memory for it.
+ * There are few pages, so that the processor caches them. A larger batch is stored in a separate page. The unused part
+ * of the last page is never written to, so the operating system does not allocate memory for it.
  */
-const PAGE_BYTES = 64 * 1024;
+const PAGE_BYTES = 1024 * 1024;
 const COMMA = 0x2c;
 
 const startIn = ({ first, ends }: Page, position: number): number =>
@@ -97,7 +97,7 @@ export class PackedDocuments {
   #pageFor(bytes: number): Page {
     const last = this.#pages.at(-1);
     if (last && last.bytes.length - last.used >= bytes) return last;
-    if (last) last.ends = last.used <= PAGE_BYTES ? Uint16Array.from(last.ends) : Uint32Array.from(last.ends);
+    if (last) last.ends = Uint32Array.from(last.ends);
     const page = {
       first: this.#length,
       bytes: Buffer.allocUnsafeSlow(Math.max(bytes, PAGE_BYTES)),
