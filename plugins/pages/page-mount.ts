@@ -6,7 +6,7 @@ import { Representation } from '../../core/response/representation.js';
 import { LruMap } from '../../core/util/lru-map.js';
 import { packageRoot } from '../../core/util/package.js';
 import { type PageFile, type PageFiles, readPageFiles } from './page-files.js';
-import { documents, Template } from './template.js';
+import { documents, syntheticBanner, Template } from './template.js';
 
 const POLICY = [
   "default-src 'none'",
@@ -113,8 +113,9 @@ export const pageMount = (page: Page): Mount => {
       if (requested === undefined && (name === '' || isEmbedded)) {
         const framers = framersOf(embed, context);
         if (isEmbedded) ctx.set('Content-Security-Policy', pagePolicy(framers));
-        ctx.body = representationOf(`${context.publicPath}:${context.anonymous?.limit}:${name}`, () =>
-          template.fill({ path, title: summary, root: `${path}/${version}`, framers, isEmbedded }, context),
+        ctx.body = representationOf(
+          `${context.publicPath}:${context.anonymous?.limit}:${syntheticBanner(context)}:${name}`,
+          () => template.fill({ path, title: summary, root: `${path}/${version}`, framers, isEmbedded }, context),
         );
         return;
       }

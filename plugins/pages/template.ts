@@ -18,15 +18,22 @@ export const pagesOf = ({
 /** Maps guides to Markdown files in `docs/`. */
 export const documents = new WeakMap<Mount, string>();
 
-const listItem = (page: Mount, publicPath: string): string => {
+/** Returns the banner for pages with data if the dataset is synthetic. */
+export const syntheticBanner = ({ state }: Pick<MountContext, 'state'>): string =>
+  state.snapshot?.manifest.synthetic === true
+    ? '<aside class="banner" aria-label="About this data">Synthetic data, generated for trying out the service. No value is real.</aside>'
+    : '';
+
+const listItem = (page: Mount, publicPath: string, current: string): string => {
   const document = documents.get(page);
   const attribute = document === undefined ? '' : ` data-document="${escapeHtml(document)}"`;
   const mark = page.frontPage === undefined ? '' : ' data-shows-data';
-  return `<li><a href="${escapeHtml(publicPath + page.path)}"${attribute}${mark}>${escapeHtml(page.summary)}</a></li>`;
+  const here = page.path === current ? ' aria-current="page"' : '';
+  return `<li><a href="${escapeHtml(publicPath + page.path)}"${attribute}${mark}${here}>${escapeHtml(page.summary)}</a></li>`;
 };
 
-const listOf = (pages: readonly Mount[], publicPath: string): string =>
-  pages.map((page) => listItem(page, publicPath)).join('');
+const listOf = (pages: readonly Mount[], publicPath: string, current: string): string =>
+  pages.map((page) => listItem(page, publicPath, current)).join('');
 
 /** Without preload links, the browser would find the modules one after another, as it reads their imports. */
 const preloadsOf = (modules: readonly string[], root: string): string =>
@@ -125,8 +132,10 @@ export class Template {
       links: listOf(
         pages.filter(({ path }) => path !== page.path),
         publicPath,
+        page.path,
       ),
-      guides: listOf(guides, publicPath),
+      guides: listOf(guides, publicPath, page.path),
+      synthetic: syntheticBanner(context),
     });
     const linked = html.replace(
       REFERENCE,

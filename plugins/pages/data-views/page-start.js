@@ -1,13 +1,6 @@
-import { anonymousLimits, getJson, getKey, publicPath, setKey } from '../shared/api.js';
+import { anonymousLimits, getKey, publicPath, setKey } from '../shared/api.js';
 import { find, h } from '../shared/dom.js';
 import { startSearchField } from './search-field.js';
-
-/** @param {AbortSignal} [signal] */
-export const getStatus = async (signal) => {
-  const status = await getJson('/status', { key: false, signal });
-  find('#synthetic').hidden = status.snapshot?.synthetic !== true;
-  return status;
-};
 
 const showLimits = () => {
   if (anonymousLimits === '') return;
@@ -31,8 +24,6 @@ const linkFullPage = (owner) => {
 
 export const startPage = () => {
   showLimits();
-  // The status view reports errors of this request.
-  void getStatus().catch(() => undefined);
   const paper = document.querySelector('.on-paper');
   const owner = paper?.textContent ?? '';
   if (document.body.matches('.embedded')) linkFullPage(owner);

@@ -1,9 +1,9 @@
+import { getJson } from '../shared/api.js';
 import { h } from '../shared/dom.js';
 import { day, period, span } from '../shared/format.js';
 import { badge } from './badge.js';
 import { ageLine } from './bars.js';
 import { dataTools } from './figure.js';
-import { getStatus } from './page-start.js';
 import { column, dataTable, numbers } from './table.js';
 
 /** @import { Column } from './table.js' */
@@ -74,7 +74,7 @@ export const statusView =
   ({ titles, more } = {}) =>
   async (_parameters, signal) => {
     const [{ status, generated_at, snapshot, components, sources }, known] = await Promise.all([
-      getStatus(signal),
+      getJson('/status', { key: false, signal }),
       titles?.() ?? new Map(),
     ]);
     return {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { MountContext } from '../../../core/contracts/plugin.js';
 import { dataCatalog } from '../descriptions/schema-org.js';
-import { pagesOf } from '../template.js';
+import { pagesOf, syntheticBanner } from '../template.js';
 import type { Content } from './content.js';
 import { html, Markup } from './markup.js';
 import { dataSection, figureSection, findingsSection, offerSection, statusSection } from './sections.js';
@@ -123,7 +123,6 @@ const footerOf = (site: Site): Markup => {
 
 export const frontPageHtml = (context: MountContext, content: Content): string => {
   const site: Site = { ...context, content } as Site;
-  const isSynthetic = context.state.snapshot?.manifest.synthetic === true;
   return html`<!doctype html>
 <html lang="en">
   <head>
@@ -132,7 +131,7 @@ export const frontPageHtml = (context: MountContext, content: Content): string =
   <body>
     <a class="skip" href="#main">Skip to content</a>
     ${headerOf(site)}
-    ${isSynthetic && html`<aside class="banner" aria-label="About these numbers">Synthetic data: these numbers were generated for trying out the service.</aside>`}
+    ${new Markup(syntheticBanner(context))}
     <main id="main">
       ${[heroOf, findingsSection, figureSection, offerSection, dataSection, statusSection].map((section) => section(site))}
     </main>

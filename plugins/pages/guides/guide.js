@@ -4,8 +4,6 @@ import { blocksOf, headingId } from '../shared/markdown.js';
 
 const main = find('#main');
 
-const here = location.pathname.replace(/\/$/, '');
-
 /**
  * Links between Markdown files become links between pages. Returns null if the service does not serve the file.
  * @param {string} target
@@ -13,7 +11,7 @@ const here = location.pathname.replace(/\/$/, '');
 const addressOf = (target) => {
   if (/^https?:|^#/.test(target)) return target;
   const links = /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll('.guides a')]);
-  const own = links.find((link) => link.getAttribute('href') === here)?.dataset['document'] ?? '';
+  const own = links.find((link) => link.matches('[aria-current]'))?.dataset['document'] ?? '';
   const { pathname, hash } = new URL(target, `file:///${own}`);
   const link = links.find((each) => `/${each.dataset['document']}` === pathname);
   return link ? `${link.getAttribute('href')}${hash}` : null;
@@ -31,9 +29,6 @@ const listParts = (elements) => {
 
 /** @param {(name: string) => HTMLElement} [figures] @returns {Promise<HTMLElement[]>} */
 export const showGuide = async (figures = () => h('div')) => {
-  for (const link of document.querySelectorAll('.guides a')) {
-    if (link.getAttribute('href') === here) link.setAttribute('aria-current', 'page');
-  }
   const markdown = await (await fetchFile(new URL('../../guide.md', import.meta.url))).text();
   // Commands in a guide contain the address of this service, so that users can paste them.
   const text = markdown.replaceAll('http://127.0.0.1:8080', location.origin + publicPath);

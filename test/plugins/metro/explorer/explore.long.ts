@@ -1096,7 +1096,7 @@ describe('the explorer in Chromium', () => {
       for (const name of VIEWS) {
         await view(name);
         await page.evaluate('document.querySelectorAll("details").forEach((each) => { each.open = true; })');
-        await page.getByText('Synthetic numbers').waitFor();
+        await page.getByText('Synthetic data').waitFor();
         expect(await accessibilityProblems(page), name).to.deep.equal([]);
         expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), name).to.be.at.most(0);
       }
@@ -1173,7 +1173,7 @@ describe('the explorer with FHFA’s index at full size', () => {
     expect(values.map(Number)).to.deep.equal(data.map(({ value }: { value: number }) => value));
     expect(values).to.have.length(200);
     expect(await page.locator('#notes').innerText()).to.equal(FHFA_ATTRIBUTION);
-    expect(await page.locator('#synthetic').isVisible()).to.equal(false);
+    expect(await page.locator('.banner').isVisible()).to.equal(false);
     expect(complaints).to.deep.equal([]);
   });
 
@@ -1284,7 +1284,7 @@ describe('the explorer with an empty dataset', () => {
       await page.goto(`${app.origin}/explore#/${name}`);
       await page.locator('.notice', { hasText: text }).waitFor();
     }
-    expect(await page.locator('#synthetic').isVisible()).to.equal(false);
+    expect(await page.locator('.banner').isVisible()).to.equal(false);
     expect(complaints).to.deep.equal([]);
   });
 });
