@@ -66,5 +66,5 @@ export { BackgroundPacing } from './core/util/event-loop.js';
 export * as files from './core/util/files.js';
 export { packageVersion as version } from './core/util/package.js';
 
-/** `memoryLimit` is in bytes and is shared by all worker processes. */
+/** The memory limit is in bytes and is shared by all worker processes. */
 export const resources = { memoryLimit, workerCount } as const;

@@ -1,5 +1,3 @@
-/** Defines the errors that clients see, and the error classes for plugins, adapters and stores. */
-
 export interface ErrorKind {
   readonly code: string;
   readonly status: number;
@@ -110,8 +108,8 @@ export interface ErrorDetail {
 }
 
 /**
- * The base class of errors that plugins and adapters throw. Their packages might load another copy of this file, so
- * `instanceof` compares class names.
+ * The base class of errors that plugins and adapters throw. `instanceof` compares class names, because their packages
+ * might load another copy of this file.
  */
 class BoundaryError extends Error {
   static override [Symbol.hasInstance](value: unknown): boolean {
@@ -126,7 +124,8 @@ class BoundaryError extends Error {
 }
 
 /**
- * An error whose message is sent to the client. Other errors become `internal_error`, except errors from http-errors.
+ * An error whose message is sent to the client. All other errors become `internal_error`, except errors from
+ * http-errors.
  */
 export class ApiError extends BoundaryError {
   /** Koa reads `status`, and http-errors reads `statusCode`. */
@@ -136,7 +135,6 @@ export class ApiError extends BoundaryError {
 
   constructor(
     readonly kind: ErrorKind,
-    /** The message for the client. */
     sentence: string = kind.sentence,
     readonly options: {
       readonly details?: readonly ErrorDetail[];
@@ -188,7 +186,7 @@ export class StorageError extends BoundaryError {
   }
 }
 
-/** Thrown by a limiter that must reject requests while its store is unreachable (policy `closed`). */
+/** Thrown by a limiter with the policy `closed`, which rejects requests while its store is unreachable. */
 export class LimiterUnavailable extends BoundaryError {}
 
 /**

@@ -1,4 +1,4 @@
-/** Response headers that the framework sets. They appear in the OpenAPI document, and routes cannot declare them. */
+/** Response headers that the framework sets. The OpenAPI document lists them, and routes cannot declare them. */
 
 const header = (description: string, schema: object, example: unknown) => ({ description, schema, example });
 const string = { type: 'string' };
@@ -44,14 +44,17 @@ export const limitNames: readonly HeaderName[] = ['RateLimit-Policy', 'RateLimit
 
 const UNEXPOSED: readonly string[] = ['Allow', 'Cache-Control', 'Vary'] satisfies HeaderName[];
 
-/** With CORS, pages from other origins can read these headers. */
+/** Response headers that pages from other origins can read (CORS). */
 export const exposedHeaders: readonly string[] = Object.keys(responseHeaders).filter(
   (name) => !UNEXPOSED.includes(name),
 );
 
 const NAMES: ReadonlySet<string> = new Set(Object.keys(responseHeaders).map((name) => name.toLowerCase()));
 
-/** Matches headers that routes cannot declare, because they depend on the connection, the body or the caller. */
+/**
+ * Matches response headers that routes cannot declare, because these headers depend on the connection, the body or the
+ * caller.
+ */
 const OTHERS =
   /^(access-control-.*|connection|content-.*|cross-origin-.*|date|keep-alive|ratelimit.*|referrer-policy|set-cookie|trailer|transfer-encoding|upgrade|x-content-type-options)$/i;
 

@@ -1,4 +1,6 @@
-/** The public types of `createApp`. They must not refer to the parts of an application, which import ioredis. */
+/**
+ * The public types of `createApp`. This file must not import the parts of an application, because they import ioredis.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type Koa from 'koa';
 import type { Response as InjectedResponse, InjectOptions } from 'light-my-request';
@@ -12,7 +14,9 @@ import type { StorageAdapter } from '../contracts/storage.js';
 import type { LocalContext } from '../routes/handle-mount.js';
 import type { EmbeddedMiddleware } from './embed.js';
 
-/** The parts that an embedding program can replace. Replacements are opened and closed like all other parts. */
+/**
+ * The parts that an embedding program can replace. The application opens and closes replacements like its own parts.
+ */
 export interface Overrides {
   readonly adapter?: StorageAdapter;
   readonly keyStore?: KeyStore;
@@ -23,7 +27,7 @@ export interface Overrides {
 }
 
 export interface AppOverrides extends Overrides {
-  /** Registered after the plugins in the configuration. */
+  /** Plugins to register after the plugins in the configuration. */
   readonly plugins?: readonly { readonly plugin: Plugin; readonly options?: unknown }[];
 }
 
@@ -52,6 +56,7 @@ export interface App {
   }): Promise<{ host: string; port: number; url: string; metricsUrl: string | null }>;
   /**
    * Applies the settings that can change at runtime. Logs the changed settings, and which of them need a restart.
+   * @param config the new configuration
    * @returns the paths of the changed settings that need a restart
    */
   reload(config: LoadedConfig): readonly string[];
@@ -61,6 +66,6 @@ export interface App {
    * and `close` keeps idle connections open for this many milliseconds
    */
   drain(options?: { readonly idleMs: number }): void;
-  /** Waits for running requests to complete, then closes the stores. Can be called more than once. */
+  /** Waits for running requests to complete, then closes the stores. Further calls have no effect. */
   close(): Promise<void>;
 }

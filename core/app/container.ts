@@ -1,4 +1,7 @@
-/** Creates each part when it is first resolved, opens it after its dependencies, and closes it before them. */
+/**
+ * Creates each part of an application when it is first needed. A part is opened after its dependencies, and closed
+ * before them.
+ */
 import 'reflect-metadata';
 import { container, type DependencyContainer, instanceCachingFactory } from 'tsyringe';
 import { OperatorError } from '../errors.js';
@@ -40,7 +43,6 @@ export const createContainer = (
   return own;
 };
 
-/** Passes only the declared dependencies, so that a definition cannot use a part without declaring it. */
 const dependencies = (from: DependencyContainer, { needs }: Definition<unknown>): Parts =>
   Object.fromEntries(needs.map((name) => [name, resolve(from, name)])) as unknown as Parts;
 
@@ -110,7 +112,6 @@ class Lifecycle {
     for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
 
-  /** Opens a part after its dependencies. Independent parts open concurrently. */
   async #open(name: PartName): Promise<void> {
     const made = this.#made.get(name);
     if (!made) return;

@@ -53,7 +53,7 @@ export const createFramework = (product: Product) => {
       const extra = plugins.map(({ plugin, options = {} }, index) => {
         return { plugin, options, at: `overrides.plugins[${index}]` };
       });
-      // The configuration need not name an adapter or plugins if the overrides contain them.
+      // The overrides can contain the adapter and the plugins, so the configuration need not name any.
       const defaults = { ...(overrides.adapter && { adapter: 'memory' }), ...(extra.length > 0 && { plugins: [] }) };
       const source = typeof config === 'string' ? { path: config } : { given: config as GivenConfig, env: {} };
       const loaded = isLoaded(config) ? config : await loadConfig({ ...source, defaults }, extra);
@@ -67,7 +67,7 @@ const isLoaded = (config: GivenConfig | LoadedConfig | string): config is Loaded
 
 const containers = new WeakMap<App, DependencyContainer>();
 
-/** Returns a part of a running application. Only for this package's commands and tests. */
+/** Returns a part of a running application, for this package's commands and tests. */
 export const partOf = <Name extends PartName>(app: App, name: Name): Parts[Name] => resolve(containers.get(app)!, name);
 
 export const startApp = async (config: LoadedConfig, modules: Modules, overrides: Overrides): Promise<App> => {
@@ -94,7 +94,7 @@ const makeApp = (container: DependencyContainer, basePath: string): App => {
   const settings = resolve(container, 'settings');
   const { mounts } = local;
   const middleware: App['middleware'] = ({ prefix } = {}) => embedded({ handle, basePath, mounts }, prefix);
-  // `koa-mount` reads this property, so other Koa applications can mount this one.
+  // `koa-mount` reads `middleware`, so this property allows other Koa applications to mount the service.
   koa.middleware = [middleware()];
   let isClosing = false;
   let isReplaced = false;

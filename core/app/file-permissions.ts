@@ -15,7 +15,8 @@ const differences = (value: unknown, other: unknown, path: Path = []): Path[] =>
 };
 
 /**
- * Returns true if the file contains a secret. Secrets from environment variables are in `config`, but not in the file.
+ * Returns true if the configuration file contains a secret. Secrets from environment variables are in the loaded
+ * configuration, but not in the file.
  */
 const hasSecret = (loaded: LoadedConfig, modules: Modules): boolean =>
   differences(loaded.config, maskedConfig(loaded, modules))
@@ -31,7 +32,8 @@ export const permissionWarnings = async (
   const files: [path: string, isSecret: boolean][] = [];
   if (!embedded) files.push([path, hasSecret(loaded, modules)]);
   for (const { variable } of overrides) {
-    // A module option whose name ends in `_FILE` does not refer to a mounted secret.
+    // Variables such as `METRO__PLUGINS__0__OPTIONS__KEY_FILE` set a module option, so their value is not the path of a
+    // secret.
     const file = variable.endsWith('_FILE') && !variable.includes('__OPTIONS__') ? env[variable] : undefined;
     if (file) files.push([file, true]);
   }
@@ -44,7 +46,7 @@ export const permissionWarnings = async (
 const GROUP_OR_OTHERS_WRITE = 0o022;
 const OTHERS_READ = 0o004;
 const OTHERS_WRITE = 0o002;
-/** If a folder has this mode bit, only the owner of a file can replace the file. */
+/** In a folder with this mode bit, only the owner of a file can replace the file. */
 const STICKY = 0o1000;
 
 const octal = (mode: number): string => `mode ${(mode & 0o7777).toString(8).padStart(4, '0')}`;

@@ -24,7 +24,7 @@ export interface BuiltinModules {
   readonly adapters: Builtins<AdapterModule>;
   readonly keyStores: Builtins<KeyStoreModule>;
   readonly plugins: Builtins<Plugin>;
-  /** Plugins that are always loaded. The configuration does not name them. */
+  /** Plugins that are always loaded, without being named in the configuration. */
   readonly alwaysLoaded: readonly Plugin[];
 }
 
@@ -34,7 +34,7 @@ export interface Modules {
   readonly registry: Registry;
 }
 
-/** A configuration whose modules can be loaded. Sections that do not name modules need not be valid. */
+/** A configuration with valid module names. Its other sections can still be invalid. */
 interface ModuleNames {
   readonly draft: Draft;
   readonly folder: string;
@@ -52,7 +52,7 @@ export const loadModules = async (
 ): Promise<Modules> => {
   const { auth, limits, server } = config;
   const tiers = () => new Tiers(auth, limits.requestsPerMinute);
-  // Called when the service is running, so `modules` is already set.
+  // Plugins call this function only after startup, when `modules` is set.
   const document = (publicUrl: string) => openApiDocument(modules.registry, server.basePath, tiers(), publicUrl);
   const draft = config as unknown as Draft;
   const unnamed = [...frameworkPlugins(builtins, draft, document), ...extra];
@@ -99,7 +99,7 @@ interface Examined extends Partial<Modules> {
 }
 
 /**
- * Collects the errors of all modules, except those caused by an error in another module.
+ * Collects the errors of all modules, except errors that are caused by an error in another module.
  * @param names must have a valid `service` section
  */
 const examine = async (
@@ -117,7 +117,7 @@ const examine = async (
     const at = `plugins[${index}]`;
     const plugin = await load<Plugin>('plugin', entry, at, builtins.plugins);
     if (plugin) {
-      // The declarations of a plugin with options can depend on the configuration, so tests cannot check them.
+      // The declarations of built-in plugins without options are checked by tests instead of at startup.
       const isTested = plugin.options === undefined && Object.hasOwn(builtins.plugins, entry.use);
       loaded.push({ plugin, options: entry.options ?? {}, at, isTested });
     } else missing.push(isModule(entry) ? entry.use : at);
@@ -145,7 +145,7 @@ const checkedPlugin = (loaded: LoadedPlugin): { plugin: LoadedPlugin; errors: st
   return { plugin: { ...loaded, options }, errors: optionErrors(plugin, `${at}.options`, options, { isTested }) };
 };
 
-/** A tier can include an endpoint by its path, or by the name of the plugin that declares it. */
+/** A tier can include an endpoint by its path, or by the name of the plugin that declares the endpoint. */
 const namesWithKey = ({ routes, mounts }: Registry): string[] => [
   ...new Set([
     ...routes.filter(({ route }) => needsKey(route)).flatMap(({ route, plugin }) => [plugin.name, route.path]),
@@ -153,7 +153,7 @@ const namesWithKey = ({ routes, mounts }: Registry): string[] => [
   ]),
 ];
 
-/** Copies options, so that filling in defaults does not modify objects of the embedding program. */
+/** Copies the options of a module, because filling in defaults must not change objects of the embedding program. */
 const copy = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(copy);
   if (!isObject(value) || Object.getPrototypeOf(value) !== Object.prototype) return value;
@@ -168,7 +168,9 @@ interface HasOptions {
   check?(options: never): Readonly<Record<string, string>>;
 }
 
-/** Skips invalid module entries, which the configuration schema already reports. */
+/**
+ * Returns a function that loads modules. Skips invalid entries, because the configuration schema already reports them.
+ */
 const moduleLoader =
   (folder: string, overrides: readonly Override[], errors: string[]) =>
   async <T extends HasOptions>(

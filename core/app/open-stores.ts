@@ -16,7 +16,10 @@ type Loaded = Pick<Parts, 'config' | 'modules'>;
 export interface OpenedKeyStore {
   readonly store: KeyStore;
   readonly service: ServiceInfo;
-  /** Reads a caller's usage from Redis. @throws OperatorError if usage is not counted or is not stored in Redis */
+  /**
+   * Reads a caller's usage from Redis.
+   * @throws OperatorError if usage is not counted or is not stored in Redis
+   */
   usage(caller: string): Promise<readonly DayUsage[]>;
   close(): Promise<void>;
 }
@@ -54,7 +57,7 @@ export interface OpenedStorage {
   readonly adapter: StorageAdapter;
   readonly module: AdapterModule;
   readonly collections: ReadonlyMap<string, Collection>;
-  /** Undefined unless the adapter is `json`. */
+  /** The dataset directory. Undefined unless the adapter is `json`. */
   readonly directory: string | undefined;
   close(): Promise<void>;
 }
@@ -63,7 +66,7 @@ export const openStorage = async (loaded: Loaded, logger: Logger): Promise<Opene
   const { config, folder } = loaded.config;
   const { use, options } = config.adapter;
   const adapter = resolve(createContainer(loaded, { logger }), 'adapter');
-  // Commands must also work with an invalid dataset, because they can replace the dataset and read its audit log.
+  // An invalid dataset is ignored, because commands must be able to replace the dataset and read its audit log.
   try {
     await adapter.open();
   } catch (error) {

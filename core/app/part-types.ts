@@ -31,7 +31,7 @@ export class StorageEvents extends EventEmitter<{
   timed: [ms: number];
 }> {}
 
-/** The parts of an application. A part is null if the configuration disables it. */
+/** The parts of an application. Parts that the configuration disables are null. */
 export interface Parts {
   readonly config: LoadedConfig;
   readonly modules: Modules;
@@ -56,7 +56,7 @@ export interface Parts {
   readonly metrics: Metrics | null;
   readonly observers: RequestObservers | null;
   readonly headers: CommonHeaders;
-  /** Queues for requests that miss the cache. Callers take turns. */
+  /** Queues for requests that miss the response cache. Each caller in turn can run one request. */
   readonly work: WorkQueues;
   readonly routes: RouteTable;
   readonly koa: ApiKoa;

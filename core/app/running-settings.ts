@@ -6,7 +6,10 @@ import { Tiers } from '../config/tiers.js';
 import type { Logger } from '../contracts/runtime.js';
 import { isObject } from '../validation/json.js';
 
-/** TIER is a placeholder for a tier name. Keys are not listed, because key changes take effect without a reload. */
+/**
+ * The paths of these settings. TIER is a placeholder for a tier name. API keys are not listed, because key changes take
+ * effect without a reload.
+ */
 export const RELOADED = [
   'log.level',
   'limits.requestsPerMinute',
@@ -19,7 +22,7 @@ const RELOADABLE = new RegExp(
   `^(${RELOADED.map((path) => path.replaceAll('.', '\\.').replace('TIER', '[^.]+')).join('|')})$`,
 );
 
-/** A reload can change only the limits. New tiers and changed endpoints need a restart. */
+/** Returns the tiers from startup with the new limits. New tiers and changed endpoints need a restart. */
 const withLimitsOf = (started: AuthConfig['tiers'], now: AuthConfig['tiers']): AuthConfig['tiers'] => {
   if (Array.isArray(started) || Array.isArray(now)) return started;
   const terms = now as Readonly<Record<string, TierConfig>>;
@@ -43,7 +46,7 @@ export class RunningSettings {
   readonly #started: Config;
   readonly #logger: Logger;
   #config: Config;
-  /** Do not keep a reference to this object, because a reload replaces it. */
+  /** The tiers in effect. A reload replaces this object, so do not store a reference to it. */
   tiers: Tiers;
 
   constructor({ config }: LoadedConfig, logger: Logger) {

@@ -11,7 +11,10 @@ type Dependencies = Pick<
   'clock' | 'modules' | 'storageEvents' | 'adapter' | 'snapshots' | 'keyStore' | 'limiter' | 'cache'
 >;
 
-/** Minimum interval between pings of the store. Requests to `/health` share pings, because they have no rate limit. */
+/**
+ * Minimum interval between pings of the store. Requests to `/health` have no rate limit, so they share the result of a
+ * ping.
+ */
 const PING_EVERY_MS = 100;
 
 export class RunningState {

@@ -5,15 +5,18 @@ import type { DayUsage } from '../contracts/limiter.js';
 import type { ServiceState } from '../contracts/state.js';
 import { type WorkerAsk, type WorkerGrant, WorkerLimiter } from '../limiter/worker-limiter.js';
 
-/** Sent to each worker, so that all workers use the same configuration even if the file has changed. */
+/**
+ * The message that assigns a configuration to a worker. All workers use the same configuration, even if the file has
+ * changed.
+ */
 export interface Assignment {
   readonly loaded: LoadedConfig;
   /**
-   * Services that must be available before the worker listens. Set only during a reload. Otherwise, a worker waits for
-   * at most 5 seconds, and then returns 503 until the services are available.
+   * Stores that must be available before the worker listens. Set only during a reload. At startup, a worker waits for
+   * at most 5 seconds, and then returns 503 until the stores are available.
    */
   readonly needs?: readonly (keyof ServiceState['health'])[] | undefined;
-  /** Contains only a hash of the demo key. */
+  /** The record of the demo key, which contains only a hash of the key. */
   readonly demo: KeyRecord | null;
 }
 
@@ -52,7 +55,10 @@ export interface Listening {
 }
 
 export type ToPrimary =
-  /** Requests the assignment. Messages sent to the worker earlier would be lost. */
+  /**
+   * Asks the primary process for the configuration. Messages that the primary process sends before `ready` would be
+   * lost.
+   */
   | { readonly kind: 'ready' }
   | { readonly kind: 'listening'; readonly listening: Listening }
   | { readonly kind: 'failed'; readonly reason: string }
@@ -62,21 +68,22 @@ export type ToPrimary =
 
 interface PrimaryLink {
   readonly assignment: Promise<Assignment>;
-  /** If the service shuts down during a reload, calls `listener` twice. The second `idleMs` replaces the first. */
+  /**
+   * Registers a listener for stop messages. If the service shuts down during a reload, the listener is called twice,
+   * and the second `idleMs` replaces the first.
+   */
   onStop(listener: (stop: Stop) => void): void;
   onMeasure(read: () => string): void;
   readonly limiter: WorkerLimiter;
   listening(at: Listening): void;
   failed(reason: string): void;
-  /** Allows this process to exit while its channel to the primary process is open. */
   release(): void;
 }
 
-/** Must be called only once per worker. */
 export const linkToPrimary = (): PrimaryLink => {
   const messages = new EventEmitter<{ [M in ToWorker as M['kind']]: [message: M] }>();
   process.on('message', (message: ToWorker) => void messages.emit(message.kind, message as never));
-  // The primary process can send `stop` together with `start`, before there is a listener.
+  // The primary process can send `stop` together with `start`, so stop messages are kept until there is a listener.
   const earlyStops: Stop[] = [];
   let stop = (message: Stop): void => void earlyStops.push(message);
   messages.on('stop', (message) => stop(message));
@@ -86,7 +93,7 @@ export const linkToPrimary = (): PrimaryLink => {
     openCalls.get(call)?.(days);
     openCalls.delete(call);
   });
-  // Ignores errors: if the primary process has exited, node:cluster stops this worker.
+  // Ignores send errors, because node:cluster stops this worker if the primary process has exited.
   const send = (message: ToPrimary) => process.send?.(message, undefined, undefined, () => undefined);
   send({ kind: 'ready' });
   const askUsage = (caller: string): Promise<readonly DayUsage[]> => {

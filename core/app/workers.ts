@@ -13,18 +13,21 @@ import { WORKER_NUMBER, WORKER_VARIABLE } from '../util/is-worker.js';
 import { withTimeout } from '../util/with-timeout.js';
 import { type Assignment, asShare, type Listening, onPort, type ToPrimary, type ToWorker } from './worker-link.js';
 
-/** If a worker exits sooner, its replacement will probably fail too, so the delay before the next start doubles. */
+/**
+ * If a worker exits within this time, its replacement will probably fail too, so the delay before the next start
+ * doubles.
+ */
 const STEADY_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
-/** Time for workers to close their stores after `server.drainMs`, in milliseconds. */
+/** Time for a worker to close its stores after `server.drainMs`, in milliseconds. */
 const CLOSE_MS = 2000;
-/** Time for a worker to report its metrics, in milliseconds. A scrape omits workers that take longer. */
+/** Time for a worker to report its metrics, in milliseconds. Slower workers are missing from the scrape. */
 const SCRAPE_MS = 2000;
 const READY_MS = 120_000;
 /**
- * How long old workers keep idle connections open. If a connection is closed while the client sends a request, the
- * request fails.
+ * How long replaced workers keep idle connections open. A request fails if its connection is closed while the client
+ * sends it.
  */
 const IDLE_MS = 10_000;
 
@@ -51,12 +54,11 @@ export class Workers {
   readonly #alive = new Set<Worker>();
   readonly #pages = new EventEmitter<{ page: [scrape: number, worker: number, page: string] }>();
   #scrape = 0;
-  /** If 0, the first worker chooses a port. */
+  /** The configured port. If the port is 0, the first worker chooses a free port. */
   #configuredPort: number;
-  /** The port on which the workers listen. 0 until the first worker is listening. */
+  /** The port on which the workers listen, or 0 until the first worker is listening. */
   #port = 0;
   #retired: Promise<unknown> = Promise.resolve();
-  /** Number of workers in a row that exited shortly after they started. */
   #shortLived = 0;
   #started = false;
   #stopping = false;
@@ -70,17 +72,17 @@ export class Workers {
     this.#running = { count, assignment: { ...assignment, loaded }, workers: new Map() };
     this.#configuredPort = assignment.loaded.config.server.port;
     this.#logger = logger;
-    // With round-robin scheduling, once every worker has reached `server.maxConnections`, a connection would be passed
-    // from worker to worker until it closes.
+    // Workers accept connections themselves. Otherwise, the primary process would pass a connection from worker to
+    // worker once all workers have reached `server.maxConnections`.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({
-      // Workers run the same version as this process, even if a symbolic link now points to another version.
+      // New workers run the same version as this process, even if a symbolic link now points to another version.
       exec: realpathSync(process.argv[1]!),
-      // Workers must not share standard output with this process. A worker that exits resets O_NONBLOCK, and a full
-      // pipe would then block this process.
+      // Workers write to standard error, because a worker that exits resets O_NONBLOCK on a shared standard output. A
+      // full pipe would then block this process.
       stdio: ['ignore', 2, 2, 'ipc'],
     });
-    // Also kills workers that no longer respond to messages.
+    // `SIGKILL` also stops workers that no longer respond to messages.
     process.once('exit', () => this.#kill());
   }
 
@@ -123,7 +125,8 @@ export class Workers {
     }
     this.#retired = this.#retire(this.#running);
     this.#configuredPort = server.port;
-    // Workers that start later listen even if a store is unavailable.
+    // Only workers started during the reload must wait for stores. Their later replacements listen even if a store is
+    // unavailable.
     this.#running = { ...next, assignment: { ...next.assignment, needs: undefined } };
     while (next.workers.size < count) void this.#fork();
   }
@@ -182,7 +185,7 @@ export class Workers {
     );
   }
 
-  /** Stops workers after others have taken over the port. Kills workers that do not exit in time. */
+  /** Stops workers after other workers have taken over the port. Kills workers that do not exit in time. */
   #retire({ workers, assignment }: Generation): Promise<unknown> {
     const { keepAliveTimeoutMs, drainMs } = assignment.loaded.config.server;
     const idleMs = Math.min(keepAliveTimeoutMs, IDLE_MS);
@@ -201,7 +204,6 @@ export class Workers {
 
   #fork(generation: Generation = this.#running): Promise<Listening | Ending> {
     const { count, workers } = generation;
-    // If the configured port is 0, the first worker chooses a port, and later workers reuse it.
     if (this.#alive.size === 0 && this.#port > 0) generation.assignment = onPort(generation.assignment, this.#port);
     const { assignment } = generation;
     const since = performance.now();
@@ -234,7 +236,7 @@ export class Workers {
           this.#onEnd(ending, performance.now() - since, details);
       };
       worker.once('exit', (code: number | null, signal: string | null) => ended({ code, signal }));
-      // If a worker cannot be spawned, it has no pid, and emits `error` but not `exit`.
+      // A worker that cannot be spawned has no pid, and emits `error` but not `exit`.
       worker.on('error', (error) => {
         if (worker.process.pid === undefined) ended({ code: null, signal: null }, error);
       });
@@ -253,7 +255,7 @@ export class Workers {
     }
   }
 
-  /** Sending fails only if the worker has exited, which the `exit` listener handles. */
+  /** Sending fails only if the worker has exited, and the `exit` listener handles that case. */
   #send(worker: Worker, message: ToWorker): void {
     worker.send(message, () => undefined);
   }

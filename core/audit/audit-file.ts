@@ -1,6 +1,6 @@
 /**
- * An append-only file with one entry per line. `<file>.head` contains the hash of the newest entry, so that the removal
- * of the last line can be detected.
+ * An append-only audit file with one entry per line. `<file>.head` contains the hash of the newest entry, which reveals
+ * if the last line was removed.
  */
 import { constants } from 'node:fs';
 import { rm, stat, writeFile } from 'node:fs/promises';
@@ -54,13 +54,14 @@ export class AuditFile<E extends AuditEntry> {
     this.#isEntry = isEntry;
   }
 
-  /** The caller must hold a lock. */
+  /** Appends audit entries. The caller must hold a lock. */
   async append(added: Iterable<E>, options: NewFile): Promise<void> {
     const entries = await this.#newest();
     const head = await this.#head();
-    // A process might have stopped after writing the entry but before writing the head.
+    // The stored hash is one entry behind if a process stopped after writing the entry but before writing the hash.
     const isHeadOld = entries.at(-1)?.previous === head;
-    // If the newest lines were removed, the new entry refers to the hash in the head, so that the gap can be detected.
+    // If the newest lines were removed, the new entry refers to the hash of the removed entry, so that the gap can be
+    // detected.
     let previous = head === undefined || isHeadOld ? endOf(entries) : head;
     function* linked(): Generator<string> {
       for (const entry of added) {
@@ -83,7 +84,7 @@ export class AuditFile<E extends AuditEntry> {
     await writeFileAtomic(this.#headPath, `${hash}\n`, { ...options, like: this.#path });
   }
 
-  /** Returns all entries, oldest first. Skips lines that are not entries, and logs their line numbers. */
+  /** Returns all audit entries, oldest first. Skips lines that are not entries, and logs their line numbers. */
   async list(logger?: Logger): Promise<readonly E[]> {
     const { placed, unreadable } = await this.#read();
     if (unreadable.length > 0)
@@ -95,7 +96,7 @@ export class AuditFile<E extends AuditEntry> {
     for (;;) {
       const head = await this.#head();
       const { placed, unreadable } = await this.#read();
-      // If an entry was appended between the reads, read both again.
+      // If a process appended an entry between the two reads, read both files again.
       if ((await this.#head()) !== head) continue;
       const notes = unreadable.map((line) => `line ${line} is not an entry: the process that wrote it was stopped`);
       return { ...verifyChain(placed, head, expected), notes };
@@ -120,7 +121,6 @@ export class AuditFile<E extends AuditEntry> {
     return { placed, unreadable };
   }
 
-  /** Returns the last entries of the log, including at least one with a hash, if there is one. */
   async #newest(): Promise<readonly E[]> {
     const size = await this.size();
     for (let bytes = TAIL_BYTES; ; bytes *= 16) {
@@ -134,12 +134,15 @@ export class AuditFile<E extends AuditEntry> {
     return (await stat(this.#path).catch(unlessMissing))?.size ?? 0;
   }
 
-  /** @param start byte offset; a line that starts before it is skipped */
+  /**
+   * Yields audit entries.
+   * @param start byte offset; a line that starts before it is skipped
+   */
   async *entries(start = 0): AsyncGenerator<E> {
     for await (const { entry } of this.#lines(start)) if (entry) yield entry;
   }
 
-  /** Yields all non-empty lines. `entry` is undefined for lines that are not entries. */
+  /** Yields all non-empty lines. `entry` is undefined for lines that are not audit entries. */
   async *#lines(start = 0): AsyncGenerator<{ line: number; entry: E | undefined }> {
     let line = 0;
     let rest: Buffer = Buffer.alloc(0);

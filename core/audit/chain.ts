@@ -1,4 +1,4 @@
-/** Each entry contains the hash of the previous one, so that later edits and removals can be detected. */
+/** Each audit entry contains the hash of the previous one, so that later edits and removals can be detected. */
 import { createHash } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import type { AuditEntry, AuditVerification } from '../contracts/audit.js';
@@ -12,7 +12,9 @@ const userName = (): string => {
   }
 };
 
-/** Users can set environment variables to anything, so this value cannot be trusted. */
+/**
+ * Reads an environment variable for an audit entry. Users can set the variable to any value, so it cannot be trusted.
+ */
 const hint = (name: string): string | undefined => /^[\w.:@-]{1,64}/.exec(process.env[name] ?? '')?.[0];
 
 export const actor = (): { readonly by: string; readonly host: string } => {
@@ -24,13 +26,13 @@ export const actor = (): { readonly by: string; readonly host: string } => {
   };
 };
 
-/** An entry and its location, such as `line 7`. Error messages contain the location. */
+/** An audit entry and its location in the log, such as `line 7`, for error messages. */
 export interface Placed<E extends AuditEntry> {
   readonly entry: E;
   readonly place: string;
 }
 
-/** Sorts property names, because a store might return fields in a different order. */
+/** Sorts property names before hashing, because a store might return fields in a different order. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)
@@ -56,6 +58,7 @@ const findError = <E extends AuditEntry>({ entry, place }: Placed<E>, previous: 
 };
 
 /**
+ * Verifies that each audit entry contains the hash of the previous one.
  * @param head the separately stored hash of the newest entry; undefined if it is missing
  * @param expected a hash that must occur in the log
  */
@@ -75,7 +78,8 @@ export const verifyChain = <E extends AuditEntry>(
   const last = chained.at(-1);
   if (head === undefined) {
     if (last) errors.push('the hash of the newest entry is missing: newer entries may have been removed with it');
-    // The head may be one entry behind, because a process might have stopped before writing it.
+    // A process might have stopped after writing an entry but before writing its hash. The stored hash can therefore
+    // belong to the second newest entry.
   } else if (head !== previous && last?.previous !== head) {
     errors.push(`the newest entry is missing: its hash is ${head}`);
   }
@@ -107,14 +111,14 @@ export const verifyStore = async <E extends AuditEntry>(
   }
 };
 
-/** Removes undone entries, whose changes were never made, and the entries that undo them. */
+/** Removes audit entries whose changes were never made, and the entries that undo them. */
 export const madeOnly = <E extends AuditEntry>(entries: readonly E[]): readonly E[] => {
   const undone = new Set(entries.flatMap(({ undoes }) => undoes ?? []));
   if (undone.size === 0) return entries;
   return entries.filter(({ hash, undoes }) => undoes === undefined && !(hash !== undefined && undone.has(hash)));
 };
 
-/** Returns an entry that undoes another one, because its change was never made. */
+/** Returns an audit entry that undoes another one, because the change of the other entry was never made. */
 export const undoing = <E extends AuditEntry>(
   { previous: _, hash, ...entry }: E,
   time: string,

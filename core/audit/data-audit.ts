@@ -25,7 +25,10 @@ export const sumsOf = ({
 }): ReadonlyMap<string, string> =>
   new Map(Object.entries(collections).map(([name, { sha256 = '' }]) => [name, sha256]));
 
-/** @param sums the name of each collection and the SHA-256 of its rows */
+/**
+ * Returns one SHA-256 for the rows of all collections.
+ * @param sums the name of each collection and the SHA-256 of its rows
+ */
 export const contentOf = (sums: Iterable<readonly [string, string]>): string => {
   const lines = [...sums].map(([name, sha256]) => `${name} ${sha256}\n`).sort();
   return createHash('sha256').update(lines.join('')).digest('hex');
@@ -37,7 +40,7 @@ export const dataAuditEntry = (
 ): DataAuditEntry => ({ time: new Date(now).toISOString(), ...change, ...actor() });
 
 /**
- * The contents of the store. `versions` is ordered from oldest to newest, and is set only if the store keeps several
+ * The contents of a store. `versions` is ordered from oldest to newest, and is set only if the store keeps several
  * versions.
  */
 export interface PublishedNow {
@@ -45,7 +48,6 @@ export interface PublishedNow {
   readonly versions?: readonly string[];
 }
 
-/** Returns publications and activations, even if they never took effect. */
 const movesOf = (entries: readonly DataAuditEntry[]): readonly DataAuditEntry[] =>
   entries.filter(({ action }) => action !== 'prune');
 
@@ -94,7 +96,7 @@ const faultsOfVersions = (
   const kept = new Set(versions);
   const gone = [...last.values()].filter(({ action, version }) => action === 'publish' && !kept.has(version));
   const back = [...last.values()].filter(({ action, version }) => action === 'prune' && kept.has(version));
-  // If auditing started later than the store, versions older than the first audited one have no entries.
+  // Versions have no audit entries if they were published before auditing started.
   const first = versions.findIndex((version) => last.has(version));
   const published = new Set(entries.filter(({ action }) => action === 'publish').map(({ version }) => version));
   const unknown = first === -1 ? [] : versions.slice(first).filter((version) => !published.has(version));

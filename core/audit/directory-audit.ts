@@ -1,4 +1,6 @@
-/** The audit log is stored in the dataset directory, so that both are moved and backed up together. */
+/**
+ * The audit log of a dataset directory. It is stored in the directory, so that both are moved and backed up together.
+ */
 import { join } from 'node:path';
 import type { AuditVerification, DataAudit, DataAuditEntry } from '../contracts/audit.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
@@ -28,7 +30,7 @@ const auditOf = async <T>(
 };
 
 /**
- * Must be called right before the publication takes effect, by only one process at a time.
+ * Records a publication. Must be called right before the publication takes effect, by only one process at a time.
  * @throws StorageError with the code `conflict` if this version was already published with different rows
  */
 export const recordPublication = (
@@ -40,7 +42,6 @@ export const recordPublication = (
     const { version } = next;
     const content = contentOf(sumsOf(next));
     const entries = madeOnly(await file.list());
-    // A damaged manifest is assumed to belong to the newest publication.
     const replaces = (isDamaged ? entries.at(-1)?.version : previous?.version) ?? null;
     // For the current version, `writeDirectory` has already compared the rows.
     const before = previous?.version === version ? undefined : publicationOf(entries, version, replaces);
@@ -112,7 +113,6 @@ const verify = (
     };
   });
 
-/** Returns all entries, including entries of changes that were never made. */
 export const directoryEntries = (directory: string): Promise<readonly DataAuditEntry[]> =>
   auditOf(directory, 'read', (file) => file.list());
 

@@ -1,4 +1,4 @@
-/** Audit helpers for adapters and key stores. `./adapter` exports them as a namespace. */
+/** Audit helpers for adapters and key stores. `./adapter` exports this module as a namespace. */
 
 export { chain, endOf, madeOnly, type Placed, undoing, verifyChain, verifyStore } from './chain.js';
 export { contentOf, dataAuditEntry, publicationOf, sumsOf, withPublished } from './data-audit.js';

@@ -1,11 +1,13 @@
-/** Creates audit entries for key changes, and finds manual edits that have no entry. */
+/** Creates audit entries for key changes, and finds manual edits that have no audit entry. */
 import { createHash } from 'node:crypto';
 import type { AuditVerification } from '../contracts/audit.js';
 import type { KeyAuditEntry, KeyRecord } from '../contracts/keys.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { actor, madeOnly } from './chain.js';
 
-/** Not listed as changes: an entry has a separate field for the id, and the hash is secret. */
+/**
+ * Fields that are not listed as changes. An audit entry has a separate field for the key id, and the hash is secret.
+ */
 const OMITTED: ReadonlySet<string> = new Set(['id', 'hash']);
 
 const text = { type: 'string' };
@@ -21,7 +23,7 @@ export const isKeyAuditEntry = compileSchema<KeyAuditEntry>({
   },
 });
 
-/** Reveals whether the hash of a key has changed, but not the hash itself. */
+/** Returns a digest that reveals whether the hash of a key has changed, but not the hash. */
 const fingerprintOf = ({ hash }: KeyRecord): string =>
   createHash('sha256').update(`fingerprint:${hash}`).digest('hex').slice(0, 32);
 
@@ -47,7 +49,6 @@ const actionOf = (
   return fields === 'expires_at' ? 'expire' : 'change';
 };
 
-/** @returns undefined if no field has changed */
 export const auditEntry = (before: KeyRecord | undefined, after: KeyRecord, now: number): KeyAuditEntry | undefined => {
   const changes = changesOf(before, after);
   if (Object.keys(changes).length === 0) return undefined;
@@ -61,7 +62,7 @@ interface AuditedKey {
   fingerprint: string | undefined;
 }
 
-/** A key that differs from its audit. Without a record, the key was removed. */
+/** A key that differs from its audit entries. If there is no record, the key was removed. */
 interface Unrecorded {
   readonly key: string;
   readonly record?: KeyRecord;
@@ -109,12 +110,12 @@ const compare = (records: readonly KeyRecord[], entries: readonly KeyAuditEntry[
   return [...found, ...[...keys.keys()].map((key) => ({ key }))];
 };
 
-/** The audited fields of a key. Each field corresponds to one bit of a number that stores which fields differ. */
+/** The audited fields of a key. A bit mask stores which of these fields differ. */
 const FIELDS = 'pepper name tier limit_per_minute created_at expires_at revoked_at shares_limit_of'.split(' ');
-/** The bit for the hash and for all fields that are not in FIELDS. */
+/** The bit for the hash of a key and for all fields that are not in FIELDS. */
 const OTHER = 1 << FIELDS.length;
 
-/** Number of recent entries to keep. One is not enough, because the newest entry can undo an earlier one. */
+/** Number of recent audit entries to keep. One is not enough, because the newest entry can undo an earlier one. */
 const MAX_NEWEST = 100;
 
 type AnyRecord = Readonly<Record<string, unknown>>;
@@ -124,11 +125,11 @@ const bitOf = (name: string): number => {
   return at === -1 ? OTHER : 1 << at;
 };
 
-/** Returns the bits of all fields that would need an entry: the fields that are set, and the hash. */
+/** Returns the bits of the fields that are set, because each of them needs an audit entry. A key always has a hash. */
 const unaudited = (record: AnyRecord): number =>
   FIELDS.reduce((bits, name, at) => ((record[name] ?? null) === null ? bits : bits | (1 << at)), OTHER);
 
-/** Returns the bits of the fields that still differ after an entry has been applied. */
+/** Returns the bits of the fields that still differ from the record after an audit entry has been applied. */
 const follow = (record: KeyRecord, differing: number, { action, changes, fingerprint }: KeyAuditEntry): number => {
   const fields = record as unknown as AnyRecord;
   if (action === 'remove') return unaudited(fields);
@@ -142,8 +143,8 @@ const follow = (record: KeyRecord, differing: number, { action, changes, fingerp
 };
 
 /**
- * Returns the keys that might differ from the audit log, and their entries. If such keys exist, also returns the entries
- * of the key that was changed last. To save memory, keeps no other entries.
+ * Returns the keys that might differ from the audit log, with their entries and the entries of the key that was changed
+ * last. All other entries are dropped to save memory.
  */
 export const entriesInDoubt = async (
   records: readonly KeyRecord[],
@@ -172,7 +173,7 @@ export const entriesInDoubt = async (
 
 export interface Comparison {
   readonly unrecorded: readonly Unrecorded[];
-  /** The newest entry, if its change is still in progress or was interrupted. */
+  /** The newest audit entry, if its change is still in progress or was interrupted. */
   readonly pending: KeyAuditEntry | undefined;
 }
 
@@ -189,13 +190,13 @@ export const compareWithAudit = (records: readonly KeyRecord[], entries: readonl
     : { unrecorded: before, pending: newest };
 };
 
-/** A generator, because the entries need much more memory than the keys. */
+/** Yields one entry at a time, because audit entries need much more memory than keys. */
 export function* entriesOf(unrecorded: readonly Unrecorded[], now: number): Generator<KeyAuditEntry> {
   const found = { time: new Date(now).toISOString(), ...actor() };
   for (const each of unrecorded) yield { ...found, ...editOf(each) };
 }
 
-/** Lists the changed fields without their values, for example `key_4fJ8kQ2mXw (limit_per_minute)`. */
+/** Lists the changed fields of a key without their values, for example `key_4fJ8kQ2mXw (limit_per_minute)`. */
 export const describeUnrecorded = (unrecorded: Unrecorded): string => {
   const { action, key, changes, fingerprint } = editOf(unrecorded);
   if (action === 'remove') return `${key} (removed)`;

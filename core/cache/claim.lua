@@ -1,7 +1,6 @@
--- Reads a shared cache entry. If the value is missing or stale, also acquires or renews the build lock. Called by
--- redis-cache.ts.
--- KEYS[1]: the entry.
--- ARGV: the token of the process; the lifetimes of the value, the lock and the entry, in milliseconds.
+-- Reads a shared cache entry. If the value is missing or stale, also acquires or renews the build lock.
+-- KEYS[1]: the entry. ARGV: the token of the process; the lifetimes of the value, the lock and the entry, in
+-- milliseconds.
 -- Reply: 1 if the process holds the lock, otherwise 0; the value or false; the age of the value in milliseconds.
 local entry = KEYS[1]
 local token, ttl, lockMs, expireMs = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -11,7 +10,7 @@ local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local value, builtAt, holder, heldUntil = unpack(redis.call('HMGET', entry, 'value', 'built_at', 'holder', 'held_until'))
 builtAt, heldUntil = tonumber(builtAt or 0), tonumber(heldUntil or 0)
 
--- If the clock was set back, stored times can be in the future. They count as expired.
+-- Stored times can be in the future if the clock was set back. Such values and locks count as expired.
 local isFresh = value and builtAt <= now and now - builtAt < ttl
 local isLocked = heldUntil > now and heldUntil <= now + lockMs and holder ~= token
 local mine = not isFresh and not isLocked

@@ -1,4 +1,4 @@
-/** Caches values in one process. Replicas also use this cache for their copies of shared entries. */
+/** Caches values in one process. Replicas also use this cache for their copies of shared values. */
 import type { Cached, SharedCache } from '../contracts/cache.js';
 import { type Clock, type Health, systemClock } from '../contracts/runtime.js';
 

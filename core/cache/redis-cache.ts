@@ -1,4 +1,4 @@
-/** Caches values for all replicas: one replica builds a value, and Redis stores it for the others. */
+/** Caches values for all replicas in Redis. One replica builds a value, and the other replicas read it from Redis. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cached, SharedCache } from '../contracts/cache.js';
@@ -16,11 +16,10 @@ const EXPIRE_MS = 24 * 3600 * 1000;
 
 interface Claim {
   readonly mine: boolean;
-  /** The cached value, which may be stale. */
   readonly found: Loaded | undefined;
 }
 
-/** Ensures that only one process builds an entry. Methods reject if Redis does not reply in time. */
+/** A Redis lock that allows only one process to build a cache entry. Methods reject if Redis does not reply in time. */
 export class BuildLock {
   readonly #token = randomBytes(12).toString('hex');
 
@@ -121,7 +120,8 @@ export class RedisCache implements SharedCache {
       await this.#ask(lock.store(value));
       return { value, ageMs: 0 };
     } catch (error) {
-      // Keeps the lock until it expires. In the meantime, other replicas return the previous value.
+      // After a failed build, the lock is kept until it expires, so that replicas do not retry at once. Until then,
+      // they return the previous value.
       if (previous) return previous;
       await this.#ask(lock.release());
       throw error;

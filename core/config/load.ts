@@ -23,8 +23,8 @@ import { tierNames } from './tiers.js';
 
 export interface ConfigNames {
   /**
-   * The prefix of environment variables: `PREFIX_CONFIG` is the path of the file, and `PREFIX__SECTION__NAME` sets a
-   * value.
+   * The prefix of environment variables. For `METRO`, `METRO_CONFIG` is the path of the file, and `METRO__LOG__LEVEL`
+   * sets `log.level`.
    */
   readonly prefix: string;
   readonly embedded: string;
@@ -33,7 +33,7 @@ export interface ConfigNames {
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** The absolute path of the file. If the configuration comes from code, a description for messages. */
+  /** The absolute path of the configuration file. If the configuration comes from code, a description for messages. */
   readonly path: string;
   readonly folder: string;
   readonly embedded: boolean;
@@ -43,10 +43,9 @@ export interface LoadedConfig {
 export interface LoadOptions {
   readonly path?: string | undefined;
   readonly given?: GivenConfig | undefined;
-  /** Values for sections that the configuration omits. */
   readonly defaults?: Draft;
   readonly env?: Environment;
-  /** Loads the modules, so that one error lists the problems of the configuration and of the modules. */
+  /** Loads the modules, so that one error message lists the problems of the configuration and of the modules. */
   readonly moduleErrors?: (draft: Draft, folder: string, overrides: readonly Override[]) => Promise<readonly string[]>;
 }
 
@@ -72,7 +71,7 @@ const readDraft = async (path: string, named: string): Promise<Draft> => {
 
 const IN_CODE = 'in code';
 
-/** Copies the object, because defaults are filled in later. */
+/** Copies the configuration object, because defaults are filled in later. */
 const draftOf = (given: GivenConfig): Draft => {
   try {
     return JSON.parse(JSON.stringify(given)) as Draft;
@@ -129,7 +128,8 @@ export const configLoader =
 
     const validate = compileSchema<Config>(configSchema, { useDefaults: true });
     expandModules(draft);
-    // Fills in defaults first, because a variable can override part of a default value.
+    // Defaults are filled in before environment variables are applied, because a variable can override part of a
+    // default value.
     validate(draft);
     const { overrides, errors } = applyEnvironment(draft, await withFiles(env, prefix, variables), prefix, variables);
     errors.push(...strayVariables(env, prefix));
@@ -138,7 +138,7 @@ export const configLoader =
     if (!isValid) errors.push(...describeErrors(validate.errors!, draft, '', overrides));
     errors.push(...contradictions(draft, overrides, isValid));
     if (errors.length > 0) {
-      // Also reports the errors of the modules, which are otherwise loaded later.
+      // The modules are loaded here only to report their errors together with the others.
       errors.push(...((await moduleErrors?.(draft, folder, overrides)) ?? []));
       throw new OperatorError(
         `The configuration ${path} has ${errors.length === 1 ? 'an error' : `${errors.length} errors`}:`,

@@ -1,4 +1,6 @@
-/** Environment variables that override the configuration: `PREFIX__SECTION__NAME`, and well-known names. */
+/**
+ * Environment variables that override the configuration: `METRO__SECTION__NAME`, and well-known names such as `PORT`.
+ */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import { fileErrorReason } from '../util/error-reason.js';
 import { readRegular } from '../util/read-file.js';
@@ -8,7 +10,7 @@ import { nearest } from '../validation/nearest.js';
 import { formatPath, type Path, valueAt } from '../validation/path.js';
 import { configSchema } from './schema.js';
 
-/** `schema` is undefined for module options. */
+/** A setting that an environment variable refers to. `schema` is undefined for module options. */
 interface Setting {
   readonly path: Path;
   readonly schema: JsonSchema | undefined;
@@ -24,11 +26,9 @@ export const schemaAt = (path: Path): JsonSchema | undefined =>
 
 const plain = (name: string): string => name.replaceAll('_', '').toLowerCase();
 
-/** Converts `POLL_MS` to `pollMs`. Names that contain lower-case letters stay unchanged. */
 const camelCase = (name: string): string =>
   /[a-z]/.test(name) ? name : name.toLowerCase().replace(/_+(.)/g, (_, letter: string) => letter.toUpperCase());
 
-/** Converts `limits.requestsPerMinute` to `METRO__LIMITS__REQUESTS_PER_MINUTE`. */
 const variableOf = (prefix: string, path: Path): string =>
   [
     prefix,
@@ -51,7 +51,7 @@ const property = (segment: string, { path, schema }: Setting, current: unknown, 
   const names = Object.keys(properties ?? current ?? {});
   const name = names.find((each) => plain(each) === plain(segment));
   if (name !== undefined) return { path: [...path, name], schema: properties?.[name] };
-  // Module options have no schema here. They are checked when the module is loaded.
+  // Module options have no schema here, because they are checked when the module is loaded.
   const open = properties === undefined && typesOf(schema).every((type) => type === 'object' || type === 'array');
   const schemaOfAny = schema?.['additionalProperties'] as JsonSchema | undefined;
   if (open) return { path: [...path, camelCase(segment)], schema: schemaOfAny };
@@ -80,7 +80,7 @@ const findSetting = (variable: string, prefix: string, root: unknown): Setting |
 export interface NamedVariable {
   readonly variable: string;
   readonly path: Path;
-  /** The variable applies only if this module is configured, for example `{ at: ['adapter'], use: 'store' }`. */
+  /** The module for which the variable applies, for example `{ at: ['adapter'], use: 'store' }`. */
   readonly when?: { readonly at: Path; readonly use: string };
   /** If true, the value can also be in a file whose path is in `<variable>_FILE`. */
   readonly secret?: boolean;
@@ -91,7 +91,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export type Draft = Record<string | number, unknown>;
 
 /**
- * Parses JSON. Other text stays a string. Values such as `1` and `true` also stay strings if the setting is a string.
+ * Parses the value of an environment variable as JSON. Text that is not JSON stays a string. If the setting is a
+ * string, values such as `1` and `true` also stay strings.
  */
 const parse = (text: string, schema: JsonSchema | undefined): unknown => {
   let value: unknown;
@@ -113,14 +114,13 @@ const assign = (root: Draft, path: Path, value: unknown): string | undefined => 
     const held = Object.hasOwn(node, segment) ? node[segment] : undefined;
     const next = last ? value : (held ?? (typeof path[i + 1] === 'number' ? [] : {}));
     if (!last && !isObject(next)) return `${formatPath(path.slice(0, i + 1))} is neither an object nor a list`;
-    // Not an assignment, because for the name "__proto__" it would set the prototype.
+    // An assignment would set the prototype if the name is "__proto__".
     Object.defineProperty(node, segment, { value: next, writable: true, enumerable: true, configurable: true });
     node = next as Draft;
   }
   return undefined;
 };
 
-/** Expands module names in place: `"markets"` becomes `{ "use": "markets", "options": {} }`. */
 export const expandModules = (root: Draft): void => {
   const expand = (part: unknown) => (typeof part === 'string' ? { use: part, options: {} } : part);
   const { adapter, plugins, auth } = root;
@@ -132,8 +132,8 @@ export const expandModules = (root: Draft): void => {
 type ValueFiles = ReadonlyMap<string, { readonly content?: string; readonly error?: string }>;
 
 /**
- * If `<variable>_FILE` is set, reads the value from that file. Module options are excluded, because the name of an
- * option can itself end in `_FILE`.
+ * Reads values from files for variables such as `REDIS_PASSWORD_FILE`. Module options are excluded, because the name of
+ * an option can itself end in `_FILE`.
  */
 export const withFiles = async (
   env: Environment,
@@ -196,7 +196,8 @@ export const applyEnvironment = (
     expandModules(root);
   };
 
-  // Variables with fewer parts come first, so that one can replace a whole section and another can change part of it.
+  // Variables with fewer parts come first. One variable can then set a whole section, and another can change part of
+  // it.
   const depth = (variable: string) => variable.split('__').length;
   const general = Object.keys(env).filter((variable) => variable.startsWith(`${prefix}__`) && env[variable]);
   for (const variable of general.sort((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1))) {

@@ -3,13 +3,13 @@ import type { ServiceInfo } from '../contracts/service.js';
 import { redisSchema } from '../redis/config.js';
 import { nullable } from '../validation/schemas.js';
 
-/** A configured adapter, plugin or key store. Each module defines the schema of its own options. */
+/** A configured adapter, plugin or key store. Each module defines the schema of its options. */
 export interface ModuleConfig {
   readonly use: string;
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** A module in a configuration object. A string is the name of a module, a path or a package. */
+/** A module in a configuration object. A string is the name of a built-in module, a path or a package. */
 export type GivenModule = string | { readonly use: string; readonly options?: Readonly<Record<string, unknown>> };
 
 type Given<T> = T extends ModuleConfig
@@ -72,7 +72,7 @@ const module = (description: string, more: JsonSchema = {}): JsonSchema => ({
 
 const url = (description: string): JsonSchema => ({ type: 'string', description, pattern: '^https?://[^\\s]+$' });
 
-/** Without defaults, because these settings override the values that plugins declare. */
+/** Has no defaults, because these settings override the values that plugins declare. */
 export const serviceSchema = {
   type: 'object',
   description:
@@ -418,7 +418,6 @@ export const configSchema = {
 
 type Sections = WithDefaults<typeof configSchema>;
 
-/** Defined explicitly, because the type inferred from the schema does not allow a string. */
 interface CorsConfig {
   readonly origin: string | readonly string[];
   readonly maxAgeSeconds: number;
@@ -426,7 +425,7 @@ interface CorsConfig {
 
 /** A validated configuration with all defaults filled in. */
 export interface Config {
-  /** Overrides the values that plugins declare and the defaults of the framework. */
+  /** Overrides the name, version and texts that plugins declare. */
   readonly service: Partial<ServiceInfo>;
   readonly server: Sections['server'];
   readonly http: Omit<Sections['http'], 'cors'> & { readonly cors: CorsConfig | null };

@@ -5,7 +5,7 @@ import { isObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
 import type { AuthConfig, TierConfig } from './schema.js';
 
-/** Callers see their own usage at this endpoint. Every tier includes it. */
+/** The endpoint at which callers see their own usage. Every tier includes this endpoint. */
 export const USAGE_PATH = '/usage';
 
 export interface Tier {
@@ -24,7 +24,10 @@ const isList = (tiers: AuthConfig['tiers']): tiers is readonly string[] => Array
 const tiersByName = ({ tiers }: Pick<AuthConfig, 'tiers'>): ReadonlyMap<string, TierConfig> =>
   new Map(isList(tiers) ? tiers.map((name) => [name, NO_LIMITS]) : Object.entries(tiers));
 
-/** Returns the names of all tiers. The first tier is the default for new keys. @param auth may be invalid */
+/**
+ * Returns the names of all tiers. The first tier is the default for new keys.
+ * @param auth may be invalid
+ */
 export const tierNames = (auth: unknown): readonly string[] => {
   const tiers = isObject(auth) ? auth['tiers'] : undefined;
   if (Array.isArray(tiers)) return tiers.filter((name) => typeof name === 'string');
@@ -32,7 +35,7 @@ export const tierNames = (auth: unknown): readonly string[] => {
 };
 
 /**
- * Returns true if `auth.tiers` is an object. If it is a list of names, usage is not counted.
+ * Returns true if usage is counted, which is the case unless `auth.tiers` is a list of names.
  * @param auth may be invalid
  */
 export const countsUsage = (auth: unknown): boolean =>
@@ -61,7 +64,7 @@ export class Tiers {
     this.anonymous = auth.anonymous === null ? undefined : this.#tiers.get(auth.anonymous);
   }
 
-  /** Returns undefined if the tier does not exist, in which case the key is rejected. */
+  /** Returns undefined if the tier does not exist. The key is then rejected. */
   of({ tier }: Pick<KeyRecord, 'tier'>): Tier | undefined {
     return this.#tiers.get(tier);
   }

@@ -1,61 +1,54 @@
-/** Audit entries, and the results of verifying them. */
-
 export interface AuditEntry {
-  /** When the change was made, by the clock of the process that made it: RFC 3339 in UTC. */
+  /** Time of the change as RFC 3339 in UTC, by the clock of the process that made the change. */
   readonly time: string;
-  /** The operating system user that ran the process. */
+  /** The operating system user that made the change. */
   readonly by: string;
-  /** The machine that ran the process and, if the user logged in from another machine, the address of that machine. */
-  readonly host?: string;
   /**
-   * The hash of the previous entry, or null for the first entry. The store sets `previous` and `hash` when it writes an
-   * entry.
+   * The machine on which the change was made. For a user who logged in over SSH, also the address of the client
+   * machine.
    */
+  readonly host?: string;
+  /** The hash of the previous audit entry, or null for the first entry. The store sets `previous` and `hash`. */
   readonly previous?: string | null;
-  /** The SHA-256, in hexadecimal, of all other fields as JSON with sorted property names. */
+  /** The SHA-256 of all other fields of the entry, in hexadecimal. The fields are hashed as JSON with sorted names. */
   readonly hash?: string;
   /**
-   * Set if an earlier entry describes a change that was never made, because the process was stopped or another change
-   * came first. Contains the hash of that entry.
+   * The hash of an earlier entry whose change was never made, for example because the process crashed after it wrote
+   * the entry.
    */
   readonly undoes?: string;
 }
 
 export interface AuditVerification {
   readonly chained: number;
-  /** The hash of the newest entry, or null if there are no entries. */
+  /** The hash of the newest audit entry, or null if the audit log is empty. */
   readonly head: string | null;
   /** Harmless findings, such as a line truncated by a crash or a file edited by hand. */
   readonly notes: readonly string[];
-  /** Errors, such as missing or modified entries, and data that does not match the entries. */
+  /** Problems with the audit log, such as missing or modified entries, or data that does not match the entries. */
   readonly faults: readonly string[];
 }
 
 export interface DataAuditEntry extends AuditEntry {
-  /** `prune` deletes a version. */
   readonly action: 'publish' | 'activate' | 'prune';
   readonly version: string;
-  /**
-   * The previous current version, or null if there was none. Not set for `prune`, which does not change the current
-   * version.
-   */
+  /** For `publish` and `activate`: the version that was current before, or null if there was none. */
   readonly replaces?: string | null;
   /**
-   * For `publish`: the SHA-256 of the rows of all collections, in hexadecimal. Not set if the store does not compute
-   * it.
+   * For `publish`: the SHA-256 of all published rows, in hexadecimal. Not set if the store does not compute the hash.
    */
   readonly content?: string;
 }
 
 export interface DataAudit {
   /**
-   * Resolves with all publications, activations and deletions, oldest first. Each entry is written before the change
-   * that it describes, so that no change is missing. If the store fails in between, the list contains a change that was
-   * never made.
+   * Resolves with the audit entries of all publications, activations and deletions, oldest first. Each entry is written
+   * before its change, so no change is missing. After a crash, the last entry can describe a change that was never
+   * made.
    */
   list(): Promise<readonly DataAuditEntry[]>;
   /**
-   * Checks that no entry is missing or modified, and that the entries match the stored data.
+   * Checks that no audit entry is missing or modified, and that the entries match the stored data.
    * @param expected the hash of an entry that must be present
    */
   verify(expected?: string): Promise<AuditVerification>;

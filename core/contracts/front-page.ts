@@ -4,15 +4,14 @@
  */
 import type { Document } from './dataset.js';
 
-/** A shape in a drawing. Colours are names of design tokens, such as `rise-3` for `--rise-3`. */
+/** A shape in a drawing. Colours are names of design tokens, such as `rise-3` for the CSS variable `--rise-3`. */
 export interface Shape {
-  /** SVG path data with the commands M, m, L, l, H, h, V, v, Z and z. */
+  /** SVG path data. Supported commands: M, m, L, l, H, h, V, v, Z and z. */
   readonly path: string;
   readonly fill?: string;
   readonly stroke?: string;
   /** The line width in drawing units. */
   readonly width?: number;
-  /** The tooltip. */
   readonly title?: string;
   /** The link target, relative to the root of the service, such as `/explore#/markets/26420`. */
   readonly href?: string;
@@ -25,13 +24,13 @@ export interface Label {
   readonly anchor?: 'start' | 'middle' | 'end';
 }
 
-/** A drawing of lines and polygons. The front page shows it as SVG, and link previews as PNG. */
+/** A drawing of lines and polygons. The front page shows drawings as SVG. Link previews show them as PNG. */
 export interface Drawing {
   readonly width: number;
   readonly height: number;
-  /** Later shapes cover earlier ones. */
+  /** The shapes of the drawing. Later shapes cover earlier ones. */
   readonly shapes: readonly Shape[];
-  /** The PNG does not include labels. */
+  /** Text labels, which are part of the SVG but not of the PNG. */
   readonly labels?: readonly Label[];
   /** The font size in drawing units. */
   readonly textSize?: number;
@@ -39,7 +38,7 @@ export interface Drawing {
 
 export interface FrontPageFigure {
   readonly title: string;
-  /** A text alternative for readers who cannot see the figure. */
+  /** The text alternative of the figure, for screen readers. */
   readonly description: string;
   readonly drawing: Drawing;
   readonly legend?: readonly { readonly color: string; readonly label: string }[];
@@ -63,28 +62,28 @@ export interface FrontPageItem {
 }
 
 export interface FrontPageContent {
-  /** The most important findings in the current data. At most three. */
+  /** The most important findings in the current data, at most three. */
   readonly findings?: readonly Finding[];
   readonly figure?: FrontPageFigure;
   readonly items?: readonly FrontPageItem[];
-  /** Sentences that explain where the findings come from, such as the run, the model and the vintage. */
+  /** Sentences about the source of the findings, such as the model and the date of the data. */
   readonly about?: readonly string[];
-  /** A search form for the page. Submitting it opens `path` with the search text in the parameter `q`. */
+  /** A search form for the page. Submitting the form opens `path` with the search text in the query parameter `q`. */
   readonly search?: { readonly path: string; readonly label: string; readonly placeholder: string };
 }
 
 export interface FrontPageContext {
   /**
    * Sends a GET request without an API key. Resolves with the JSON body of a 200 response, or with undefined if the
-   * endpoint needs a key. Rejects on any other error. The front page then temporarily omits this content.
+   * endpoint needs a key. Rejects on all other errors, and the front page then omits the content of this page.
    * @param target path and query relative to the base path, such as `/movers?limit=5`
    */
   // biome-ignore lint/suspicious/noExplicitAny: the schema of the endpoint defines the body
   get(target: string): Promise<any>;
   /**
-   * Requests pages of a list until `most` rows have been received. `total` is the number of rows in the whole list, or
-   * undefined if unknown.
-   * @param target like the argument of `get`, without `limit` and `after`
+   * Requests pages of a list until `most` rows have been received. Returns `total`, the number of rows in the whole
+   * list, or undefined if the endpoint does not report a total.
+   * @param target path and query relative to the base path, without `limit` and `after`
    */
   list<Row = Document>(
     target: string,

@@ -3,27 +3,27 @@ import type { Clock, Logger } from './runtime.js';
 import type { ServiceInfo } from './service.js';
 
 export interface IdentityRequest {
-  /** Headers by lower-case name, including `authorization`. */
+  /** Request headers by lower-case name, including `authorization`. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>> & {
     readonly authorization?: string | undefined;
   };
-  /** The address of the client. The setting `server.trustProxy` determines whether `X-Forwarded-For` is used. */
+  /** The IP address of the client. The setting `server.trustProxy` determines whether `X-Forwarded-For` is used. */
   readonly address: string;
 }
 
 /**
- * A caller that a plugin has identified. Like the owner of an API key, this caller has a separate limit, quotas and
- * usage.
+ * A caller that a plugin has identified. Each caller has a separate limit, quotas and usage, like the owner of an API
+ * key.
  */
 export interface IdentifiedCaller {
-  /** 1 to 256 characters, unique among the callers of the plugin. Appears in the log. */
+  /** The caller's id, which appears in the log. 1 to 256 characters, unique among the callers of the plugin. */
   readonly id: string;
-  /** The name of a configured tier. Any other name results in a 401. */
+  /** The name of a configured tier. Callers with an unknown tier get a 401. */
   readonly tier: string;
-  /** Requests per minute. Default: the limit of the tier. */
+  /** The caller's rate limit in requests per minute. Default: the limit of the tier. */
   readonly limit?: number | undefined;
   /**
-   * When the credentials expire, in milliseconds since 1970. The result is cached until then, but for at most a minute.
+   * When the credentials expire, in milliseconds since 1970. The caller is cached until then, but for at most a minute.
    * Default: 5 seconds from now.
    */
   readonly expiresAt?: number | undefined;
@@ -37,23 +37,23 @@ export interface Identity {
   /** The request headers that `identify` reads, in lower case. Default: `authorization` */
   readonly headers?: readonly string[];
   /**
-   * True if `identify` also reads the address. Otherwise, it is not called for requests that have none of these
-   * headers.
+   * True if `identify` also reads the client address. Otherwise, `identify` is called only for requests with one of the
+   * `headers`.
    */
   readonly usesAddress?: boolean;
   /**
-   * Returns the caller, or undefined to try the next plugin. An error with status 401 means that the credentials are
-   * invalid, and no other plugin is tried. After any other error, endpoints that need a key respond with that error. If
-   * there is no result within 5 seconds, these endpoints respond with a 503.
+   * Returns the caller, or undefined to try the next plugin. Throw an error with status 401 if the credentials are
+   * invalid. No other plugin is then tried. After any other error, endpoints that need a key respond with that error.
+   * If there is no result within 5 seconds, these endpoints respond with a 503.
    */
   identify(request: IdentityRequest): IdentifiedCaller | undefined | Promise<IdentifiedCaller | undefined>;
 }
 
 export interface RunningContext {
   readonly info: ServiceInfo;
-  /** Adds the name of the plugin to each message. */
+  /** A logger that adds the name of the plugin to each message. */
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Resolves a path in the options relative to the folder of the configuration file. */
+  /** Resolves a path in the plugin's options relative to the folder of the configuration file. */
   resolvePath(path: string): string;
 }

@@ -1,24 +1,24 @@
-/** JSON Schema 2020-12 as plain data, and types derived from schemas. */
+/** JSON Schema 2020-12 as plain data, and TypeScript types derived from schemas. */
 
 export type Empty = Record<never, never>;
 
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
 /**
- * The type of the values that a schema describes, deeply read-only. A part of the schema whose type is not literal, for
- * example because it is declared as `JsonSchema`, becomes `unknown`.
+ * The read-only TypeScript type of the values that a JSON Schema describes. Parts of the schema that are not literal,
+ * such as a variable of type `JsonSchema`, become `unknown`.
  */
 export type FromSchema<S> = ValueOf<S, 'read'>;
 
-/** Like `FromSchema`, but with all defaults filled in: properties with a default are always present. */
+/** Like `FromSchema`, but properties with a default are always present. */
 export type WithDefaults<S> = ValueOf<S, 'filled'>;
 
-/** Like `FromSchema`, but for values that handlers return. Any value is allowed where the schema is not literal. */
+/** Like `FromSchema`, but for values that handlers return. Parts of the schema that are not literal allow any value. */
 export type ResponseFromSchema<S> = ValueOf<S, 'returned'>;
 
 /**
- * Appears in type errors if the `type` of a schema was widened to `string`. TypeScript keeps the literal only if the
- * schema is written inline in the call or ends with `as const`.
+ * This name appears in type errors if TypeScript widened the `type` of a schema to `string`. To keep the literal, write
+ * the schema inline in the call, or add `as const`.
  */
 export interface DeclareSchemaAsConst {
   readonly 'declare the schema with `as const`': never;

@@ -1,4 +1,4 @@
-/** The contract for key stores. A key store keeps all key records in memory. */
+/** The contract for key stores. A key store keeps all API key records in memory. */
 import type { AuditEntry, AuditVerification } from './audit.js';
 import type { JsonSchema } from './json-schema.js';
 import type { Clock, Health, Logger } from './runtime.js';
@@ -8,32 +8,35 @@ export interface KeyRecord {
   readonly id: string;
   /** The SHA-256 of the key or, with a pepper, the HMAC-SHA-256, in lower-case hexadecimal. */
   readonly hash: string;
-  /** The version of the pepper in `hash`. Not set if there was no pepper. */
+  /** The version of the pepper with which the key was hashed. Not set if the key was hashed without a pepper. */
   readonly pepper?: number;
   readonly name: string;
   readonly tier: string;
-  /** Requests per minute. Null means the configured default. */
+  /** The rate limit in requests per minute. Null means the limit of the tier. */
   readonly limit_per_minute: number | null;
-  /** RFC 3339 in UTC. */
+  /** The creation time of the key, as RFC 3339 in UTC. */
   readonly created_at: string;
   readonly expires_at: string | null;
   readonly revoked_at: string | null;
-  /** Set by a rotation: the id of the first key in the chain of rotations, whose limit this key shares. */
+  /**
+   * For a key created by a rotation: the id of the first key in the chain of rotations. All keys in the chain share one
+   * rate limit.
+   */
   readonly shares_limit_of?: string;
 }
 
 export type KeyChange = Partial<Pick<KeyRecord, 'name' | 'tier' | 'limit_per_minute' | 'expires_at' | 'revoked_at'>>;
 
-/** An audit entry for a change to a key. It contains neither the key nor its hash, because both are secret. */
+/** An audit entry for a change to an API key. It contains neither the key nor its hash, because both are secret. */
 export interface KeyAuditEntry extends AuditEntry {
   /**
-   * `rotate` creates a key that replaces another one. `change` covers several fields at once, or a field without a
-   * specific action. `edit` and `remove` are changes made directly in the store. For these, `by` and `host` identify
-   * the process that noticed the change.
+   * The kind of change. `rotate` creates a key that replaces another one. `change` covers several fields, or a field
+   * without its own action. `edit` and `remove` are changes made directly in the store. For these two, `by` and `host`
+   * identify the process that noticed the change.
    */
   readonly action: 'create' | 'rotate' | 'revoke' | 'limit' | 'tier' | 'expire' | 'change' | 'edit' | 'remove';
   readonly key: string;
-  /** For a new key or an edited hash: a digest of the hash, which reveals later edits. */
+  /** A digest of the key's hash, which reveals later edits. Set for new keys and for edited hashes. */
   readonly fingerprint?: string;
   /** The old and new value of each changed field. For a new key: all fields that are not null. */
   readonly changes: Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
@@ -41,45 +44,44 @@ export interface KeyAuditEntry extends AuditEntry {
 
 export interface KeyStore {
   /**
-   * Resolves even if the backend is unreachable, provided that the store can reconnect without a restart of the
-   * service.
+   * Opens the key store. Resolves even if the backend is unreachable, provided that the store reconnects automatically.
    */
   open(): Promise<void>;
   close(): Promise<void>;
-  /** Finds a record in memory. Changes made by other processes are visible within 5 seconds. */
+  /** Finds a key record in memory. Changes made by other processes are visible within 5 seconds. */
   lookup(hash: string): KeyRecord | undefined;
-  /** The listener is called whenever the keys available to `lookup` change. */
+  /** Registers a listener for any change of the keys that `lookup` can find. */
   onChange(listener: () => void): void;
   health(): Health;
   list(): Promise<readonly KeyRecord[]>;
   insert(record: KeyRecord): Promise<void>;
-  /** Resolves with the updated record. Rejects with a `KeyStoreError` if no key has this id. */
+  /** Resolves with the updated key record. Rejects with a `KeyStoreError` if no key has this id. */
   update(id: string, change: KeyChange): Promise<KeyRecord>;
   /**
-   * Resolves with all changes made by `insert` and `update`, oldest first. Each entry is written before the change that
-   * it describes, so that no change is missing. If the store fails in between, the list contains a change that was
-   * never made.
+   * Resolves with the audit entries of all changes made by `insert` and `update`, oldest first. Each entry is written
+   * before its change, so no change is missing. After a crash, the last entry can describe a change that was never
+   * made.
    */
   audit?(): Promise<readonly KeyAuditEntry[]>;
   /**
-   * Checks that no entry is missing or modified, and that the entries match the current record of every key.
+   * Checks that no audit entry is missing or modified, and that the entries match the current record of every key.
    * @param expected the hash of an entry that must be present
    */
   verifyAudit?(expected?: string): Promise<AuditVerification>;
   /**
-   * Stores when keys were last used: times in milliseconds since 1970, by key id. A later time that is already stored
-   * is kept. Every replica calls this every few minutes. Does not call `onChange` listeners, and can reject if the
-   * store is read-only.
+   * Stores when keys were last used. If a later time is already stored, keeps the later time. Every replica calls this
+   * method every few minutes. Does not call `onChange` listeners, and can reject if the store is read-only.
+   * @param times milliseconds since 1970, by key id
    */
   noteUse?(times: ReadonlyMap<string, number>): Promise<void>;
   /**
-   * Resolves with the time when each key was last used, in milliseconds since 1970, by key id. Keys that have never
-   * been used are omitted.
+   * Resolves with the time when each key was last used, in milliseconds since 1970, by key id. Omits keys that have
+   * never been used.
    */
   lastUsed?(): Promise<ReadonlyMap<string, number>>;
-  /** Resolves with everything that a backup of the store needs. */
+  /** Resolves with all content of the key store, for a backup. */
   exportAll?(): Promise<StoredKeys>;
-  /** Replaces all content of the store, including the times of last use. */
+  /** Replaces all content of the key store, including the times of last use. */
   replaceAll?(content: StoredKeys): Promise<void>;
 }
 
@@ -99,7 +101,7 @@ export interface KeyStoreModule<Options = unknown> {
   readonly kind: 'key-store';
   readonly name: string;
   readonly options: JsonSchema;
-  /** Finds errors in options that their schema cannot detect, like `check` in `AdapterModule`. */
+  /** Finds errors in the options of a key store that their schema cannot detect. See `check` in `AdapterModule`. */
   check?(options: Options): Readonly<Record<string, string>>;
   create(options: Options, context: KeyStoreContext): KeyStore;
 }

@@ -8,25 +8,28 @@ import type { ServiceState } from './state.js';
 
 export interface InnerResponse {
   readonly status: number;
-  /** Headers by lower-case name. */
+  /** Response headers by lower-case name. */
   readonly headers: Readonly<Record<string, string | readonly string[] | number | undefined>>;
   readonly body: string;
 }
 
 /**
- * The second argument of a mount's handler. It is also a function, so that Koa middleware can serve as a handler and
- * receive it as `next`. Calling it does nothing, so a request that the middleware does not handle gets a 404.
+ * The second argument of a mount's handler. Koa middleware can also be a handler, and receives this argument as `next`.
+ * Calling it does nothing, so Koa responds with a 404 to requests that the middleware does not handle.
  */
 export interface MountContext {
   (): Promise<void>;
-  /** All routes of the service, for pages and tools that list or call them. */
+  /** All routes of the service. */
   readonly routes: readonly Route[];
-  /** All mounts of the service, for pages that link to one another. */
+  /** All mounts of the service. */
   readonly mounts: readonly Mount[];
   readonly info: ServiceInfo;
   /** The prefix of all routes without a trailing slash, such as `/api/v1`. */
   readonly basePath: string;
-  /** The prefix for links to `basePath` and to mounts. Empty, or a path that a proxy removes, such as `/lib`. */
+  /**
+   * The prefix for links to routes and mounts. Empty, or the path prefix that a proxy removes from requests, such as
+   * `/lib`.
+   */
   readonly publicPath: string;
   /** The setting `server.publicUrl` without a trailing slash. Default: `publicPath`. */
   readonly publicUrl: string;
@@ -42,8 +45,8 @@ export interface MountContext {
    */
   request(target: string): Promise<InnerResponse>;
   /**
-   * Makes the request as a caller without a key, who can use only the endpoints in the tier `auth.anonymous`. For
-   * responses that all callers share.
+   * Makes a GET request as a caller without a key, who can use only the endpoints in the tier `auth.anonymous`. Use
+   * this method to build content that all callers share.
    */
   requestWithoutKey(target: string): Promise<InnerResponse>;
 }
@@ -51,31 +54,34 @@ export interface MountContext {
 /** An endpoint outside the data API, such as a page or another protocol. */
 export interface Mount {
   /**
-   * The absolute path, such as `/docs`. A mount also handles all paths below its path. A mount at `/` is an exception:
-   * it handles only this path, and replaces the front page.
+   * An absolute path, such as `/docs`. The mount also handles all paths below it. The mount at `/` handles only that
+   * path, and replaces the front page.
    */
   readonly path: string;
   /** A short description for the log and for messages at startup. */
   readonly summary: string;
-  /** Default: GET and HEAD. OPTIONS is always supported. */
+  /** The HTTP methods that the mount supports. Default: GET and HEAD. OPTIONS is always supported. */
   readonly methods?: readonly string[];
-  /** True if requests need an API key. Default: false. */
+  /** True if requests to the mount need an API key. Default: false. */
   readonly key?: boolean;
   /**
-   * With CORS, pages from other origins can send these request headers, in addition to the defaults. If one of the
-   * `methods` can have a body, `Content-Type` is always allowed.
+   * Request headers that pages from other origins can send (CORS), in addition to the defaults. `Content-Type` is
+   * always allowed if one of the `methods` can have a body.
    */
   readonly requestHeaders?: readonly string[];
-  /** With CORS, pages from other origins can read these response headers, in addition to the defaults. */
+  /** Response headers that pages from other origins can read (CORS), in addition to the defaults. */
   readonly exposedHeaders?: readonly string[];
-  /** Default: the policy of API responses, which prevents pages from loading any resource. */
+  /**
+   * The `Content-Security-Policy` header of the mount. Default: the policy of API responses, which prevents pages from
+   * loading any resource.
+   */
   readonly contentSecurityPolicy?: string;
   /** Returns the content of this page for the front page. Called once per snapshot. */
   frontPage?(context: FrontPageContext): Promise<FrontPageContent>;
   /**
-   * Takes over the connection of an upgrade request, such as a WebSocket handshake, after keys and limits have been
-   * checked. `head` contains bytes that the client has already sent after the request. If this function is missing,
-   * `handler` responds.
+   * Takes over the connection of an upgrade request, such as a WebSocket handshake. Called after keys and limits have
+   * been checked. Upgrade requests to mounts without this function go to `handler`.
+   * @param head bytes that the client has already sent after the request
    */
   upgrade?(ctx: Context, socket: Socket, head: Buffer): unknown;
   /** Responds through Koa's context, or by writing directly to `ctx.res`. */

@@ -4,7 +4,7 @@ import type { ServiceInfo } from './service.js';
 
 /** The `traceparent` header of a request (W3C Trace Context, level 1, 3.2). */
 export interface TraceParent {
-  /** 32 lower-case hexadecimal digits. */
+  /** The trace id: 32 lower-case hexadecimal digits. */
   readonly traceId: string;
   /** The id of the caller's span: 16 lower-case hexadecimal digits. */
   readonly parentId: string;
@@ -21,9 +21,9 @@ export interface FinishedRequest {
   readonly route: string | null;
   /** The URL path, with API keys masked. */
   readonly path: string;
-  /** The Host header, with API keys masked. Null if there is none. */
+  /** The Host header, with API keys masked. Null if the request has no Host header. */
   readonly host: string | null;
-  /** `1.1` or `1.0`. */
+  /** The HTTP version of the request: `1.1` or `1.0`. */
   readonly httpVersion: string;
   readonly status: number;
   /** When the request arrived, in milliseconds since 1970. */
@@ -32,17 +32,17 @@ export interface FinishedRequest {
   readonly durationMs: number;
   /** The id of the caller's API key. Null if the request had no valid key. */
   readonly key: string | null;
-  /** The version of the snapshot that the request read. Null if it did not read any. */
+  /** The version of the snapshot that the handler read. Null if the handler did not read a snapshot. */
   readonly snapshot: string | null;
   readonly cached: boolean;
-  /** Null if the caller sent no valid `traceparent`. */
+  /** The trace that the caller sent. Null if the request has no valid `traceparent` header. */
   readonly trace: TraceParent | null;
 }
 
 export interface RequestObserver {
-  /** Called after the response has been written. Errors thrown here are logged. */
+  /** Called after each response has been written. Errors thrown by this function are logged. */
   onRequest(request: FinishedRequest): void;
-  /** Called once, after the last request. The service waits for this before it stops. */
+  /** Called once, after the last request. The service waits for the returned promise before it stops. */
   close?(): Promise<void>;
 }
 

@@ -19,7 +19,7 @@ export { type DataResponseOf, dataRoute, type InputOf, serviceRoute } from './ro
 export type * from './snapshot-reader.js';
 export { type ComponentState, OWN_COMPONENTS, type ServiceState, type StatusComponent } from './state.js';
 
-/** Passed to `Plugin.routes`. */
+/** The context that the framework passes to `Plugin.routes`. */
 export interface PluginContext {
   readonly info: ServiceInfo;
   /** The `/status` components of all plugins. */
@@ -30,13 +30,16 @@ export interface PluginContext {
   readonly collections: ReadonlyMap<string, Collection>;
 }
 
-/** Passed to `Plugin.open`. */
+/** The context that the framework passes to `Plugin.open`. */
 export interface OpenContext extends RunningContext {
   /** The Koa application of the service. It emits an `error` event for every error that occurs in a request. */
   readonly koa: Koa;
 }
 
-/** A method, because TypeScript then allows plugins with different option types in one list. */
+/**
+ * A method rather than a function property, because TypeScript then allows plugins with different option types in one
+ * list.
+ */
 interface CollectionsByOptions<Options> {
   declare(options: Options, context: { resolvePath(path: string): string }): readonly Collection[];
 }
@@ -49,33 +52,35 @@ export interface Plugin<Options = unknown> {
   readonly description: string;
   /** The names of other plugins that must also be configured. */
   readonly needs?: readonly string[];
-  /** JSON Schema for the options. Default: the plugin has no options. */
+  /** JSON Schema for the options of the plugin. Default: the plugin has no options. */
   readonly options?: JsonSchema;
   /**
-   * A list, or a function if the collections depend on the options. `resolvePath` resolves a path in the options
-   * relative to the folder of the configuration file.
+   * The collections of the plugin. Use a function if they depend on the options. `resolvePath` resolves a path in the
+   * options relative to the folder of the configuration file.
    */
   readonly collections?: readonly Collection[] | CollectionsByOptions<Options>['declare'];
   /**
-   * The names and texts that describe the service. The configuration can override them. Only one plugin can define
-   * them.
+   * The name, version and description of the service. The configuration can override these values. Only one plugin can
+   * define them.
    */
   readonly info?: Partial<ServiceInfo>;
   /** Additional components for `/status`. */
   readonly components?: readonly StatusComponent[];
   routes?(options: Options, context: PluginContext): readonly Route[];
-  /** Additional formats for every list in the service. */
+  /** Additional response formats for every list in the service. */
   formats?(options: Options): readonly Format[];
   /** Endpoints outside the data API, such as pages and other protocols. */
   mounts?(options: Options): readonly Mount[];
   /** Koa middleware for the routes and mounts of this plugin, outermost first. */
   middleware?(options: Options): readonly Middleware[];
   /**
-   * Koa middleware for the whole service, outermost first. It runs before keys and limits are checked, and sees every
-   * response, including errors. Plugins run in configuration order.
+   * Koa middleware for the whole service, outermost first. This middleware runs before keys and limits are checked, and
+   * sees every response, including errors. Plugins run in configuration order.
    */
   serviceMiddleware?(options: Options): readonly Middleware[];
-  /** Called once before the service accepts requests. If it throws or rejects, the service does not start. */
+  /**
+   * Called once before the service accepts requests. If this function throws or rejects, the service does not start.
+   */
   open?(options: Options, context: OpenContext): Promise<void> | void;
   /** Called once after the last request, provided that `open` succeeded. */
   close?(options: Options): Promise<void> | void;
@@ -91,7 +96,7 @@ export interface Plugin<Options = unknown> {
 }
 
 /**
- * Defines a plugin. The schema in `options` determines the type of the options that the functions of the plugin
+ * Defines a plugin. The JSON Schema in `options` determines the type of the options that the functions of the plugin
  * receive.
  */
 export const definePlugin = <const S extends JsonSchema = Empty>(
@@ -99,7 +104,7 @@ export const definePlugin = <const S extends JsonSchema = Empty>(
 ): Plugin<WithDefaults<S>> => ({ kind: 'plugin', ...plugin }) as Plugin<WithDefaults<S>>;
 
 /**
- * Declares a collection. The schema determines the type of its documents, so that `snapshot.find(markets)` returns
+ * Declares a collection. The JSON Schema determines the type of its documents, so that `snapshot.find(markets)` returns
  * typed markets.
  */
 export const collection = <const S extends JsonSchema>(

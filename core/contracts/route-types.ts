@@ -22,7 +22,10 @@ type Part<P, K extends string> = P extends { readonly [_ in K]: infer V } ? V : 
 export type InputOf<P> =
   InputOfParts<Part<P, 'path'>, Part<P, 'query'>> extends infer I ? { readonly [K in keyof I]: I[K] } : never;
 
-/** The return type of a data route's handler, inferred from the response schema. Lists can also be streamed. */
+/**
+ * The return type of a data route's handler, inferred from the response schema. Handlers can also return lists as
+ * streams.
+ */
 export type DataResponseOf<S> =
   | ResponseFromSchema<S>
   | (ResponseFromSchema<S> extends { readonly data: readonly (infer Row)[] }

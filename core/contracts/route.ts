@@ -5,28 +5,29 @@ import type { SnapshotReader } from './snapshot-reader.js';
 import type { ServiceState } from './state.js';
 import type { Scalar } from './storage.js';
 
-/** The value of a parameter. Arrays keep the order of the request, but contain no duplicates. */
+/** The value of a request parameter. Arrays keep the order of the request without duplicates. */
 export type ParameterValue = Scalar | boolean | readonly Scalar[];
 
-/** A parameter of a route. The framework validates its value before it calls the handler. */
+/** A parameter of a route. The framework validates parameter values before it calls the handler. */
 export interface Parameter {
   readonly description: string;
   /**
-   * The type must be `string`, `integer`, `number` or `boolean`. For comma-separated values, it must be `array` with
-   * `items` of one of these types. All other JSON Schema keywords are allowed. `default` applies if the parameter is
-   * missing.
+   * JSON Schema for the value. The type must be `string`, `integer`, `number` or `boolean`. For comma-separated values,
+   * use `array` with `items` of one of these types. All other keywords are allowed. Missing parameters get the value of
+   * `default`.
    */
   readonly schema: JsonSchema;
-  /** Only for query parameters. Path parameters are always required. */
+  /** True if requests must contain the query parameter. Path parameters are always required. */
   readonly required?: boolean;
   readonly example?: ParameterValue;
   /**
-   * Describes the allowed values in error messages, where it completes "must be ...". Default: derived from the schema.
+   * Describes the allowed values in error messages: the text that follows "must be". Default: derived from the schema.
    */
   readonly allowed?: string;
   /**
-   * Where callers can find valid values: maps an operationId to a JSON Pointer (RFC 6901) into the response of that
-   * operation. The OpenAPI document links the two operations. Operations that the service does not have are ignored.
+   * The operations that return valid values of the parameter: maps an operationId to a JSON Pointer (RFC 6901) into the
+   * response of that operation. The OpenAPI document links the two operations. Operations that the service does not
+   * have are ignored.
    */
   readonly foundIn?: Readonly<Record<string, string>>;
 }
@@ -52,7 +53,7 @@ interface RouteBase<Input> {
   /** True if requests need an API key. Default: true. */
   readonly key?: boolean;
   readonly parameters?: Parameters;
-  /** The 200 response, with a JSON Schema and an example that conforms to it. */
+  /** The 200 response, with a JSON Schema and an example that conforms to the schema. */
   readonly response: { readonly description: string; readonly schema: JsonSchema; readonly example: unknown };
   /** The errors that the handler can throw. The OpenAPI document lists them after the framework's own errors. */
   readonly errors?: readonly ErrorKind[];
@@ -60,7 +61,7 @@ interface RouteBase<Input> {
   readonly check?: (input: Input) => void;
 }
 
-/** A list that is sent in batches because it can be large: `{ data: snapshot.stream(rows) }`. */
+/** A list that is sent in batches because it can be large. Example: `{ data: snapshot.stream(rows) }` */
 export interface StreamedList<Row = object> {
   readonly data: AsyncIterable<readonly Row[]>;
 }
@@ -73,17 +74,21 @@ export interface ResponseHeader {
 /** The second argument of the handler of a data route. */
 export interface DataContext {
   readonly snapshot: SnapshotReader;
-  /** Sets a header that the route declares. The header is cached with the body, and is also sent with a 304. */
+  /**
+   * Sets a response header that the route declares. The header is cached with the body, and is also sent with a 304.
+   */
   setHeader(name: string, value: string): void;
   /** Returns the relative URL of this request with some parameters changed, such as `?limit=5&after=x`. */
   reference(changes: Readonly<Record<string, ParameterValue>>): string;
 }
 
-/** A route whose response depends only on its input and the snapshot. Responses are cached until the next snapshot. */
+/**
+ * A route whose response depends only on its parameters and the snapshot. Responses are cached until the next snapshot.
+ */
 export interface DataRoute<Input = Record<string, never>> extends RouteBase<Input> {
   readonly kind: 'data';
   readonly response: RouteBase<Input>['response'] & {
-    /** Response headers by name. With CORS, pages from other origins can read them. */
+    /** Response headers by name. Pages from other origins can read these headers (CORS). */
     readonly headers?: Readonly<Record<string, ResponseHeader>>;
   };
   /**
@@ -92,20 +97,23 @@ export interface DataRoute<Input = Record<string, never>> extends RouteBase<Inpu
    */
   readonly columns?: (input: Input) => readonly string[] | undefined;
   /**
-   * Maps equivalent inputs to the same input, so that they share a cached response. For example, it can sort a list
-   * whose order does not matter. Runs after `check`.
+   * Maps equivalent inputs to the same input, so that they share a cached response. For example, the function can sort
+   * a list of parameter values. Runs after `check`.
    */
   readonly normalize?: (input: Input) => Input;
   /**
-   * Like `normalize`, but for inputs that are equivalent only in this snapshot, such as two dates before the first
-   * value. Not called for cached responses.
+   * Like `normalize`, for inputs that are equivalent only in one snapshot, such as two dates before the first value.
+   * Not called for cached responses.
    */
   readonly normalizeIn?: (input: Input, snapshot: SnapshotReader) => Promise<Input>;
-  /** True if the route accepts `as_of`. The handler then receives the snapshot for that date. Default: false. */
+  /**
+   * True if the route accepts the parameter `as_of`. The handler then receives the snapshot for that date. Default:
+   * false.
+   */
   readonly vintages?: boolean;
   /**
    * Resolves with a value that conforms to the response schema. If `data` is the only property of that schema, the
-   * value can also be a `StreamedList`, which results in the same bytes.
+   * value can also be a `StreamedList`. Both result in the same bytes.
    */
   handler(input: Input, context: DataContext): Promise<unknown>;
 }
@@ -117,31 +125,33 @@ export interface CallerKey {
 }
 
 export interface CallerAccount {
-  /** Passed to `Limiter.take` as `caller`. After a rotation, the old key and its successors share this id. */
+  /** The id that the framework passes to `Limiter.take`. A rotated key and its successors share this id. */
   readonly id: string;
   readonly tier: string;
-  /** Requests per minute. */
+  /** The rate limit in requests per minute. */
   readonly limit: number;
   readonly quotas: Quotas;
 }
 
 export interface ServiceRequest {
-  /** Null if the request has no valid key, or if all callers share the response. */
+  /** The caller's API key. Null if the request has no valid key, or if all callers share the response. */
   readonly caller: CallerKey | null;
-  /** Null if the usage of the caller is not counted, or if all callers share the response. */
+  /**
+   * The account that the request counts against. Null if usage is not counted, or if all callers share the response.
+   */
   readonly account: CallerAccount | null;
   /**
    * The prefix of all paths as this client sees them: the setting `server.publicUrl`, a prefix that a proxy removes, or
-   * an empty string. If all callers share the response, it does not contain a removed prefix.
+   * an empty string. A removed prefix is not included in responses that all callers share.
    */
   readonly publicUrl: string;
-  /** Headers by lower-case name, without credentials and cookies. Empty if all callers share the response. */
+  /** Request headers by lower-case name, without credentials and cookies. Empty if all callers share the response. */
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
 /**
- * A route whose response depends on the state of the service and, unless all callers share the response, on the
- * request.
+ * A route whose response depends on the state of the service. The response can also depend on the request, unless all
+ * callers share it.
  */
 export interface ServiceRoute<Input = Record<string, never>> extends RouteBase<Input> {
   readonly kind: 'service';

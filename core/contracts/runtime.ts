@@ -2,14 +2,14 @@ import type { Logger as PinoLogger } from 'pino';
 
 export interface Logger extends Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'child'> {
   /**
-   * Optional. A faster alternative to `info` for frequent messages.
+   * A faster alternative to `info` for frequent messages (optional).
    * @param members a JSON object without its braces, such as `"status":200,"ms":0.1`
    * @param message text without characters that must be escaped in JSON
    */
   infoJson?(members: string, message: string): void;
-  /** Optional. Writes a preformatted line at level `info`, even if the log is human-readable. */
+  /** Writes a preformatted line at level `info`, even if the log is human-readable (optional). */
   infoLine?(line: string): void;
-  /** Optional. Sets the minimum level of this logger and its child loggers. */
+  /** Sets the minimum level of this logger and its child loggers (optional). */
   setLevel?(level: string): void;
 }
 

@@ -1,28 +1,28 @@
 export interface InterfaceChange {
   /** The API version that introduced the change, or `Unreleased`. */
   readonly version: string;
-  /** One or two sentences in Markdown. */
+  /** A summary of the change: one or two sentences in Markdown. */
   readonly summary: string;
   /**
-   * The `operationId` of each affected operation. If the service has none of them, the OpenAPI document omits the
-   * change.
+   * The `operationId` of each affected operation. The OpenAPI document omits changes whose operations the service does
+   * not have.
    */
   readonly operations?: readonly string[];
 }
 
 export interface ServiceInfo {
-  /** A machine-readable name: lower-case words joined by hyphens, such as `rain-gauges`. */
+  /** A machine-readable name of the service: lower-case words joined by hyphens, such as `rain-gauges`. */
   readonly name: string;
   readonly title: string;
-  /** The API version. It is independent of the package version. */
+  /** The API version, which is independent of the package version. */
   readonly version: string;
-  /** One sentence. May be empty. */
+  /** A summary of the service in one sentence. May be empty. */
   readonly summary: string;
-  /** Markdown. May be empty. */
+  /** A description of the service in Markdown. May be empty. */
   readonly description: string;
-  /** Describes how the API behaves, in Markdown. In the OpenAPI document, it follows `description`. */
+  /** Describes how the API behaves, in Markdown. The OpenAPI document shows this text after `description`. */
   readonly conventions: string;
-  /** Newest first. May be empty. */
+  /** Changes to the API, newest first. May be empty. */
   readonly changes: readonly InterfaceChange[];
   readonly contact: { readonly name?: string; readonly url?: string; readonly email?: string };
   readonly termsOfService: string | null;

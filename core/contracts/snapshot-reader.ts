@@ -3,32 +3,29 @@ import type { Collection, Manifest } from './dataset.js';
 import type { DeclareSchemaAsConst } from './json-schema.js';
 import type { Condition, Group, Scalar, TotalsQuery } from './storage.js';
 
-/** The fields that a query can use for sorting and ranges: required strings and numbers. */
+/** The fields that a query can sort by: required strings and numbers. */
 export type ScalarField<T> = {
   [K in keyof T & string]-?: T[K] extends Scalar | DeclareSchemaAsConst ? K : never;
 }[keyof T & string];
 
-/** Fields whose values are of type `Value` or null. If the field names are unknown, any field. */
 type FieldOf<T, Value> = string extends keyof T
   ? string
   : { [K in keyof T & string]-?: NonNullable<T[K]> extends Value | DeclareSchemaAsConst ? K : never }[keyof T & string];
 
-/** The fields that conditions and groups can use: strings, numbers and booleans, which can be nullable. */
+/** The fields that conditions and groups can use: strings, numbers and booleans, including nullable ones. */
 export type ConditionField<T> = FieldOf<T, Scalar | boolean>;
 
 /** The fields that a query can total: numbers, including nullable ones. */
 export type NumberField<T> = FieldOf<T, number>;
 
-/** A `TotalsQuery` whose field names are checked against the type of the documents. */
 export interface TotalsQueryOf<T> extends TotalsQuery {
   readonly where: readonly Condition<ConditionField<T>>[];
   readonly by: readonly ConditionField<T>[];
   readonly of?: NumberField<T>;
 }
 
-/** A `Query` whose field names and values are checked against the type of the documents. */
 export interface QueryOf<T> {
-  /** One of the collection's `orders`. Default: the key of the collection. */
+  /** The sort order: one of the collection's `orders`. Default: the key of the collection. */
   readonly order?: readonly ScalarField<T>[];
   readonly equal?: { readonly [K in ScalarField<T>]?: T[K] };
   readonly range?: {
@@ -40,7 +37,7 @@ export interface QueryOf<T> {
   }[ScalarField<T>];
   readonly descending?: boolean;
   /**
-   * Only documents after this position are returned. Contains a value for each field of `order` that is not in `equal`,
+   * Returns only documents after this position. A position is a value for each field of `order` that is not in `equal`,
    * in the same order.
    */
   readonly after?: readonly Scalar[];
@@ -62,8 +59,8 @@ export interface SnapshotReader {
     query?: QueryOf<NoInfer<T>>,
   ): AsyncIterable<readonly Readonly<T>[]>;
   /**
-   * Resolves with totals that the store has computed, or with undefined if it cannot compute them. `selectTotals` then
-   * reads the documents instead.
+   * Resolves with totals that the store has computed, or with undefined if the store cannot compute them.
+   * `selectTotals` then reads the documents instead.
    */
   totals<T extends object>(
     collection: Collection<T>,

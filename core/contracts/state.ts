@@ -8,7 +8,7 @@ export interface ServiceState {
   readonly draining: boolean;
   /** The last known health of each part of the service. */
   readonly health: Readonly<Record<'storage' | 'limiter' | 'cache' | 'keys', Health>>;
-  /** The current snapshot, or undefined if there is none. */
+  /** The current snapshot, or undefined if nothing has been published. */
   readonly snapshot: SnapshotReader | undefined;
   /**
    * Resolves with the versions in the store, newest first. A store without the capability `versions` has only the
@@ -26,9 +26,9 @@ export interface ServiceState {
 
 export interface ComponentState {
   readonly status: 'operational' | 'unknown' | 'degraded' | 'outage';
-  /** Callers see this message, so it must not contain host names or error messages of dependencies. */
+  /** A message that callers see on `/status`. It must not contain host names or error messages of dependencies. */
   readonly message: string | null;
-  /** RFC 3339. Null if unknown. */
+  /** When the component was last updated, as RFC 3339. Null if unknown. */
   readonly updated_at: string | null;
 }
 

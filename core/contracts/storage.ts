@@ -1,4 +1,4 @@
-/** The contract for storage adapters. It covers everything that the framework requires of a store, for any dataset. */
+/** The contract for storage adapters: everything that the framework requires of a store, for any dataset. */
 import type { DataAudit, DataAuditEntry } from './audit.js';
 import type { Collection, Document, Manifest } from './dataset.js';
 import type { JsonSchema } from './json-schema.js';
@@ -11,25 +11,24 @@ import type { Clock, Logger } from './runtime.js';
  */
 export type Scalar = string | number;
 
-/** A query for documents. The framework has validated it, so adapters can trust every field. */
+/** A query for documents. The framework has validated the query, so adapters can trust every field. */
 export interface Query {
-  /** The key of the collection, or one of its declared `orders`. */
+  /** The sort order: the key of the collection, or one of its declared `orders`. */
   readonly order: readonly string[];
-  /** Values of the first field or fields of `order`. */
+  /** Values that the first field or fields of `order` must have. */
   readonly equal?: Readonly<Record<string, Scalar>>;
   /**
-   * Inclusive bounds for one other field of `order`, which need not be the next one. If `from` is greater than `to`,
-   * nothing matches.
+   * Inclusive bounds for one field of `order` that is not in `equal`. If `from` is greater than `to`, nothing matches.
    */
   readonly range?: { readonly field: string; readonly from?: Scalar; readonly to?: Scalar };
-  /** Returns documents in the exact reverse of `order`. */
+  /** True to return documents in the exact reverse of `order`. */
   readonly descending?: boolean;
   /**
-   * Only documents after this position, in the direction of the query, are returned. Contains a value for each field of
-   * `order` that is not in `equal`, in the same order. No document needs to exist at the position.
+   * Returns only documents after this position, in the direction of the query. A position is a value for each field of
+   * `order` that is not in `equal`, in the same order. There need not be a document at the position.
    */
   readonly after?: readonly Scalar[];
-  /** The maximum number of documents in all batches together. 0 returns none. */
+  /** The maximum number of documents that the query returns. 0 returns none. */
   readonly limit?: number;
   /**
    * Words that must all occur in the `search` fields of the document. A word that ends in `*` is a prefix. Requires the
@@ -39,11 +38,12 @@ export interface Query {
 }
 
 /**
+ * How a condition compares a field with a value:
  * - `eq`: equals the value
  * - `not`: differs from the value; null differs from every value
  * - `in`: equals one of several values
  * - `gt`, `gte`, `lt`, `lte`: compare in `Scalar` order; null never matches
- * - `null`: with `true`, matches null and missing values; with `false`, matches everything else
+ * - `null`: with `true`, matches null and missing values; with `false`, matches all other values
  */
 export type Operator = 'eq' | 'not' | 'in' | 'gt' | 'gte' | 'lt' | 'lte' | 'null';
 
@@ -51,7 +51,7 @@ export type Operator = 'eq' | 'not' | 'in' | 'gt' | 'gte' | 'lt' | 'lte' | 'null
 export interface Condition<Field extends string = string> {
   readonly field: Field;
   readonly operator: Operator;
-  /** Has the same type as the field, but `in` takes a list and `null` takes a boolean. */
+  /** The value to compare with, of the same type as the field. `in` takes a list, and `null` takes a boolean. */
   readonly value: Scalar | boolean | readonly Scalar[];
 }
 
@@ -60,8 +60,8 @@ export interface TotalsQuery {
   readonly where: readonly Condition[];
   readonly words?: readonly string[];
   /**
-   * The fields to group by. The values of a field have one type (string, number or boolean) or are null. If empty, all
-   * documents are in one group.
+   * The fields to group by. The values of a field have one type (string, number or boolean) or are null. If the list is
+   * empty, all documents are in one group.
    */
   readonly by: readonly string[];
   /** The numeric field to total. Null and missing values are ignored. */
@@ -81,7 +81,10 @@ export interface Group {
 
 export interface NumberTotals {
   readonly count: number;
-  /** Accurate to 15 significant digits, unless large numbers cancel out. This requires compensated summation. */
+  /**
+   * The sum, accurate to 15 significant digits unless large numbers cancel out. This accuracy requires compensated
+   * summation.
+   */
   readonly sum: number;
   readonly min: number;
   readonly max: number;
@@ -95,16 +98,15 @@ export interface JsonRows {
 }
 
 /**
- * A published version of the dataset. It remains readable and unchanged until `release()` is called.
- * Documents are returned exactly as published: they have the same fields, including null ones, and identical strings
- * and numbers (except that -0 may become 0). Each document is a copy or deeply frozen, so that callers cannot affect
- * each other.
+ * A published version of the dataset. A snapshot remains readable and unchanged until `release()` is called. Documents
+ * are returned exactly as published: they have the same fields, including null ones, and identical strings and numbers
+ * (except that -0 may become 0). Each document is a copy or deeply frozen, so that callers cannot affect each other.
  */
 export interface Snapshot {
   readonly version: string;
   /**
-   * When the version was published or last activated, with millisecond precision. For a snapshot from `asOf`, the last
-   * time that this happened before the requested time.
+   * When the version was published or last activated, with millisecond precision. For a snapshot from `asOf`: the last
+   * such time before the requested time.
    */
   readonly publishedAt: Date;
   /** The manifest exactly as published. Even the text of `created` is unchanged. */
@@ -115,21 +117,23 @@ export interface Snapshot {
    * @param signal aborts the read, which then rejects with `aborted`
    */
   get(collection: string, key: readonly Scalar[], signal?: AbortSignal): Promise<Document | undefined>;
-  /** Resolves with the document that `get` returns, as one line of JSON text. Requires the capability `json`. */
+  /** Like `get`, but resolves with the document as one line of JSON text. Requires the capability `json`. */
   getJson?(collection: string, key: readonly Scalar[], signal?: AbortSignal): Promise<string | undefined>;
-  /** Yields the matching documents in order, in batches of any size. A batch must not change once it is yielded. */
+  /**
+   * Yields the matching documents in order, in batches of any size. A batch must not change after it has been yielded.
+   */
   find(collection: string, query: Query, signal?: AbortSignal): AsyncIterable<readonly Document[]>;
   /**
-   * Yields the matching documents as text, for lists that are sent exactly as stored. Parsing the text must result in
-   * the documents that `find` yields. Requires the capability `json`.
+   * Like `find`, but yields the documents as JSON text, for lists that are sent exactly as stored. Requires the
+   * capability `json`.
    */
   findJson?(collection: string, query: Query, signal?: AbortSignal): AsyncIterable<JsonRows>;
   /**
    * Resolves with the groups in any order. Without `by`, the result is always one group, even if no document matches.
-   * If the adapter would have to read all documents one by one, it resolves with undefined, and the framework reads
-   * them, up to a limit. Requires the capability `totals`.
-   * @param onWait pauses the timeout, and must be called if the query has to wait for other queries. Returns a function
-   * that resumes the timeout and must be called when the query starts.
+   * Resolves with undefined if the adapter would have to read all documents one by one. The framework then reads them,
+   * up to a limit. Requires the capability `totals`.
+   * @param onWait pauses the timeout. The adapter must call it if the query has to wait for other queries. It returns a
+   *   function that resumes the timeout, which the adapter must call when the query starts.
    */
   totals?(
     collection: string,
@@ -143,22 +147,21 @@ export interface Snapshot {
   release(): void;
 }
 
-/** A store. Its methods reject only with a `StorageError` (see `core/errors.ts`). */
+/** A store of published datasets. Its methods reject only with a `StorageError` (see `core/errors.ts`). */
 export interface StorageAdapter {
   /**
-   * Resolves even if the backend is unreachable, provided that the adapter can reconnect without a restart of the
-   * service.
+   * Opens the store. Resolves even if the backend is unreachable, provided that the adapter reconnects automatically.
    */
   open(): Promise<void>;
-  /** Can be called at any time, and more than once. */
+  /** Closes the store. Can be called at any time, and more than once. */
   close(): Promise<void>;
-  /** Rejects with the code `unavailable` if the backend cannot be read. */
+  /** Checks that the backend can be read. Rejects with the code `unavailable` otherwise. */
   ping(signal?: AbortSignal): Promise<void>;
   /** Returns the current snapshot, locked until `release()` is called. Throws `unavailable` if there is none. */
   snapshot(): Snapshot;
   /**
-   * Makes the dataset the current snapshot, or changes nothing. After the promise settles, the adapter no longer uses
-   * the documents and the manifest, so the publisher can change them. If `open` rejected with `invalid_dataset`,
+   * Makes the dataset the current snapshot, or changes nothing. After the promise settles, the adapter must not use the
+   * documents and the manifest, because the publisher can change them. If `open` rejected with `invalid_dataset`,
    * `publish` replaces the invalid dataset. If another publication is in progress, `publish` waits or rejects with
    * `conflict`. Requires the capability `publish`.
    */
@@ -168,11 +171,11 @@ export interface StorageAdapter {
    * @param full also compares every index with its rows, which takes longer
    */
   checkIntegrity?(full: boolean): Promise<readonly string[]>;
-  /** Requires the capability `versions`. */
+  /** Lists, activates and deletes versions. Requires the capability `versions`. */
   readonly versions?: Versions;
-  /** Requires the capability `audit`. */
+  /** The audit log of the dataset. Requires the capability `audit`. */
   readonly audit?: DataAudit;
-  /** If present, backups include publication times and the audit. */
+  /** If an adapter has this property, backups include publication times and the audit. */
   readonly history?: History;
 }
 
@@ -201,8 +204,8 @@ export interface Capabilities {
   /** True if other adapters on the same store, in any process, see published datasets. Default: true. */
   readonly durable?: boolean;
   /**
-   * Describes how an open adapter notices that another adapter has published or activated a version. `true`, the
-   * default, means within 5 seconds.
+   * How an open adapter notices that another adapter has published or activated a version. `true` means within 5
+   * seconds. Default: true.
    */
   readonly follows?: boolean | Following;
   /** True if only one process at a time can open the store. In other processes, `open` rejects. Default: false. */
@@ -229,14 +232,14 @@ export interface PublishOptions {
   readonly signal?: AbortSignal;
   /** Called at most once, with a message to display, if the publication has to wait. */
   readonly onWait?: (sentence: string) => void;
-  /** Called once, with the reason, after the publication has replaced a dataset that could not be served. */
+  /** Called once, with the reason, after the publication has replaced a damaged dataset. */
   readonly onRepair?: (reason: string) => void;
 }
 
 export interface Versions {
   /** Resolves with all versions, most recently published first. Activation does not change `publishedAt`. */
   list(): Promise<readonly { version: string; publishedAt: Date; current: boolean; held: boolean }[]>;
-  /** Makes a version current. Has no effect if it already is. */
+  /** Makes a version current. Has no effect if the version already is current. */
   activate(version: string): Promise<void>;
   /**
    * Deletes all versions except the newest `keep` (0 or more), the current one and locked ones. Resolves with the names
@@ -270,29 +273,32 @@ export interface History {
   /** Deletes all versions and the audit. Their names can then be used again. */
   clear(): Promise<void>;
   /**
-   * Replaces all publication times, the current version and the audit. A restore calls this after it has published the
-   * versions, oldest first. An adapter that is opened afterwards returns this data. Adapters that store only one version
-   * ignore the times.
+   * Replaces all publication times, the current version and the audit. A restore calls this method after it has
+   * published the versions, oldest first. An adapter that is opened afterwards returns the replaced data. Adapters that
+   * store only one version ignore the times.
    * @param history.versions all versions in the store with their publication times, oldest first
    */
   write(history: StoredHistory & { readonly versions: readonly (Move & { version: string })[] }): Promise<void>;
 }
 
-/** Passed to the `create` function of an adapter module. */
+/** The context that the framework passes to the `create` function of an adapter module. */
 export interface AdapterContext {
   readonly collections: ReadonlyMap<string, Collection>;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Resolves a path in the options relative to the folder of the configuration file. */
+  /** Resolves a path in the adapter's options relative to the folder of the configuration file. */
   resolvePath(path: string): string;
-  /** The adapter must call this each time `snapshot()` starts to return a different version, and at no other time. */
+  /**
+   * The adapter must call this function each time `snapshot()` starts to return a different version, and at no other
+   * time.
+   */
   changed(): void;
   /**
-   * The adapter calls this with a message for `/status` when a problem occurs, and without an argument when the problem
-   * is solved.
+   * The adapter calls this function with a message for `/status` when a problem occurs, and without an argument when
+   * the problem is solved.
    */
   problem(sentence?: string): void;
-  /** Optional. Reports how long the backend took for a read, in milliseconds, for the metrics. */
+  /** Reports how long the backend took for a read, in milliseconds, for the metrics (optional). */
   timed?(ms: number): void;
 }
 
@@ -307,8 +313,8 @@ export interface AdapterModule<Options = unknown> {
   /**
    * Finds errors in options that their schema cannot detect. Returns error messages by option name. Each message
    * completes a sentence that starts with the name, such as `must be a directory`, and must not reveal secrets. The
-   * function is called at startup before anything is created, so that all configuration errors are reported together.
-   * It must not open connections.
+   * framework calls this function at startup, before it creates anything, so that all configuration errors are reported
+   * together. The function must not open connections.
    */
   check?(options: Options): Readonly<Record<string, string>>;
   create(options: Options, context: AdapterContext): StorageAdapter;

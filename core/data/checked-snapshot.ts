@@ -1,4 +1,6 @@
-/** Gives handlers access to a snapshot. Every query is validated, and all reads for one response share a timeout. */
+/**
+ * Gives route handlers access to a snapshot. Every query is validated, and all reads for one response share a timeout.
+ */
 
 import { setMaxListeners } from 'node:events';
 import type { Collection } from '../contracts/dataset.js';
@@ -24,7 +26,7 @@ interface TimeLimit {
 }
 
 export interface CheckedReader extends SnapshotReader {
-  /** Replaces the timeout. After this call, only this signal can abort reads. */
+  /** Replaces the timeout. After this call, only the signal can abort reads. */
   readUntil(signal: AbortSignal): void;
 }
 
@@ -138,8 +140,8 @@ const searchesFor = ({ snapshot }: Reads, { search }: Collection): boolean =>
   search !== undefined && (snapshot.searches ?? false);
 
 /**
- * The methods of the returned reader reject only with a `StorageError`: `invalid_query` if the query uses anything that
- * the collection does not declare, and `unavailable` for unexpected errors of the adapter.
+ * Returns a reader whose methods reject only with a `StorageError`: `invalid_query` if the query uses anything that the
+ * collection does not declare, and `unavailable` for unexpected errors of the adapter.
  * @param pauses awaited after each batch, so that other requests can run
  */
 export const checkedSnapshot = (
@@ -168,7 +170,10 @@ const readerOf = (reads: Reads): CheckedReader => {
 
 export type TimedRead = <Result>(work: (reader: CheckedReader) => Promise<Result>) => Promise<Result>;
 
-/** All reads together must complete within `ms`. The timeout of an adapter applies only to a single operation. */
+/**
+ * Returns a reader whose reads must all complete within `ms` milliseconds. The timeout of an adapter applies only to a
+ * single operation.
+ */
 export const timedReader = (
   snapshot: Snapshot,
   collections: ReadonlyMap<string, Collection>,
@@ -178,7 +183,7 @@ export const timedReader = (
 
 const timeoutAfter = (ms: number): AbortSignal => {
   const signal = AbortSignal.timeout(ms);
-  // Each read adds a listener. 0 disables the warning about too many listeners.
+  // Each read adds a listener to the signal. 0 disables Node's warning about too many listeners.
   setMaxListeners(0, signal);
   return signal;
 };
@@ -206,7 +211,7 @@ const readUntil = (signal: AbortSignal, { snapshot, collections, ms, pauses }: T
 /** Readers that are created within this fraction of the timeout share a timer. */
 const SHARED = 1 / 8;
 
-/** Readers share timers, because a timer costs as much as a read. A reader has at least 7/8 of the timeout. */
+/** Readers share timers, because a timer costs as much as a read. Each reader has at least 7/8 of the timeout. */
 export const sharedReader = (
   snapshot: Snapshot,
   collections: ReadonlyMap<string, Collection>,

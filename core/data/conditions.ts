@@ -5,10 +5,13 @@ import { compareScalars } from './scalars.js';
 
 const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'number', 'boolean']);
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-/** In a collection with more columns, only the key columns and the sort columns can be filtered. */
+/** In a collection with more columns, requests can filter only by key columns and sort columns. */
 const MOST_COLUMNS = 200;
 
-/** Returns the schema without null, or undefined if the column has several types, or contains lists or objects. */
+/**
+ * Returns the schema of a column without null, or undefined if the column has several types, or contains lists or
+ * objects.
+ */
 const valueSchema = (column: JsonSchema): JsonSchema | undefined => {
   const { title, description, default: _, example, examples, ...schema } = column;
   const [type, ...others] = [schema['type']].flat().filter((each) => each !== 'null');
@@ -30,14 +33,12 @@ export const filterColumns = ({ schema, key, orders = [] }: Collection): Readonl
   );
 };
 
-/** Returns the columns whose values are strings or null. Dates are not included. */
 export const textFields = ({ schema }: Pick<Collection, 'schema'>): readonly string[] =>
   Object.entries((schema['properties'] ?? {}) as Readonly<Record<string, JsonSchema>>).flatMap(([name, column]) => {
     const value = valueSchema(column);
     return value?.['type'] === 'string' && value['format'] === undefined ? [name] : [];
   });
 
-/** Returns a schema for the values of each operator. @param value schema of the column's values */
 export const operatorSchemas = (value: JsonSchema): Partial<Readonly<Record<Operator, JsonSchema>>> => {
   // Bounds, and the values of `in`, need not be valid values of the column. For example, `day[gte]=2024` is allowed for
   // dates.
@@ -94,10 +95,13 @@ export const matcherOf = (conditions: readonly Condition[]): ((document: Documen
 export interface ReadPlan {
   readonly order: readonly string[];
   readonly equal: Readonly<Record<string, Scalar>>;
-  /** Values of the next field, in ascending order and without duplicates. Each value needs a separate query. */
+  /**
+   * Values of the field after the fields of `equal`, in ascending order and without duplicates. Each value needs a
+   * separate query.
+   */
   readonly values?: readonly Scalar[];
   readonly range?: NonNullable<Query['range']>;
-  /** The queries do not cover these conditions, so the caller must test them. */
+  /** Conditions that the queries do not cover. The caller must test them for each document. */
   readonly rest: readonly Condition[];
 }
 
@@ -113,7 +117,7 @@ const rangeOf = (field: string, limits: readonly Condition[]): NonNullable<Query
   return { field, ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
 };
 
-/** Returns a plan for one order. A plan with a higher rank reads fewer documents. */
+/** Returns a plan for one sort order. A plan with a higher rank reads fewer documents. */
 export const planIn = (order: readonly string[], where: readonly Condition[]): { plan: ReadPlan; rank: number } => {
   const of = (field: string | undefined, ...operators: readonly Operator[]) =>
     where.filter((condition) => condition.field === field && operators.includes(condition.operator));

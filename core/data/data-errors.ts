@@ -5,11 +5,14 @@ import { nearest } from '../validation/nearest.js';
 import { formatPath, type Path, pointerPath } from '../validation/path.js';
 
 export interface DataError {
-  /** The file, relative to the dataset directory, or the name of the collection if the rows do not come from files. */
+  /**
+   * The file with the error, relative to the dataset directory. If the rows do not come from files, the name of the
+   * collection.
+   */
   readonly file: string;
   /** The line number, starting at 1. Null if the error concerns the whole file. */
   readonly row: number | null;
-  /** The path of the field. Null if the error concerns the whole row. */
+  /** The path of the invalid field. Null if the error concerns the whole row. */
   readonly field: string | null;
   readonly rule: string;
 }
@@ -17,7 +20,7 @@ export interface DataError {
 export const formatDataError = ({ file, row, field, rule }: DataError): string =>
   [row === null ? file : `${file}:${row}`, ...(field === null ? [] : [field]), rule].join(': ');
 
-/** Number of errors after which a check stops. A file with more errors is probably the wrong kind of file. */
+/** The check of a file stops after this many errors, because the file is probably of the wrong kind. */
 const MAX_COUNTED = 1000;
 
 export class ErrorList {
@@ -50,7 +53,7 @@ export class ErrorList {
 
 const MAX_SHOWN = 60;
 const MAX_DESCRIBED = 100;
-/** With more names than this, finding the closest one would take too long, so no suggestion is made. */
+/** Among more names, finding the closest one would take too long, so error messages suggest none. */
 const MAX_SUGGESTIONS = 1000;
 
 const show = (value: unknown): string => {
@@ -83,7 +86,7 @@ const describe = (error: ErrorObject): { path: Path; rule: string } => {
   return { path: [], rule: allowed === 'another value' ? `${error.message}` : `must be ${allowed}, not ${show(data)}` };
 };
 
-/** Returns one error per combination of field and rule. The validator must be compiled with `verbose`. */
+/** Returns one error per combination of field and rule. The Ajv validator must be compiled with `verbose`. */
 export const schemaErrors = (
   errors: readonly ErrorObject[] | null | undefined,
   document: unknown,

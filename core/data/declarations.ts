@@ -9,7 +9,7 @@ import { findJsonError, formatJsonError, withoutMark } from '../validation/json.
 
 export const DECLARATION = '.collection.json';
 
-/** The maximum size of a declaration in bytes. A declaration with 20,000 columns needs about 2 MiB. */
+/** The maximum size of a collection declaration. A declaration with 20,000 columns needs about 2 MiB. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 const FIELDS = { type: 'array', items: { type: 'string' }, minItems: 1 };
@@ -31,7 +31,7 @@ export const hasDeclarations = (directory: string): boolean =>
   existsSync(directory) && readdirSync(directory).some((name) => name.endsWith(DECLARATION));
 
 /**
- * Returns all declarations in a directory, sorted by file name.
+ * Returns all collection declarations in a directory, sorted by file name.
  * @throws OperatorError if there are none, or if one is invalid
  */
 export const readDeclarations = (directory: string): Collection[] => {

@@ -7,7 +7,10 @@ async function* rowsOf(batches: AsyncIterable<readonly Document[]>): AsyncGenera
   for await (const batch of batches) yield* batch;
 }
 
-/** Rows are compared as JSON, because a store can turn -0 into 0 or return the fields in a different order. */
+/**
+ * Rows that differ as objects are compared as JSON, because a store can turn -0 into 0 or return the fields in a
+ * different order.
+ */
 const isSameRow = (a: Document, b: Document): boolean => {
   const [textA, textB] = [JSON.stringify(a), JSON.stringify(b)];
   return textA === textB || isDeepStrictEqual(JSON.parse(textA), JSON.parse(textB));

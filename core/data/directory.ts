@@ -27,15 +27,15 @@ export class DirectoryDataset implements Dataset {
     this.#validFor = collections;
   }
 
-  /**
-   * True if the rows have already been checked against these declarations. `rows` reports files that have changed
-   * since.
-   */
+  /** Returns true if the rows have already been checked against these declarations. */
   isValidFor(collections: ReadonlyMap<string, Collection>): boolean {
     return [...collections].every(([name, collection]) => this.#validFor.get(name) === collection);
   }
 
-  /** Unreadable rows are reported and become undefined. Files that have changed since an earlier read are reported. */
+  /**
+   * Yields the rows of a collection. Unreadable rows are reported and become undefined. A file that has changed since
+   * it was first read is also reported.
+   */
   async *rows(collection: string, onError: (error: DataError) => void): AsyncGenerator<Rows> {
     const described = this.fileOf(collection);
     if (!described) return;

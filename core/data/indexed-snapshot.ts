@@ -11,8 +11,8 @@ export interface IndexedDataset {
 }
 
 /**
- * Generators from different function objects have different hidden classes. If each snapshot defined this function, V8
- * would have to recompile the code that uses it for each new version of the dataset.
+ * Defined once for all snapshots. If each snapshot defined its own generator function, V8 would have to recompile the
+ * calling code for each version of the dataset.
  */
 async function* eachBatch<Batch>(
   readable: () => IndexedCollection,
@@ -29,7 +29,7 @@ const batchesOf = (collection: IndexedCollection, query: Query): Iterable<readon
   collection.batches(query);
 const jsonOf = (collection: IndexedCollection, query: Query): Iterable<JsonRows> => collection.json(query);
 
-/** Number of groups between two pauses. Finding them takes less than a millisecond. */
+/** Number of groups between two pauses. Computing the totals of this many groups takes less than a millisecond. */
 const GROUPS = 50;
 
 const totalsIn = async (

@@ -1,4 +1,4 @@
-/** Finds scalar fields in JSON text without parsing it. */
+/** Finds scalar fields in JSON text without parsing the text. */
 import type { Document } from '../contracts/dataset.js';
 import type { Scalar } from '../contracts/storage.js';
 import { compareScalars } from './scalars.js';
@@ -59,7 +59,6 @@ type Span = readonly [start: number, end: number];
 
 interface Member {
   readonly name: Buffer;
-  /** The index of the field with this name, or -1 if the field is not searched for. */
   readonly field: number;
 }
 
@@ -67,14 +66,14 @@ const MOST_CACHED = 1024;
 const LONGEST_CACHED = 24;
 
 /**
- * Keeps short strings, so that a frequent string is decoded only once. Looking up the same string object in a `Map` is
+ * Caches short strings, so that a frequent string is decoded only once. Looking up the same string object in a `Map` is
  * also faster than looking up a copy.
  */
 class StringCache {
   readonly #texts: (string | undefined)[] = [];
   readonly #bytes: Buffer[] = [];
 
-  /** @returns the text between these offsets, which must be UTF-8 without escapes */
+  /** @returns the text between two offsets, which must be UTF-8 without escapes */
   decode(json: Buffer, start: number, end: number): string {
     if (end - start > LONGEST_CACHED) return json.toString('utf8', start, end);
     let hash = 0;
@@ -91,8 +90,8 @@ class StringCache {
 }
 
 /**
- * Documents of one collection usually have the same members in the same order, so each name is first compared with the
- * name at the same index in the previous document.
+ * Finds fields in the JSON of documents. Documents of one collection usually have the same fields in the same order, so
+ * each name is first compared with the name at the same index in the previous document.
  */
 export class JsonFields {
   /** For each field, the offset at which its value starts in the most recently searched document. */
@@ -109,7 +108,10 @@ export class JsonFields {
     this.ends = fields.map(() => 0);
   }
 
-  /** Sets `starts` and `ends`. @param start the offset of a valid JSON document */
+  /**
+   * Sets `starts` and `ends`.
+   * @param start the offset of a valid JSON document
+   */
   find(json: Buffer, start: number): void {
     for (let i = 0; i < this.ends.length; i++) this.ends[i] = 0;
     let left = this.#fields.length;
@@ -128,7 +130,6 @@ export class JsonFields {
     }
   }
 
-  /** Compares the fields of a document with values. The result is negative, 0 or positive, as for `Array.sort`. */
   compare(json: Buffer, start: number, values: readonly Scalar[]): number {
     this.find(json, start);
     for (let i = 0; i < values.length; i++) {
@@ -138,7 +139,7 @@ export class JsonFields {
     return 0;
   }
 
-  /** Compares two documents in the same text. Both searches must have found all fields. */
+  /** Compares two documents in the same text. `find` must have found all fields in both documents. */
   compareFound(json: Buffer, other: JsonFields): number {
     for (let i = 0; i < this.#fields.length; i++) {
       const order = compareValues(json, [this.starts[i]!, this.ends[i]!], [other.starts[i]!, other.ends[i]!]);
@@ -147,7 +148,6 @@ export class JsonFields {
     return 0;
   }
 
-  /** Returns an object with the fields that the document contains. */
   document(json: Buffer, start: number): Document {
     this.find(json, start);
     const document: Record<string, unknown> = {};
@@ -185,8 +185,8 @@ const MAX_DIGITS = 15;
 const POWERS = Array.from({ length: MAX_DIGITS + 1 }, (_, exponent) => 10 ** exponent);
 
 /**
- * Several times as fast as `Number`. A number with at most 15 characters and no exponent is the quotient of two exact
- * doubles, so the result is rounded correctly.
+ * Parses a number several times as fast as `Number`. A number with at most 15 characters and no exponent is the
+ * quotient of two exact doubles, so the result is rounded correctly.
  */
 export const numberIn = (json: Buffer, start: number, end: number): number => {
   const isNegative = json[start] === MINUS;
@@ -217,7 +217,7 @@ export const valueIn = (json: Buffer, start: number, end: number): unknown => {
     : JSON.parse(json.toString('utf8', start, end));
 };
 
-/** UTF-8 bytes sort like code points. */
+/** UTF-8 bytes have the same order as code points. */
 const compareBytes = (json: Buffer, [start, end]: Span, [otherStart, otherEnd]: Span): number => {
   const size = Math.min(end - start, otherEnd - otherStart);
   for (let i = 0; i < size; i++) {

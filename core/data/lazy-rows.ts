@@ -1,4 +1,4 @@
-/** Rows and lists of rows that remain JSON text until they are accessed, so that responses can send them as stored. */
+/** Rows and lists of rows that remain JSON text until they are accessed. Responses can then send the rows as stored. */
 import { inspect } from 'node:util';
 import type { Document } from '../contracts/dataset.js';
 import type { JsonRows } from '../contracts/storage.js';
@@ -7,7 +7,10 @@ import type { JsonFields } from './json-fields.js';
 const TEXT = Symbol('text');
 const ROW_TEXT = Symbol('row text');
 
-/** A property of unparsed targets. `console.log` prints the target of a proxy, which is empty until it is parsed. */
+/**
+ * `console.log` prints the target of a proxy, which is empty until it is parsed. This property makes it print the
+ * parsed rows.
+ */
 const PRINTED = {
   [inspect.custom](this: object): object {
     return Array.isArray(this) ? [...this] : { ...this };
@@ -16,7 +19,7 @@ const PRINTED = {
 
 const isIndex = (property: string | symbol): boolean => typeof property === 'string' && /^\d/.test(property);
 
-/** Parses the text on first access and then drops it, because the caller might modify the parsed rows. */
+/** Parses the text on first access and then drops the text, because the caller might modify the parsed rows. */
 class ParsedWhenRead implements ProxyHandler<Document[]> {
   #text: readonly JsonRows[] | undefined;
 
@@ -30,7 +33,7 @@ class ParsedWhenRead implements ProxyHandler<Document[]> {
     if (isIndex(property)) return Reflect.get(this.read(rows), property);
     // `await` reads the property `then`, which must not parse the rows.
     const value: unknown = Reflect.get(rows, property);
-    // Methods are bound to the parsed array, so that they do not call this handler for each row.
+    // Methods are bound to the parsed array, so that they do not call this proxy handler for each row.
     return typeof value === 'function' && property !== 'constructor' ? value.bind(this.read(rows)) : value;
   }
 
@@ -48,7 +51,6 @@ class ParsedWhenRead implements ProxyHandler<Document[]> {
   }
 }
 
-/** Parses the text of a row on first access and then drops it, because the caller might modify the row. */
 class RowParsedWhenRead implements ProxyHandler<Document> {
   #json: string | undefined;
   readonly #hasThen: boolean;
@@ -74,7 +76,7 @@ class RowParsedWhenRead implements ProxyHandler<Document> {
     this.#json = undefined;
     if (json === undefined) return row;
     Reflect.deleteProperty(row, inspect.custom);
-    // Copies descriptors, because assigning a field named `__proto__` would set the prototype.
+    // An assignment would set the prototype if a field is named `__proto__`.
     return Object.defineProperties(row, Object.getOwnPropertyDescriptors(JSON.parse(json) as Document));
   }
 }
@@ -117,7 +119,6 @@ export const lazyRow = (json: string): Document => new Proxy<Document>({ ...PRIN
 export const rowText = (value: unknown): string | undefined =>
   (value as { readonly [ROW_TEXT]?: string } | null | undefined)?.[ROW_TEXT];
 
-/** @param visit called with the text of a list and the offset of each row in it */
 export const forEachText = (text: readonly JsonRows[], visit: (json: Buffer, start: number) => void): void => {
   for (const { json, ends } of text) {
     let start = 0;
@@ -128,7 +129,7 @@ export const forEachText = (text: readonly JsonRows[], visit: (json: Buffer, sta
   }
 };
 
-/** Parses only these fields of rows that are stored as text. Other rows are returned unchanged. */
+/** Parses only the given fields of rows that are stored as text. Other rows are returned unchanged. */
 export const partialRows = (rows: readonly Document[], fields: JsonFields): readonly Document[] => {
   const text = textOf(rows);
   if (!text) return rows;
@@ -137,7 +138,7 @@ export const partialRows = (rows: readonly Document[], fields: JsonFields): read
   return documents;
 };
 
-/** Joins lists without parsing them, unless any of them has already been parsed. */
+/** Joins lists of rows without parsing them, unless one of the lists has already been parsed. */
 export const joinRows = <T extends object>(lists: readonly (readonly T[])[]): T[] => {
   const texts = lists.map(textOf);
   return texts.every((text) => text !== undefined)
@@ -145,17 +146,15 @@ export const joinRows = <T extends object>(lists: readonly (readonly T[])[]): T[
     : lists.flatMap((list) => [...list]);
 };
 
-/** Yields one batch per part of the text. A list that has been parsed is split into batches of `size` rows. */
 export function* inBatches<T extends object>(rows: readonly T[], size: number): Generator<readonly T[]> {
   const text = textOf(rows);
   if (text) for (const part of text) yield lazyRows(part) as readonly T[];
   else for (let start = 0; start < rows.length; start += size) yield rows.slice(start, start + size);
 }
 
-/** Parsing a longer list at once would block the event loop for too long, so it is parsed batch by batch. */
+/** Longer lists are parsed batch by batch, because parsing them at once would block the event loop for too long. */
 const MOST_LAZY = 1000;
 
-/** Collects the rows of all batches. Up to `MOST_LAZY` rows remain text. */
 export const collectRows = async <T extends object>(batches: AsyncIterable<readonly T[]>): Promise<T[]> => {
   const lists: (readonly T[])[] = [];
   let count = 0;

@@ -15,10 +15,12 @@ import { type DataError, formatDataError, schemaErrors } from './data-errors.js'
 export const MANIFEST_FILE = 'manifest.json';
 const FORMAT = 1;
 
-/** An NDJSON file: one JSON document per line, in UTF-8 and in key order. */
 export interface CollectionFile {
   readonly file: string;
-  /** If `rows` and `sha256` are present, they are verified. Commands that write datasets include both. */
+  /**
+   * The number of rows and the SHA-256 of the file. Both are verified if they are present. Commands that write datasets
+   * include both.
+   */
   readonly rows?: number;
   readonly sha256?: string;
 }
@@ -152,13 +154,15 @@ export const readManifest = async (directory: string): Promise<DirectoryManifest
   );
 };
 
-/** True if `readManifest` rejected because the manifest is invalid, so that replacing it loses no data. */
+/**
+ * Returns true if `readManifest` rejected because the manifest is invalid. Replacing the manifest then loses no data.
+ */
 export const isDamagedManifest = (error: unknown): boolean =>
   error instanceof StorageError && error.code === 'invalid_dataset' && error.cause === undefined;
 
 export type Description = Omit<Manifest, 'version'> & { readonly version?: string | undefined };
 
-/** Returns the vintage and a hash of the sources and all digests, such as `2025-12-31-1f0c2a9b7d3e`. */
+/** Returns the vintage and a hash of the sources and all file digests, such as `2025-12-31-1f0c2a9b7d3e`. */
 export const contentVersion = (
   { vintage, sources }: Pick<Description, 'vintage' | 'sources'>,
   sha256: Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-/** Helpers for adapters that publish and store versions. `./adapter` exports them as a namespace. */
+/** Helpers for adapters that publish and store versions. `./adapter` exports this module as a namespace. */
 import type { Collection, Document, Manifest } from '../contracts/dataset.js';
 import type { Clock } from '../contracts/runtime.js';
 import { StorageError } from '../errors.js';
@@ -10,7 +10,7 @@ export { nonFinitePath } from '../validation/json.js';
 type Batches = AsyncIterable<readonly Document[]>;
 
 /**
- * Turns read errors into `invalid_dataset`. The original error becomes the cause.
+ * Turns errors from reading documents into `invalid_dataset`. The original error becomes the cause.
  * @param batches the documents, or a function that returns them, so that its errors are converted too
  */
 export async function* readable(batches: Batches | (() => Batches)): AsyncGenerator<readonly Document[]> {
@@ -65,18 +65,19 @@ export const publicationTime = (manifest: Manifest, previous: Date | undefined, 
 /** Returns the sort orders that need an index. The first is the key, whose index is unique. */
 export const ordersOf = ({ key, orders = [] }: Collection): readonly (readonly string[])[] => [key, ...orders];
 
-/** Returns the words of a row for a search index, including duplicates. @param search the fields to index */
+/**
+ * Returns the words of a row for a search index, including duplicates.
+ * @param search the fields to index
+ */
 export const wordsToIndex = (row: Document, search: readonly string[]): readonly string[] =>
   wordsOf(search.map((field) => row[field] ?? '').join('\n'));
 
-/** For each collection of a stored version, the orders and search fields that have an index. */
+/** The indexed orders and search fields of each collection of a stored version. */
 type Indexed = Readonly<
   Record<string, { readonly orders: readonly (readonly string[])[]; readonly search?: readonly string[] }>
 >;
 
-/**
- * Returns the declared collections and indexes that a version lacks. If any are missing, the version cannot be served.
- */
+/** Returns the declared collections and indexes that a version lacks. A version that lacks any cannot be served. */
 export const missingIn = (stored: Indexed, declared: ReadonlyMap<string, Collection>): readonly string[] =>
   [...declared.values()].flatMap((collection) => {
     const found = stored[collection.name];

@@ -26,7 +26,7 @@ type OnError = (row: number, field: string | null, rule: string) => void;
 
 interface Check {
   add(document: Document, row: number): void;
-  /** Must be called after the rows of all collections have been added. */
+  /** Reports missing references. Must be called after the rows of all collections have been added. */
   finish(): void;
 }
 
@@ -41,8 +41,8 @@ const referenceCheck = (fields: readonly string[], to: string, target: Target, o
   /** The last reference whose target was found. Consecutive rows often have the same reference. */
   let last: string | undefined;
   /**
-   * References whose target has not been read yet. The target can follow in this collection, or in a collection that
-   * refers to this one.
+   * References whose target has not been read yet. The target can be a later row of this collection, or a row of a
+   * collection that refers to this one.
    */
   const waiting: { readonly row: number; readonly value: string }[] = [];
   const report = (row: number, value: string): void =>

@@ -6,7 +6,7 @@ type ScalarType = 'string' | 'integer' | 'number';
 
 const scalarTypes: ReadonlySet<unknown> = new Set<ScalarType>(['string', 'integer', 'number']);
 
-/** Returns undefined if the field cannot be part of a key or an order, for example because it is optional. */
+/** Returns undefined if the field cannot be part of a key or an order, for example because the field is optional. */
 export const scalarType = ({ schema }: Pick<Collection, 'schema'>, field: string): ScalarType | undefined => {
   const { properties, required } = schema as { properties?: Record<string, JsonSchema>; required?: readonly string[] };
   if (!Array.isArray(required) || !required.includes(field)) return undefined;
@@ -18,7 +18,8 @@ export const scalarType = ({ schema }: Pick<Collection, 'schema'>, field: string
 export const isScalarOf = (type: ScalarType, value: unknown): value is Scalar =>
   type === 'string' ? typeof value === 'string' : type === 'integer' ? Number.isInteger(value) : Number.isFinite(value);
 
-// In UTF-16, surrogates sort before U+E000 to U+FFFF, but encode later code points. This moves them to the end.
+// Changes the order of UTF-16 code units to code point order. Surrogates encode the highest code points, but sort
+// before U+E000 to U+FFFF.
 const rank = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800);
 
 const compareStrings = (a: string, b: string): number => {
@@ -41,7 +42,6 @@ export const compareScalars = (a: Scalar, b: Scalar): number => {
   return typeof b === 'string' || a < b ? -1 : 1;
 };
 
-/** Returns a function that compares documents by these fields, which must contain scalars. */
 export const compareBy =
   (fields: readonly string[]) =>
   (a: Document, b: Document): number => {

@@ -5,10 +5,10 @@ import { type Ranks, rankValues, steps } from './value-ranks.js';
 const CHUNK_BITS = 14;
 const CHUNK = 1 << CHUNK_BITS;
 
-/** A power of two. */
+/** The number of places in the hash table. Must be a power of two. */
 const PLACES = 2 ** 15;
 const MOST_KNOWN = PLACES / 2;
-/** Longer values are seldom repeated. */
+/** Longer values are not stored in the hash table, because they are seldom repeated. */
 const LONGEST_KNOWN = 64;
 
 const hashOf = (json: Buffer, start: number, end: number): number => {
@@ -19,13 +19,12 @@ const hashOf = (json: Buffer, start: number, end: number): number => {
 
 /** A hash table that finds the indexes of values by their JSON text. */
 class KnownValues {
-  /** The JSON texts, without separators. */
   #bytes = Buffer.allocUnsafeSlow(LONGEST_KNOWN);
   readonly #ends = [0];
   readonly #indexes: number[] = [];
   /** Positions in `#indexes`, plus one. */
   readonly #places = new Uint16Array(PLACES);
-  /** The place of the value that `find` has not found. */
+  /** The place in the hash table where `find` has searched for the value without success. */
   #free = 0;
 
   get isFull(): boolean {
@@ -42,7 +41,7 @@ class KnownValues {
     return undefined;
   }
 
-  /** Must be called after `find` has not found the value. Ignores the value if the table is full. Returns its index. */
+  /** Adds the value that `find` has just not found, unless the table is full. Returns the index of the value. */
   add(json: Buffer, start: number, end: number, index: number): number {
     if (this.isFull) return index;
     this.#places[this.#free] = this.#indexes.push(index);

@@ -1,9 +1,8 @@
-/** Sorts the documents of a collection, which are in key order, by other fields. */
 import { firstPositions, type Ranks, steps } from './value-ranks.js';
 
 /**
- * Returns the fields by which documents must be sorted if they are already in key order. The sort is stable, so
- * trailing fields of the order that only repeat the key are not needed.
+ * Returns the fields by which documents must be sorted if they are already in key order. Fields at the end of the order
+ * that repeat the key are not needed, because the sort is stable.
  */
 export const fieldsToSortBy = (order: readonly string[], key: readonly string[]): readonly string[] => {
   for (let count = 0; count < order.length; count++) {
@@ -14,19 +13,19 @@ export const fieldsToSortBy = (order: readonly string[], key: readonly string[])
   return order;
 };
 
-/** Ranks are sorted by 12 bits at a time. */
+/** A radix sort of the ranks, by 12 bits at a time. */
 const DIGIT_BITS = 12;
 const DIGITS = 1 << DIGIT_BITS;
 
 /**
- * Returns the positions of the documents sorted by these columns. Documents with equal values keep their order.
+ * Returns the positions of the documents sorted by the given columns. Documents with equal values keep their order.
  * @param length the number of documents
  * @yields at intervals of less than a millisecond, so that the caller can do other work
  */
 export function* sortedPositions(columns: readonly Ranks[], length: number): Generator<void, Uint32Array> {
   let positions = firstPositions(length);
   let sorted = new Uint32Array(length);
-  // Sorting is stable, so the first column is sorted last.
+  // The first column is sorted last, because the sort is stable.
   for (const { ranks, count } of columns.toReversed()) {
     for (let shift = 0; 2 ** shift < count; shift += DIGIT_BITS) {
       yield* sortByDigit(positions, sorted, ranks, shift);
@@ -36,7 +35,6 @@ export function* sortedPositions(columns: readonly Ranks[], length: number): Gen
   return positions;
 }
 
-/** A stable counting sort. */
 function* sortByDigit(
   positions: Uint32Array,
   sorted: Uint32Array,

@@ -18,10 +18,10 @@ interface CheckOptions {
 }
 
 /**
- * Reads all declared collections once. Stops when the error list is full. A directory without errors is marked as
- * valid.
+ * Checks all declared collections of a dataset in one pass. Stops when the error list is full. A directory without
+ * errors is marked as valid.
  * @throws StorageError with the code `unavailable` after a read error that might be temporary, and any error that
- * `dataset.read` throws
+ *   `dataset.read` throws
  */
 export const checkDataset = async (
   dataset: Dataset,
@@ -86,7 +86,9 @@ const checkNames = (
 };
 
 export class DatasetCheck {
-  /** If possible, a collection comes after the collections that it refers to. */
+  /**
+   * The collections in the order of checking. If possible, a collection comes after the collections that it refers to.
+   */
   readonly order: readonly Collection[];
   readonly errors: ErrorList;
   readonly #targets: ReadonlyMap<string, Target>;
@@ -118,7 +120,6 @@ export class DatasetCheck {
     }
   }
 
-  /** Checks only that the next rows are valid JSON. */
   addChecked(collection: string, rows: Rows): void {
     const isJson = rows.text && (this.#checks.get(collection) as RowCheck).matches(rows.text);
     // Reading `documents` parses the rows and reports their errors.

@@ -1,7 +1,7 @@
-/** Stores values of one field, as bytes that sort in the same order as the values. */
+/** Stores the values of one field as bytes that have the same order as the values. */
 import { hasEscape, isString, numberIn, scalarIn } from './json-fields.js';
 
-/** A chunk has 2^14 values. Only the last chunk grows, so adding a value never copies much. */
+/** A chunk contains 2^14 values. Only the last chunk grows, so adding a value never copies much memory. */
 const CHUNK_BITS = 14;
 const CHUNK = 1 << CHUNK_BITS;
 const FIRST_BYTES = 8 * CHUNK;
@@ -30,7 +30,6 @@ export class ValueColumn {
     return this.#length;
   }
 
-  /** Returns the index of the value. */
   add(json: Buffer, start: number, end: number): number {
     if (!isString(json, start)) this.#addNumber(numberIn(json, start, end));
     else if (hasEscape(json, start, end)) this.#addBytes(Buffer.from(scalarIn(json, start, end) as string));
@@ -44,12 +43,16 @@ export class ValueColumn {
     for (let from = start; from < end; from++) chunk[at++] = bytes[from]!;
   }
 
-  /** Sets the sign bit of positive numbers and inverts negative ones, so that the bytes sort in numerical order. */
+  /**
+   * Sets the sign bit of positive numbers and inverts all bits of negative numbers, so that the bytes sort in numerical
+   * order.
+   */
   #addNumber(value: number): void {
     DOUBLE.setFloat64(0, value === 0 ? 0 : value);
     if (value < 0) for (let i = 0; i < 8; i++) DOUBLE_BYTES[i]! ^= 0xff;
     else DOUBLE_BYTES[0]! |= SIGN;
-    // Trailing zeros are dropped. A shorter value sorts before a longer one, as if it were padded with zeros.
+    // Trailing zeros are dropped. A shorter value sorts before a longer one, as if the shorter value were padded with
+    // zeros.
     let size = 8;
     while (DOUBLE_BYTES[size - 1] === 0) size--;
     this.#addBytes(DOUBLE_BYTES, 0, size);
@@ -70,13 +73,15 @@ export class ValueColumn {
     return start;
   }
 
-  /** Chunks usually have similar sizes, so the new chunk is about as large as the last one. */
   #addChunk(): void {
     const size = this.#chunks.at(-1)?.ends.at(-1) ?? FIRST_BYTES;
     this.#chunks.push({ bytes: Buffer.allocUnsafeSlow(Math.ceil(1.1 * size)), ends: new Uint32Array(CHUNK) });
   }
 
-  /** Packs up to KEY_BYTES bytes of a value, starting at `depth`, into a number. These numbers sort like the bytes. */
+  /**
+   * Packs up to KEY_BYTES bytes of a value, starting at `depth`, into a number. The numbers have the same order as the
+   * bytes.
+   */
   key(value: number, depth: number): number {
     const { bytes, ends } = this.#chunks[value >>> CHUNK_BITS]!;
     const index = value & (CHUNK - 1);

@@ -3,7 +3,6 @@ import { hasMore, KEY_BYTES, type ValueColumn } from './value-column.js';
 
 export interface Ranks {
   readonly ranks: Uint32Array;
-  /** The number of different ranks, which start at 0. */
   readonly count: number;
 }
 
@@ -28,14 +27,14 @@ export const firstPositions = (length: number): Uint32Array<ArrayBuffer> => {
 
 const FEW = 256;
 
-/** Values that must still be sorted, because their first `depth` bytes are equal. */
+/** A range of values that must still be sorted, because their first `depth` bytes are equal. */
 interface Range {
   readonly start: number;
   readonly end: number;
   readonly depth: number;
 }
 
-/** Indexes of values and their sort keys. A key contains the bytes that are being compared. */
+/** The indexes of values and their sort keys. A sort key contains the bytes that are being compared. */
 class Keyed {
   readonly keys: Float64Array;
   readonly indexes: Uint32Array;
@@ -45,7 +44,7 @@ class Keyed {
   constructor(length: number) {
     this.keys = new Float64Array(length);
     this.indexes = new Uint32Array(length);
-    // Keys are positive doubles, so their bytes sort like their values.
+    // Sort keys are positive doubles, so their bytes have the same order as their values.
     this.bytes = new Uint8Array(this.keys.buffer);
     this.words = new Uint32Array(this.keys.buffer);
   }
@@ -55,7 +54,7 @@ class Keyed {
 class ValueSorter {
   readonly #values: ValueColumn;
   readonly #sorted: Uint32Array;
-  /** 1 for each value in `#sorted` that differs from the value before it. */
+  /** Contains 1 for each value in `#sorted` that differs from the value before it. */
   readonly #differs: Uint8Array;
   #from: Keyed;
   #to: Keyed;
@@ -137,7 +136,6 @@ class ValueSorter {
     differing.set([first!, second!]);
   }
 
-  /** A stable counting sort. */
   *#sortByByte(byte: number, size: number): Generator<void, void> {
     const next = new Uint32Array(257);
     for (const step of steps(size)) {

@@ -8,7 +8,7 @@ const BETWEEN = /[^\p{L}\p{N}]+/u;
 const plain = (text: string): string =>
   ASCII.test(text) ? text.toLowerCase() : text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
 
-/** Words are sequences of letters and digits, in lower case and without accents. */
+/** Splits text into words: sequences of letters and digits, in lower case and without accents. */
 export const wordsOf = (text: string): readonly string[] => {
   const folded = plain(text);
   return folded.split(ASCII.test(folded) ? BETWEEN_ASCII : BETWEEN).filter((word) => word !== '');

@@ -26,8 +26,8 @@ interface WriteOptions {
   /** Aborts the write, unless the manifest has already been replaced. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Called when all rows have been written, before the manifest is replaced. If it throws, nothing changes. While it
-   * runs, no other process can write.
+   * Called after all rows have been written, and before the manifest is replaced. If this function throws, nothing
+   * changes. While it runs, no other process can write.
    */
   readonly beforeCommit?: ((change: ManifestChange) => void | Promise<void>) | undefined;
   /**
@@ -50,14 +50,14 @@ const STALE_MS = 60_000;
 
 /**
  * Writes each collection to a file named after its content, and then the manifest, which makes the new files current.
- * Other collections in the directory are kept. The files of the previous version are also kept, because readers might
- * have just opened it. Older files are removed. If anything fails, the new files are removed and nothing else changes.
+ * Other collections in the directory are kept. The files of the previous version are kept for readers that have just
+ * opened it. Older files are removed. If anything fails, the new files are removed and nothing else changes.
  * @param path the directory, created if it does not exist
  * @param manifest if the version is missing, it is derived from the files of all collections
  * @throws OperatorError if a file or the directory cannot be written
  * @throws StorageError with one of these codes: `conflict` if another process is writing, or if this version exists
- * with different content; `invalid_dataset` if the manifest or a row is invalid, or if the existing manifest is damaged
- * and `repair` is false; `aborted` if the signal was aborted
+ *   with different content; `invalid_dataset` if the manifest or a row is invalid, or if the existing manifest is
+ *   damaged and `repair` is false; `aborted` if the signal was aborted
  */
 export const writeDirectory = async (
   path: string,
@@ -153,7 +153,7 @@ const replace = async (
     }
     throw error;
   }
-  // A damaged manifest does not show which files are in use, so the next writer removes old files.
+  // A damaged manifest does not show which files are in use, so unused files are kept until the next write.
   if (!isDamaged) await removeUnused(path, previous ? [previous, next] : [next]);
   return next;
 };
@@ -176,7 +176,9 @@ const currentManifest = async (
   }
 };
 
-/** Rejects different rows for an existing version. Readers load a version only once, so they would miss the change. */
+/**
+ * Rejects different rows for an existing version, because readers load a version only once and would miss the change.
+ */
 const assertOwnVersion = (
   path: string,
   next: DirectoryManifest,
@@ -275,7 +277,7 @@ const writeRows = async (
     const sha256 = hash.digest('hex');
     const file = `${collection}.${sha256.slice(0, 12)}.ndjson`;
     const isNew = (await stat(join(directory, file)).catch(() => undefined)) === undefined;
-    // If the file exists, replacing it repairs any damage.
+    // Replacing an existing file repairs any damage.
     await rename(temporary, join(directory, file));
     return { file, rows, sha256, isNew };
   } catch (error) {

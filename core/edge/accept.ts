@@ -1,4 +1,7 @@
-/** Checks each request before it reaches Koa. These checks are stricter than Node's HTTP parser. */
+/**
+ * Checks that each request follows the HTTP specification. These checks are stricter than Node's HTTP parser, and run
+ * before Koa.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Config } from '../config/schema.js';
 import { ApiError, errors } from '../errors.js';
@@ -63,13 +66,13 @@ const fieldBytes = ({ rawHeaders }: IncomingMessage): number => {
 };
 
 /**
- * Node's parser drops requests that are pipelined after an upgrade request. The server therefore closes the connection.
+ * The server closes the connection after an upgrade request, because Node's parser drops requests that follow it.
  * Otherwise, the client could mistake a later response for the response to a dropped request.
  */
 const isUpgrade = ({ headers }: IncomingMessage): boolean =>
   headers.upgrade !== undefined && headers.connection !== undefined && /upgrade/i.test(headers.connection);
 
-/** Matches `uri-host [":" port]` (RFC 9110, 7.2). User information, paths and spaces do not match. */
+/** Matches `uri-host [":" port]` (RFC 9110, 7.2). */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(?::\d{0,5})?$/;
 
 const hostHeaderError = (issue: string): ApiError =>
@@ -85,7 +88,7 @@ const MISSING = hostHeaderError('must be present');
 const REPEATED = hostHeaderError('must be sent once');
 const MALFORMED = hostHeaderError('must be a host name or address, optionally followed by a port');
 
-/** The last valid Host header. Most requests repeat it, so they need no check. */
+/** The last valid Host header. Most requests have the same Host header, which is then not checked again. */
 let lastValid = '';
 
 /** RFC 9112, 3.2 requires a 400 for invalid or repeated Host headers. Node accepts both. */
@@ -106,7 +109,7 @@ const hostError = ({ rawHeaders, httpVersionMinor }: IncomingMessage): ApiError 
 
 const ABSOLUTE = /^https?:\/\/([^/?#]+)(.*)$/i;
 
-/** In `http://example.com/path`, the host overrides the Host header (RFC 9112, 3.2.2). */
+/** In a request for `http://example.com/path`, the host in the URL overrides the Host header (RFC 9112, 3.2.2). */
 const toOriginForm = (request: IncomingMessage): void => {
   const [, host, rest] = ABSOLUTE.exec(request.url ?? '') ?? [];
   if (host === undefined || rest === undefined || !HOST.test(host)) return;

@@ -1,9 +1,8 @@
 /**
- * Rejects requests while the service is overloaded, so that the requests it admits still get fast responses.
- * There are two signs of overload: too many requests in flight, and event loop turns that keep getting longer. A single
- * long turn might be just a burst. If the next turn is even longer, each turn admits requests for only a few
- * milliseconds, until the event loop has idle time again (based on CoDel, RFC 8289). The CPU time of the turn must also
- * be high, because other processes can make a turn longer.
+ * Rejects requests while the service is overloaded, so that admitted requests still get fast responses. Overload means
+ * too many requests in flight, or event loop turns that keep getting longer. After two such turns, each turn admits
+ * requests for only a few milliseconds, until the event loop is idle again (based on CoDel, RFC 8289). The turns must
+ * also use CPU time, because other processes can delay the event loop.
  * Rejecting a request must be much cheaper than serving it. Admission therefore runs before Koa and the limiter, and
  * logs once per overload. Requests in a work queue do not count as in flight, because the queues have their own limits.
  */
@@ -24,14 +23,14 @@ interface AdmissionOptions extends NonNullable<Config['server']['overload']> {
 
 type Overload = 'in_flight' | 'event_loop_delay';
 
-/** With fewer concurrent requests, a long turn does not count as overload. */
+/** A long event loop turn counts as overload only if there are at least this many concurrent requests. */
 const FEW = 16;
 const SHORT_TURN_MS = 2;
-/** During an overload, the service keeps only as many requests in flight as it can complete in this time. */
+/** During an overload, the service admits only as many requests as it can complete in this time. */
 const SHORT_QUEUE_MS = 4;
 const FEWEST_IN_FLIGHT = 1;
 const PACE_MS = 50;
-/** After this time without a rejection, the end of the overload is logged. */
+/** An overload has ended once no request has been rejected for this time. */
 const CALM_MS = 1000;
 
 export class Admission {
@@ -45,9 +44,12 @@ export class Admission {
   #shortQueue = FEWEST_IN_FLIGHT;
   #turnSince: number | undefined;
   #seen = 0;
-  /** Undefined if the previous turn was short. `worked` is the total CPU time when that turn ended. */
+  /**
+   * The previous event loop turn if it was long, otherwise undefined. `worked` is the total CPU time at the end of that
+   * turn.
+   */
   #previousTurn: { readonly length: number; readonly worked: number } | undefined;
-  /** Set only during an overload, which ends when the event loop has idle time again. */
+  /** Set only during an overload. */
   #spare: SpareTime | undefined;
   #lastRefusal: number | undefined;
   #refusedBefore = 0;
@@ -110,7 +112,9 @@ export class Admission {
     return true;
   }
 
-  /** Returns true if this turn is even longer than the previous one, which means that requests are queueing up. */
+  /**
+   * Returns true if this event loop turn is even longer than the previous one, because requests are then queueing up.
+   */
   #isGrowing(elapsed: number): boolean {
     if (this.#previousTurn === undefined) return false;
     const { maxEventLoopDelayMs } = this.#options;
@@ -129,7 +133,7 @@ export class Admission {
   #onTurnEnd(): void {
     const now = this.#options.clock.monotonic();
     const length = now - (this.#turnSince ?? now);
-    // Checks again, because a turn can become long after its last request, while it reads responses from stores.
+    // Checks again at the end of the event loop turn, because reading responses from stores also takes time.
     if (!this.#spare) this.#isTooLate(now, length);
     const long = length > SHORT_TURN_MS && this.#areMany();
     this.#previousTurn = long ? { length, worked: this.#eventLoop.worked() } : undefined;
@@ -161,8 +165,8 @@ const RETRY_AFTER_SECONDS = '1';
 const REJECTED = Promise.resolve();
 
 /**
- * @param exempt request targets that are never rejected, such as readiness checks: a failed check would move load to
- * other replicas
+ * @param exempt request targets that are never rejected, such as readiness checks, because a failed check would move
+ *   load to other replicas
  */
 export const admitting = (
   admission: Admission,

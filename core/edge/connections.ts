@@ -1,6 +1,6 @@
 /**
- * Tracks sockets, because Node stops tracking a socket and listening for its errors after `connect` or `upgrade`. An
- * `error` event without a listener would crash the process, so a listener is added when a socket connects.
+ * Tracks sockets, because Node stops tracking a socket and listening for its errors after a CONNECT or upgrade request.
+ * An `error` event without a listener would crash the process.
  */
 import { once } from 'node:events';
 import type { Server } from 'node:http';
@@ -15,7 +15,8 @@ const ignore = (): void => undefined;
 /** Returns a live set of all open sockets, including sockets that Node no longer tracks. */
 export const openSockets = (server: Server): ReadonlySet<Socket> => {
   const sockets = new Set<Socket>();
-  // Ignores errors such as a lack of file descriptors, after which the server can still accept connections.
+  // Ignores server errors such as a lack of file descriptors, because the server can still accept connections
+  // afterwards.
   server.on('error', ignore);
   server.prependListener('connection', (socket: Socket) => {
     socket.on('error', ignore);
@@ -30,7 +31,7 @@ export const destroyAll = (sockets: Iterable<Socket>): void => {
 };
 
 export const closeSoon = (socket: Socket): void => {
-  // An upgraded socket is paused, and a paused socket does not notice when the client disconnects.
+  // Upgraded sockets are paused, and a paused socket does not notice when the client disconnects.
   socket.resume();
   const deadline = setTimeout(() => socket.destroy(), CLOSING_MS).unref();
   socket.once('close', () => clearTimeout(deadline));
@@ -63,9 +64,8 @@ export const limitConnections = (
 
 /**
  * Closes connections whose clients have stopped reading, because unread responses stay in memory. Slow readers are not
- * affected.
- * At each socket timeout, Node compares the number of unsent bytes with the previous one. Any byte from the client
- * would reset the timeout, so the socket is paused while it has unsent bytes.
+ * affected. At each socket timeout, Node closes the socket if the number of unsent bytes has not changed. Bytes from
+ * the client would reset the timeout, so the socket is paused while it has unsent bytes.
  * @param stallMs how long a client may stop reading, in milliseconds
  */
 export const cutUnreadResponses = (
@@ -74,7 +74,7 @@ export const cutUnreadResponses = (
   stallMs: number,
   observe: () => void,
 ): void => {
-  // The first step pauses the socket, and the next two compare the number of unsent bytes.
+  // Divided by 3, because the first step pauses the socket, and the next two compare the number of unsent bytes.
   const step = Math.ceil(stallMs / 3);
   const sweep = setInterval(() => {
     for (const socket of sockets) {

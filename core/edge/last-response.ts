@@ -17,7 +17,7 @@ export const releaseResponse = (socket: Socket): void => {
   (socket as Connection)[LAST_RESPONSE] = null;
 };
 
-/** Saves memory: a finished response would account for nearly half the memory of an idle connection. */
+/** Drops a finished response, because it would account for nearly half the memory of an idle connection. */
 export const dropFinishedResponse = (socket: Socket): void => {
   const response = lastResponse(socket);
   if (response && isReusable(response)) releaseResponse(socket);

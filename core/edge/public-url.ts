@@ -7,7 +7,9 @@ import { type TrustProxy, trustedSocket } from './caller-address.js';
  */
 export type PublicUrl = (request: IncomingMessage | undefined) => string;
 
-/** Does not match empty or dot segments, because they could make a link point to another origin. */
+/**
+ * Matches a safe path prefix. Empty and dot segments could make a link point to another origin, so they do not match.
+ */
 const PREFIX = /^(\/(?!\.{1,2}(\/|$))[A-Za-z0-9._~-]+)*\/?$/;
 
 const prefixes = new WeakMap<IncomingMessage, string>();

@@ -15,10 +15,10 @@ import { acceptUpgrades } from './upgrades.js';
 
 type ServerOptions = Config['server'];
 
-/** Events that the server reports to the metrics, because they never reach Koa. */
+/** Events that the server reports to the metrics because they never reach Koa. */
 export type EdgeEvent = 'malformed' | 'timeout' | 'unread' | 'too_many_connections' | 'too_many_connections_of_address';
 
-/** Fails the request body but not the socket, which is still needed for the response. */
+/** Rejects the request body but keeps the socket open, because the socket is still needed for the response. */
 const failBody = (request: IncomingMessage, error: ApiError): void => {
   const { socket } = request;
   Object.assign(request, { socket: null });
@@ -28,7 +28,7 @@ const failBody = (request: IncomingMessage, error: ApiError): void => {
 
 const MALFORMED_BODY = 'The body of the request is not valid HTTP/1.1.';
 
-/** Delay before idle sockets are closed, because a request might already be on its way. */
+/** Delay before idle sockets are closed at shutdown, because a request might already be on its way. */
 const LAST_REQUESTS_MS = 250;
 const LAST_STREAMS_MS = 500;
 
@@ -40,7 +40,7 @@ export class HttpServer {
   readonly #handle: Listener;
   readonly #observe: (event: EdgeEvent) => void;
   isDraining = false;
-  /** `close` keeps idle connections open for this long, in milliseconds. */
+  /** How long `close` keeps idle connections open, in milliseconds. */
   #idleMs = 0;
   #opening: Promise<unknown> = Promise.resolve();
   #closed = false;
@@ -66,7 +66,7 @@ export class HttpServer {
       keepAliveTimeout: options.keepAliveTimeoutMs,
       connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
       noDelay: true,
-      // Node's 400 response would have no body, so `hostError` checks the header instead.
+      // Node's 400 response would have no body, so `hostError` checks the Host header instead.
       requireHostHeader: false,
     });
     this.#sockets = openSockets(this.#server);
@@ -83,7 +83,7 @@ export class HttpServer {
       refused: () => this.#observe('too_many_connections_of_address'),
     });
     cutUnreadResponses(server, this.#sockets, stallTimeoutMs, () => this.#observe('unread'));
-    // Node silently drops headers beyond its limit, so allow one more to detect that there are too many.
+    // Node silently drops headers beyond its limit. Allowing one more reveals that there are too many.
     server.maxHeadersCount = maxHeaders + 1;
     const rejections = socketRejections(this.#headers);
     const accept = acceptor({
@@ -103,13 +103,13 @@ export class HttpServer {
     server.on('connect', (_request, socket) => {
       this.#observe('malformed');
       rejectSocket(socket as Socket, rejections.connect);
-      // After `connect`, Node applies no timeouts to this socket.
+      // Node applies no timeouts to the socket of a CONNECT request.
       closeSoon(socket as Socket);
     });
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#fail(error, socket as Socket, rejections));
   }
 
-  /** Responds to invalid HTTP. A client that timed out or disconnected gets no response. */
+  /** Responds to invalid HTTP. Clients that timed out or disconnected get no response. */
   #fail(error: NodeJS.ErrnoException, socket: Socket, rejections: Rejections): void {
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') this.#observe('timeout');
     if (!error.code?.startsWith('HPE_') || !socket.writable) {
@@ -141,7 +141,7 @@ export class HttpServer {
   }
 
   /**
-   * Waits for open requests, and destroys the remaining sockets after `drainMs` plus the `idleMs` passed to `drain`.
+   * Waits for open requests, then destroys the remaining sockets after `drainMs` plus the `idleMs` passed to `drain`.
    */
   async close(): Promise<void> {
     const deadlineMs = this.#idleMs + this.#options.drainMs;
@@ -172,11 +172,14 @@ const isOver = (socket: Socket, isLate: boolean): boolean => {
   return isLate && (!response.req.complete || isEventStream(response));
 };
 
-/** Event streams never end, and their clients reconnect automatically, so they can be closed. */
+/** Event streams can be closed, because they never end and their clients reconnect automatically. */
 const isEventStream = (response: ServerResponse): boolean =>
   response.headersSent && /^text\/event-stream/i.test(String(response.getHeader('Content-Type')));
 
-/** Sends a rejection. If an earlier request is still waiting for its response, sends only that response. */
+/**
+ * Sends a rejection. If an earlier request on the socket still waits for its response, sends only that response,
+ * because the client would mistake the rejection for it.
+ */
 const rejectSocket = (socket: Socket, rejection: Rejection): void => {
   const before = lastResponse(socket);
   if (!before || isReusable(before)) {
@@ -184,7 +187,6 @@ const rejectSocket = (socket: Socket, rejection: Rejection): void => {
     closeSoon(socket);
     return;
   }
-  // The client would mistake a rejection for the response to its earlier request.
   before.shouldKeepAlive = false;
   if (before.writableFinished) socket.destroySoon();
   else before.once('finish', () => socket.destroySoon());

@@ -26,8 +26,8 @@ export const acceptUpgrades = (server: Server, accept: Listener): void => {
 export const canUpgrade = (request: IncomingMessage): boolean => upgrades.has(request);
 
 /**
- * Hands the socket to the caller. The service sends no response and applies no timeouts, but closes the socket on
- * shutdown.
+ * Hands the socket of an upgrade request to a mount. The service sends no response and applies no timeouts, but closes
+ * the socket on shutdown.
  */
 export const takeOver = (request: IncomingMessage): Upgrade => {
   const { head, response } = upgrades.get(request)!;

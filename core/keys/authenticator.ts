@@ -7,14 +7,14 @@ import { withTimeout } from '../util/with-timeout.js';
 import { familyOf, hashKey, isActive, isMistyped, missingPeppers, Peppers } from './key.js';
 
 export interface Caller {
-  /** Identifies the caller to the limiter (see `Limiter.take`). */
+  /** The id that identifies the caller to the limiter (see `Limiter.take`). */
   readonly id: string;
   readonly limit: number;
   /** The tier of the key, or the tier for callers without a key. Undefined if there is none. */
   readonly tier: Tier | undefined;
   /** The key, or the caller that a plugin has identified. Undefined if the request has no valid credentials. */
   readonly key: Pick<KeyRecord, 'id' | 'tier'> | undefined;
-  /** The key id as JSON, for the log. Stored here, because a separate cache would be too large. */
+  /** The key id as JSON, for the log. */
   readonly loggedKey: string;
   readonly tiers: Tiers;
 }
@@ -23,7 +23,7 @@ export interface CallerIdentity {
   readonly kind: 'key';
   readonly account: string;
   readonly record: Pick<KeyRecord, 'id' | 'tier' | 'limit_per_minute'>;
-  /** The caller with this key. Stored here, because a lookup would be slower. */
+  /** The caller with this key. Stored with the key, because looking up the caller would be slower. */
   caller: Caller | undefined;
 }
 
@@ -39,7 +39,7 @@ interface Use {
 export type SomeIdentity =
   | CallerIdentity
   | { readonly kind: 'none' }
-  /** The credentials are invalid. Responses do not reveal why. */
+  /** The credentials are invalid. Responses do not reveal the reason. */
   | { readonly kind: 'invalid' };
 
 interface AuthenticatorOptions {
@@ -58,7 +58,10 @@ export const INVALID: SomeIdentity = { kind: 'invalid' };
  */
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 
-/** Looks up keys by digest, so that response times reveal nothing about them. Caches only headers with a valid key. */
+/**
+ * Looks up keys by digest, so that response times reveal nothing about the keys. Only `Authorization` headers with a
+ * valid key are cached.
+ */
 export class Authenticator {
   /** Identities by normalized `Authorization` header. Each API key has at most one entry. */
   readonly #cached = new Map<string, KeyIdentity>();
@@ -118,7 +121,7 @@ export class Authenticator {
 }
 
 const WRITE_EVERY_MS = 5 * 60_000;
-/** How long an unreachable store can delay the shutdown. */
+/** Maximum time that an unreachable key store can delay the shutdown. */
 const LAST_WRITE_MS = 500;
 
 interface KeyUseOptions {
@@ -128,7 +131,7 @@ interface KeyUseOptions {
 }
 
 interface KeyUse {
-  /** Returns the same object each time it is called for a key. */
+  /** Returns the record of the last use of a key. It is always the same object for the same key. */
   of(id: string): Use;
   close(): Promise<void>;
 }
@@ -147,7 +150,7 @@ export const keyUse = ({ write, logger, everyMs = WRITE_EVERY_MS }: KeyUseOption
       await write(times);
     } catch (error) {
       for (const id of times.keys()) uses.get(id)!.written = 0;
-      // Not a warning, because with read-only access every write fails.
+      // Logged at level `debug`, because every write fails if the access is read-only.
       logger.debug({ err: error }, 'the last use of keys could not be written');
     }
   };
@@ -224,7 +227,7 @@ const checkLookup = (keyStore: KeyStore): void => {
   throw new OperatorError('The key store cannot be used: "lookup" must not be async. It must find keys in memory.');
 };
 
-/** Returns a function that logs warnings about the keys. Once it has read the keys, further calls do nothing. */
+/** Returns a function that logs warnings about the keys once. If the keys cannot be read, the next call tries again. */
 const keyReporter = (
   { auth, keyStore, clock, logger, hasIdentities }: AuthenticatorDependencies,
   peppers: Peppers,
@@ -240,7 +243,6 @@ const keyReporter = (
       }
       for (const sentence of missingPeppers(records, peppers, clock.now())) logger.warn(sentence);
     } catch {
-      // If the keys cannot be read, try again when the store changes.
       isDue = true;
     }
   };

@@ -1,4 +1,7 @@
-/** Stores keys in a JSON file. Several processes can write to the file, and each one reloads it after a change. */
+/**
+ * Stores API keys in a JSON file. Several processes can write to the file, and each process reloads the file after a
+ * change.
+ */
 
 import { stat } from 'node:fs/promises';
 import { undoing } from '../audit/chain.js';
@@ -31,7 +34,7 @@ interface FileKeyStoreOptions {
 
 const MAX_NAMED = 20;
 
-/** Identifies the state of the file. Undefined if the file does not exist. */
+/** Identifies the state of the key file, for example its modification time. Undefined if the file does not exist. */
 type Stamp = string | undefined;
 
 const stampOf = async (path: string): Promise<Stamp> => {
@@ -45,7 +48,7 @@ export class FileKeyStore implements KeyStore {
   readonly #listeners: (() => void)[] = [];
   #records: readonly KeyRecord[] = [];
   #byHash = indexByHash([]);
-  /** Undefined if the file does not have the format that commands write. */
+  /** Undefined if the key file does not have the format that commands write. */
   #lines: KeyLines | undefined;
   #stamp: Stamp;
   #error: KeyStoreError | undefined;
@@ -62,7 +65,10 @@ export class FileKeyStore implements KeyStore {
     this.#audit = new KeyFileAudit(this.#path);
   }
 
-  /** If the file is missing, the store has no keys. @throws KeyStoreError if the file cannot be read */
+  /**
+   * Opens the key file. If the file is missing, the store has no keys.
+   * @throws KeyStoreError if the file cannot be read
+   */
   async open(): Promise<void> {
     await this.#audit.open();
     await this.#read();
@@ -148,7 +154,7 @@ export class FileKeyStore implements KeyStore {
       await writeFileAtomic(this.#path, keyFilePieces(records), {
         mode: KEY_FILE_MODE,
         beforeCommit: async () => {
-          // Writes the entry first, so that no change lacks one.
+          // The audit entry is written before the key, so that no change lacks an entry.
           if (entry) await this.#audit.append([entry]);
           await confirm();
         },
@@ -171,7 +177,7 @@ export class FileKeyStore implements KeyStore {
   }
 
   /**
-   * Reads run one at a time, so that a slow read cannot restore an older state.
+   * Reads the key file. Reads run one at a time, so that a slow read cannot restore an older state.
    * @param isOwn true if this store made the change, and has therefore recorded it in the audit
    * @throws KeyStoreError
    */
@@ -184,9 +190,9 @@ export class FileKeyStore implements KeyStore {
   async #load(isOwn: boolean): Promise<readonly KeyRecord[]> {
     const earlier = this.#error;
     try {
-      // Taken before the content is read, so that the next poll detects a change made during the read.
+      // The file state is read before the content, so that the next poll detects a change made during the read.
       const stamp = await stampOf(this.#path);
-      // If the file disappears, its keys stay active, because it might have been removed by mistake.
+      // If the key file disappears, its keys stay active, because the file might have been removed by mistake.
       if (stamp === undefined && this.#stamp !== undefined) throw this.#unavailable('read', 'it has disappeared');
       if (stamp === this.#stamp && earlier?.code !== 'unavailable') {
         if (earlier) throw earlier;
@@ -235,7 +241,7 @@ export class FileKeyStore implements KeyStore {
     try {
       if (change && (await this.#audit.isRecorded(change))) return;
       if ((await this.#audit.compare(this.#records, 'read')).unrecorded.length === 0) return;
-      // While this process holds the lock, no change is in progress, so any difference is a manual edit.
+      // While this process holds the lock, no command changes the keys, so any difference is a manual edit.
       await withFileLock(this.#path, async () => this.#recordEdits(await this.#read()));
     } catch (err) {
       const { path } = this.options;
@@ -243,7 +249,7 @@ export class FileKeyStore implements KeyStore {
     }
   }
 
-  /** The caller must hold the lock. */
+  /** Records manual edits in the audit. The caller must hold the lock. */
   async #recordEdits(records: readonly KeyRecord[]): Promise<void> {
     const { unrecorded, pending } = await this.#audit.compare(records, 'written');
     const now = this.context.clock.now();

@@ -18,12 +18,12 @@ interface Entry {
   readonly until: number;
 }
 
-/** Revoked credentials remain valid for at most this time, as revoked keys do. */
+/** Maximum time in milliseconds for which revoked credentials remain valid. Revoked API keys have the same limit. */
 const CACHED_MS = 5000;
 const LONGEST_CACHED_MS = 60_000;
 const CACHED = 10_000;
 const TIMEOUT_MS = 5000;
-/** Maximum number of pending checks, in total and per address. Further requests get a 503. */
+/** Maximum number of pending identity checks, in total and per address. Further requests get a 503. */
 const MOST_WAITING = 200;
 const MOST_WAITING_OF_ADDRESS = 20;
 const LONGEST_ID = 256;
@@ -51,7 +51,10 @@ export class IdentityChain {
     this.#usesAddress = identities.some(({ usesAddress }) => usesAddress);
   }
 
-  /** Returns cached results synchronously. If a plugin throws, rejects with its error, unless the status is 401. */
+  /**
+   * Identifies the caller of a request. Cached results are returned synchronously. If a plugin throws, rejects with the
+   * error of the plugin, unless its status is 401.
+   */
   identify({ headers }: IncomingMessage, address: () => string): SomeIdentity | Promise<SomeIdentity> {
     if (!this.#usesAddress && this.#headers.every((name) => headers[name] === undefined)) return NONE;
     const given = this.#headers.map((name) => headers[name] ?? null);
@@ -112,7 +115,7 @@ export class IdentityChain {
       }
       return { identity: INVALID, until: now + CACHED_MS };
     }
-    // Encodes the id, because limiters append text to the account after a separator.
+    // The id is encoded, because limiters append text to the account after a separator.
     const account = `id:${plugin}:${encodeURIComponent(id)}`;
     const record = { id, tier, limit_per_minute: limit ?? null };
     return { identity: { kind: 'key', account, record, caller: undefined } satisfies CallerIdentity, until };

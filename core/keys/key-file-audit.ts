@@ -20,7 +20,7 @@ export class KeyFileAudit {
   readonly #keyFile: string;
   /** Size of the audit file at the last comparison with the keys, in bytes. */
   #size = 0;
-  /** Entries added since the last comparison whose changes are not in the key file yet. */
+  /** New audit entries whose changes are not in the key file yet. */
   #early: readonly KeyAuditEntry[] = [];
 
   constructor(keyFile: string) {
@@ -67,7 +67,7 @@ export class KeyFileAudit {
     });
   }
 
-  /** Returns false if the new entries do not explain this change. All keys must then be compared. */
+  /** Returns false if the new audit entries do not explain a change of the key file. All keys must then be compared. */
   async isRecorded({ removed, added }: LineChange): Promise<boolean> {
     const entries = [...this.#early];
     await this.#with('read', async (file) => {

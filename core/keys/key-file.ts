@@ -55,7 +55,7 @@ export const MAX_KEY_FILE_BYTES = 384 * 2 ** 20;
 const MAX_SHOWN = 20;
 
 const reject = (path: string, errors: readonly string[]): never => {
-  // Masks keys in the messages, because a user might have put a key into the file by mistake.
+  // Keys are masked in the messages, because a user might have put a key into the file by mistake.
   const lines = firstLines(errors, MAX_SHOWN).map((error) => `\n  - ${maskKeys(error)}`);
   throw new KeyStoreError('invalid_file', `The key file ${path} is not valid:${lines.join('')}`);
 };
@@ -76,7 +76,7 @@ export const parseKeyFile = (path: string, content: string): readonly KeyRecord[
   try {
     value = JSON.parse(content);
   } catch {
-    // The error of `JSON.parse` is not used, because it would quote the content.
+    // The error of `JSON.parse` is not used, because it would quote the content of the key file.
     const error = findJsonError(content);
     return reject(path, error ? [formatJsonError(error)] : []);
   }
@@ -84,7 +84,10 @@ export const parseKeyFile = (path: string, content: string): readonly KeyRecord[
   return assertUnique(path, value.keys);
 };
 
-/** Accepts any layout of the file. @throws KeyStoreError with the code `invalid_file`, or an error from `node:fs` */
+/**
+ * Reads a key file in any JSON layout.
+ * @throws KeyStoreError with the code `invalid_file`, or an error from `node:fs`
+ */
 export const readKeyFile = async (path: string): Promise<readonly KeyRecord[]> =>
   parseKeyFile(path, String(await readRegularBytes(path, MAX_KEY_FILE_BYTES)));
 
@@ -111,15 +114,18 @@ export function* keyFilePieces(keys: readonly KeyRecord[]): Generator<string> {
 
 export const formatKeyFile = (keys: readonly KeyRecord[]): string => [...keyFilePieces(keys)].join('');
 
-/** If the key file is a symbolic link, the sibling is next to its target. */
+/**
+ * Returns the path of a file next to the key file. If the key file is a symbolic link, the file is next to the target
+ * of the link.
+ */
 export const siblingPath = async (path: string, extension: string): Promise<string> =>
   `${await linkTarget(path)}.${extension}`;
 
 export const KEY_FILE_MODE = 0o600;
 
 /**
- * A separate file: in the key file, times of last use would conflict with manual edits and make every process reload
- * all keys.
+ * Times of last use are in a separate file. In the key file, they would conflict with manual edits and make every
+ * process reload all keys.
  */
 const usedPath = (keyFile: string): Promise<string> => siblingPath(keyFile, 'used.json');
 
@@ -136,7 +142,7 @@ const readTimes = async (path: string): Promise<Map<string, number>> => {
     const times = Object.entries(last_used_at).map(([id, time]) => [id, Date.parse(time)] as const);
     return new Map(times.filter(([, time]) => !Number.isNaN(time)));
   } catch {
-    // A missing or damaged file means that the times are unknown.
+    // If the file is missing or damaged, the times of last use are unknown.
     return new Map();
   }
 };

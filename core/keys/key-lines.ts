@@ -1,4 +1,6 @@
-/** Reads only the changed blocks of a key file. Requires one key per line, which is how commands write the file. */
+/**
+ * Reads only the changed blocks of a key file. The file must contain one key per line, which is how commands write it.
+ */
 import { hash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import type { KeyRecord } from '../contracts/keys.js';
@@ -14,7 +16,7 @@ const COMMA = 0x2c;
 const MAX_CHANGE = 256 * 1024;
 const BLOCK_BYTES = 64 * 1024;
 
-/** Whole lines. Each line starts with its newline character. */
+/** A block of whole lines. Each line starts with its newline character. */
 interface Block {
   readonly bytes: number;
   readonly lines: number;
@@ -22,9 +24,9 @@ interface Block {
 }
 
 interface ListedKeys {
-  /** The offset of the end of the list. */
+  /** The offset at which the list of keys ends. */
   readonly end: number;
-  /** The returned bytes are valid until the next call. */
+  /** Reads bytes from the key file. The returned bytes are valid until the next call. */
   read(offset: number, length: number): Promise<Buffer>;
 }
 
@@ -85,7 +87,6 @@ const readBlocks = async (
     const bytes = await read(at, length);
     const cut = at + length === stop ? length : bytes.lastIndexOf(NEWLINE);
     if (bytes.length < length) return undefined;
-    // A line is longer than a block.
     if (cut <= 0) {
       room *= 2;
       continue;
@@ -109,7 +110,7 @@ interface Difference {
   readonly added: readonly KeyRecord[];
 }
 
-/** Omits keys that are the same at the start and at the end. */
+/** Omits keys that are the same before and after the change. */
 const trimmed = ({ at, removed, added }: Difference): Difference => {
   const areSame = (i: number): boolean => JSON.stringify(removed.at(i)) === JSON.stringify(added.at(i));
   const most = Math.min(removed.length, added.length);

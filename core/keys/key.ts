@@ -4,8 +4,8 @@ import type { KeyRecord } from '../contracts/keys.js';
 import { defaultService } from '../contracts/service.js';
 
 /**
- * Matches more than 32 characters, because shorter text might be a name or a trace id. If 32 characters of a key leak,
- * 11 random ones remain secret.
+ * Matches text that might be an API key. Text of at most 32 characters might be a name or a trace id. If 32 characters
+ * of a key leak, 11 random ones remain secret.
  */
 const SECRETS = /[0-9A-Za-z]{33,}/g;
 
@@ -28,8 +28,8 @@ const SECRET_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
 const ID_LENGTH = 10;
 
-// Base 62 needs no escaping, and a double click selects the whole key. Any prefix matches, because the prefix is
-// configurable.
+// Keys are in base 62, which needs no escaping, and a double click selects the whole key. Any prefix matches, because
+// the prefix is configurable.
 const SHAPE = new RegExp(`^[A-Za-z][A-Za-z0-9_]{0,18}_[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`);
 
 const randomDigits = (length: number): string =>
@@ -41,12 +41,12 @@ const base62 = (value: number, length: number): string => {
   return text;
 };
 
-/** Detects incomplete pastes and most typos, and reduces false positives in secret scanners. */
+/** The checksum of a key detects incomplete pastes and most typos, and reduces false positives in secret scanners. */
 const checksum = (text: string): string => base62(crc32(text), CHECKSUM_LENGTH);
 
 /**
- * Returns a SHA-256, or an HMAC if there is a pepper. A slow hash is unnecessary, because 256 random bits cannot be
- * guessed.
+ * Returns the SHA-256 of a key, or the HMAC if there is a pepper. A slow hash is unnecessary, because 256 random bits
+ * cannot be guessed.
  */
 export const hashKey = (key: string, pepper?: KeyObject): string =>
   pepper === undefined ? hash('sha256', key, 'hex') : createHmac('sha256', pepper).update(key).digest('hex');
@@ -63,15 +63,20 @@ export const createKey = (
   return { key, ...(peppers?.digest(key) ?? { hash: hashKey(key) }), id: `key_${randomDigits(ID_LENGTH)}` };
 };
 
-/** True if the text has the format of a key, but a wrong checksum. Some stores also contain keys in other formats. */
+/**
+ * Returns true if the text has the format of a key, but a wrong checksum. Some stores also contain keys in other
+ * formats.
+ */
 export const isMistyped = (text: string): boolean =>
   SHAPE.test(text) && !text.endsWith(checksum(text.slice(0, -CHECKSUM_LENGTH)));
 
-/** All keys in a chain of rotations share one limit and one usage count. */
+/**
+ * Returns the id that all keys in a chain of rotations share, because these keys share one limit and one usage count.
+ */
 export const familyOf = ({ id, shares_limit_of }: Pick<KeyRecord, 'id' | 'shares_limit_of'>): string =>
   shares_limit_of ?? id;
 
-/** An invalid `expires_at` counts as expired. */
+/** Returns true unless the key is revoked or expired. An invalid `expires_at` counts as expired. */
 export const isActive = (
   { revoked_at, expires_at }: Pick<KeyRecord, 'revoked_at' | 'expires_at'>,
   now: number,
@@ -105,7 +110,7 @@ export const newKey = (
 export class Peppers {
   readonly #secrets: ReadonlyMap<number, KeyObject>;
 
-  /** @param secrets secrets by version; if empty, keys are hashed with plain SHA-256 */
+  /** @param secrets peppers by version; if empty, keys are hashed with plain SHA-256 */
   constructor(secrets: Readonly<Record<string, string>> = {}) {
     const versions = Object.keys(secrets).sort((a, b) => Number(b) - Number(a));
     this.#secrets = new Map(versions.map((each) => [Number(each), createSecretKey(secrets[each]!, 'utf8')]));
@@ -129,7 +134,6 @@ export class Peppers {
 
 const MAX_SHOWN = 3;
 
-/** Returns a message for each missing pepper that an active key needs. */
 export const missingPeppers = (
   records: readonly Omit<KeyRecord, 'hash'>[],
   peppers: Peppers,

@@ -1,16 +1,16 @@
 import { LruMap } from '../util/lru-map.js';
 
 /**
- * Minimum number of addresses that each process, and also Redis, remembers. A client could make the service forget its
- * address only by sending requests from as many other addresses, which costs more than a fresh limit is worth.
+ * Minimum number of client addresses that each process, and also Redis, remembers. To get a fresh limit, a client would
+ * have to send requests from as many other addresses.
  */
 export const MOST_ADDRESSES = 10_000;
 
 export const isAddress = (caller: string): boolean => caller.startsWith('ip:');
 
 /**
- * Keeps at most twice `mostAddresses` addresses. The number of other callers is not limited, because clients cannot
- * create them.
+ * Remembers callers. Keeps at most twice `mostAddresses` addresses. The number of other callers is not limited, because
+ * clients cannot create them.
  */
 export class CallerMap<State> {
   readonly #keys: LruMap<string, State>;

@@ -5,7 +5,7 @@ import type { SlidingWindow } from './window.js';
 
 export type Settle = (decision: Decision | Promise<never>) => void;
 
-/** Permits for later requests in the same bucket. Redis has already counted them. */
+/** Permits for later requests in the same bucket. Redis has already counted these permits. */
 export interface PrefetchedPermits {
   count: number;
   /** The end of the bucket by Redis's clock, in microseconds. */
@@ -14,23 +14,23 @@ export interface PrefetchedPermits {
   readonly expiresAt: number;
 }
 
-/** Shared by all callers without permits to return, so that no array is allocated for each of them. */
+/** All callers without permits to return share this array, so that no array is allocated for each of them. */
 export const NOTHING_RETURNED: readonly Returned[] = [];
 
-/** A single flat object. With many callers, each nested object would cost a CPU cache miss. */
+/** The state of a caller as a single flat object. With many callers, each nested object would cost a CPU cache miss. */
 export class CallerState {
   limit = 0;
   quotas: Quotas | undefined = undefined;
-  /** Undefined until the caller has quotas. */
+  /** The caller's usage. Undefined until the caller has quotas. */
   usage: UsageCounter | undefined = undefined;
   prefetched: PrefetchedPermits | undefined = undefined;
   returned = NOTHING_RETURNED;
-  /** Requests waiting for the next call. Undefined if the caller is not queued. */
+  /** Requests waiting for the next call to Redis. Undefined if the caller is not queued. */
   waiting: Settle[] | undefined = undefined;
   remaining = 0;
-  /** When another permit becomes free, in monotonic milliseconds. */
+  /** When another permit becomes free, in milliseconds by the monotonic clock. */
   resetAt = 0;
-  /** Requests before this time, in monotonic milliseconds, are rejected without a call. */
+  /** Requests before this time are rejected without a call to Redis. In milliseconds by the monotonic clock. */
   rejectUntil = 0;
 
   constructor(
@@ -44,7 +44,7 @@ export interface Entry {
   readonly caller: CallerState;
   readonly limit: number;
   readonly quotas?: Quotas | undefined;
-  /** Number of requested permits. 0 if the call only reports to Redis. */
+  /** The number of requested permits. 0 if the call only reports to Redis. */
   readonly permits: number;
   readonly waiting: readonly Settle[];
 }

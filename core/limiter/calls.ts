@@ -12,19 +12,22 @@ export interface Returned {
 }
 
 export interface UsageReport {
-  /** An integer below 2^32. */
+  /** The id of a usage counter: an integer below 2^32. */
   readonly counterId: number;
   readonly quotas: Quotas;
-  /** `requests` is undefined if Redis already has the correct number. */
+  /** The usage per day. `requests` is undefined if Redis already has the correct number. */
   readonly days: readonly { readonly day: number; readonly requests: number | undefined; readonly refused: number }[];
 }
 
 export interface Ask {
   readonly caller: string;
   readonly limit: number;
-  /** Number of requested permits. 0 if the call only reports to Redis. */
+  /** The number of requested permits. 0 if the call only reports to Redis. */
   readonly permits: number;
-  /** For a resync: everything that this replica has admitted within the window. It replaces the count in Redis. */
+  /**
+   * For a resync: all permits that this replica has used for the caller within the window. They replace the count in
+   * Redis.
+   */
   readonly resync?: readonly Admitted[] | undefined;
   /** Unused permits. Undefined for a resync, which reports only used permits. */
   readonly returned?: readonly Returned[] | undefined;
@@ -32,11 +35,10 @@ export interface Ask {
 }
 
 export interface Call {
-  /** Increases with each call that a replica makes. */
+  /** The number of the call. It increases with each call that a replica makes. */
   readonly number: number;
   /**
-   * The number of a call that Redis must have applied before this one. Otherwise, Redis has lost data and rejects this
-   * call.
+   * The number of an earlier call that Redis must have applied. Otherwise, Redis has lost data and rejects this call.
    */
   readonly previous: number;
   readonly asks: readonly Ask[];
@@ -55,12 +57,15 @@ export interface Grant {
 export interface AppliedReply {
   readonly applied: true;
   readonly grants: readonly Grant[];
-  /** End of the current bucket by Redis's clock, in microseconds. */
+  /** The end of the current bucket by Redis's clock, in microseconds. */
   readonly bucketEnd: number;
   readonly bucketMs: number;
 }
 
-/** If `applied` is false, nothing has changed. `last` is the number of this replica's last applied call. */
+/**
+ * The reply to a call. If `applied` is false, Redis has changed nothing, and `last` is the number of this replica's
+ * last applied call.
+ */
 export type Reply = AppliedReply | { readonly applied: false; readonly last: number };
 
 export interface Target {
@@ -76,8 +81,8 @@ const micros = (ms: number): number => Math.max(0, Math.floor(ms * 1000));
 const listFor = <T>(asks: readonly Ask[]): (T | false)[] => Array<T | false>(asks.length).fill(false);
 
 /**
- * A single JSON text, because each additional argument of a command is expensive. Each property is a list with one item
- * per caller, because a list of objects would cost Redis more.
+ * Encodes a call as a single JSON text, because each additional argument of a Redis command is expensive. Each property
+ * is a list with one item per caller, because a list of objects would cost Redis more.
  */
 const encode = (replica: number, { number, previous, asks }: Call): string => {
   const [fields, limits, permits]: [string[], number[], number[]] = [[], [], []];
@@ -134,7 +139,10 @@ const decode = (reply: Buffer, { asks }: Call, bucketMicros: number): Reply => {
   return { applied, grants, bucketEnd, bucketMs: (bucketEnd - time) / 1000 };
 };
 
-/** Usually one hash, because a cluster rejects calls with several keys while it migrates them. */
+/**
+ * Returns the Redis hashes of a call. Most calls use one hash, because a Redis cluster rejects calls with several keys
+ * while it migrates them.
+ */
 const hashesFor = (key: string, asks: readonly Ask[]): readonly string[] =>
   asks.some(({ caller }) => isAddress(caller)) ? hashesOf(key) : [key];
 
@@ -145,7 +153,7 @@ export const decide = async ({ redis, key, replica, script }: Target, call: Call
 
 let checks = 0;
 
-/** Checks that Redis permits the script and all of its commands. Uses temporary hashes. */
+/** Checks that Redis permits the Lua script and all of its commands. Uses temporary hashes. */
 export const checkScript = async (target: Target): Promise<void> => {
   const key = `${target.key}:check-${target.replica}-${++checks}`;
   await decide({ ...target, key }, { number: 1, previous: 0, asks: [{ caller: 'ip:check', limit: 1, permits: 1 }] });
@@ -168,11 +176,14 @@ interface CallsOptions<Batch> {
   readonly redis: Pick<RedisConnection, 'timeoutMs' | 'durations'>;
   readonly clock: Clock;
   readonly onReply: (sent: Sent<Batch>, reply: Reply) => void;
-  /** Called when a call fails or times out. A reply that arrives later is ignored. */
+  /** Called when a call to Redis fails or times out. A reply that arrives later is ignored. */
   readonly onFailure: (sent: Sent<Batch>, error: unknown) => void;
 }
 
-/** All calls share one timer, because a timer per call would cost as much as the rest of the call. */
+/**
+ * Tracks calls to Redis until they are answered or time out. All calls share one timer, because a timer per call would
+ * cost as much as the rest of the call.
+ */
 export class CallsInFlight<Batch> {
   readonly #options: CallsOptions<Batch>;
   readonly #calls = new Set<Sent<Batch>>();
@@ -206,8 +217,8 @@ export class CallsInFlight<Batch> {
     } = this.#options;
     const now = clock.monotonic();
     const late = [...this.#calls].filter(({ sentAt }) => now - sentAt >= timeoutMs);
-    // After a long event loop turn, timers run before received data is read. `setImmediate` lets this process read
-    // replies first.
+    // After a long event loop turn, Node runs timers before it reads received data. `setImmediate` lets this process
+    // read replies first.
     setImmediate(() => {
       for (const sent of late) this.#fail(sent, new Error(`There was no response within ${timeoutMs} ms.`));
       const [oldest] = this.#calls;

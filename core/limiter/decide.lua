@@ -104,7 +104,6 @@ for i = 1, callers do
     usage = openUsage(values[usageAt[i]], counters[i], usageDays and usageDays[i], returned)
   end
 
-  -- Comparisons are faster than calls to min and max.
   local total = window.total
   local free = limit - total
   if usage and usage.left < free then
@@ -140,8 +139,8 @@ for i = 1, callers do
   end
 end
 
--- Once per bucket, deletes fields that are no longer in use. Each sweep reads only some of the fields, and all fields
--- are usually read within half a window.
+-- Once per bucket, a sweep deletes fields that are no longer in use. Each sweep reads only some of the fields. All
+-- fields are usually read within half a window.
 local swept = values[sweepAt]
 local isSweepDue = not swept or math.abs(now - unpackAt('>I7', swept)) >= BUCKET
 if isSweepDue then

@@ -5,7 +5,7 @@ import type { AppliedReply, Grant } from './calls.js';
 import { dayOf, dayOfBucket, quotaLeft, quotaStates } from './quotas.js';
 import type { PartitionSync } from './resync.js';
 
-/** Redis read its clock between these two times, which are in monotonic milliseconds. */
+/** The times between which Redis read its clock, in milliseconds by the monotonic clock. */
 interface CallTimes {
   readonly sentAt: number;
   readonly receivedAt: number;
@@ -21,7 +21,7 @@ export class Decisions {
     readonly clock: Clock,
   ) {}
 
-  /** The time in milliseconds since 1970, by Redis's clock. Before the first reply, by the local clock. */
+  /** The time by Redis's clock, in milliseconds since 1970. Before the first reply, the time by the local clock. */
   redisTime(now: number): number {
     return this.#clockOffset === undefined ? this.clock.now() : now + this.#clockOffset;
   }
@@ -33,7 +33,10 @@ export class Decisions {
     return quotaStates(quotas, { day: day - unused, month: month - unused }, time);
   }
 
-  /** Returns undefined if there is no prefetched permit. Expired permits are returned to Redis with the next call. */
+  /**
+   * Allows a request if the caller has a prefetched permit, and returns undefined otherwise. Expired permits are
+   * returned to Redis with the next call.
+   */
   allowPrefetched(caller: CallerState, now: number): Decision | undefined {
     const { prefetched } = caller;
     if (!prefetched) return undefined;
@@ -81,7 +84,8 @@ export class Decisions {
       const day = dayOfBucket(bucketEnd);
       usage.addGranted(day, allowed);
       usage.addRejected(day, waiting.length - allowed);
-      // If the caller is not synced, the reply does not include requests that were allowed locally during the call.
+      // If the caller still needs a resync, the usage in the reply lacks requests that were allowed locally during the
+      // call.
       if (grant.used && this.sync.isSynced(caller)) usage.receive(day, grant.used);
     }
     if (count > 0) addPrefetched(caller, { count, bucketEnd, expiresAt: times.sentAt + bucketMs });
@@ -121,21 +125,24 @@ export const withQuotas = (decision: Decision, quotas: Decision['quotas']): Deci
 
 /**
  * Permits to prefetch, as a multiple of the demand per bucket. On average, half a bucket is left when a call is sent.
- * Because three times the demand of this half is prefetched, most callers need only one call per bucket, which also
- * returns unused permits.
+ * Three times the expected demand of that half is prefetched, so that most callers need only one call per bucket.
  */
 const PREFETCHED_BUCKETS = 3 / 2;
-/** A single permit is seldom used before it expires, and returning it costs a call. */
+/** A single permit is not prefetched, because it is seldom used before it expires, and returning it costs a call. */
 const FEWEST = 2;
-/** Other replicas cannot use prefetched permits until they are returned. */
+/**
+ * The largest share of the remaining permits that a replica prefetches. Other replicas cannot use prefetched permits
+ * until they are returned.
+ */
 const MOST_OF_REMAINING = 1 / 64;
 
-/** True if replicas might prefetch permits for a limit this high, and might therefore return some at any time. */
+/** Returns true if replicas might prefetch permits for a limit this high. Such permits can be returned at any time. */
 const mayPrefetch = (limit: number): boolean => limit * MOST_OF_REMAINING >= FEWEST;
 
 /**
- * The expected demand is the number of requests in the previous bucket. If only one request is waiting, the current
- * bucket counts as well. Several waiting requests might be a burst that is already over.
+ * Returns the number of permits to prefetch. The expected demand is the number of requests in the previous bucket. If
+ * only one request is waiting, requests in the current bucket are added. Several waiting requests might be a burst that
+ * is already over.
  */
 export const prefetchCount = (
   { window, remaining }: CallerState,
@@ -151,7 +158,7 @@ export const prefetchCount = (
   return count >= FEWEST ? count : 0;
 };
 
-/** The next call returns these permits to Redis. */
+/** Returns the prefetched permits to Redis with the next call. */
 export const returnPrefetched = (caller: CallerState): void => {
   if (caller.prefetched) caller.returned = [...caller.returned, caller.prefetched];
   caller.prefetched = undefined;

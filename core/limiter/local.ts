@@ -6,7 +6,7 @@ import type { Partition } from './partition.js';
 import { dayOf } from './quotas.js';
 
 export type OutagePolicy =
-  /** Each replica applies its local share: the limit divided by the number of replicas. */
+  /** With `local`, each replica applies its local share: the limit divided by the number of replicas. */
   'local' | 'closed' | 'open';
 
 export const OUTAGE_MESSAGES: Record<OutagePolicy, string> = {
@@ -24,9 +24,9 @@ interface LocalLimitsOptions {
 
 interface Share {
   readonly whole: number;
-  /** The part of the share that is available now. */
+  /** The part of the local share that is available now. */
   readonly permits: number;
-  /** Milliseconds until the share grows by another permit. 0 if the whole share is available. */
+  /** Milliseconds until the local share grows by another permit. 0 if the whole share is available. */
   readonly growsInMs: number;
 }
 
@@ -37,7 +37,10 @@ export class LocalLimits {
     this.#options = options;
   }
 
-  /** Redis does not know about requests that are allowed here, so their callers need a resync. */
+  /**
+   * Decides a request while Redis is unreachable. Redis does not count requests that are allowed here, so their callers
+   * need a resync.
+   */
   decide({ decisions, sync }: Partition, caller: CallerState, now: number): Decision | Promise<never> {
     const { outagePolicy } = this.#options;
     if (outagePolicy === 'closed') return Promise.reject(new LimiterUnavailable(OUTAGE_MESSAGES.closed));
@@ -60,14 +63,15 @@ export class LocalLimits {
     const share = this.#share(limit, now);
     const hasQuota = !usage || !quotas || usage.hasLocalShare(quotas, today, replicas);
     const { allowed, remaining, resetMs } = window.take(now, share.permits, hasQuota);
-    // Reports the share as the limit, because this replica rejects requests beyond its share.
+    // The local share is reported as the limit, because this replica rejects requests beyond its share.
     if (allowed) return { allowed, limit: share.whole, remaining, resetMs };
     return { allowed, limit: share.whole, remaining: 0, resetMs: Math.max(resetMs, share.growsInMs) };
   }
 
   /**
-   * A new replica does not know how many requests were admitted before. Its share grows from 0 during the first window,
-   * so that a replica that restarts often still admits at most one full share per window.
+   * Returns the local share. A new replica does not know how many requests were admitted before it started. Its share
+   * therefore grows from 0 during the first window, so that a replica that restarts often admits at most one full share
+   * per window.
    */
   #share(limit: number, now: number): Share {
     const { windowMs, replicas, startedAt } = this.#options;

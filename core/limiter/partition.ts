@@ -21,10 +21,13 @@ interface PartitionOptions {
   readonly decideLocally: (partition: Partition, caller: CallerState) => Decision | Promise<never>;
 }
 
-/** More callers in one call would block Redis for too long. */
+/** The maximum number of callers in one call. More callers would block Redis for too long. */
 const LARGEST_BATCH = 200;
 const CALLS_IN_FLIGHT = 2;
-/** Batches of at least this size are split in two. Redis processes the second half while the first half is answered. */
+/**
+ * Batches of at least this size are split in two. Redis processes the second half while the reply to the first half is
+ * on its way.
+ */
 const SPLIT_FROM = 20;
 
 const NONE: Settle[] = [];
@@ -38,7 +41,7 @@ export class Partition {
   readonly decisions: Decisions;
   #queue: CallerState[] = [];
   #isScheduled = false;
-  /** Callers that might have expired permits or unreported rejections. A timer checks them. */
+  /** Callers that might have expired permits or unreported rejections. A timer checks these callers. */
   readonly #unreported = new Set<CallerState>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -81,7 +84,10 @@ export class Partition {
     if (!this.isBusy && this.sync.mayHaveLostData(now, idleMs)) this.#send([]);
   }
 
-  /** Discards the last reply and prefetched permits, because they were based on the old limit. */
+  /**
+   * Changes the limit of a caller. The last reply and prefetched permits are discarded, because they were based on the
+   * old limit.
+   */
   changeLimit(caller: CallerState, limit: number, quotas: Quotas | undefined): void {
     caller.limit = limit;
     caller.quotas = quotas;
@@ -107,7 +113,7 @@ export class Partition {
     if (caller.waiting || this.sync.needsCall(caller)) this.#enqueue(caller);
   }
 
-  /** Decides the queued requests locally. The next call then only reports them. */
+  /** Decides queued requests locally. The next call then only reports these requests to Redis. */
   decideQueuedLocally(): void {
     for (const caller of this.#queue) {
       const { waiting = NONE } = caller;
@@ -127,7 +133,8 @@ export class Partition {
     this.#queue.push(caller);
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    // This runs at the end of the event loop turn, so that the batch includes all requests that arrive during the turn.
+    // `setImmediate` waits for the end of the event loop turn, so that the batch includes all requests that arrive
+    // during the turn.
     setImmediate(() => {
       this.#isScheduled = false;
       this.#sendBatches();
@@ -143,7 +150,8 @@ export class Partition {
       const batch: Entry[] = [];
       for (const caller of this.#queue.splice(0, most)) {
         const entry = this.#dequeue(caller, now);
-        // Prefetched permits might have served all requests of this caller in the meantime.
+        // In the meantime, prefetched permits might have served all requests of this caller. The caller is then
+        // skipped.
         if (entry.waiting.length > 0 || this.sync.needsCall(caller)) batch.push(entry);
       }
       if (this.#options.isUnreachable()) this.#settleAllLocally(batch);

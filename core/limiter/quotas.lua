@@ -74,7 +74,6 @@ local function readUsage(stored)
   return usage
 end
 
--- Returns the entry with this day and counter id. Creates it if necessary.
 local function entryOf(list, day, id)
   for _, entry in ipairs(list) do
     if entry.day == day and entry.id == id then
@@ -107,7 +106,7 @@ end
 
 -- Reads a caller's usage and applies the values that the call reports. `left` is the number of requests that the quotas
 -- still allow.
---   counter: { id, perDay, perMonth }; days: list of { day, requests, refused }; returned: list of { bucketEnd, count }
+-- counter: { id, perDay, perMonth }; days: list of { day, requests, refused }; returned: list of { bucketEnd, count }
 local function openUsage(stored, counter, days, returned)
   local usage = readUsage(stored)
   usage.counterId = counter.id

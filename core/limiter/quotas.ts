@@ -7,10 +7,16 @@ export const KEPT_DAYS = 62;
 
 export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
 
-/** A bucket that ends at midnight belongs to the day that ends then. `end` is in microseconds. */
+/**
+ * Returns the day of a bucket. A bucket that ends at midnight belongs to the day that ends then.
+ * @param end the end of the bucket in microseconds since 1970
+ */
 export const dayOfBucket = (end: number): number => Math.floor((end - 1) / (DAY_MS * 1000));
 
-/** Returns the first day of the month that contains `day`. @param later number of months to add */
+/**
+ * Returns the first day of the month that contains `day`.
+ * @param later number of months to add
+ */
 const monthStart = (day: number, later = 0): number => {
   const date = new Date(day * DAY_MS);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later, 1) / DAY_MS;

@@ -32,30 +32,34 @@ interface RedisLimiterOptions {
  */
 const REJOIN_MS = 500;
 /**
- * How often a replica checks that Redis can run the script. When there are no requests, errors would otherwise go
+ * How often a replica checks that Redis can run the Lua script. When there are no requests, errors would otherwise go
  * unnoticed.
  */
 const CHECK_MS = 5000;
-/** How often a replica checks whether Redis has lost counts that are still needed. */
+/** How often a replica checks whether Redis has lost data that is still needed. */
 const POLL_MS = REJOIN_MS / 2;
 
 const READ_MS = 1000;
 
-/** Maximum time that `close` waits for Redis. This is enough for a lost call, a probe and another call. */
+/** Maximum time that `close` waits for Redis. The time is enough for a lost call, a probe and another call. */
 const CLOSE_MS = 2000;
 const CLOSE_POLL_MS = 5;
 
 /**
- * Each call uses one partition, a Redis hash that stores windows. The nodes of a cluster share the work. A single
- * server has one partition, because fewer calls cost less.
+ * Number of partitions in a Redis cluster. A partition is a Redis hash that stores windows, and each call uses one
+ * partition, so the nodes of the cluster share the work. A single server has one partition, because fewer calls cost
+ * less.
  */
 const CLUSTER_PARTITIONS = 32;
 
-/** Each hash tag starts with the partition number, which spreads the tags more evenly over the slots. */
+/**
+ * Returns the Redis keys of the partitions. Each hash tag starts with the partition number, which spreads the tags more
+ * evenly over the slots.
+ */
 export const partitionKeys = (prefix: string, isCluster: boolean): string[] =>
   Array.from({ length: isCluster ? CLUSTER_PARTITIONS : 1 }, (_, i) => `${prefix}limits:{${i}-partition}`);
 
-/** Returns the index of the partition of a caller (FNV-1a). All replicas must agree on it. */
+/** Returns the index of the partition of a caller (FNV-1a). All replicas must compute the same index. */
 export const partitionOf = (caller: string, partitions: number): number => {
   if (partitions === 1) return 0;
   let hash = 0x811c9dc5;
@@ -73,7 +77,7 @@ export class RedisLimiter implements Limiter {
   readonly #callers: CallerMap<CallerState>;
   readonly #local: LocalLimits;
   readonly #breaker: CircuitBreaker;
-  /** The partition whose last call failed. The circuit breaker probes it. */
+  /** The partition whose last call failed. The circuit breaker probes this partition. */
   #failed: Partition;
   #nextCheck: number;
   readonly #polling: NodeJS.Timeout;
@@ -108,7 +112,10 @@ export class RedisLimiter implements Limiter {
     this.#polling = setInterval(() => this.#poll(clock.monotonic()), POLL_MS).unref();
   }
 
-  /** Opens the circuit breaker if Redis cannot run the script. @throws the error from Redis or from the connection */
+  /**
+   * Checks that Redis can run the Lua script, and opens the circuit breaker if it cannot.
+   * @throws the error from Redis or from the connection
+   */
   async check(): Promise<void> {
     try {
       await withTimeout(this.#failed.check(), READ_MS);
@@ -123,7 +130,7 @@ export class RedisLimiter implements Limiter {
     for (const partition of this.#partitions) partition.checkForDataLoss(now, POLL_MS);
     if (now < this.#nextCheck) return;
     this.#nextCheck = now + CHECK_MS;
-    // Timeouts can be ignored here, because regular calls detect them.
+    // Timeouts of this check are ignored, because regular calls detect timeouts too.
     this.#failed.check().catch((error: unknown) => {
       if (isReply(error)) this.#breaker.open(error);
     });

@@ -7,16 +7,16 @@ const NO_QUOTAS: Quotas = { perDay: null, perMonth: null };
 const UNSYNCED = -1;
 
 /**
- * Redis counts the permits that it grants, so it normally knows everything that a replica admits. The exceptions are a
- * lost reply, local decisions, and a loss of data in Redis. In these cases, the next call for the caller is a resync:
- * it reports everything that the replica has admitted within the window, and Redis replaces its count for that replica.
- * A resync can safely be repeated, so it does not matter whether a lost call was applied. Call numbers show whether a
- * call arrived late and whether Redis has lost data.
+ * Decides when a caller needs a resync. Redis counts the permits that it grants, so it normally knows everything that a
+ * replica admits. The exceptions are a lost reply, local decisions, and a loss of data in Redis. The next call for the
+ * caller is then a resync: it reports everything that the replica has admitted within the window, and Redis replaces
+ * its count for that replica. A resync can safely be repeated. Call numbers show whether a call arrived late and
+ * whether Redis has lost data.
  */
 export class PartitionSync {
   #sent = 0;
   #sentAt = Number.NEGATIVE_INFINITY;
-  /** When the last call that requested permits was sent, in monotonic milliseconds. */
+  /** When the last call that requested permits was sent, in milliseconds by the monotonic clock. */
   #askedAt = Number.NEGATIVE_INFINITY;
   /** The number of the last call that Redis is known to have applied. */
   #applied = 0;
@@ -28,7 +28,6 @@ export class PartitionSync {
   /** @param countedMs how long Redis needs to keep its counts, in milliseconds */
   constructor(readonly countedMs: number) {}
 
-  /** New callers start in this epoch and need no resync. */
   get epoch(): number {
     return this.#epoch;
   }
@@ -61,15 +60,14 @@ export class PartitionSync {
     this.#needsResync = true;
   }
 
-  /** True if a loss of data in Redis would matter, and no call within `idleMs` could have detected it. */
+  /** Returns true if a loss of data in Redis would matter, and no call within `idleMs` could have detected it. */
   mayHaveLostData(now: number, idleMs: number): boolean {
     return now - this.#sentAt >= idleMs && now - this.#askedAt < this.countedMs;
   }
 
   nextCall(batch: readonly Entry[], now: number): Call {
-    // Prefetched permits from the last call can be used for one more bucket. After that, there is no data left to lose,
-    // and Redis might have deleted its record of the call. Without that record, Redis could apply a late call.
-    // Therefore all callers resync, which undoes its effect.
+    // After an idle period, Redis might have deleted its record of the last call, and could then apply a late call. All
+    // callers therefore resync, which corrects the counts.
     const isIdle = now - this.#sentAt >= this.countedMs;
     if (isIdle && this.#sent > 0) this.#epoch++;
     const previous = isIdle ? 0 : this.#needsResync ? this.#applied : this.#sent;

@@ -26,7 +26,7 @@ interface ScriptOptions {
   readonly countsUsage: boolean;
 }
 
-/** The constants are part of the text, so that calls need not send them. */
+/** Constants are part of the script text, so that calls need not send them. */
 export const decideScript = ({ windowMs, mostAddresses, countsUsage }: ScriptOptions): DecideScript => {
   const window = windowMs * 1000;
   const bucket = bucketLength(windowMs);
@@ -42,12 +42,12 @@ export const decideScript = ({ windowMs, mostAddresses, countsUsage }: ScriptOpt
   const source = [
     `local ${Object.keys(constants).join(', ')} = ${Object.values(constants).join(', ')}`,
     readScript('core/limiter/window.lua'),
-    // Redis runs the whole script on each call, so the part for quotas is added only if it is needed.
+    // Redis runs the whole script on each call, so the part for quotas is added only if usage is counted.
     ...(countsUsage ? [readScript('core/limiter/quotas.lua')] : []),
     readScript('core/limiter/decide.lua'),
   ];
   return new DecideScript(source.join('\n'), windowMs);
 };
 
-/** A partition consists of three hashes: one for API keys, one for recent addresses, and one for earlier addresses. */
+/** The Redis hashes of a partition: one for API keys, one for recent addresses, and one for earlier addresses. */
 export const hashesOf = (key: string): readonly string[] => [key, `${key}:addresses`, `${key}:addresses-before`];

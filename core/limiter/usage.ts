@@ -16,8 +16,8 @@ interface LocalUsage {
 }
 
 /**
- * Counts the usage of one caller on this replica. Redis adds granted permits, and a resync replaces the counts.
- * Rejected requests are counted only here, and reported with the next call.
+ * Counts the usage of one caller on this replica. Redis adds granted permits to its own count. Rejected requests are
+ * counted only here, and reported with the next call.
  */
 export class UsageCounter {
   readonly #days = new UsageByDay(REPORTED_DAYS);
@@ -39,7 +39,7 @@ export class UsageCounter {
     this.#hasRejections = true;
   }
 
-  /** Counts a request that this replica allowed on its own, while Redis was unavailable. */
+  /** Counts a request that this replica allowed while Redis was unreachable. */
   addLocal(day: number): void {
     this.#days.add(day, true);
     const { day: last, onDay, total } = this.#local;
@@ -50,7 +50,7 @@ export class UsageCounter {
     return this.#hasRejections;
   }
 
-  /** A resync reports all values. Other calls report only new rejections. */
+  /** Returns the usage to report. A resync reports all values. Other calls report only new rejections. */
   report(isResync: boolean): UsageReport['days'] {
     const isNeeded = isResync || this.#hasRejections;
     this.#hasRejections = false;
@@ -62,7 +62,7 @@ export class UsageCounter {
     }));
   }
 
-  /** Stores the usage from a reply, which must include everything that this replica has counted. */
+  /** Stores the usage from a reply of Redis, which must include all requests that this replica has counted. */
   receive(day: number, used: Used): void {
     this.#used = used;
     this.#readOn = day;
@@ -74,7 +74,10 @@ export class UsageCounter {
     return { day: known.day + this.#localOn(day), month: known.month + this.#local.total };
   }
 
-  /** The local share is the remaining quota from the last reply of Redis, divided by the number of replicas. */
+  /**
+   * Returns true if the local share of the quotas is not used up. The local share is the remaining quota from the last
+   * reply of Redis, divided by the number of replicas.
+   */
   hasLocalShare({ perDay, perMonth }: Quotas, day: number, replicas: number): boolean {
     const known = carryOver(this.#used, this.#readOn, day);
     const ofDay = quotaLeft({ perDay, perMonth: null }, known) / replicas;
@@ -87,7 +90,7 @@ export class UsageCounter {
   }
 }
 
-/** quotas.lua writes this layout and describes it. */
+/** The layout of usage in Redis, which `quotas.lua` writes and describes. */
 const HEAD_BYTES = 11;
 const DAY_BYTES = 14;
 const COUNTER_BYTES = 18;

@@ -21,8 +21,7 @@ end
 
 local thisEnd = bucketEnd(now)
 
--- The current window. The table is reused, because creating one for each caller in a batch would cost more than
--- deciding.
+-- The window of the current caller. The table is reused, because creating one for each caller in a batch would be slow.
 --   newest, oldest: ends of the newest and the oldest bucket; oldest is false if there are no buckets
 --   total: sum of all permits
 --   bytes: a string that starts with the buckets

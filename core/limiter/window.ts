@@ -5,14 +5,14 @@ export interface Admitted {
   readonly count: number;
 }
 
-/** With a higher limit, requests in the same millisecond share an entry, which limits the size of the window. */
+/** For higher limits, requests in the same millisecond share an entry, which limits the size of the window. */
 const EXACT_UP_TO = 1000;
 const FIRST_CAPACITY = 4;
 const EMPTY: number[] = [];
 
 /**
- * A ring buffer of entries, each with a time and a count. Requests in the same span share an entry with the time of the
- * last request. A request therefore leaves the window at most one span late, and never early. An entry takes 16 bytes.
+ * A sliding window in a ring buffer. Requests in the same span share an entry with the time of the last request, so a
+ * request leaves the window at most one span late, and never early. An entry takes 16 bytes.
  */
 export class SlidingWindow {
   /** Alternating times and counts. The length is a power of two. */
@@ -61,7 +61,7 @@ export class SlidingWindow {
     return 0;
   }
 
-  /** Returns the position of entry `i` in the ring. Entry 0 is the oldest. */
+  /** Returns the position of entry `i` in the ring buffer. Entry 0 is the oldest. */
   #index(i: number): number {
     return (this.#first + 2 * i) & (this.#ring.length - 1);
   }
@@ -75,7 +75,8 @@ export class SlidingWindow {
   }
 
   /**
-   * The entry that must expire before a request is allowed. After the limit is lowered, it might not be the oldest one.
+   * Returns the entry that must expire before a request is allowed. After a limit was lowered, this might not be the
+   * oldest entry.
    */
   #blocking(limit: number): number {
     let i = 0;
@@ -87,7 +88,7 @@ export class SlidingWindow {
   }
 
   #expire(now: number): void {
-    // Computes the same sum as `resetMs`, so that both results are rounded in the same way.
+    // The sum is the same as in `resetMs`, so that both results are rounded in the same way.
     while (this.#size > 0 && (this.#ring[this.#first] as number) + this.#windowMs <= now) {
       this.#total -= this.#countOf(0);
       this.#first = this.#index(1);

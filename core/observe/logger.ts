@@ -1,4 +1,4 @@
-/** Logging never blocks the event loop, even if the reader of the log is slow or has exited. */
+/** Writes the log. Logging never blocks the event loop, even if the reader of the log is slow or has exited. */
 import cluster from 'node:cluster';
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
@@ -65,7 +65,7 @@ const prettyPrinter = (output: LogOutput) => {
 let millisecond = 0;
 let formatted = '';
 
-/** Many lines have the same timestamp, so it is formatted only once. */
+/** Many log lines have the same timestamp, so it is formatted only once. */
 const isoTime = (): string => {
   const now = Date.now();
   if (now !== millisecond) {
@@ -90,7 +90,7 @@ const RETRY_FULL_MS = 10;
 const RETRY_FAILED_MS = 1000;
 
 /**
- * Buffers lines and writes them in Node's thread pool. The file descriptor must be non-blocking, because a blocked
+ * Buffers log lines and writes them in Node's thread pool. The file descriptor must be non-blocking, because a blocked
  * thread would keep the process from exiting.
  */
 export class LogOutput {
@@ -108,7 +108,7 @@ export class LogOutput {
   #idle: (() => void)[] = [];
   #dropped = 0;
   #reported = 0;
-  /** Called when writing succeeds again, with the number of lines dropped in the meantime. */
+  /** Called when writing succeeds again, with the number of log lines dropped in the meantime. */
   onRecovery: (dropped: number) => void = () => undefined;
 
   constructor(fd: number, { maxWaiting = MAX_WAITING, chunk = CHUNK }: LogOutputOptions = {}) {
@@ -145,13 +145,13 @@ export class LogOutput {
   }
 
   /**
-   * Writes all buffered lines. Waits up to `deadlineMs` for a full pipe, and then drops the remaining lines. Other
-   * errors drop them immediately.
+   * Writes all buffered log lines. Waits up to `deadlineMs` for a full pipe, and then drops the remaining lines. After
+   * other errors, drops them immediately.
    */
   flushSync(deadlineMs: number): void {
     clearTimeout(this.#gatherTimer);
     clearTimeout(this.#retryTimer);
-    // A write in flight is not repeated: the process exits only after it has ended.
+    // A write that has started is not repeated, because the process exits only after the write has ended.
     const started = this.#inFlight ? undefined : this.#current;
     const rest = Buffer.from([...this.#chunks.splice(0), this.#gathered].join(''));
     this.#gathered = '';
@@ -218,9 +218,8 @@ export class LogOutput {
   }
 }
 
-/** Writes up to this size are atomic, so workers that share a pipe do not mix their lines. */
+/** Writes of up to this many bytes are atomic, so workers that share a pipe do not mix their lines. */
 const WORKER_CHUNK = 4096;
-/** How long an exiting process waits for the reader of the log. */
 const FLUSH_MS = 500;
 
 let shared: LogOutput | undefined;
@@ -234,14 +233,14 @@ const logOutput = (): LogOutput => {
   return shared;
 };
 
-/** Must be awaited before `process.exit`. Resolves when the log has been written, or after 500 ms. */
+/** Writes the rest of the log. Must be awaited before `process.exit`. Resolves after 500 ms at the latest. */
 export const flushLog = async (): Promise<void> => shared?.flush(FLUSH_MS);
 
 export const droppedLogLines = (): number => shared?.dropped ?? 0;
 
 /**
  * Opens standard error again in non-blocking mode. Processes share the mode of the original descriptor, and each Node
- * process resets it on exit.
+ * process resets the mode on exit.
  */
 const nonBlockingStderr = (): number => {
   // If standard error is a socket, or if /proc does not exist, Node makes `process.stderr` non-blocking on first use.

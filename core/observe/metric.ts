@@ -6,7 +6,7 @@ export interface Metric {
   readonly name: string;
   readonly type: 'counter' | 'gauge' | 'histogram' | 'summary';
   readonly help: string;
-  /** One line per series, without HELP and TYPE. */
+  /** Yields one line per series, without HELP and TYPE. */
   lines(): Iterable<string>;
 }
 
@@ -21,7 +21,7 @@ export const inBraces = (labels: Labels, more = ''): string => {
 export const numeral = (value: number): string =>
   value === Number.POSITIVE_INFINITY ? '+Inf' : value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value);
 
-/** `of` is slow, so keep a reference to the series that it returns. */
+/** A metric with labels. `of` is slow, so keep a reference to the series that it returns. */
 export class Family<Series> {
   readonly #series = new Map<string, { readonly labels: Labels; readonly series: Series }>();
 
@@ -60,7 +60,7 @@ export class Counter extends Family<{ value: number }> implements Metric {
 
 type Reading = readonly [labels: Labels, value: number | undefined];
 
-/** A metric whose value is read on each scrape. A series is omitted while its value is undefined. */
+/** A metric whose value is read on each scrape. The metric is omitted while its value is undefined. */
 export class Reader implements Metric {
   constructor(
     readonly type: 'counter' | 'gauge' | 'summary',

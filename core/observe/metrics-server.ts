@@ -45,7 +45,7 @@ const respond = async (
     try {
       response.setHeader('Content-Type', CONTENT_TYPE).end(await read());
     } catch {
-      // Without a response, Prometheus records a failed scrape.
+      // Prometheus records a failed scrape if there is no response.
       response.destroy();
     }
   }

@@ -32,7 +32,7 @@ export const createMetrics = (config: Config['metrics'], service: ServiceMetrics
     'Duration of Redis calls by the limiter and the cache, and of reads from MongoDB.',
     LATENCY_BOUNDS,
   );
-  // Creates the series now, because alerts cannot be evaluated on a missing series.
+  // The series is created at startup, because alerts cannot be evaluated on a missing series.
   stores.of({ store: 'redis' });
   const ofProcess = processMetrics();
   const all: readonly Metric[] = [
@@ -63,12 +63,11 @@ export const createMetrics = (config: Config['metrics'], service: ServiceMetrics
 interface ServiceMetricsOptions {
   readonly state: () => Pick<ServiceState, 'now' | 'health' | 'snapshot' | 'draining'>;
   readonly responses: () => Pick<ResponseCache, 'bytes' | 'size'> | undefined;
-  /** Null if admission control is disabled. */
   readonly admission: Admission | null;
   readonly work: WorkQueues;
 }
 
-/** Zeros to report while admission control is disabled, so that queries over these series still work. */
+/** Zeros to report while admission control is disabled, so that Prometheus queries still find the series. */
 const NONE_REFUSED: Admission['refused'] = { in_flight: 0, event_loop_delay: 0 };
 
 const gauge = (name: string, help: string, read: Reader['read']) => new Reader('gauge', name, help, read);
@@ -147,7 +146,7 @@ const edgeMetrics = (): { readonly metric: Metric; observe(event: EdgeEvent): vo
     'http_edge_refusals_total',
     'Requests and connections rejected before they reached a route, by reason.',
   );
-  // Creates all series now, because `rate` needs a zero before the first event.
+  // All series are created at startup, because `rate` in Prometheus needs a zero before the first event.
   const counts = new Map(EDGE_EVENTS.map((reason) => [reason, metric.of({ reason })]));
   return {
     metric,

@@ -13,7 +13,7 @@ import { Histogram } from './request-metrics.js';
 
 const NANOSECONDS = 1e9;
 const MICROSECONDS = 1e6;
-/** The monitor starts a timer with this interval, and measures how late it fires. */
+/** Interval of the timer with which Node measures the event loop delay. */
 const RESOLUTION_MS = 10;
 
 const GC_KINDS: Readonly<Record<number, string>> = {

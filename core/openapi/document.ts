@@ -135,7 +135,7 @@ const contentOfList = async (route: Route, formats: readonly Format[]) => {
   if (others.length === 0) return {};
   const { data } = route.response.example as { readonly data: readonly Row[] };
   const [row = {}] = data;
-  // If the columns depend on the parameters, describes only the columns of the example.
+  // If callers can choose the columns, the CSV example contains only the columns of the JSON example.
   const isChosen = route.kind === 'data' && route.columns !== undefined;
   const columns = typedColumns(route).filter(({ name }) => !isChosen || Object.hasOwn(row, name));
   return Object.fromEntries(
@@ -151,10 +151,7 @@ const contentOfList = async (route: Route, formats: readonly Format[]) => {
   );
 };
 
-/**
- * Returns undefined for a binary format, or if the example cannot be written. The other formats are then still
- * described.
- */
+/** Returns undefined for a binary format, or if the example cannot be written in this format. */
 const textIn = async (
   format: Format,
   rows: readonly Row[],
@@ -194,9 +191,9 @@ const successHeaders = (route: Route): HeaderName[] => [
   ...(isLimited(route) && !isShared(route) ? limitNames : []),
 ];
 
-/** Keywords whose values are data. A "title" inside them is not the title of a schema. */
+/** Schema keywords whose values are data. A "title" inside the data is not the title of a schema. */
 const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example', 'examples']);
-/** Keywords whose values map names to schemas. A name can be the same as a keyword. */
+/** Schema keywords whose values map names to schemas. A name can be the same as a keyword. */
 const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs']);
 
 /**
@@ -248,7 +245,10 @@ const linksFrom = (source: Route, routes: readonly Route[]): Record<string, obje
     }),
   );
 
-/** Maps parameter names to runtime expressions. Undefined if a required parameter, or every parameter, has none. */
+/**
+ * Maps parameter names to OpenAPI runtime expressions. Returns undefined if there is no expression for a required
+ * parameter, or for any parameter.
+ */
 const foundParameters = ({ operationId }: Route, { parameters }: Route): Record<string, string> | undefined => {
   const found: Record<string, string> = {};
   for (const place of ['path', 'query'] as const) {

@@ -40,7 +40,6 @@ const HEADERS: Readonly<Record<number, readonly HeaderName[]>> = {
   503: ['Retry-After'],
 };
 
-/** Returns the errors that the route declares, and the errors that the framework can send for it. */
 const kindsOf = (route: Route, tiers: Tiers | undefined): ErrorKind[] => {
   const query = Object.values(route.parameters?.query ?? {});
   return [
@@ -62,7 +61,7 @@ const kindsOf = (route: Route, tiers: Tiers | undefined): ErrorKind[] => {
   ];
 };
 
-/** Describes the error responses of each operation, and collects the components that they refer to. */
+/** Describes the error responses of each operation, and collects the components that the error responses refer to. */
 export const errorResponses = (tiers?: Tiers) => {
   const components: Record<string, object> = {};
   const reference = (status: number, kinds: readonly ErrorKind[], limited: boolean): object => {
@@ -89,7 +88,7 @@ export const errorResponses = (tiers?: Tiers) => {
       for (const kind of kindsOf(route, tiers)) {
         byStatus.set(kind.status, [...(byStatus.get(kind.status) ?? []), kind]);
       }
-      // Client errors count against the limit even on routes without a limit.
+      // Client errors count against the rate limit even on routes without a limit.
       const limited = (status: number) => status !== 431 && !isShared(route) && (isLimited(route) || status < 500);
       return Object.fromEntries(
         [...byStatus]

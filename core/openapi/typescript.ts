@@ -40,7 +40,10 @@ const SCALARS: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** Ignores keywords that TypeScript cannot express, such as bounds and patterns. */
+/**
+ * Returns the TypeScript type of a schema. Ignores keywords that TypeScript cannot express, such as bounds and
+ * patterns.
+ */
 const typeOf = (schema: Json, indent: string): string => {
   const { $ref, enum: values, anyOf, oneOf, type } = schema as Record<string, never>;
   if ($ref) return pascalCase(String($ref).split('/').at(-1)!);
@@ -80,7 +83,10 @@ export const pascalCase = (title: string): string =>
 const parameterMember = ({ name, description, required, schema }: ParameterObject, indent: string): string =>
   member(name, description, required, typeOf(schema, indent), indent);
 
-/** Parameters that at least two paths share. If several have the same name, the most common one is returned. */
+/**
+ * Returns the parameters that at least two paths share. If several parameters have the same name, the most common one
+ * is returned.
+ */
 const sharedParameters = (operations: readonly Operation[]): ReadonlyMap<string, string> => {
   const counts = new Map<string, { readonly name: string; count: number }>();
   for (const parameter of operations.flatMap(({ parameters = [] }) => parameters)) {
@@ -113,7 +119,10 @@ const pathMember = (
   return `${comment(summary, '  ')}  readonly ${quoted(path)}: {\n    readonly input: ${inputOf(parameters, shared)};\n    readonly output: ${output};\n  };\n`;
 };
 
-/** A type extends another one if its schema contains all members of the other schema. */
+/**
+ * Writes an interface for each schema. An interface extends another one if its schema contains all members of the other
+ * schema.
+ */
 const schemaTypes = (schemas: TypedDocument['components']['schemas']): string[] => {
   const all = Object.entries(schemas).map(([title, schema]) => ({ title, schema, members: membersOf(schema, '  ') }));
   const objects = all.filter(({ schema, members }) => schema['type'] === 'object' && members.length > 1);

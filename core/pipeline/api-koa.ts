@@ -12,30 +12,36 @@ import { type CommonHeaders, newRequestId } from '../response/headers.js';
 import { acceptPrepared } from '../response/respond.js';
 import { failResponse } from './catch-errors.js';
 
-/** The state that the service keeps for a request. Plugins can use `ctx.state` without conflicts. */
+/**
+ * The state that the service keeps for a request. It is not in `ctx.state`, so plugins can use `ctx.state` without
+ * conflicts.
+ */
 export class RequestState {
   /** When the request arrived, in milliseconds since the process started. */
   readonly startedAt = performance.now();
   /** The connection of the outer request. Set only for inner requests. */
   connection: Socket | undefined;
 
-  // Set by `findEndpoint`. Undefined if plugin middleware has already responded.
+  // The endpoint of the request, set by `findEndpoint`. Undefined if plugin middleware has already responded.
   match: Match | undefined;
-  /** Undefined for a mount, or if the client accepts none of the available formats. */
+  /** The response format. Undefined for a mount, or if the client accepts none of the available formats. */
   format: Format | undefined;
-  /** The error that `checkRequest` throws. Does not depend on the caller. */
+  /**
+   * An error of the request, such as an invalid parameter, which `checkRequest` throws. It does not depend on the
+   * caller.
+   */
   error: unknown;
 
-  // Set by `identify`. An inner request has the same caller as the outer request.
+  // The caller, set by `identify`. An inner request has the same caller as the outer request.
   caller: Caller | undefined;
   invalidKey = false;
-  /** Set if a plugin failed to identify the caller. `authorize` throws it. */
+  /** The error of a plugin that failed to identify the caller. `authorize` throws it. */
   identityError: unknown;
 
-  // Set by `limit`, but not for inner requests and endpoints without a limit.
+  // The decision of the rate limiter. Undefined for inner requests and endpoints without a limit.
   decision: Decision | undefined;
 
-  // `handleRoute` sets the next two properties, so mounts do not have them.
+  // `handleRoute` sets `cacheHit` and `snapshotVersion`, so mounts do not have them.
   cacheHit = false;
   snapshotVersion: string | undefined;
 
@@ -61,13 +67,13 @@ export interface HasRequestState {
 
 export interface Endpoint {
   readonly pattern: string;
-  /** The plugin's name and the declared path. A tier can use either to include the endpoint. */
+  /** The name of the plugin and the declared path of the endpoint. A tier can use either to include the endpoint. */
   readonly names: readonly string[];
-  /** Does not include OPTIONS, which every endpoint supports. */
+  /** The HTTP methods of the endpoint without OPTIONS, which every endpoint supports. */
   readonly methods: readonly string[];
   readonly needsKey: boolean;
   readonly limited: boolean;
-  /** True if shared caches may store the response, which therefore must not depend on the caller. */
+  /** True if shared caches may store the response. The response must then not depend on the caller. */
   readonly shared: boolean;
   readonly mount?: Mount | undefined;
   readonly chooseFormat?: ((accept: string | undefined) => Format | undefined) | undefined;
@@ -111,11 +117,12 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
     this.#logger = logger;
     this.#order = order;
     acceptPrepared(this.response);
-    // Called by Koa if writing a body fails or the connection closes early. The default handler would write plain text.
+    // Koa calls `onerror` if writing a body fails or the connection closes early. The default function would write
+    // plain text.
     this.context.onerror = function (this: ApiContext, error: unknown): void {
       if (error !== null && error !== undefined) failResponse(this, error, logger, headers);
     };
-    // Without a listener, `emit` would throw. `catchErrors` has already logged the error.
+    // Without a listener, emitting `error` would throw. `catchErrors` has already logged the error.
     this.on('error', () => undefined);
     // Makes `ctx.ip` trust the same proxies as the rate limits do.
     this.proxy = proxies !== 0;
@@ -124,7 +131,7 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
   }
 
   /**
-   * Does not add to `this.middleware`, which other Koa applications use to mount this one.
+   * Adds middleware, but not to `this.middleware`, which other Koa applications use to mount this one.
    * @throws Error after the first request, because the middleware has already been composed
    */
   override use<State, Context>(
@@ -142,7 +149,7 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
   ): ParameterizedContext<State, HasRequestState> {
     const ctx = super.createContext(request, response);
     if (this.#networks) {
-      // Koa would accept these headers from any client, because it cannot trust proxies by network.
+      // Koa would accept `X-Forwarded-*` headers from any client, because it cannot trust proxies by network.
       if (!this.#networks.isProxy(request.socket)) for (const name of FORWARDED) delete request.headers[name];
       ctx.request.ip = this.#networks.forwarded(request) ?? request.socket.remoteAddress ?? '';
     }
@@ -155,7 +162,7 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
       this.handle(this.createContext(request, response), ended)) as ReturnType<Koa['callback']>;
   }
 
-  /** The promise never rejects. */
+  /** Runs the middleware for a request. The promise never rejects. */
   handle(ctx: ApiContext, ended?: () => void): Promise<void> {
     this.#run ??= compose([...this.#order(this.#added)]) as (ctx: ApiContext) => Promise<void>;
     ctx.res.statusCode = 404;
@@ -172,7 +179,7 @@ const HARMLESS = /^[A-Za-z0-9._-]{1,64}$/;
 /** Returns the `X-Request-Id` header if it is safe to log, otherwise a new id. */
 export const requestId = ({ headers }: IncomingMessage): string => {
   const sent = headers['x-request-id'];
-  // A client might send an API key in this header by mistake. Keys must not appear in the log.
+  // A client might send an API key in `X-Request-Id` by mistake. Keys must not appear in the log.
   const harmless = typeof sent === 'string' && HARMLESS.test(sent) && !holdsKey(sent);
   return harmless ? sent : newRequestId();
 };

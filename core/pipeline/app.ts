@@ -26,7 +26,7 @@ interface KoaDependencies extends ApiKoaOptions, ErrorPageOptions {
   readonly addressOf: (request: IncomingMessage) => string;
   readonly settings: { readonly tiers: Tiers };
   readonly observers: readonly ((ctx: ApiContext) => void)[];
-  /** Plugin middleware that wraps every request, unlike `middleware`, which wraps only the endpoints of its plugin. */
+  /** Plugin middleware that wraps every request. In contrast, `middleware` wraps only the endpoints of its plugin. */
   readonly serviceMiddleware: readonly Middleware[];
   readonly realm: string;
   readonly compression: boolean;
@@ -39,7 +39,7 @@ export const createKoa = (deps: KoaDependencies): ApiKoa => {
     observe(observers), // reports the response to the log, the metrics and the plugins
     respond(deps), // sets the request id, security headers and CORS headers, then writes the response or a 304
     ...guarded(catching, [...serviceMiddleware, ...added]), // middleware of plugins and of the embedding program
-    catching, // turns errors into responses, and keeps the headers set above
+    catching, // turns errors into responses, and keeps the headers that `respond` has set
     findEndpoint(deps), // finds the route or mount, and parses the parameters and the response format
     identify(deps), // identifies the caller by key, by plugin, or by address
     limit(deps), // counts the request, and responds with 429 if the caller is over its limit
@@ -49,6 +49,6 @@ export const createKoa = (deps: KoaDependencies): ApiKoa => {
   ]);
 };
 
-/** Adds error handling, so that errors thrown by this middleware also become responses. */
+/** Adds error handling to middleware of plugins, so that errors thrown by this middleware also become responses. */
 const guarded = (catching: ApiMiddleware, middleware: readonly Middleware[]): ApiMiddleware[] =>
   middleware.length === 0 ? [] : [catching, ...(middleware as unknown as ApiMiddleware[])];

@@ -3,7 +3,10 @@ import type { ServiceInfo } from '../contracts/service.js';
 import { ApiError, errors } from '../errors.js';
 import type { ApiMiddleware } from './api-koa.js';
 
-/** OPTIONS requests and unsupported methods are not checked. */
+/**
+ * Responds with 401 or 403 if the caller must not use the endpoint. OPTIONS requests and unsupported methods are not
+ * checked.
+ */
 export const authorize = (realm: string): ApiMiddleware => {
   const missing = { headers: { 'WWW-Authenticate': `Bearer realm="${realm}"` } };
   const invalid = { headers: { 'WWW-Authenticate': `Bearer realm="${realm}", error="invalid_token"` } };
@@ -12,7 +15,7 @@ export const authorize = (realm: string): ApiMiddleware => {
     const endpoint = match?.endpoint;
     if (!endpoint?.needsKey || !endpoint.methods.includes(ctx.method)) return next();
     if (identityError !== undefined) throw identityError;
-    // The outer request was already checked, so its inner requests need no key. The tier still applies.
+    // The key of the outer request was already checked, so its inner requests need no key. The tier still applies.
     const mayEnter = isInner || caller?.key !== undefined || (caller?.tier !== undefined && !invalidKey);
     const isIncluded = caller?.tier === undefined || includes(caller.tier, endpoint.names);
     if (mayEnter && isIncluded) return next();
@@ -23,7 +26,10 @@ export const authorize = (realm: string): ApiMiddleware => {
   };
 };
 
-/** A realm is a quoted ASCII string (RFC 9110, 11.5). Returns `API` if the title contains other characters. */
+/**
+ * Returns the title of the service as the authentication realm, a quoted ASCII string (RFC 9110, 11.5). Returns `API`
+ * if the title contains other characters.
+ */
 export const realmOf = ({ title }: ServiceInfo): string => (/^[ !#-[\]-~]+$/.test(title) ? title : 'API');
 
 const forbidden = ({ name, endpoints }: Tier): ApiError => {

@@ -4,7 +4,6 @@ import type { CallerAccount, CallerKey, IdentifiedCaller, ServiceRequest } from 
 import type { Caller } from '../keys/authenticator.js';
 import type { RequestState } from './api-koa.js';
 
-/** Accepts both `ApiContext` and Koa's `Context`. */
 interface AnyContext {
   readonly req: object;
   readonly requestState?: Partial<RequestState>;

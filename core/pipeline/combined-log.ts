@@ -1,4 +1,4 @@
-/** Writes the combined log format of Apache and nginx, which access log analysers can read. */
+/** Writes the combined log format of Apache and nginx. */
 import { maskKeys } from '../keys/key.js';
 import { FastResponse } from '../response/writer.js';
 import { memoize } from '../util/lru-map.js';
@@ -7,7 +7,10 @@ import type { ApiContext } from './api-koa.js';
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** Returns text such as `[26/Nov/2026:07:05:09 +0000]`. @param second seconds since 1970 */
+/**
+ * Returns text such as `[26/Nov/2026:07:05:09 +0000]`.
+ * @param second seconds since 1970
+ */
 const timestamp = memoize((second) => {
   const iso = new Date(Number(second) * 1000).toISOString();
   const [year, month, day] = iso.slice(0, 10).split('-');

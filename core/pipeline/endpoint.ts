@@ -5,7 +5,10 @@ import { allowOf, type CommonHeaders, READ_METHODS } from '../response/headers.j
 import { Prepared } from '../response/representation.js';
 import type { ApiMiddleware, Match } from './api-koa.js';
 
-/** Stores errors for `checkRequest`, because the rate limit and the key are checked first. */
+/**
+ * Finds the endpoint of a request. Errors are stored for `checkRequest`, because the rate limit and the key are checked
+ * first.
+ */
 export const findEndpoint =
   ({ routes: { find } }: { readonly routes: { readonly find: ApiMiddleware } }): ApiMiddleware =>
   (ctx, next) =>

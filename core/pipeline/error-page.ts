@@ -8,14 +8,13 @@ import { mediaTypeChooser } from '../response/representation.js';
 import { escapeHtml } from '../util/escape-html.js';
 
 export interface ErrorPageOptions {
-  /** Returns the path before the service's own paths. */
+  /** Returns the path prefix for links on the page. It is empty by default. */
   readonly publicPathFor: (request: IncomingMessage) => string;
   readonly basePath: string;
   readonly info: { readonly title: string };
   readonly mounts: readonly { readonly path: string }[];
 }
 
-/** Returns undefined if the client gets JSON. */
 export type ErrorPage = (request: IncomingMessage) => Page | undefined;
 
 const STYLE = `
@@ -25,7 +24,7 @@ h1 { font-size: 2rem; line-height: 1.2; margin: 0 0 1rem; }
 p { margin: 0 0 1rem; }
 `;
 
-/** Allows only the inline style, by its digest. */
+/** The Content-Security-Policy allows only the inline style, by its digest. */
 export const errorPagePolicy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
@@ -38,7 +37,7 @@ const HTML = { mediaTypes: ['text/html'] } as const;
 const choose = mediaTypeChooser([{ mediaTypes: ['application/json'] }, HTML]);
 
 const textOf = ({ kind, message }: ApiError): string =>
-  // The default sentence refers to the API.
+  // The default message of this error mentions the API.
   kind === errors.route_not_found && message === kind.sentence ? 'There is no page at this address.' : message;
 
 const reasonOf = (status: number): string => {

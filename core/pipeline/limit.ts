@@ -24,10 +24,10 @@ export const limit = ({ limiter, logger }: LimitOptions): ApiMiddleware => {
     next: () => Promise<unknown>,
   ): Promise<unknown> | undefined => {
     ctx.requestState.decision = decision;
-    // Shared caches can store responses of shared endpoints, which therefore must not depend on the caller.
+    // Shared caches can store responses of shared endpoints, so these responses must not contain the caller's limit.
     if (!ctx.requestState.match?.endpoint?.shared) addLines(ctx.res, limitLines(decision));
     if (decision.allowed) return next();
-    // Sends a response prepared in advance, because throwing an error would cost more than a normal response.
+    // The rejection is prepared in advance, because throwing an error would cost more than a normal response.
     const usedUp = decision.quotas?.filter(({ remaining }) => remaining === 0) ?? [];
     const { status, head, payload } = usedUp.length > 0 ? quotaRejection : rejection;
     const resetMs = usedUp.length > 0 ? Math.max(...usedUp.map((quota) => quota.resetMs)) : decision.resetMs;
@@ -58,7 +58,8 @@ const asksForUsage = ({ caller, invalidKey, match }: RequestState, method: strin
 const windowSeconds = WINDOW_MS / 1000;
 
 /**
- * `RateLimit-Policy` lists all policies. `RateLimit` contains the one with the fewest remaining requests (IETF draft).
+ * Returns the rate limit headers of an IETF draft. `RateLimit-Policy` lists all policies. `RateLimit` contains the
+ * policy with the fewest remaining requests.
  */
 export const limitLines = ({ quotas, ...decision }: Decision): string =>
   quotas === undefined || quotas.length === 0 ? windowLines(decision) : quotaLines(decision, quotas);

@@ -22,12 +22,12 @@ const quoted = memoize((name) => JSON.stringify(name));
 
 const text = (name: string | null | undefined): string => (name === undefined || name === null ? 'null' : quoted(name));
 
-/** Returns JSON text, because serializing an object would take six times as long. */
+/** Returns the log members of a request as JSON text, because serializing an object would take six times as long. */
 const members = ({ req, res, requestState: state }: ApiContext): string => {
   const { id, match, caller, decision, snapshotVersion, cacheHit, durationMs } = state;
   const trace = traceId(req.headers['traceparent']);
   const limited = decision?.allowed === false ? `,"limitedBy":"${limitedBy(decision)}"` : '';
-  // `requestId` allows only characters that need no escaping.
+  // Request ids contain only characters that need no escaping in JSON.
   return `"requestId":"${id}","method":${text(req.method)},"route":${text(match?.endpoint?.pattern)},"status":${res.statusCode},"ms":${threeDecimals(durationMs)},"key":${caller?.loggedKey ?? 'null'},"snapshot":${text(snapshotVersion)},"cached":${cacheHit},"trace":${trace === undefined ? 'null' : `"${trace}"`}${limited}`;
 };
 
@@ -40,7 +40,7 @@ const networkOf = (address: string): string => {
   return `${address.split(':').slice(0, 3).join(':')}::/48`;
 };
 
-/** True for successful probes. The probe endpoints are the only endpoints without a rate limit. */
+/** Returns true for successful health checks. Only health check endpoints have no rate limit. */
 const isProbe = ({ res, requestState: state }: ApiContext): boolean =>
   state.match?.endpoint?.limited === false && res.statusCode < 400;
 
@@ -50,7 +50,7 @@ export const withoutProbes =
     if (!isProbe(ctx)) report(ctx);
   };
 
-/** `log.addresses` determines how much of the client address is logged. */
+/** Logs each request. The setting `log.addresses` determines how much of the client address is logged. */
 export const requestLog = (
   logger: Logger,
   { addresses, requests }: Pick<Config['log'], 'addresses' | 'requests'>,
@@ -66,11 +66,13 @@ export const requestLog = (
     logger.infoJson?.bind(logger) ??
     ((json: string, message: string): void => logger.info(JSON.parse(`{${json}}`) as object, message));
   if (!shown) return (ctx) => info(members(ctx), 'request');
-  // `caller-address.ts` returns only characters that need no escaping.
+  // Client addresses contain only characters that need no escaping in JSON.
   return (ctx) => info(`${members(ctx)},"address":"${shown(ctx.req)}"`, 'request');
 };
 
-/** Version, trace id, parent id and flags. Future versions can append more fields. */
+/**
+ * Matches the version, trace id, parent id and flags of a `traceparent` header. Future versions can append more fields.
+ */
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
 const SAMPLED = 1;
@@ -79,7 +81,7 @@ const SAMPLED = 1;
 export const traceParent = (header: string | string[] | undefined): TraceParent | undefined => {
   if (typeof header !== 'string') return undefined;
   const [, version, traceId, parentId, flags, more] = TRACEPARENT.exec(header) ?? [];
-  // Version 00 has no fields after the flags.
+  // Version 00 of `traceparent` has no fields after the flags.
   if (traceId === undefined || parentId === undefined || (version === '00' && more !== undefined)) return undefined;
   return { traceId, parentId, sampled: (Number.parseInt(flags!, 16) & SAMPLED) === SAMPLED };
 };

@@ -1,4 +1,7 @@
-/** core/limiter/README.md explains how requests are limited while Redis is unreachable. */
+/**
+ * A circuit breaker for calls to Redis. `core/limiter/README.md` explains how requests are limited while Redis is
+ * unreachable.
+ */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +33,7 @@ export class RedisScript {
 }
 
 const PROBE_EVERY_MS = 200;
-/** The next probe starts after this time, because a dead connection never replies. */
+/** Time after which the next probe starts, because a dead connection never replies. */
 const PROBE_TIMEOUT_MS = 1000;
 
 interface BreakerOptions {
@@ -43,8 +46,8 @@ interface BreakerOptions {
 }
 
 /**
- * Opens after one failed call, and closes when a probe succeeds. Do not call Redis while the breaker is open, because
- * each request would wait for a timeout.
+ * Opens after one failed call to Redis, and closes when a probe succeeds. Do not call Redis while the breaker is open,
+ * because each request would wait for a timeout.
  */
 export class CircuitBreaker {
   readonly #options: BreakerOptions;

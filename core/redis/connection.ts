@@ -11,11 +11,11 @@ export interface RedisConnection {
   readonly client: RedisClient;
   readonly keyPrefix: string;
   readonly timeoutMs: number;
-  /** Resolves when the client has connected, on the first failure, or after `connectTimeoutMs`. Never rejects. */
+  /** Resolves when the Redis client has connected, on the first failure, or after `connectTimeoutMs`. Never rejects. */
   readonly opened: Promise<void>;
-  /** If a call failed because Redis is disconnected, returns the last connection error. */
+  /** Returns the last connection error if a call failed because Redis is disconnected. */
   causeOf(error: unknown): unknown;
-  /** If metrics are enabled, records the duration of each call by the limiter and the cache, in seconds. */
+  /** Records the duration of each call by the limiter and the cache, in seconds, if metrics are enabled. */
   durations: { observe(seconds: number): void };
   close(): void;
 }
@@ -23,13 +23,13 @@ export interface RedisConnection {
 const LONGEST_BACKOFF_MS = 250;
 const backOff = (times: number): number => Math.min(times * 50, LONGEST_BACKOFF_MS);
 
-/** Commands fail immediately while the client is disconnected, and no command is sent twice. */
+/** Commands fail immediately while the Redis client is disconnected, and no command is sent twice. */
 const common = (config: RedisConfig) =>
   ({
     connectTimeout: config.connectTimeoutMs,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
-    // If the server is no longer the primary, reconnecting finds the new primary.
+    // A READONLY error means that the server is no longer the primary. Reconnecting finds the new primary.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   }) as const satisfies RedisOptions;
 
@@ -37,7 +37,10 @@ const common = (config: RedisConfig) =>
 const DEAD_AFTER_CHECKS = 5;
 const CHECK_MS = 200;
 
-/** Counts checks instead of time, because a process that was busy for seconds might not have read its data yet. */
+/**
+ * Destroys dead connections. Counts checks instead of time, because a process that was busy for seconds might not have
+ * read its data yet.
+ */
 const closeDeadConnections = (redis: Redis): void => {
   let checking: NodeJS.Timeout | undefined;
   redis.on('connect', () => {
@@ -116,7 +119,7 @@ const createClient = (config: RedisConfig): RedisClient => {
 export const connectRedis = (config: RedisConfig, logger: Logger): RedisConnection => {
   const { connectTimeoutMs } = config;
   const client = createClient(config);
-  // Keeps the cause, because calls that fail while the client is disconnected do not report it.
+  // The connection error is stored, because calls that fail while the client is disconnected do not report the cause.
   let lastError: unknown;
   let isWrongDatabase = false;
   client.on('error', (error: Error & { readonly lastNodeError?: Error }) => {
@@ -136,7 +139,7 @@ export const connectRedis = (config: RedisConfig, logger: Logger): RedisConnecti
   const connect = (): void => {
     if (!closed) client.connect().catch(() => undefined);
   };
-  // ioredis gives up if Sentinel announces a new primary while it is reconnecting.
+  // ioredis stops reconnecting if Sentinel announces a new primary in the meantime.
   client.on('end', () => setTimeout(connect, LONGEST_BACKOFF_MS));
   return {
     client,

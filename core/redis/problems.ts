@@ -1,5 +1,4 @@
 interface RedisProblem {
-  /** Starts with a capital letter and has no full stop. */
   readonly reason: string;
   readonly advice: string;
 }
@@ -12,7 +11,9 @@ const ADDRESS = 'Start Redis, or correct the address in redis.url (REDIS_URL), r
 
 const WRONG_DATABASE = /DB index is out of range|invalid DB index|SELECT is not allowed/;
 
-/** Patterns match the error's code and message. The first match wins. */
+/**
+ * Maps Redis errors to reasons and advice. The patterns match the error's code and message, and the first match wins.
+ */
 const PROBLEMS: readonly (readonly [pattern: RegExp, reason: string, advice: string])[] = [
   [/\bOOM /, 'Redis is out of memory', "Raise Redis's maxmemory, or remove other data."],
   [/\bNOPERM|user executing the script/, 'The Redis user lacks a permission', PERMISSIONS],

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
 
-/** A trailing question mark marks an optional member. */
+/** The type of a member. A question mark at the end means that the member is optional. */
 type MemberKind = 'string' | 'function' | 'object' | 'list' | 'boolean' | 'number';
 export type Members = Readonly<Record<string, MemberKind | `${MemberKind}?` | 'list|function?'>>;
 

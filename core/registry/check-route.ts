@@ -62,7 +62,7 @@ const HEADER: Members = { description: 'string', example: 'string' };
 
 export const templateParameters = (path: string): string[] => [...path.matchAll(/\{([^}]+)\}/g)].map((m) => m[1]!);
 
-/** Returns the same text for all templates that match the same paths. */
+/** Returns the same text for all path templates that match the same paths. */
 export const templateShape = (path: string): string => path.replace(/\{[^}]+\}/g, '{}');
 
 export const routeErrors = (route: Route): string[] => {
@@ -153,7 +153,7 @@ const compileError = (schema: object): string | undefined => {
   }
 };
 
-// Keywords whose value is a schema, a list of schemas, or an object that contains schemas.
+// Schema keywords whose value is a schema, a list of schemas, or an object that contains schemas.
 const SCHEMA = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames'];
 const SCHEMAS = ['prefixItems', 'anyOf', 'oneOf', 'allOf'];
 const NAMED_SCHEMAS = ['properties', 'patternProperties', '$defs', 'dependentSchemas'];
@@ -169,7 +169,9 @@ const misfit = (schema: object, value: unknown): string | undefined => {
   return `${shown.length > 80 ? `${shown.slice(0, 80)}…` : shown} does not conform to the schema: ${error!.instancePath ? `${error!.instancePath} ` : ''}${message}`;
 };
 
-/** Checks each `default`, `example` and `examples` in a schema. Each message starts with the path of the value. */
+/**
+ * Checks each `default`, `example` and `examples` in a schema. Each error message starts with the path of the value.
+ */
 export const sampleErrors = (schema: unknown, at: string): string[] => {
   if (!isObject(schema)) return [];
   const samples = [

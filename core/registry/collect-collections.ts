@@ -10,7 +10,6 @@ interface FittedCollections {
   readonly byName: ReadonlyMap<string, Collection>;
 }
 
-/** Several plugins can declare the same collection. */
 export const collectCollections = (
   entries: readonly LoadedPlugin[],
   resolvePath: (path: string) => string,
@@ -47,7 +46,7 @@ export const collectCollections = (
   return { own, byName };
 };
 
-/** Compares by content, because each package can contain its own copy of a declaration. */
+/** Declarations are compared by content, because each package can contain its own copy. */
 const isSameDeclaration = (a: Collection, b: Collection): boolean =>
   a === b || JSON.stringify(declarationOf(a)) === JSON.stringify(declarationOf(b));
 
@@ -97,7 +96,7 @@ const schemaErrors = ({ schema }: Collection): string[] => {
   }
 };
 
-/** The messages do not contain the name of the collection. */
+/** Returns error messages without the name of the collection. */
 export const checkCollection = (collection: Collection): string[] => [
   ...(NAME.test(collection.name) ? [] : [`the name must match ${NAME.source}`]),
   ...schemaErrors(collection),

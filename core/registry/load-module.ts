@@ -41,7 +41,7 @@ const MEMBERS: Readonly<Record<ModuleKind, Members>> = {
   },
 };
 
-/** Built-in modules by name. Each is imported on first use. */
+/** Built-in modules by name. Each module is imported on first use. */
 export type Builtins<T> = Readonly<Record<string, () => Promise<{ default: T }>>>;
 
 /** @param use a built-in name, a path that starts with `./` or `../`, an absolute path, or a package name */
@@ -101,7 +101,10 @@ const locate = (use: string, folder: string, builtins: readonly string[]): strin
   );
 };
 
-/** Also searches `node_modules`, because `createRequire` does not find a package that only exports `import`. */
+/**
+ * Finds the folder of a package in `node_modules` if `createRequire` fails, because `createRequire` does not find a
+ * package that only exports `import`.
+ */
 const resolvePackage = (name: string, folder: string): string | undefined => {
   try {
     return createRequire(join(folder, 'config.json')).resolve(name);

@@ -26,13 +26,14 @@ export type { LoadedPlugin } from './registration.js';
 export interface Registry {
   readonly plugins: readonly LoadedPlugin[];
   /**
-   * Values from the configuration take precedence over values from plugins, which take precedence over the defaults.
+   * The service information. Values from the configuration take precedence over values from plugins, which take
+   * precedence over the defaults.
    */
   readonly service: ServiceInfo;
   readonly routes: readonly RegisteredRoute[];
   readonly mounts: readonly RegisteredMount[];
   readonly serviceMiddleware: readonly Middleware[];
-  /** The first format is JSON, the default. */
+  /** The first response format is JSON, the default. */
   readonly formats: readonly Format[];
   readonly collections: ReadonlyMap<string, Collection>;
   readonly errors: ReadonlyMap<string, ErrorKind>;

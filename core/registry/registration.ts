@@ -2,7 +2,7 @@ import type { Plugin } from '../contracts/plugin.js';
 import { OperatorError } from '../errors.js';
 import { listFrom } from './check-members.js';
 
-/** `at` is the path of the plugin in the configuration. */
+/** A plugin with its options. `at` is the path of the plugin in the configuration. */
 export interface LoadedPlugin {
   readonly plugin: Plugin;
   readonly options: unknown;
@@ -10,8 +10,7 @@ export interface LoadedPlugin {
   /** If true, a mount of another plugin replaces a mount of this plugin at the same path. */
   readonly isDefault?: boolean;
   /**
-   * True if the tests of this package check the plugin's declarations, so that the service need not check them on
-   * startup.
+   * True if the tests of this package check the plugin's declarations. The service then need not check them at startup.
    */
   readonly isTested?: boolean;
 }
@@ -20,7 +19,6 @@ export const label = (plugin: Plugin): string => `plugin "${plugin.name}" ${plug
 
 export class Registration {
   readonly errors: string[] = [];
-  /** False if an endpoint might be missing because of an error in a plugin. */
   isComplete: boolean;
   readonly #owners = new Map<string, Plugin>();
 

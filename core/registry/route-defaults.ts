@@ -8,7 +8,10 @@ export const isLimited = (route: Route): boolean => route.kind === 'data' || (ro
 
 export const isShared = (route: Route): boolean => route.kind === 'service' && route.sharedSeconds !== undefined;
 
-/** Undefined unless the response is a list: an object whose only property is `data`, an array of objects. */
+/**
+ * Returns the columns of a list: a response whose only property is `data`, an array of objects. Returns undefined for
+ * all other responses.
+ */
 export const listColumns = (route: Route): readonly string[] | undefined => {
   const columns = Object.keys(propertiesOf(rowSchema(route)) ?? {});
   return columns.length > 0 ? columns : undefined;
@@ -23,7 +26,7 @@ const rowSchema = ({ kind, response }: Route): unknown => {
 
 const SCALARS: readonly Column['type'][] = ['string', 'date', 'date-time', 'integer', 'number', 'boolean'];
 
-/** The columns have the same order as in `listColumns`. */
+/** Returns the columns of a list with their types, in the same order as `listColumns`. */
 export const typedColumns = (route: Route): readonly Column[] => {
   const known = columnsByRoute.get(route);
   if (known) return known;
@@ -40,10 +43,9 @@ export const typedColumns = (route: Route): readonly Column[] => {
   return columns;
 };
 
-/** Computed once per route, because a table can have thousands of columns. */
+/** Columns are computed once per route, because a table can have thousands of columns. */
 const columnsByRoute = new WeakMap<Route, readonly Column[]>();
 
-/** Returns undefined if the schema allows anything but objects. */
 const propertiesOf = (schema: unknown): Readonly<Record<string, JsonSchema>> | undefined => {
   const { type, properties } = (schema ?? {}) as JsonSchema;
   return type === 'object' ? (properties as Readonly<Record<string, JsonSchema>> | undefined) : undefined;

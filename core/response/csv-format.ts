@@ -6,8 +6,8 @@ import { jsonOf } from './formats.js';
 
 /**
  * Matches text that a spreadsheet would run as a formula, because it starts with a character on OWASP's list or with
- * the full-width form of one. Apostrophes before that character also match, so that removing one apostrophe always
- * restores the original text.
+ * the full-width form of one. Apostrophes before that character also match. Removing one apostrophe from an escaped
+ * cell then always restores the original text.
  */
 const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/u;
 

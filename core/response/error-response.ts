@@ -17,7 +17,7 @@ interface ErrorContext {
 
 const HTML_TYPE = 'text/html; charset=utf-8';
 
-/** Sent while a store is unavailable, which usually lasts at most two seconds. */
+/** The `Retry-After` header while a store is unavailable, which usually lasts at most two seconds. */
 const RETRY_AFTER_SECONDS = '2';
 
 /** Maps each status to its most generic error. The message of `not_in_tier` is too specific for other 403 responses. */
@@ -27,7 +27,7 @@ const KINDS_BY_STATUS: ReadonlyMap<number, ErrorKind> = new Map(
     .map((kind) => [kind.status, kind]),
 );
 
-/** If no error is defined for a status, the code is derived from the reason phrase: `gone` for 410. */
+/** If no error is defined for a status, the code is derived from the reason phrase, such as `gone` for 410. */
 const kindOf = (status: number): ErrorKind => {
   const known = KINDS_BY_STATUS.get(status);
   if (known) return known;
@@ -78,7 +78,8 @@ const errorBody = (error: ApiError): Buffer => {
     code: error.kind.code,
     ...(error.kind.status === 400 && error.options.details ? { details: error.options.details } : {}),
   });
-  // The message might contain a key that the client sent in the wrong place. Users paste error messages into tickets.
+  // An error message might contain a key that the client sent in the wrong place. Users paste error messages into
+  // tickets.
   return Buffer.from(maskKeys(text));
 };
 
@@ -95,7 +96,7 @@ const reasonOf = ({ message, options: { cause } }: ApiError): string =>
 export const errorResponse = (thrown: unknown, logger: Logger, requestId: string, page?: Page): Prepared => {
   const error = asApiError(thrown);
   const { status } = error.kind;
-  // While a store is unavailable, every request fails in the same way. Stack traces would flood the log.
+  // Logged without a stack trace, because every request fails in the same way while a store is unavailable.
   if (status === 503) logger.warn({ reason: reasonOf(error), requestId }, 'a request was rejected');
   else if (status >= 500) logger.error({ err: thrown, requestId }, 'a request failed');
   const body = page ? Buffer.from(maskKeys(page(error))) : errorBody(error);
@@ -103,7 +104,6 @@ export const errorResponse = (thrown: unknown, logger: Logger, requestId: string
   try {
     return new Prepared(status, errorHead(body, more, page && HTML_TYPE), payloadOf(body));
   } catch (invalidHeader) {
-    // A plugin can throw an error with invalid headers.
     return errorResponse(invalidHeader, logger, requestId, page);
   }
 };
@@ -112,7 +112,7 @@ export const statusError = (status: number): ApiError => new ApiError(kindOf(sta
 
 const INCOMPLETE_BODY = 'The connection closed before the request body was complete.';
 
-/** If the client disconnects while it sends the body, Node reports a socket error, which the client has caused. */
+/** If the client disconnects while it sends the body, Node reports a socket error. The client has caused this error. */
 const withoutBrokenBody = ({ req }: ErrorContext, error: unknown): unknown =>
   error !== null && error === req.errored && !(error instanceof ApiError)
     ? new ApiError(errors.invalid_parameter, INCOMPLETE_BODY, { cause: error })
@@ -151,14 +151,15 @@ const ABOUT_THE_BODY = [
 ];
 
 const removeBodyHeaders = (response: ServerResponse): void => {
-  // A `FastResponse` has these headers only as one text, which `setHead` replaces. An ordinary response has each header.
+  // A `FastResponse` stores these headers as one text, which `setHead` replaces. An ordinary response stores each
+  // header.
   if (response instanceof FastResponse && !response.isOrdinary) return;
   for (const name of ABOUT_THE_BODY) response.removeHeader(name);
 };
 
 export interface Rejection {
   toRequest(request: IncomingMessage, response: ServerResponse): void;
-  /** Responds to bytes that are not a valid request, and ends the socket. */
+  /** Responds to bytes that are not a valid HTTP request, and ends the socket. */
   toSocket(socket: Socket): void;
 }
 

@@ -10,6 +10,5 @@ export const formatPlugin = (csvFormulaGuard: boolean): Plugin =>
     name: 'formats',
     version: packageVersion,
     description: 'JSON, CSV, NDJSON and Parquet.',
-    // The first format is the default.
     formats: () => [jsonFormat, csvFormat(csvFormulaGuard), ndjsonFormat, parquetFormat],
   });

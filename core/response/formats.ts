@@ -20,7 +20,7 @@ export const jsonOf = (response: unknown, at = ''): string => {
   if (stored !== undefined) return stored;
   const text = JSON.stringify(response);
   if (text === undefined) throw new ResponseError(`it is ${String(response)}, which JSON cannot represent`);
-  // JSON.stringify turns NaN and infinite numbers into null. If the text does not contain "null", there were none.
+  // `JSON.stringify` turns NaN and infinite numbers into null, so text without "null" contains none.
   if (text.includes('null')) {
     const path = nonFinitePath(response);
     if (path) {
@@ -51,7 +51,6 @@ export const jsonFormat: Format = {
   },
 };
 
-/** Returns a copy with a newline after each row. */
 const linesIn = ({ json, ends }: JsonRows): Buffer => {
   const lines = Buffer.allocUnsafe(json.length + 1);
   json.copy(lines);

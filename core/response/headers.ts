@@ -1,4 +1,4 @@
-/** Builds header lines as text, for a single response or for all responses. Each line ends with CRLF. */
+/** Builds header lines as text. Each line ends with CRLF. */
 import { randomBytes } from 'node:crypto';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Config } from '../config/schema.js';
@@ -6,12 +6,14 @@ import { exposedHeaders } from '../header-table.js';
 
 const LAST_THREE = Array.from({ length: 1000 }, (_, i) => String(i).padStart(3, '0'));
 
-/** Whole numbers bypass V8's cache of number strings, which would take half of each young-generation collection. */
+/**
+ * Converts a number to text. Whole numbers bypass V8's cache of number strings, which would take half of each
+ * young-generation collection.
+ */
 export const digits = (count: number): string =>
-  // NaN, infinity and fractions cannot be split into thousands.
   count >= 1000 && Number.isInteger(count) ? `${Math.floor(count / 1000)}${LAST_THREE[count % 1000]}` : String(count);
 
-/** Four times as fast as `toFixed(3)`, with the same result. */
+/** Returns the same text as `toFixed(3)`, but is four times as fast. */
 export const threeDecimals = (value: number): string => {
   if (!(value >= 0 && value < Number.MAX_SAFE_INTEGER / 1000)) return value.toFixed(3);
   const thousandths = Math.round(value * 1000);
@@ -37,7 +39,7 @@ export const newRequestId = (): string => `${processId}-${(++count).toString(36)
 
 export const allowOf = (methods: readonly string[]): string => [...methods, 'OPTIONS'].join(', ');
 
-/** With CORS, pages from other origins can send these request headers to any endpoint. */
+/** Request headers that pages from other origins can send to any endpoint (CORS). */
 const ACCEPTED: readonly string[] = [
   'Authorization',
   'Accept',
@@ -51,8 +53,8 @@ const ACCEPTED: readonly string[] = [
 export const READ_METHODS: readonly string[] = ['GET', 'HEAD'];
 
 /**
- * Headers with the same value in every response. With these, browsers do not render JSON as a page, frame it, or guess
- * its type. Mounts can set a different policy.
+ * Headers with the same value in every response. They prevent browsers from rendering JSON as a page, showing it in a
+ * frame, or guessing its type. Mounts can set a different policy.
  */
 const FIXED = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
@@ -60,11 +62,11 @@ const FIXED = {
   'X-Content-Type-Options': 'nosniff',
 };
 
-/** Headers that do not depend on the body. Each method returns complete header lines. */
+/** Response headers that do not depend on the body. Each method returns complete header lines. */
 export interface CommonHeaders {
   /** @param id request id, without characters that need escaping (see `requestId`) */
   always(id: string, origin: string | undefined): string;
-  /** Returns `Date` and `Connection` for the fast writer. Node adds them to all other responses. */
+  /** Returns the `Date` and `Connection` headers for the fast writer. Node adds both headers to all other responses. */
   connectionLines(isKept: boolean): string;
   options(methods: readonly string[], requestHeaders?: readonly string[]): string;
 }

@@ -2,7 +2,10 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { TurnQueue } from '../util/event-loop.js';
 
-/** Writing 4 MB at once would block the event loop for up to 13 ms. */
+/**
+ * Large bodies are written in pieces of this size, because writing 4 MB at once would block the event loop for up to 13
+ * ms.
+ */
 export const PIECE_BYTES = 256 * 1024;
 /** All applications in the process share this queue, because they share the event loop. */
 const largeBodies = new TurnQueue(0.5);
@@ -21,7 +24,7 @@ export const endInPieces = async (response: ServerResponse, body: Buffer, caller
 /** Resolves when all earlier responses on the connection have been sent, or when the connection closes. */
 export const firstOnConnection = async (response: ServerResponse, connection: Socket): Promise<void> => {
   if (response.socket || connection.destroyed) return;
-  // Clients can pipeline many requests, and each one adds a listener.
+  // Clients can pipeline many requests, and each request adds a listener to the connection.
   connection.setMaxListeners(0);
   await new Promise<void>((resolve) => {
     const settle = () => {
@@ -34,7 +37,10 @@ export const firstOnConnection = async (response: ServerResponse, connection: So
   });
 };
 
-/** Without `cork`, Node would wait until the end of the event loop turn to combine several writes. */
+/**
+ * Writes a piece immediately. Without `cork`, Node would wait until the end of the event loop turn to combine several
+ * writes.
+ */
 const writeAtOnce = (response: ServerResponse, piece: Buffer): boolean => {
   // A response has no socket while an earlier response on the same connection is pending.
   response.socket?.cork();

@@ -4,7 +4,10 @@ import { JsonFields, valueIn } from '../data/json-fields.js';
 import { forEachText, textOf } from '../data/lazy-rows.js';
 import { ResponseError } from './formats.js';
 
-/** Encoding a row group blocks the event loop for 4 to 6 ms. Larger groups would make files smaller. */
+/**
+ * The number of values in a row group. Encoding a row group blocks the event loop for 4 to 6 ms. Larger groups would
+ * make files smaller.
+ */
 const GROUP_VALUES = 20_000;
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -50,7 +53,7 @@ const TYPES: Readonly<Record<Column['type'], ColumnType>> = {
     element: { type: 'BOOLEAN' },
     valueOf: (value) => (typeof value === 'boolean' ? value : undefined),
   },
-  // The column type is text, because readers return JSON columns as bytes.
+  // JSON values have the column type text, because Parquet readers return JSON columns as bytes.
   json: {
     element: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
     valueOf: (value) => JSON.stringify(value),
@@ -69,7 +72,6 @@ const parquetValue = ({ name, type, optional }: Column, given: unknown): Value =
   return value;
 };
 
-/** Collects the values of a row group. */
 class RowGroup {
   readonly #columns: readonly Column[];
   readonly #fields: JsonFields;
@@ -103,7 +105,6 @@ class RowGroup {
     });
   }
 
-  /** Removes the values, and returns them by column. */
   take(): { readonly name: string; readonly data: Value[] }[] {
     return this.#columns.map(({ name }, i) => ({ name, data: this.#data[i]!.splice(0) }));
   }
@@ -131,8 +132,8 @@ const schemaOf = (columns: readonly Column[]): SchemaElement[] => [
 ];
 
 /**
- * All row groups except the last have the same number of rows, so that equal lists result in equal bytes. There is no
- * formula guard, because spreadsheets do not run text from Parquet files as formulas.
+ * The Parquet format. All row groups except the last have the same number of rows, so that equal lists result in equal
+ * bytes. There is no formula guard, because spreadsheets do not run text from Parquet files as formulas.
  */
 export const parquetFormat: Format = {
   name: 'parquet',
@@ -142,7 +143,7 @@ export const parquetFormat: Format = {
   async *write(rows, columns) {
     const { ByteWriter, ParquetWriter } = await import('hyparquet-writer');
     const bytes = new ByteWriter();
-    // Statistics are only useful for reading parts of a file, which this service does not support.
+    // Statistics are useful only to clients that read parts of a file, which this service does not support.
     const file = new ParquetWriter({ writer: bytes, statistics: false, schema: schemaOf(columns) });
     const groupRows = Math.ceil(GROUP_VALUES / columns.length);
     const group = new RowGroup(columns);

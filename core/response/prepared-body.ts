@@ -19,7 +19,7 @@ export interface Response extends Koa.Response {
   source?: Representation | undefined;
 }
 
-/** Returns what middleware sees as `ctx.body`: an object for JSON, otherwise text or bytes. */
+/** Returns the content that middleware sees as `ctx.body`: an object for JSON, otherwise text or bytes. */
 export const contentOf = ({ type }: Response, { payload }: Prepared): unknown => {
   if (payload === undefined) return undefined;
   if (type === 'application/json') return JSON.parse(String(payload));
@@ -53,7 +53,7 @@ const isSame = (prepared: Prepared | Representation, body: unknown): boolean => 
   return Buffer.from(body).equals(Buffer.from(payload));
 };
 
-/** Middleware can modify the object that it has read from `ctx.body`. */
+/** Returns true if middleware has modified the object that it read from `ctx.body`. */
 export const wasChanged = ({ prepared, shown }: Response): boolean => {
   if (prepared === undefined || typeof shown !== 'object' || shown === null || Buffer.isBuffer(shown)) return false;
   return JSON.stringify(shown) !== String(identityOf(prepared).payload);

@@ -8,10 +8,13 @@ import { memoize } from '../util/lru-map.js';
 import { JSON_TYPE, jsonOf } from './formats.js';
 import { linesOf } from './headers.js';
 
-/** Bytes, or text that contains only ASCII characters. */
+/** A response body: bytes, or text that contains only ASCII characters. */
 export type Payload = Buffer | string;
 
-/** Smaller bodies are sent together with the header lines. ASCII strings take one byte per character. */
+/**
+ * Smaller bodies are sent together with the header lines, in one system call. ASCII strings take one byte per
+ * character.
+ */
 export const WRITTEN_AS_TEXT_BYTES = 8 * 1024;
 
 export const payloadOf = (body: Buffer): Payload =>
@@ -67,12 +70,15 @@ const brotliAsync = promisify(brotliCompress);
 
 /** Smaller bodies do not benefit from compression. */
 const COMPRESSED_FROM_BYTES = 1024;
-/** Ten times as fast as the default quality, and still compresses JSON well. */
+/** Ten times as fast as Brotli's default quality. JSON is still compressed well. */
 const BROTLI_QUALITY = 5;
 
-/** Caches send only a few tags. Parsing a longer `If-None-Match` header would cost more than sending the response. */
+/**
+ * The maximum length of `If-None-Match`. Caches send only a few tags, and parsing a longer header would cost more than
+ * sending the response.
+ */
 const LONGEST_TAGS = 1024;
-/** HTTP dates have 29 characters. A longer `If-Modified-Since` header is ignored. */
+/** The maximum length of `If-Modified-Since`. HTTP dates have 29 characters, so longer headers are ignored. */
 const LONGEST_DATE = 64;
 
 export class Encoded extends Prepared {
@@ -101,7 +107,7 @@ interface RepresentationOptions {
 export const jsonRepresentation = (data: unknown, options: RepresentationOptions): Representation =>
   new Representation(Buffer.from(jsonOf(data)), JSON_TYPE, options);
 
-/** All representations of a snapshot have the same date. */
+/** All representations of a snapshot have the same `Last-Modified` date. */
 const datedLines = memoize((lastModified) =>
   linesOf({ 'Last-Modified': new Date(Number(lastModified)).toUTCString(), Vary: 'Accept, Accept-Encoding' }),
 );
@@ -126,7 +132,10 @@ export class Validators {
     return encoding === 'identity' ? `"${this.#digest}"` : `"${this.#digest}-${encoding}"`;
   }
 
-  /** RFC 9110, 13.1.2 and 13.1.3: `If-None-Match` takes precedence. */
+  /**
+   * Returns true if the client's copy is up to date. `If-None-Match` takes precedence over `If-Modified-Since` (RFC
+   * 9110, 13.1.2 and 13.1.3).
+   */
   isFresh(ifNoneMatch: string | undefined, ifModifiedSince: string | undefined): boolean {
     if (ifNoneMatch !== undefined) return this.matches(ifNoneMatch);
     if (ifModifiedSince === undefined) return false;
@@ -137,7 +146,8 @@ export class Validators {
   matches(ifNoneMatch: string): boolean {
     if (ifNoneMatch.length > LONGEST_TAGS) return false;
     if (ifNoneMatch.trim() === '*') return true;
-    // The tags of all encodings contain the same digest, so a match with any tag shows that the copy is up to date.
+    // The ETags of all encodings contain the same digest, so a match with any of them shows that the client's copy is
+    // up to date.
     return ifNoneMatch.split(',').some((tag) => {
       const opaque = /^\s*(?:W\/)?"([^"]*)"\s*$/.exec(tag)?.[1];
       return (
@@ -152,7 +162,6 @@ export const identityOf = (body: Prepared | Representation): Prepared =>
 
 const BROTLI_PARAMS = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY };
 
-/** Uses the same compression settings as representations. */
 export const compressor = (encoding: 'br' | 'gzip'): Transform =>
   encoding === 'gzip' ? createGzip() : createBrotliCompress({ params: BROTLI_PARAMS });
 

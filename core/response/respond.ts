@@ -1,6 +1,7 @@
 /**
- * Middleware that reads `ctx.body` sees an ordinary body: an object for JSON, otherwise text or bytes. Only prepared
- * bodies are compressed or replaced with a 304. Koa writes all other bodies.
+ * Sets the response headers, and writes prepared bodies. Middleware that reads `ctx.body` sees an ordinary body: an
+ * object for JSON, otherwise text or bytes. Only prepared bodies are compressed or replaced with a 304. Koa writes all
+ * other bodies.
  */
 import Koa, { type Context, type Middleware } from 'koa';
 import type { CommonHeaders } from './headers.js';
@@ -62,7 +63,7 @@ export const respond = ({
   };
 };
 
-/** True until middleware reads or changes a header. */
+/** Returns true until middleware reads or changes a header. */
 const isUntouched = (res: Context['res']): boolean => res instanceof FastResponse && !res.isOrdinary;
 
 /** If middleware has changed the status, the ETag or the encoding, the response is sent unchanged. */
@@ -92,7 +93,7 @@ type HandleRequest = (ctx: Context, run: () => Promise<void>) => Promise<void>;
 
 const respondByKoa = (ctx: Context): Promise<void> => {
   const { statusCode } = ctx.res;
-  // Koa's `respond` is private. It can be called through `handleRequest`, which first sets the status to 404.
+  // Koa's `respond` function is private. `handleRequest` calls it, but first sets the status to 404.
   const { handleRequest } = Koa.prototype as unknown as { handleRequest: HandleRequest };
   return handleRequest.call(ctx.app, ctx, async () => {
     ctx.res.statusCode = statusCode;

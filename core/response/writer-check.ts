@@ -8,8 +8,9 @@ const CHECK_MS = 1000;
 let check: Promise<boolean> | undefined;
 
 /**
- * Node must treat a response from the fast writer as finished, continue with the next request, and close the connection
- * if required. Until this check has succeeded, Node writes all responses.
+ * Checks that the fast writer works with this version of Node. Node must treat a fast response as finished, continue
+ * with the next request, and close the connection if required. Until this check has succeeded, Node writes all
+ * responses.
  */
 export const tryFastWrites = (): Promise<boolean> => {
   check ??= tryOnce().then((work) => {

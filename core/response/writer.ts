@@ -1,14 +1,13 @@
 /**
- * Writes the status, the header lines and the body in one system call. The lines remain text until code reads or
- * changes a header. They are then passed to Node, and the response becomes an ordinary one. The bytes sent are the same
- * either way.
- * Only this file depends on Node's internals, and only after `tryFastWrites` has checked them.
+ * Writes the status, the header lines and the body in one system call. If code reads or changes a header, the header
+ * lines are passed to Node, and the response becomes an ordinary one. The bytes sent are the same either way. Only this
+ * file depends on Node's internals, and only after `tryFastWrites` has checked them.
  */
 import { type IncomingMessage, OutgoingMessage, ServerResponse, STATUS_CODES } from 'node:http';
 import { endInPieces, PIECE_BYTES } from './large-bodies.js';
 import { type Payload, type Prepared, WRITTEN_AS_TEXT_BYTES } from './representation.js';
 
-/** @param isKept whether the connection stays open */
+/** Returns the `Date` and `Connection` headers. @param isKept whether the connection stays open */
 type ConnectionLines = (isKept: boolean) => string;
 
 export const addLines = (response: ServerResponse, lines: string): void => {
@@ -51,7 +50,7 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     return this.#sent;
   }
 
-  /** The value of `Content-Length`, which Node no longer knows after a fast write. */
+  /** The value of `Content-Length`, which Node does not know after a fast write. */
   get contentLength(): string | undefined {
     if (this.#sent === 'no') return this.getHeader('content-length')?.toString();
     return /^Content-Length: (\d+)/m.exec(this.#head)?.[1];
@@ -79,7 +78,10 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     }
   }
 
-  /** True if Node would write the same bytes. The request must be the first on its connection. */
+  /**
+   * Returns true if Node would write the same bytes as the fast writer. The request must be the first on its
+   * connection.
+   */
   #canWriteFast(payload: Payload | undefined): boolean {
     const { socket, req } = this;
     const own = FastResponse.prototype;
@@ -125,7 +127,7 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     }
   }
 
-  /** After `#writeFast`, Node 24 and later ignores the callback, so it is called here. */
+  /** After a fast write, Node 24 and later ignores the callback of `end`, so it is called here. */
   // biome-ignore lint/suspicious/noExplicitAny: passes the arguments of all overloads on to Node
   override end(...given: any[]): this {
     if (this.#sent === 'no') return super.end(...given);
@@ -143,7 +145,7 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     setLines(this, this.#common + this.#head);
   }
 
-  /** Node also calls this method before its first write. */
+  /** Node also calls `writeHead` before its first write. */
   // biome-ignore lint/suspicious/noExplicitAny: passes the arguments of all overloads on to Node
   override writeHead(...given: any[]): this {
     this.giveLinesToNode();
@@ -151,7 +153,7 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     return super.writeHead(...(given as Parameters<ServerResponse['writeHead']>));
   }
 
-  /** Middleware might send different bytes, which the length and the ETag of the prepared body do not describe. */
+  /** Removes the headers of the prepared body, because middleware might send a different body. */
   #removeLinesOfBody(): void {
     const pairs = pairsOf(this.#head);
     for (let i = 0; i < pairs.length; i += 2) {
@@ -187,7 +189,7 @@ for (const name of USES_OF_HEADERS) {
   });
 }
 
-/** Returns Node's own getter, which does not take `#writeFast` into account. */
+/** Returns Node's own getter of a property, which does not take fast writes into account. */
 const byNode = (name: string) => Object.getOwnPropertyDescriptor(OutgoingMessage.prototype, name)?.get;
 const [headersSentByNode, writableFinishedByNode] = [byNode('headersSent'), byNode('writableFinished')];
 Object.defineProperties(FastResponse.prototype, {
@@ -211,12 +213,15 @@ interface ResponseInsides {
 }
 
 interface RequestInsides {
-  /** If true, Node assumes that a handler reads the body. */
+  /** If true, Node assumes that a handler reads the request body. */
   _consuming: boolean;
   readonly socket: { readonly parser?: { incoming: unknown } | null };
 }
 
-/** Node would read an unused stream to its end, which creates a sixth of the garbage of a request. */
+/**
+ * Marks the request as read. Node would otherwise read the unused stream to its end, which creates a sixth of the
+ * garbage of a request.
+ */
 const releaseRequest = (request: IncomingMessage): void => {
   if (!request.complete || request.readableLength > 0) return;
   if (request.listenerCount('end') > 0 || request.listenerCount('close') > 0) return;
@@ -226,7 +231,7 @@ const releaseRequest = (request: IncomingMessage): void => {
   if (parser?.incoming === request) parser.incoming = null;
 };
 
-/** Returns alternating names and values, as Node expects them. */
+/** Returns alternating header names and values, as Node expects them. */
 const pairsOf = (lines: string): string[] =>
   lines
     .split('\r\n')
@@ -236,7 +241,7 @@ const pairsOf = (lines: string): string[] =>
       return [line.slice(0, colon), line.slice(colon + 2)];
     });
 
-/** A line replaces an earlier line with the same name, but `Vary` values are combined. */
+/** Adds header lines. A line replaces an earlier line with the same name, but `Vary` values are combined. */
 const setLines = (response: ServerResponse, lines: string): void => {
   // Koa also ignores headers that are set after the headers have been sent.
   if (response.headersSent) return;
@@ -259,7 +264,7 @@ export const allowFastWrites = (work: boolean): void => {
   fastWritesWork = work;
 };
 
-/** The status and the headers must already be set. */
+/** Sends the body. The status and the headers must already be set. */
 const sendBody = (response: ServerResponse, payload: Payload | undefined, caller?: string): void => {
   if (response.req.method !== 'HEAD' && isLarge(payload)) void endInPieces(response, payload, caller);
   else response.end(payload, 'latin1');

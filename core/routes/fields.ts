@@ -21,7 +21,6 @@ export const chosenFields = ({ properties, required = [] }: JsonSchema) => {
       schema: { type: 'array', items: { type: 'string', enum: all } },
       example: [...always, ...all.filter((name) => !always.includes(name)).slice(0, 1)],
     },
-    /** Required properties are always included. Returns undefined if the caller chose no properties. */
     columns: (fields: readonly string[] | undefined): readonly string[] | undefined =>
       fields && all.filter((name) => always.includes(name) || fields.includes(name)),
   } as const;

@@ -20,10 +20,11 @@ interface MountDependencies {
   readonly state: { readonly read: () => ServiceState };
 }
 
-/** The middleware of the plugin runs between these two functions. */
+/** Returns the two functions between which the middleware of the plugin runs. */
 export const handleMount = (mount: Mount, dependencies: MountDependencies): readonly ApiMiddleware[] => [
   (ctx, next) => {
-    // Mounts can read a body. The server listens for `checkContinue`, so Node does not send `100 Continue`.
+    // Mounts can read a request body. Node does not send `100 Continue`, because the server listens for
+    // `checkContinue`.
     if (ctx.req.headers.expect?.toLowerCase() === '100-continue') ctx.res.writeContinue();
     if (mount.contentSecurityPolicy) ctx.set('Content-Security-Policy', mount.contentSecurityPolicy);
     return next();
@@ -52,7 +53,7 @@ const mountContext = (
 ): MountContext => {
   const publicUrl = urlOf(outer?.req);
   const { tiers } = settings;
-  // As a function, the context also serves as `next` for handlers that are Koa middleware.
+  // The context is also a function that serves as `next` for handlers that are Koa middleware.
   return Object.assign(async () => undefined, {
     routes,
     mounts,
@@ -71,12 +72,12 @@ const mountContext = (
 
 interface LocalRequest {
   readonly headers?: Readonly<Record<string, string>>;
-  /** The caller that handlers see. Its tier must include the endpoint. Default: none */
+  /** The caller that handlers see. The tier of the caller must include the endpoint. Default: none */
   readonly caller?: Pick<IdentifiedCaller, 'id' | 'tier' | 'limit'>;
 }
 
 export interface LocalContext extends MountContext {
-  /** Sends a GET request without a key. It does not count against any limit. */
+  /** Sends a GET request without a key. The request does not count against any limit. */
   request(target: string, options?: LocalRequest): Promise<InnerResponse>;
 }
 
@@ -89,7 +90,10 @@ export const localContext = (koa: ApiKoa, dependencies: MountDependencies): Loca
       }),
   });
 
-/** These headers concern the body, the connection or the response format of the outer request. */
+/**
+ * Headers of the outer request that inner requests do not get, because they concern its body, connection or response
+ * format.
+ */
 const OUTER_REQUEST_HEADERS =
   /^(accept|accept-encoding|connection|content-.*|expect|if-.*|keep-alive|mcp-.*|range|te|trailer|transfer-encoding|upgrade)$/;
 

@@ -22,7 +22,7 @@ interface RouteDependencies extends ServiceDependencies {
 
 const LOCAL = 'local';
 
-/** Sets `ctx.body` synchronously if the response is cached for the current snapshot. Otherwise returns a promise. */
+/** Handles requests to routes. Sets `ctx.body` synchronously if the response is cached for the current snapshot. */
 export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
   const { snapshots, vintages, work, compression, logger, publicUrlOf } = dependencies;
   const sendList = listSender(work.lists, logger);
@@ -67,7 +67,6 @@ export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
   const respond = (ctx: ApiContext, representation: Representation, found: FoundResponse): void | Promise<void> =>
     representation.has(encodingFor(ctx)) ? setBody(ctx, representation, found) : respondInTurn(ctx, () => found);
   return (ctx) => {
-    // `checkRequest` has already rejected requests that match no route.
     const { endpoint, input, cacheKey, asOf } = ctx.requestState.match as RouteMatch;
     const { route } = endpoint;
     if (route.kind === 'service') {

@@ -32,8 +32,8 @@ export const decodePercent = (text: string, place: 'path' | 'query', name: strin
 };
 
 /**
- * Stricter than `URLSearchParams`, which accepts malformed percent-encoding, and `node:querystring`, which merges
- * repeated parameters.
+ * Parses the path and query of a request. Unlike `URLSearchParams`, rejects malformed percent-encoding. Unlike
+ * `node:querystring`, does not merge repeated parameters.
  */
 export const parseTarget = (url: string): Target => {
   if (!url.startsWith('/')) {
@@ -58,7 +58,7 @@ export const parseTarget = (url: string): Target => {
 
 export type Input = Readonly<Record<string, ParameterValue>>;
 
-/** Requests with the same cache key get the same response in a given format. */
+/** Returns a key for the response cache. Requests with the same cache key get the same response in a given format. */
 export const cacheKeyOf = ({ operationId }: Route, input: Input): string =>
   `${operationId} ${JSON.stringify(Object.entries(input).sort())}`;
 
@@ -71,7 +71,7 @@ interface CompiledParameter {
 
 const FILTER_LIKE = /^([^[\]]+)(?:\[([^[\]]*)\]|_(from|to))$/i;
 
-/** The ordinary parameters of a route by name, and its filters by name and operator: `price[gte]`. */
+/** The parameters of a route by name, and its filters by name and operator, such as `price[gte]`. */
 class QueryParameters {
   readonly #plain: ReadonlyMap<string, CompiledParameter>;
   readonly #filters: Readonly<Record<string, JsonSchema>>;
@@ -138,13 +138,13 @@ const compileOne = (place: 'path' | 'query', name: string, parameter: Parameter)
 const compileAll = (place: 'path' | 'query', parameters: Readonly<Record<string, Parameter>> = {}) =>
   new Map(Object.entries(parameters).map(([name, parameter]) => [name, compileOne(place, name, parameter)]));
 
-/** Limits the size of the error response, which would otherwise grow with the request. */
+/** Maximum number of problems in an error response, whose size would otherwise grow with the request. */
 const MOST_DETAILS = 20;
 
-/** Maximum number of invalid values to report per parameter. A list can contain thousands of them. */
+/** Maximum number of invalid values to report per parameter. A list can contain thousands of invalid values. */
 const MOST_ISSUES = 3;
 
-/** If a request has several problems, the response has the code that comes first here. `details` lists all problems. */
+/** If a request has several problems, the response has the first of these error codes. `details` lists all problems. */
 const PRECEDENCE: readonly ErrorKind[] = [errors.unknown_parameter, errors.missing_parameter, errors.invalid_parameter];
 
 interface ParsedInput {
@@ -184,7 +184,7 @@ export const compileInput = (route: Route, unknownParameters: 'reject' | 'ignore
     for (const [name, { sent, value }] of given) {
       read(inQuery.find(name)!, value, input, problems, sent);
       const list = input[name];
-      // Sorted, so that requests with the same values share a cache key.
+      // Lists are sorted, so that requests with the same values share a cache key.
       if (Array.isArray(list)) list.sort(compareScalars);
     }
     if (problems.length > 0) throw asError(problems);

@@ -1,4 +1,3 @@
-/** Reads a list in chunks, and applies a timeout to each chunk instead of the whole list. */
 import { setMaxListeners } from 'node:events';
 import type { CheckedReader } from '../data/checked-snapshot.js';
 import { StorageError } from '../errors.js';
@@ -33,7 +32,7 @@ export class ListReading {
    */
   constructor(pieces: AsyncIterable<Buffer>, reader: CheckedReader, stallMs: number) {
     const { signal } = this.#controller;
-    // Each read adds a listener to the signal.
+    // Each read adds a listener to the signal. 0 disables Node's warning about too many listeners.
     setMaxListeners(0, signal);
     reader.readUntil(signal);
     this.#chunks = inChunks(pieces);

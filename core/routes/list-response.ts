@@ -30,8 +30,8 @@ interface OpenList {
 }
 
 /**
- * The maximum number of large lists that a process collects in memory for its caches at the same time. All caches share
- * this limit, even caches of earlier snapshots and vintages.
+ * The maximum number of large lists that a process collects in memory for its caches at the same time. All response
+ * caches share this limit.
  */
 const COLLECTED = 2;
 let collected = 0;
@@ -42,7 +42,7 @@ export class ListResponse {
   readonly #snapshot: Snapshot;
   readonly #options: ListOptions;
   readonly #cacheKey: string;
-  /** Set only for a large list. The ETag of a small list is computed from its body. */
+  /** Validators for a large list. The ETag of a small list is computed from its body instead. */
   readonly #validators: Validators;
   #started: StartedList | undefined;
   #release: (() => void) | undefined;
@@ -179,7 +179,7 @@ export class ListResponse {
     try {
       return ((await reading.next()) as { readonly value?: Buffer }).value;
     } catch (err) {
-      // If the list has already been released, the client has closed the connection, which is not worth a warning.
+      // No warning is logged if the list has already been released, because the client has then closed the connection.
       if (this.#release) logger.warn({ err }, 'a list could not be sent completely; closing the connection');
       throw err;
     }

@@ -1,4 +1,7 @@
-/** `after` is the sort position of the last row, so links remain valid when a snapshot adds or removes rows. */
+/**
+ * Pagination by position. `after` contains the sort position of the last row, so links remain valid when a snapshot
+ * adds or removes rows.
+ */
 import type { Collection } from '../contracts/dataset.js';
 import type { DataContext, Parameter, ResponseHeader } from '../contracts/plugin.js';
 import type { ConditionField } from '../contracts/snapshot-reader.js';
@@ -133,7 +136,9 @@ interface PlacedRow<T> {
   readonly place: Place;
 }
 
-/** Keeps only about twice `limit` rows, so that each batch takes little time and memory. */
+/**
+ * Collects the rows of one page. Keeps only about twice `limit` rows, so that each batch takes little time and memory.
+ */
 export class PageSorter<T extends object> {
   readonly #order: RowOrder<T>;
   readonly #limit: number;
@@ -179,6 +184,7 @@ export class PageSorter<T extends object> {
 /**
  * Sorts rows in memory and returns one page, or all rows if there is no `limit`. Sets the `Link` header if there is a
  * next page.
+ * @param rows the rows in any order
  * @throws ApiError with status 400 if `after` is invalid or belongs to a different order
  */
 export const pageOf = <T extends object>(

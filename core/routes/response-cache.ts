@@ -22,16 +22,19 @@ export const dataRequest = (route: DataRoute, input: Input, format: Format, cach
 });
 
 interface Entry {
-  /** Kept so that the response can be computed again for the next snapshot. */
+  /** The request, which is used to compute the response again for the next snapshot. */
   readonly request: DataRequest;
   readonly representation: Representation;
-  /** Number of uses. A sweep halves this number or, if it is 0, drops the entry. */
+  /**
+   * The number of uses since the last sweep of the cache, plus half of the earlier uses. A sweep drops entries with 0
+   * uses.
+   */
   uses: number;
-  /** Measured when the entry was added or last swept. */
+  /** The size of the entry when it was added or last swept. */
   bytes: number;
 }
 
-/** Bytes of an entry without its key and body. The headers, the request and the map entry take about 1930. */
+/** Bytes of a cache entry without its key and body. The headers, the request and the map entry take about 1930. */
 export const ENTRY_OVERHEAD = 2048;
 
 /** Maximum size of a cached body, as a share of the cache. A larger body would evict many other responses. */
@@ -80,8 +83,8 @@ export class ResponseCache {
   }
 
   /**
-   * Caches the response if it is small enough. Concurrent requests share the computation. If the result is not a
-   * representation, only the first request receives it.
+   * Returns the cached response, or computes and caches it if it is small enough. Concurrent requests share the
+   * computation. If the result is not a representation, only the first request receives it.
    */
   getOrCompute<Other>(
     request: DataRequest,

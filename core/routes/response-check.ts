@@ -9,7 +9,7 @@ import { isStreamed } from './route-response.js';
 /** With `http.responseCheck: sample`, each route checks one in this many responses. */
 const SAMPLED_ONE_IN = 100;
 
-/** Returns a route that checks its responses. Cached responses are not checked again. */
+/** Returns a route that checks its responses against the schema. Cached responses are not checked again. */
 export const checkedRoute = (route: Route, check: Config['http']['responseCheck'], logger: Logger): Route => {
   if (check === 'off') return route;
   const checked = checker(route, check, logger);
@@ -49,7 +49,7 @@ const checker = (
   return (response: unknown): unknown => {
     if (check === 'sample' && seen++ % SAMPLED_ONE_IN !== 0) return response;
     validate ??= compileSchema(schema, check === 'cut' ? { removeAdditional: true } : {});
-    // JSON omits undefined properties and turns dates into text, so the response is checked as clients see it.
+    // The response is checked as clients see it, because JSON omits undefined properties and turns dates into text.
     const sent: unknown = JSON.parse(jsonOf(response));
     if (validate(sent)) return check === 'cut' ? sent : response;
     const problem = `it does not conform to its schema: ${validate.errors!.slice(0, 3).map(described).join(', ')}`;

@@ -15,7 +15,6 @@ import { ListReading } from './list-reading.js';
 import { valueText } from './parameter-values.js';
 import { type DataRequest, dataRequest } from './response-cache.js';
 
-/** See `normalizeIn` in `DataRoute`. */
 export const normalizedIn = (request: DataRequest, read: TimedRead): DataRequest | Promise<DataRequest> => {
   const { route, input, format } = request;
   if (!route.normalizeIn) return request;
@@ -28,8 +27,8 @@ export const normalizedIn = (request: DataRequest, read: TimedRead): DataRequest
 const headOf = memoize((version) => linesOf({ 'Cache-Control': 'private, no-cache', 'Snapshot-Version': version }));
 
 /**
- * Returns the query with some parameters changed. The format is always included, because the client might have chosen
- * it with `Accept`.
+ * Returns the query of a request with some parameters changed. The format is always included, because the client might
+ * have chosen it with `Accept`.
  */
 const referenceOf = ({ route, input, format, asOf }: DataRequest, changes: Input): string => {
   const inPath = Object.keys(route.parameters?.path ?? {});
@@ -64,9 +63,9 @@ interface Response {
   readonly pieces: ((pauses: Pauses, aheadBytes?: number) => AsyncGenerator<Buffer>) | undefined;
   /** True if rows are read from the store while the list is being written. */
   readonly isStreamed: boolean;
-  /** True once a batch of rows has been read, which shows that the store works. */
+  /** Returns true once a batch of rows has been read, which shows that the store works. */
   readonly hasRead: () => boolean;
-  /** Number of bytes of stored JSON text. Rows that the handler has parsed or created do not count. */
+  /** Returns the number of bytes of stored JSON text. Rows that the handler has parsed or created do not count. */
   readonly storedBytes: () => number;
   readonly whole: () => Buffer;
 }
@@ -116,12 +115,15 @@ export const callHandler = async (request: DataRequest, snapshot: SnapshotReader
 };
 
 /**
- * A list with more stored text than this is sent while it is being read. A list with computed rows takes longer to
- * build, so it is built completely and shared by all requests, unless it is too large for the cache.
+ * A list with more stored text is sent while it is being read. A list with computed rows takes longer to build. It is
+ * built completely and shared by all requests, unless it is too large for the cache.
  */
 export const LARGE_LIST_BYTES = 1024 * 1024;
 
-/** The ETag of a large list is computed before its body is read, because the version already identifies the rows. */
+/**
+ * Returns the ETag of a large list before its body is read. The version of the snapshot and the cache key identify the
+ * rows.
+ */
 export const largeListDigest = (cacheKey: string, version: string): string =>
   hash('sha256', `${packageVersion} ${version} ${cacheKey}`, 'base64url');
 
@@ -154,7 +156,10 @@ async function* readAhead<T>(batches: AsyncIterable<T>, isAhead: () => boolean, 
   yield* read;
 }
 
-/** Rejects with the handler's error. Resolves with undefined for a streamed list, without reading it. */
+/**
+ * Builds the response of a route. Rejects with the handler's error. Resolves with undefined for a streamed list,
+ * without reading any rows.
+ */
 export const buildRepresentation = (
   request: DataRequest,
   reader: CheckedReader,
@@ -165,7 +170,7 @@ export const buildRepresentation = (
     return response.isStreamed ? undefined : wholeResponse(request, reader, response, pauses);
   });
 
-/** If a streamed list exceeds the limits, only its first chunks are read. */
+/** Builds the response of a route. If a streamed list exceeds the limits, only its first chunks are read. */
 export const buildOrStart = (
   request: DataRequest,
   reader: CheckedReader,
@@ -240,7 +245,7 @@ const bytesOf = ({ name }: Format, written: unknown): Buffer => {
   return Buffer.isBuffer(written) ? written : Buffer.from(written.buffer, written.byteOffset, written.byteLength);
 };
 
-/** Number of rows between two pauses. Writing them takes about 0.1 ms. */
+/** Number of rows between two pauses. Writing this many rows takes about 0.1 ms. */
 const BATCH = 100;
 
 const batchesOf = (response: unknown): Iterable<readonly object[]> | undefined => {
@@ -274,7 +279,7 @@ async function* piecesOf(
   }
 }
 
-/** Chunks with a total size up to this are joined in one step. */
+/** Up to this total size, chunks are joined in one step. */
 const CONCATENATED_BYTES = 64 * 1024;
 
 /**
@@ -291,7 +296,6 @@ const together = async (chunks: readonly Buffer[], size: number, pauses: Pauses)
   return body;
 };
 
-/** Adds the name of the route to a `ResponseError`. */
 export const ofRoute = async <T>({ operationId, path }: Route, work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
@@ -301,7 +305,7 @@ export const ofRoute = async <T>({ operationId, path }: Route, work: () => Promi
   }
 };
 
-/** Does not read a property of a stored row, because that would parse the row. */
+/** A stored row is skipped, because reading a property would parse the row. */
 const dataOf = (response: unknown): unknown =>
   rowText(response) === undefined ? (response as { readonly data?: unknown } | null | undefined)?.data : undefined;
 

@@ -18,7 +18,7 @@ interface ServedRoute extends Endpoint {
   readonly mount?: undefined;
   readonly parameterNames: readonly string[];
   readonly parseInput: ReturnType<typeof compileInput>;
-  /** The first format is used if the client has no preference. */
+  /** The response formats. The first is used if the client has no preference. */
   readonly formats: readonly Format[];
   readonly chooseFormat: (accept: string | undefined) => Format | undefined;
 }
@@ -39,7 +39,9 @@ export interface RouteMatch extends Match {
   readonly error?: undefined;
 }
 
-/** Known URLs skip the router. Routing takes 1.5 microseconds, a tenth of the time of a cached response. */
+/**
+ * The number of URLs whose route is cached. Routing takes 1.5 microseconds, a tenth of the time of a cached response.
+ */
 const MEMOIZED_URLS = 10_000;
 const MEMOIZED_LENGTH = 500;
 
@@ -86,12 +88,12 @@ export class RouteTable {
     const path = pathOf(url);
     const proceed = () => {
       state.match ??= this.#unrouted(url, path);
-      // URLs with errors are not memoized, because an attacker can send any number of them.
+      // URLs with errors are not cached, because an attacker can send any number of them.
       if (!state.match.error && url.length <= MEMOIZED_LENGTH) this.#matches.set(url, state.match);
       return next();
     };
     if (path.length > this.#maxUrlBytes) return proceed();
-    // If this property is not set, the router parses the URL again and accepts several spellings of the same path.
+    // Without `newRouterPath`, the router would parse the URL again and accept several spellings of the same path.
     (ctx as ApiContext & { newRouterPath?: string }).newRouterPath = path;
     return this.#dispatch(ctx, proceed);
   };
@@ -180,7 +182,7 @@ const servedMount = (
 const composed = (middleware: readonly (Middleware | ApiMiddleware)[]): ApiMiddleware =>
   compose([...middleware] as Middleware[]) as unknown as ApiMiddleware;
 
-/** Sets `ctx.params` for the middleware of plugins, because the router does not run for memoized URLs. */
+/** Sets `ctx.params` for the middleware of plugins, because the router does not run for cached URLs. */
 const giveParams: Middleware = (ctx, next) => {
   ctx['params'] = ((ctx as unknown as ApiContext).requestState.match as RouteMatch).params;
   return next();

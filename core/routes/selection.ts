@@ -16,8 +16,8 @@ const MOST_READ = 50_000;
 const MOST_GROUPS = 10_000;
 
 /**
- * Thrown by `selectSorted`, `selectTotals` and `countMatching`. A route that calls one of them must list this error in
- * `errors`.
+ * Thrown by `selectSorted`, `selectTotals` and `countMatching`. A route that calls one of these functions must list the
+ * error in `errors`.
  */
 export const tooManyRows = defineError({
   code: 'too_many_rows',
@@ -27,7 +27,7 @@ export const tooManyRows = defineError({
   when: `The store would have to read more than ${MOST_READ.toLocaleString('en')} rows one by one.`,
 });
 
-/** Without a document type, `where` can name any field. */
+/** If the document type is unknown, conditions can name any field. */
 // biome-ignore lint/suspicious/noExplicitAny: see above
 interface Matching<T = any> {
   readonly where: readonly Condition<ConditionField<T>>[];
@@ -88,7 +88,7 @@ async function* matching<T extends object>(batches: Batches<T>, matches: (docume
 
 interface Page<T> {
   readonly rows: readonly Readonly<T>[];
-  /** The next page starts after this document. Undefined if there are no more documents. */
+  /** The last document of the page, after which the next page starts. Undefined on the last page. */
   readonly last?: Readonly<T>;
 }
 
@@ -128,7 +128,10 @@ const sieve = async <T extends object>(
 export const searchedFields = (collection: Collection): readonly string[] =>
   collection.search ?? textFields(collection);
 
-/** The store searches for `words`, and `matches` tests each document against the remaining conditions. */
+/**
+ * Returns filters for the documents. The store searches for `words`, and `matches` tests each document against the
+ * remaining conditions.
+ */
 const filtersOf = <T extends object>(
   { snapshot }: DataContext,
   collection: Collection<T>,
@@ -173,7 +176,7 @@ export const selectPage = <T extends object>(
   page: PageInput,
 ) => select(context, collection, planRead(collection, given.where, order), { ...page, ...given, descending });
 
-/** Finds one page of the documents that match a query, or all of them if there is no `limit`. */
+/** Finds one page of the documents that match a query, or all matching documents if there is no `limit`. */
 export const findPage = async <T extends object>(
   context: DataContext,
   collection: Collection<T>,
@@ -203,7 +206,7 @@ interface Grouping<T = any> extends Matching<T> {
 
 const INCLUSIVE: Partial<Readonly<Record<Operator, Operator>>> = { gt: 'gte', lt: 'lte' };
 
-/** Returns the conditions that the queries of a plan guarantee. Their ranges include the bounds. */
+/** Returns the conditions that the queries of a plan guarantee. */
 const coveredBy = ({ rest, range }: ReadPlan, where: readonly Condition[]): readonly Condition[] =>
   where.flatMap((condition) => {
     if (!rest.includes(condition)) return [condition];
@@ -223,7 +226,7 @@ async function* readMatching(
 ): Batches<Document> {
   const plan = planRead(collection, given.where);
   const { words, matches } = filtersOf(context, collection, plan, given);
-  // Some stores can count the documents. If there are too many, the request is rejected before any document is read.
+  // If the store can count the documents, a request for too many is rejected before any document is read.
   const covered = { where: coveredBy(plan, given.where), by: [], limit: 1, ...(words && { words }) };
   const counted = await context.snapshot.totals(collection, covered);
   if (counted && counted[0]!.count > MOST_READ) throw new ApiError(tooManyRows);
@@ -269,8 +272,8 @@ export const selectSorted = async <T extends object>(
 };
 
 /**
- * Groups the matching documents and computes totals for each group. If the store cannot do this, the documents are read
- * and grouped here.
+ * Groups the matching documents and computes totals for each group. If the store cannot compute the totals, the
+ * documents are read one by one.
  * @throws ApiError with status 400 if there are more than 10,000 groups, or more than 50,000 documents to read
  */
 export const selectTotals = async <T extends object>(

@@ -42,7 +42,7 @@ export const listSender = (lists: WorkQueue, logger: Logger) => {
         list.release();
         return prepared;
       }
-      // The wait must not take up a turn, because the earlier response on the connection might need that turn.
+      // Waiting for the earlier response must not take up a turn, because the earlier response might need that turn.
       await lists.waitOutOfTurn(client.caller, () => firstOnConnection(ctx.res, client.connection));
       return await inTurn(ctx, list, encoding, client);
     } catch (error) {

@@ -103,10 +103,10 @@ interface CurrentSnapshotOptions {
 const WARMED_ANSWERS = 1000;
 const WARMING_MS = 60_000;
 
-/** Serves the adapter's current snapshot. Before it switches to a new snapshot, it computes the most used responses. */
+/** Serves the adapter's current snapshot. Computes the most used responses of a new snapshot before switching to it. */
 export class CurrentSnapshot {
   readonly #options: CurrentSnapshotOptions;
-  /** Undefined while the store has no snapshot. A request uses the same snapshot until it ends. */
+  /** The snapshot in use. Undefined while the store has no snapshot. A request uses the same snapshot until it ends. */
   served: ServedSnapshot | undefined;
   #refreshing: Promise<void> | undefined;
   #again = false;
@@ -169,12 +169,12 @@ export class CurrentSnapshot {
       try {
         await warm(request);
       } catch (error) {
-        // If the store is unavailable, the new snapshot is served without further warming.
+        // If the store is unavailable, the new snapshot is served without computing further responses.
         if (error instanceof StorageError) {
           logger.warn({ err: error }, 'warming the new snapshot was interrupted');
           return;
         }
-        // The new snapshot might not contain the requested document. The request will then get a 404.
+        // The new snapshot might not contain a requested document. The request will then get a 404.
         if (!(error instanceof ApiError))
           logger.warn({ err: error }, 'a response could not be built for the new snapshot');
       }

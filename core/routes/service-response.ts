@@ -15,7 +15,7 @@ export interface ServiceDependencies {
   readonly state: { readonly read: () => ServiceState };
 }
 
-/** Passed to the handler if all callers share the response. */
+/** The values that the handler gets if all callers share the response. */
 const SHARED_REQUEST = { caller: null, account: null, headers: {} };
 
 const OWN_HEAD = linesOf({ 'Cache-Control': 'private, no-cache' });
@@ -23,7 +23,7 @@ const OWN_HEAD = linesOf({ 'Cache-Control': 'private, no-cache' });
 export const serviceResponses = ({ publicUrlOf, cache, clock, state }: ServiceDependencies) => {
   // Some handlers always return the same object, such as a document that is built only once.
   const known = new WeakMap<object, Representation>();
-  /** For each route: the ETag of the last response, and the time of its last change. Determines `Last-Modified`. */
+  /** For each route: the ETag of the last response, and the time of its last change, which becomes `Last-Modified`. */
   const last = new WeakMap<ServiceRoute, { readonly etag: string; readonly since: Date }>();
 
   const ownResponse = (route: ServiceRoute, input: object, request: ServiceRequest): Promise<Representation> =>
@@ -42,7 +42,7 @@ export const serviceResponses = ({ publicUrlOf, cache, clock, state }: ServiceDe
       return representation;
     });
 
-  /** All replicas and shared caches can use the response for `sharedSeconds`. */
+  /** Returns a response that all replicas and shared caches can use for `sharedSeconds`. */
   const sharedResponse = async (pattern: string, route: ServiceRoute, input: object): Promise<Representation> => {
     const { sharedSeconds = 0 } = route;
     const build = async () =>

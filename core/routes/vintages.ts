@@ -20,14 +20,17 @@ interface VintagesOptions {
 const SHARE_OF_CACHE = 1 / 8;
 
 export interface Vintages {
-  /** Asks the store each time, so that publishing and pruning take effect immediately. @param date a UTC day */
+  /**
+   * Responds to a request. Asks the store each time, so that publishing and pruning take effect immediately.
+   * @param date a UTC day
+   */
   respond(date: string, request: DataRequest, pauses: Pauses): Promise<FoundResponse>;
 }
 
 export interface FoundResponse {
   readonly representation: Representation | ListResponse;
   readonly isCached: boolean;
-  /** Undefined for service routes. */
+  /** The version of the snapshot. Undefined for service routes. */
   readonly snapshotVersion?: string;
 }
 
@@ -41,7 +44,7 @@ export const createVintages = ({ adapter, collections, cacheBytes, answerMs }: V
         const { version: snapshotVersion, publishedAt } = snapshot;
         const read = timedReader(snapshot, collections, answerMs, pauses);
         const normalized = await normalizedIn(request, read);
-        // Links in headers contain the requested date.
+        // Responses with headers are cached per date, because links in headers contain the requested date.
         const named = request.route.response.headers ? `${date} ` : '';
         // The same version can be current more than once, with different publication times.
         const cacheKey = `${named}${snapshotVersion} ${publishedAt.getTime()} ${normalized.cacheKey}`;

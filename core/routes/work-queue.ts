@@ -1,15 +1,18 @@
-/** Callers take turns, so that expensive requests of one caller do not delay other callers. */
+/** A queue in which callers take turns, so that expensive requests of one caller do not delay other callers. */
 import type { Socket } from 'node:net';
 import { ApiError, type ErrorKind, errors, StorageError } from '../errors.js';
 import { longWork, type Pauses } from '../util/event-loop.js';
 
-/** With two requests per caller, one can compute while the other waits for a store. */
+/** With two running requests per caller, one can compute while the other waits for a store. */
 const RUNNING_PER_CALLER = 2;
 const RUNNING = 16;
 /** A caller can fill at most this share of the queue. Any further requests are rejected with a 503. */
 const SHARE_OF_CALLER = 0.5;
 
-/** As in nginx, only for logs and metrics: the client has closed the connection and receives no response. */
+/**
+ * The client has closed the connection and receives no response. The status 499 is only for logs and metrics, as in
+ * nginx.
+ */
 const CLIENT_CLOSED: ErrorKind = {
   code: 'client_closed_request',
   status: 499,
@@ -31,14 +34,17 @@ interface CallerQueue {
 }
 
 export class WorkQueue {
-  /** Number of running and waiting requests. A field, because every request reads it for admission control. */
+  /**
+   * Number of running and waiting requests. Stored in a field, because every request reads the number for admission
+   * control.
+   */
   size = 0;
   rejected = 0;
   readonly #maxWaiting: number;
   readonly #maxRunning: number;
   /** Callers with running or waiting requests. The next turn goes to the first caller that can start a request. */
   readonly #callers = new Map<string, CallerQueue>();
-  /** Connections that have a listener. Clients can pipeline many requests, which share one listener. */
+  /** Connections that have a listener. Pipelined requests on one connection share the listener. */
   readonly #watched = new WeakSet<Socket>();
   #running = 0;
   #waiting = 0;
@@ -49,10 +55,11 @@ export class WorkQueue {
   }
 
   /**
+   * Runs a task when the caller has its turn.
    * @param work must await `pauses` from time to time, so that cached responses can be sent in between
    * @param connection if it closes before the caller's turn, `work` does not run
    * @throws StorageError `unavailable` if another request of the caller fails with this error before this request
-   * starts
+   *   starts
    */
   async run<Result>(caller: string, work: (pauses: Pauses) => Promise<Result>, connection?: Socket): Promise<Result> {
     if (connection?.destroyed) throw new ApiError(CLIENT_CLOSED);
@@ -74,7 +81,10 @@ export class WorkQueue {
     }
   }
 
-  /** Counts the request as waiting. It gets no turn, because an earlier response on its connection must be sent first. */
+  /**
+   * Counts the request as waiting without giving it a turn, because an earlier response on its connection must be sent
+   * first.
+   */
   async waitOutOfTurn(caller: string, wait: () => Promise<void>): Promise<void> {
     const queue = this.#queueOf(caller);
     if (this.#hasFullShare(queue)) throw this.#rejection();
@@ -176,7 +186,6 @@ export class WorkQueue {
     if (this.#waiting === 0) return;
     for (const [name, next] of this.#callers) {
       if (next.waiting.length === 0 || !this.#canStart(next)) continue;
-      // Moves the caller behind all other callers.
       this.#callers.delete(name);
       this.#callers.set(name, next);
       next.waiting.shift()!.start();
@@ -189,7 +198,7 @@ const MOST_LISTS = 64;
 
 export class WorkQueues {
   readonly responses: WorkQueue;
-  /** Lists have a separate queue, because a slow client can make sending a list take a long time. */
+  /** The queue for sending lists. It is separate, because a slow client can make sending a list take a long time. */
   readonly lists: WorkQueue;
 
   constructor(maxWaiting?: number) {

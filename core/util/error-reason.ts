@@ -34,7 +34,7 @@ export const fileErrorReason = (error: unknown): string => {
   return (code && reasons[code]) ?? code ?? message;
 };
 
-/** A retry can succeed after these errors, even if the file has not changed. */
+/** Errors after which a retry can succeed, even if the file has not changed. */
 const transient: ReadonlySet<string | undefined> = new Set([
   'EMFILE',
   'ENFILE',

@@ -4,7 +4,6 @@ export interface EventLoop {
   atEndOfTurn(callback: () => void): void;
   /** CPU time in milliseconds, of this thread if Node supports that, otherwise of the whole process. */
   worked(): number;
-  /** Total idle time in milliseconds. */
   idle(): number;
 }
 
@@ -33,7 +32,9 @@ const afterCallbacks = (): Promise<void> => new Promise((resolve) => process.nex
  */
 const SHARED = 1 / 8;
 
-/** Divides time fairly among callers. A task runs for up to `turnMs`. Only short tasks share a turn of the event loop. */
+/**
+ * Divides time fairly among callers. A task runs for up to `turnMs`. Only short tasks share a turn of the event loop.
+ */
 export class TurnQueue {
   readonly #turnMs: number;
   #sharedUntil = Number.NEGATIVE_INFINITY;
@@ -77,7 +78,10 @@ export class TurnQueue {
 /** All requests with long computations share this queue, because a process has only one event loop. */
 export const longWork = new TurnQueue(2);
 
-/** Measures only this thread, because V8's other threads compile code and collect garbage long after a publication. */
+/**
+ * Measures only this thread if possible, because V8's other threads compile code and collect garbage long after a
+ * publication.
+ */
 const { threadCpuUsage } = process as { threadCpuUsage?: () => NodeJS.CpuUsage };
 const cpuUsage = threadCpuUsage?.bind(process) ?? (() => process.cpuUsage());
 
@@ -104,7 +108,7 @@ export class SpareTime {
     this.#idle = loop.idle();
   }
 
-  /** @returns true if a window has just ended and the loop was idle for at least SPARE_SHARE of it */
+  /** @returns true if the event loop was idle for at least SPARE_SHARE of the measured period, which has just ended */
   poll(now: number): boolean {
     const passed = now - this.#since;
     if (passed < WINDOW_MS) return false;
@@ -118,8 +122,8 @@ export class SpareTime {
 
 const PIECES_MS = 0.1;
 /**
- * How long background work pauses while the event loop is busy. So that long work finishes eventually, the pause is
- * halved after HALVED_AFTER_MS, reduced to a third after twice that time, and so on.
+ * How long background work pauses while the event loop is busy. The pause gets shorter over time, so that long work
+ * finishes eventually: half after HALVED_AFTER_MS, a third after twice that time.
  */
 const PAUSE_MS = 10;
 const HALVED_AFTER_MS = 10_000;
@@ -128,8 +132,8 @@ const IDLE_SHARE = 0.9;
 const UNDISTURBED_MS = 30;
 
 /**
- * Spreads background work, such as loading a new version of the data, over several seconds. Each step is too short to
- * delay requests, but the resulting garbage collection is not.
+ * Spreads background work, such as loading a new version of the data, over several seconds. Otherwise, garbage
+ * collection would delay requests, although each step of the work is short.
  */
 export class BackgroundPacing implements Pauses {
   readonly #loop: Pick<EventLoop, 'idle'>;

@@ -1,4 +1,7 @@
-/** Ensures that only one process at a time changes a file. If that process crashes, another one takes over the lock. */
+/**
+ * A lock that allows only one process at a time to change a file. If that process crashes, another one takes over the
+ * lock.
+ */
 import { randomUUID } from 'node:crypto';
 import { open, stat, unlink, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -40,21 +43,23 @@ const create = async (path: string, content: string): Promise<boolean> => {
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') return false;
-    // If the disk is full, remove the file, which was created but is empty.
+    // On a full disk, the lock file was created but is empty, so it is removed.
     if (syscall !== 'open') await unlink(path).catch(unlessMissing);
-    // If the folder does not exist, there is no file to change.
     if (code === 'ENOENT') throw error;
     return failing(path, 'created')(error as NodeJS.ErrnoException);
   }
 };
 
 /**
- * A process writes its id right after it creates the lock. If a lock is still empty after this time, the process has
- * died.
+ * A process writes its id right after it creates the lock file. If the lock file is still empty after this time, the
+ * process has died.
  */
 const EMPTY_MS = 1000;
 
-/** Returns false for a process on another machine, whose state is unknown. */
+/**
+ * Returns true if the process that holds the lock has ended. The state of a process on another machine is unknown, so
+ * the result is false.
+ */
 const holderEnded = (content: string, age: number): boolean => {
   if (content === '') return age > EMPTY_MS;
   const [pid, host] = content.split(' ');
@@ -68,13 +73,14 @@ const holderEnded = (content: string, age: number): boolean => {
 };
 
 /**
- * Removes a stale lock. If two processes find the same one, the slower one must not remove the faster one's new lock.
+ * Removes a stale lock. If two processes find the same stale lock, the slower process must not remove the new lock of
+ * the faster one.
  */
 const removeStale = async (lock: string, content: string, staleMs: number): Promise<void> => {
   const guard = `${lock}.break`;
   if (!(await create(guard, ''))) {
     const age = Date.now() - ((await stat(guard).catch(unlessMissing))?.mtimeMs ?? Date.now());
-    // If the guard is old, the process that created it has died.
+    // If the guard file is old, the process that created it has died.
     if (age > staleMs) await remove(guard);
     return;
   }
@@ -98,7 +104,7 @@ const take = async (lock: string, content: string, { staleMs, wait }: Required<L
     if (held === undefined || modified === undefined) continue;
     const state = `${held} ${modified}`;
     if (state !== seen) [seen, seenAt] = [state, performance.now()];
-    // The clock of another machine can differ, so a waiting process measures the time itself.
+    // The clock of another machine can differ, so a waiting process measures the age of the lock itself.
     const age = wait ? performance.now() - seenAt : Date.now() - modified;
     if (age > staleMs || holderEnded(held, age)) await removeStale(lock, held, staleMs);
     else if (held !== '' && !wait) {
@@ -119,9 +125,9 @@ interface LockOptions {
 /**
  * Runs a task while holding a lock on a file. In the meantime, other calls for the same file wait or fail.
  * @param path the file to change; the lock is `<path>.lock`, or next to the target if the path is a symbolic link
- * @param task must await `confirm` immediately before it changes the file; `confirm` rejects if another process has taken over the
- * lock
- * @throws FileLockError
+ * @param task must await `confirm` immediately before it changes the file; `confirm` rejects if another process has
+ *   taken over the lock
+ * @throws FileLockError if another process holds the lock or has taken it over
  */
 export const withFileLock = async <T>(
   path: string,

@@ -1,7 +1,10 @@
-/** Longer strings are not cached, so that clients cannot exhaust the memory. */
+/** Results for longer strings are not cached, so that clients cannot exhaust the memory. */
 const MEMOIZED_LENGTH = 200;
 
-/** @param most the capacity of the cache (see `LruMap`) */
+/**
+ * Caches the results of a function.
+ * @param most the capacity of the cache (see `LruMap`)
+ */
 export const memoize = <T>(compute: (text: string) => T, most = 500): ((text: string) => T) => {
   const known = new LruMap<string, T>(most);
   return (text) => {
@@ -15,8 +18,8 @@ export const memoize = <T>(compute: (text: string) => T, most = 500): ((text: st
 };
 
 /**
- * Keeps entries in two generations, and discards those not used recently. When the young generation is full, it
- * replaces the old one. Reading from the young generation is fast, because it changes nothing.
+ * Keeps entries in two generations. When the young generation is full, it replaces the old one, which discards entries
+ * not used recently. Reading from the young generation is fast, because it changes nothing.
  */
 export class LruMap<K, V> {
   #young = new Map<K, V>();

@@ -17,7 +17,9 @@ const read = (path: string): string => {
   }
 };
 
-/** Returns the path and all its parents. In a container, the path of the cgroup might not exist, but the root does. */
+/**
+ * Returns a cgroup path and all its parents. In a container, the path of the cgroup might not exist, but the root does.
+ */
 const withParents = (path: string): string[] =>
   path === '/' || path === '.' ? ['/'] : [path, ...withParents(dirname(path))];
 
@@ -30,7 +32,7 @@ const groupLimits = (root: string): number[] =>
       const groups = withParents(rest.join(':'));
       return places.flatMap(([folder, file]) => groups.map((group) => read(join(root, folder, group, file)).trim()));
     })
-    // Without a limit, the file contains "max" or, in version 1, a number larger than any real memory size.
+    // If there is no limit, the file contains "max" or, in version 1, a number larger than any real memory size.
     .filter((text) => /^\d+$/.test(text))
     .map(Number);
 

@@ -1,4 +1,4 @@
-/** Counts the open files of this process, which include its connections. Returns undefined on systems without /proc. */
+/** Counts the open files of this process, including network connections. Returns undefined on systems without /proc. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 export const openFiles = (): number | undefined => {
@@ -9,7 +9,10 @@ export const openFiles = (): number | undefined => {
   }
 };
 
-/** Returns the soft limit. It equals the hard limit, because Node raises it on startup. */
+/**
+ * Returns the maximum number of open files (the soft limit). It equals the hard limit, because Node raises it at
+ * startup.
+ */
 export const maxOpenFiles = (): number | undefined => {
   try {
     const limit = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];

@@ -29,7 +29,10 @@ const manifest = readManifest();
 export const packageName = manifest.name;
 export const packageVersion = manifest.version;
 
-/** Reads `package.json` again, because an upgrade might have replaced it since this process started. */
+/**
+ * Returns the version of the installed package. Reads `package.json` again, because an upgrade might have replaced it
+ * since this process started.
+ */
 export const installedVersion = (): string => readManifest().version;
 
 export const { engines, peerDependencies } = manifest;

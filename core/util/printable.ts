@@ -12,7 +12,10 @@ const escaped = (character: string): string => `\\u${character.charCodeAt(0).toS
 export const printable = (text: string): string =>
   text.replace(UNSAFE, (character) => (character === '\n' || character === '\t' ? character : escaped(character)));
 
-/** Also escapes newlines and tabs, for text that must stay on one line, such as a table cell. */
+/**
+ * Escapes all control characters including newlines and tabs, for text that must stay on one line, such as a table
+ * cell.
+ */
 export const printableLine = (text: string): string => text.replace(UNSAFE, escaped);
 
 export const printableData = (value: unknown): unknown => {

@@ -1,4 +1,4 @@
-/** Reads only regular files, because a pipe can block a thread, and a device might never end. */
+/** Reads only regular files, because reading a pipe can block a thread, and a device might never end. */
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { constants, readFileSync, type Stats, statSync } from 'node:fs';
@@ -30,7 +30,7 @@ export const unlessMissing = (error: NodeJS.ErrnoException): undefined => {
 
 /** @throws an error from `node:fs`, or a similar one with the code `EISDIR` or `ENOTREG` */
 export const openRegular = async (path: string, flags = O_RDONLY, mode?: number): Promise<FileHandle> => {
-  // Checks the type first, because opening some devices has side effects.
+  // The file type is checked before opening, because opening some devices has side effects.
   const found = await stat(path).catch(unlessMissing);
   if (found) assertRegular(path, found);
   const file = await open(path, flags | O_NONBLOCK | O_NOCTTY, mode);
@@ -49,7 +49,7 @@ export const readRegularBytes = async (path: string, maxBytes = DEFAULT_MAX_BYTE
   try {
     const { size } = await file.stat();
     assertSize(path, size, maxBytes);
-    // The size can be wrong: the file might be growing, and files in /proc have size 0.
+    // The size can be wrong, because the file might be growing, and files in /proc have size 0.
     let buffer = Buffer.allocUnsafeSlow(size + 1);
     let bytes = 0;
     for (;;) {

@@ -1,4 +1,7 @@
-/** Even after a crash, readers see the old or the new content. A replaced file keeps its owner, group and mode. */
+/**
+ * Replaces files atomically: even after a crash, readers see the old or the new content. A replaced file keeps its
+ * owner, group and mode.
+ */
 import { randomUUID } from 'node:crypto';
 import {
   chown,
@@ -19,7 +22,7 @@ import { assertRegular, unlessMissing } from './read-file.js';
 export interface NewFile {
   readonly mode?: number;
   /**
-   * If this file exists, the new file gets the same permissions, and when running as root also the same owner and
+   * An existing file whose permissions the new file gets. When running as root, the new file also gets its owner and
    * group.
    */
   readonly like?: string;
@@ -41,7 +44,10 @@ export const linkTarget = async (path: string): Promise<string> => {
   }
 };
 
-/** When running as root, gives a new file the owner of the related file or folder, so that a service can read it. */
+/**
+ * When running as root, gives a new file the owner of the related file or folder, so that a service can read the new
+ * file.
+ */
 const ownershipOfNew = async (path: string, { mode, like }: NewFile): Promise<Ownership> => {
   const related = like === undefined ? undefined : await stat(like).catch(unlessMissing);
   const permissions = related ? related.mode & 0o777 : mode;
@@ -120,7 +126,7 @@ export function* inPieces(texts: Iterable<string>): Generator<string> {
   yield piece;
 }
 
-/** @param options.beforeCommit if this rejects, the file stays unchanged */
+/** @param options.beforeCommit if this function rejects, the file stays unchanged */
 export const writeFileAtomic = async (
   path: string,
   content: string | Iterable<string>,

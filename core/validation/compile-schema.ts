@@ -1,5 +1,6 @@
 /**
- * Collects all errors, because a validator that stops at the first one overflows the stack at about 1,600 properties.
+ * Collects all errors, because an Ajv validator that stops at the first error overflows the stack at about 1,600
+ * properties.
  */
 import { Ajv2020, type AnySchemaObject, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
 import ajvFormats from 'ajv-formats';
@@ -19,7 +20,10 @@ const defaults: Options = {
   code: { optimize: false },
 };
 
-/** Cached, because most dates in a dataset occur many times, and a cache lookup is much faster than the check. */
+/**
+ * The formats whose results are cached, because most dates in a dataset occur many times, and a cache lookup is much
+ * faster than the check.
+ */
 const REPEATED_FORMATS = ['date', 'date-time'];
 const REMEMBERED = 10_000;
 
@@ -31,11 +35,11 @@ const createCompiler = (options: Options): Ajv2020 => {
     ajv.addFormat(name, { type: 'string', validate: memoize(format.validate, REMEMBERED) });
   }
   ajv.addVocabulary(['example']);
-  // The unit of a column, for documentation.
+  // `x-unit` is the unit of a column, for documentation.
   ajv.addVocabulary(['x-unit']);
-  // Marks a configuration value as secret, so that it is never shown.
+  // `x-secret` marks a configuration value as secret, so that it is never shown.
   ajv.addVocabulary(['x-secret']);
-  // The environment variable for a configuration value.
+  // `x-variable` is the environment variable for a configuration value.
   ajv.addVocabulary(['x-variable']);
   return ajv;
 };
@@ -50,8 +54,8 @@ const compilerWith = (options: Options): Ajv2020 => {
 };
 
 /**
- * Matches schemas that name an inherited property, such as "constructor". Only these need the slower check for own
- * properties.
+ * Matches schemas with a property that has an inherited name, such as "constructor". Only these schemas need the slower
+ * check for own properties.
  */
 const INHERITED = new RegExp(`"(${Object.getOwnPropertyNames(Object.prototype).join('|')})":`);
 
@@ -59,7 +63,7 @@ const compile = (schema: AnySchemaObject, options: Options): ValidateFunction =>
   const hasInherited = INHERITED.test(JSON.stringify(schema));
   const compiler = compilerWith(hasInherited ? { ...options, ownProperties: true } : options);
   const validate = compiler.compile(schema);
-  // Another service in this process might use the same schema id.
+  // The schema is removed from Ajv, because another service in this process might use the same schema id.
   compiler.removeSchema(schema);
   return validate;
 };
@@ -68,7 +72,7 @@ export const assertSchema = (schema: AnySchemaObject): void => {
   compilerWith({}).validateSchema(schema, true);
 };
 
-/** Most parameter schemas occur in several routes, so validators are cached. */
+/** Validators are cached, because most parameter schemas occur in several routes. */
 const compiled = new Map<string, ValidateFunction>();
 
 export const compileSchema = <T = unknown>(schema: AnySchemaObject, options: Options = {}): ValidateFunction<T> => {

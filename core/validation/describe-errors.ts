@@ -25,7 +25,9 @@ export const suggest = (name: string, names: readonly string[]): string => {
   return names.length > 0 ? `there are ${names.map((each) => `"${each}"`).join(', ')}` : 'there are none here';
 };
 
-/** Removes redundant errors. For `anyOf` and `oneOf`, keeps only errors at deeper paths, if there are any. */
+/**
+ * Removes redundant validation errors. For `anyOf` and `oneOf`, keeps only errors at deeper paths, if there are any.
+ */
 const withoutEchoes = (errors: readonly ErrorObject[]): ErrorObject[] => {
   const dropped = new Set<ErrorObject>();
   for (const error of errors) {
@@ -106,8 +108,8 @@ export const describeErrors = (
 };
 
 /**
- * Fills in the defaults of the schema in place.
- * @param isTested true if the tests of this package check the schema, so that the service need not check it on startup
+ * Validates the options of a module, and fills in the defaults of the schema in place.
+ * @param isTested true if the tests of this package check the schema, so that the service need not check it at startup
  */
 export const checkOptions = (
   path: string,
@@ -178,7 +180,7 @@ const byType: Record<string, (schema: JsonSchema) => string> = {
   object,
 };
 
-/** Completes the sentence "it must be ...". */
+/** Describes the values that a schema allows: the text that follows "it must be" in error messages. */
 export const describeSchema = (schema: JsonSchema): string => {
   const { enum: values, const: only, type, anyOf, oneOf } = schema;
   if (Array.isArray(values)) return list(values.map((value) => JSON.stringify(value)));

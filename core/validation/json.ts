@@ -1,6 +1,6 @@
 /**
- * Finds errors in JSON. The errors of `JSON.parse` quote the text, which might contain secrets, and include a position
- * only in some versions of Node.
+ * Finds errors in JSON. The errors of `JSON.parse` are not suitable, because they quote the text, which might contain
+ * secrets, and include a position only in some versions of Node.
  */
 
 export const isObject = (value: unknown): value is Record<string | number, unknown> =>
@@ -107,7 +107,7 @@ export const measureJson = (bytes: Uint8Array, start = 0, end = bytes.length): J
 };
 
 interface JsonError {
-  /** Lines and columns start at 1. Columns are counted in UTF-16 code units. */
+  /** The position of an error. Lines and columns start at 1. Columns are counted in UTF-16 code units. */
   readonly line: number;
   readonly column: number;
   readonly problem: string;
@@ -126,7 +126,10 @@ class SyntaxProblem {
   ) {}
 }
 
-/** Also rejects deep nesting, and duplicate names, for which `JSON.parse` would silently keep only the last value. */
+/**
+ * Checks the syntax of JSON. Also rejects deep nesting, and duplicate names, for which `JSON.parse` would silently keep
+ * only the last value.
+ */
 class SyntaxCheck {
   #at = 0;
   #depth = 0;

@@ -13,7 +13,9 @@ export const groupsOf = (address: string): number[] => {
   return [...left, ...new Array<number>(8 - left.length - right.length).fill(0), ...right];
 };
 
-/** Removes the zone of an address, and converts IPv4-mapped addresses to IPv4. Returns undefined for any other text. */
+/**
+ * Removes the zone of an IP address, and converts IPv4-mapped addresses to IPv4. Returns undefined for any other text.
+ */
 export const plainAddress = (text: string): string | undefined => {
   const address = text.trim().replace(/%.*$/, '');
   if (isIPv4(address)) return address;

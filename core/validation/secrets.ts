@@ -10,11 +10,11 @@ export const ENCODE_CREDENTIALS =
 
 const SECRET_NAME = /pass(word|phrase)?$|secret|token|credential|pepper|(api|private|access)_?key$/i;
 
-/** Masks up to the last `@`, in case the password contains an unescaped `@` or `/`. */
+/** Masks the text up to the last `@`, in case the password contains an unescaped `@` or `/`. */
 export const maskUrlPasswords = (text: string): string =>
   text.replace(/([a-z][a-z0-9+.-]*:\/\/[^\s:@/]*):\S*@/gi, `$1:${MASK}@`);
 
-/** Keeps the scheme and the hosts of a secret URL, because operators need to see them. */
+/** Masks a secret. The scheme and the hosts of a URL stay visible, because operators need to see them. */
 const maskSecret = (value: unknown): unknown => {
   if (value === null || value === undefined || value === '') return value;
   const url = typeof value === 'string' ? /^([a-z][a-z0-9+.-]*:\/\/)(.*@)?([^/?#@]*)(.*)$/is.exec(value) : null;
@@ -29,7 +29,7 @@ const childSchema = (schema: JsonSchema | undefined, name: string): JsonSchema |
   return isObject(additionalProperties) ? additionalProperties : undefined;
 };
 
-/** Without a schema, secrets are recognised by name. */
+/** Masks the secrets in a value. Without a schema, secrets are recognised by name. */
 export const maskBySchema = (value: unknown, schema: JsonSchema | undefined, name = ''): unknown => {
   if (schema?.['x-secret'] === true) return maskSecret(value);
   if (schema === undefined && SECRET_NAME.test(name)) return maskSecret(value);
@@ -42,6 +42,6 @@ export const maskBySchema = (value: unknown, schema: JsonSchema | undefined, nam
   );
 };
 
-/** True if any part of the schema is marked as secret. An invalid value might then be the secret itself. */
+/** Returns true if any part of the schema is marked as secret. An invalid value might then be the secret itself. */
 export const holdsSecret = (schema: unknown): boolean =>
   isObject(schema) && (schema['x-secret'] === true || Object.values(schema).some(holdsSecret));

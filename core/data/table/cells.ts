@@ -11,7 +11,7 @@ export interface Key {
   readonly isNumbered: boolean;
 }
 
-/** Matches characters that JSON escapes. They include surrogates, because JSON escapes unpaired ones. */
+/** Matches characters that JSON escapes. Surrogates are included, because JSON escapes unpaired ones. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes control characters
 const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
 
@@ -20,7 +20,10 @@ const textToJson = (cell: string): string => {
   return ESCAPED.test(cell) ? JSON.stringify(cell) : `"${cell}"`;
 };
 
-/** Returns a number as `JSON.stringify` writes it. @param digits the result of `plainDigits`, which must not be 0 */
+/**
+ * Returns a number as `JSON.stringify` writes it.
+ * @param digits the result of `plainDigits`, which must not be 0
+ */
 const numberToJson = (cell: string, digits: number): string => {
   const mayDiffer = digits > 0 ? cell === '-0' : /0$|^-?0\.0/.test(cell);
   return mayDiffer ? String(Number(cell)) : cell;
@@ -40,7 +43,7 @@ const writerOf = ({ notation }: ReadColumn, missing: ReadonlySet<string>): ((cel
   };
 };
 
-/** Returns a function that converts a cell to its value. The parameter `json` is the JSON of that value. */
+/** Returns a function that converts a cell to its value. `json` is the JSON of that value. */
 const readerOf = ({
   notation,
   type,

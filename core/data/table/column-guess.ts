@@ -11,15 +11,18 @@ import {
 } from './notations.js';
 import { TrailingZeros } from './trailing-zeros.js';
 
-/** CSV cells are always text. Other formats have typed cells. */
+/** A cell of an imported table. CSV cells are always text. Other formats have typed cells. */
 export type Cell = string | number | boolean | null;
 
 export interface GuessOptions {
   readonly type?: ColumnType | undefined;
-  /** True if the format has types, as JSON does. Strings are then text, unless they are dates. */
+  /** True if the file format has types, as JSON does. Strings are then text, unless they are dates. */
   readonly isTyped: boolean;
   readonly decimal?: 'point' | 'comma' | undefined;
-  /** True if commas separate cells. They are then more likely to mark thousands than decimals. */
+  /**
+   * True if commas separate cells. A comma inside a number is then more likely a thousands separator than a decimal
+   * comma.
+   */
   readonly isCommaSeparated?: boolean;
   readonly dateOrder?: 'dmy' | 'mdy' | undefined;
   /** Cells with this content count as missing, even in text columns. */
@@ -36,7 +39,7 @@ export interface GuessedType {
 
 const PLAIN: readonly NotationName[] = ['integer', 'number'];
 const NUMERIC: readonly NotationName[] = [...PLAIN, 'grouped', 'decimalComma'];
-/** If several notations fit all cells, the first one is chosen. */
+/** The notations to try. If several notations fit all cells, the first one is chosen. */
 const GUESSES: readonly NotationName[] = [
   'integer',
   'whole',
@@ -70,22 +73,20 @@ const GROUP = 3;
 export class ColumnGuess {
   readonly #options: GuessOptions;
   #fitting: readonly NotationName[];
-  /** The only remaining notation, provided that it is not numeric. */
+  /** The only remaining notation, unless it is a notation for numbers. */
   #only: Notation | undefined;
-  /** The kinds of plain numbers that all remaining notations accept. These numbers need no further check. */
+  /** The kinds of plain numbers that all remaining notations accept. Such numbers need no further check. */
   #accepts = { smallWhole: false, whole: false, smallFraction: false, fraction: false };
-  /** The number of cells with a value. Markers such as NA do not count. */
+  /** The number of cells with a value. Markers such as NA are not values. */
   #filled = 0;
   /** The cell that ruled out every type except text, and the number and type of the values above it. */
   #end: { readonly line: number; readonly cell: Cell; readonly above: number; readonly type: ColumnType } | undefined;
-  /** Explains why a cell cannot be converted to a number without loss. */
   #loss: string | undefined;
   readonly #zeros = new TrailingZeros();
   #code: string | undefined;
   #hasFraction = false;
-  /** False if no cell has a decimal point or points between thousands. */
+  /** False if no cell contains a decimal point or a point as the thousands separator. */
   #hasPoint = false;
-  /** The number of empty cells. Markers such as NA do not count. */
   empty = 0;
   readonly markers = new Map<string, number>();
 
@@ -213,7 +214,7 @@ export class ColumnGuess {
   }
 
   /**
-   * The type that fits all cells. Only valid after the last cell has been added.
+   * Returns the type that fits all cells of the column. Only valid after the last cell has been added.
    * @param hasDecimalCommas true if any column of the table has decimal commas
    */
   result(hasDecimalCommas: boolean): GuessedType {
@@ -248,7 +249,7 @@ export class ColumnGuess {
     if (this.#options.decimal === 'comma' && fits('decimalComma') && !fits('integer')) return as('decimalComma');
     if (!NUMERIC.includes(first) || this.#options.type !== undefined) return as(first);
     if (this.#code !== undefined && !this.#hasFraction) return text(this.#code);
-    // Version numbers and codes have neither decimal commas nor thousands separators.
+    // Columns of version numbers and codes stay text. They never contain decimal commas or thousands separators.
     const { reason } = this.#zeros;
     return first !== 'integer' && PLAIN.includes(first) && reason !== undefined ? text(reason) : as(first);
   }

@@ -4,7 +4,10 @@ export interface CsvRecord {
   /** The line on which the record starts. The first line is 1. */
   readonly line: number;
   readonly cells: readonly string[];
-  /** True if a quote is neither doubled nor at the start or end of a cell. Such quotes are kept as text. */
+  /**
+   * True if the record contains a quote that is neither doubled nor at the start or end of a cell. Such quotes are kept
+   * as text.
+   */
   readonly isMisquoted?: boolean;
 }
 
@@ -13,7 +16,7 @@ export interface Dialect {
   /** The quote character. Undefined if quotes are ordinary characters. */
   readonly quote: string | undefined;
   readonly isEscaped?: boolean;
-  /** The character that ends a line. If it is LF, CRLF also ends a line. */
+  /** The character that ends a line. With LF, CRLF also ends a line. */
   readonly lineEnd: '\n' | '\r';
   readonly skipsSpaces?: boolean;
   /** If true, a line end always ends the record, even inside quotes. A missing quote then affects only one line. */
@@ -36,14 +39,16 @@ const MAX_RECORD = 16 * 1024 * 1024;
 const NOT_CLOSED = 'has a quote that is not closed';
 const CARRIAGE_RETURN = 0x0d;
 
-/** `end` is the position of the separator or line end after the cell, or the end of the text. */
+/**
+ * A cell of a CSV record. `end` is the position of the separator or line end after the cell, or the end of the text.
+ */
 interface Cell {
   readonly text: string;
   readonly end: number;
   readonly isMisquoted?: boolean;
 }
 
-/** True after an odd number of backslashes. */
+/** Returns true if an odd number of backslashes precedes `end`. */
 export const hasEscape = (text: string, start: number, end: number): boolean => {
   let at = end;
   while (at > start && text[at - 1] === '\\') at--;
@@ -62,12 +67,18 @@ export class CsvSplitter {
     this.#line = line;
   }
 
-  /** Returns the records that end in this part. @throws CsvSyntaxError */
+  /**
+   * Returns the records that end in this part of the text.
+   * @throws CsvSyntaxError
+   */
   push(text: string): CsvRecord[] {
     return this.#split(this.#rest + text);
   }
 
-  /** Returns the remaining records. Must be called after the last part. @throws CsvSyntaxError */
+  /**
+   * Returns the remaining records. Must be called after the last part.
+   * @throws CsvSyntaxError
+   */
   end(): CsvRecord[] {
     this.#isLast = true;
     return this.#split(this.#rest);
@@ -203,7 +214,10 @@ export class CsvSplitter {
     }
   }
 
-  /** Undefined if anything but spaces and tabs follows the quote, or if more text is needed. */
+  /**
+   * Returns the end of the cell after its closing quote. Undefined if other text than spaces and tabs follows the
+   * quote, or if more text is needed.
+   */
   #endAfter(quote: number): number | undefined {
     const { separator, lineEnd } = this.#dialect;
     let at = quote;

@@ -12,14 +12,17 @@ export interface CsvOptions {
 }
 
 const COMMON = [',', ';', '\t', '|'];
-/** Common separators come first. A rare separator is accepted only if it splits nearly all records consistently. */
+/**
+ * Possible separators of a CSV file. Rare separators are accepted only if they split nearly all records into the same
+ * number of cells.
+ */
 const SEPARATORS = [...COMMON, '~', '^', ':', '\u0001', '\u001f'];
 const SAMPLE = 500;
 const MAX_PREAMBLE = 50;
 
 type Cells = Pick<CsvRecord, 'cells'>;
 
-/** DOS programs end a file with Ctrl-Z (U+001A). A write that was interrupted can leave zero bytes at the end. */
+/** DOS programs end a file with Ctrl-Z (U+001A). An interrupted write can leave zero bytes at the end of a file. */
 const isBlankCell = (cell: string): boolean =>
   cell === '' ||
   cell === '\u001a' ||
@@ -90,7 +93,10 @@ const quoteOf = (sample: Sample, dialect: Omit<Dialect, 'quote'>): string | unde
 const misquotedIn = (records: readonly CsvRecord[]): number =>
   records.filter(({ isMisquoted }) => isMisquoted === true).length;
 
-/** The share of records with misplaced quotes. A wrong separator cuts through quoted cells. */
+/**
+ * Returns the share of records with misplaced quotes, which is high if the separator is wrong and cuts through quoted
+ * cells.
+ */
 const misquotedShare = (sample: Sample, dialect: Plain): number => {
   const isOneLine = dialect.quote === undefined;
   const records = recordsOf(sample, { ...dialect, quote: dialect.quote ?? '"', isOneLine, skipsSpaces: true });
@@ -117,14 +123,14 @@ const plainDialect = (sample: Sample, lineEnd: Dialect['lineEnd'], options: CsvO
     const whole = (usual.share * several.length) / records.length;
     if (whole < (COMMON.includes(separator) ? 0.3 : 0.95)) continue;
     const share = whole - (options.quote === 'none' ? 0 : misquotedShare(sample, dialect) / 2);
-    // Times such as 12:30:00 split into as many cells in each record.
+    // A colon is the last choice, because times such as 12:30:00 split into the same number of cells in each record.
     if (share > best.share || (share === best.share && usual.width > best.width && separator !== ':'))
       best = { dialect, share, width: usual.width };
   }
   return best.dialect;
 };
 
-/** True if a space follows every separator, or most separators if quotes then start cells. */
+/** Returns true if a space follows every separator, or most separators if quotes then start cells. */
 const skipsSpaces = (sample: Sample, dialect: Dialect): boolean => {
   const records = recordsOf(sample, dialect);
   const later = records.flatMap(({ cells }) => cells.slice(1)).filter((cell) => cell !== '');
@@ -138,7 +144,7 @@ const isNumeric = (cell: string): boolean => /^\s*[+-]?(\d[\d,]*\.?\d*|\.\d+)(e[
 const isDate = (cell: string): boolean => /^\s*\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ][\d:.]+Z?)?\s*$/.test(cell);
 const isYear = (value: number): boolean => value >= 1500 && value <= 2200;
 
-/** Headings can be years, or the consecutive numbers (0, 1, 2, ...) that some programs write. */
+/** Headings can be numbers: years, or the consecutive numbers 0, 1, 2 that some programs write. */
 const mayBeHeadings = (numbers: readonly number[]): boolean =>
   numbers.every(Number.isInteger) &&
   (numbers.every(isYear) || numbers.every((each, i) => i === 0 || each === numbers[i - 1]! + 1));
@@ -163,13 +169,13 @@ const isRow = (first: CsvRecord, rest: readonly CsvRecord[]): boolean => {
   return hasDate || (numbers.length > 0 && (isRepeated || !mayBeHeadings(numbers)));
 };
 
-/** The preamble consists of titles, notes and comments above the table. */
+/** Returns true if a record is part of the titles, notes and comments above the table. */
 const isPreamble = (records: readonly CsvRecord[], at: number, width: number, most: number): boolean => {
   const [{ cells }, next] = records.slice(at, at + 2) as [CsvRecord, CsvRecord | undefined];
   if (!next) return false;
   if (cells[0]!.startsWith('#') && width > 1) return cells.length < width || next.cells[0]!.startsWith('#');
   const filled = filledIn({ cells });
-  // Headings can leave out the name of the index, and the rows below them can be nearly empty.
+  // A header can lack the name of its first column, the row index. The rows below the header can be nearly empty.
   const isIndexUnnamed = isBlankCell(cells[0]!) && cells.length >= width - 1 && filled > width / 2;
   if (filled >= most || isIndexUnnamed) return false;
   if (isBlank(next) || cells.length < width - 1 || (filled <= 1 && (width > 2 || cells.length < width))) return true;
@@ -177,7 +183,10 @@ const isPreamble = (records: readonly CsvRecord[], at: number, width: number, mo
 };
 
 export interface TableStart {
-  /** The line of the header, or of the first row if there is no header. All lines above it are a preamble. */
+  /**
+   * The line of the header, or of the first row if there is no header. All lines above it are titles, notes and
+   * comments.
+   */
   readonly firstLine: number;
   readonly hasHeader: boolean;
   /** The first records of the table, including the header and excluding blank records. */
@@ -193,7 +202,10 @@ const firstRecord = (records: readonly CsvRecord[]): CsvRecord | undefined => {
   return start.find((record, i) => !isBlank(record) && !isPreamble(start, i, width, most)) ?? filled[0];
 };
 
-/** Finds the start of the table. @param header the number of the header line, or `none`; detected by default */
+/**
+ * Finds the start of the table.
+ * @param header the number of the header line, or `none`; detected by default
+ */
 export const startOf = (records: readonly CsvRecord[], header?: number | 'none'): TableStart => {
   const first = typeof header === 'number' ? records.find(({ line }) => line >= header) : firstRecord(records);
   if (!first && typeof header === 'number')
@@ -205,8 +217,8 @@ export const startOf = (records: readonly CsvRecord[], header?: number | 'none')
 };
 
 /**
- * True if the first quote inside a quoted cell follows a backslash and does not end the cell. A backslash before the
- * closing quote proves nothing, because a path can end with a backslash.
+ * Returns true if backslashes escape quotes: the first quote inside a quoted cell follows a backslash and does not end
+ * the cell. A backslash before the closing quote proves nothing, because a path can end with a backslash.
  */
 const escapesQuotes = (text: string, { separator, quote }: Plain): boolean => {
   if (quote === undefined) return false;
@@ -238,7 +250,6 @@ export const layoutOf = (head: string, isWhole: boolean, options: CsvOptions = {
   const plain = { ...unescaped, ...(escapesQuotes(head, unescaped) && { isEscaped: true }) };
   const spaced = plain.separator !== ' ' && skipsSpaces(sample, plain);
   const dialect: Dialect = { ...plain, ...(spaced && { skipsSpaces: true }) };
-  // Line numbers include the `sep=` line.
   const above = sepLine === '' ? 0 : 1;
   const records = recordsOf(sample, dialect).map((record) => ({ ...record, line: record.line + above }));
   return { dialect, ...startOf(records, options.header) };

@@ -45,10 +45,9 @@ export class FirstPass {
   readonly names: readonly ColumnName[];
   readonly #guesses: readonly ColumnGuess[];
   readonly #problems: Problems;
-  /** A row with an error in any of these columns is skipped. */
+  /** Columns that are checked for errors. A row with an error in one of these columns is skipped. */
   readonly #checked: readonly number[];
   readonly #bad = new Set<number>();
-  /** The number of rows read, including bad rows. */
   position = 0;
   isWhole = false;
   rowCount = 0;
@@ -97,7 +96,7 @@ export class FirstPass {
     if (errors.length > 0) this.#problems.refuse(errors);
   }
 
-  /** Stops after the batch in which the limit is reached. */
+  /** Reads rows up to a limit, and completes the batch in which the limit is reached. */
   async read(opened: OpenedTable, limit: number): Promise<void> {
     for await (const rows of opened.rows()) {
       for (const row of rows) this.add(row);
@@ -146,7 +145,7 @@ export class FirstPass {
       const isText = notation === 'text';
       const { markers } = guess;
       const empty = guess.empty + (isText ? 0 : [...markers.values()].reduce((sum, count) => sum + count, 0));
-      // Commas at the end of each line create a column without a heading or values.
+      // Commas at the end of each line create a column without a heading or values, which is ignored.
       if (column.heading === '' && empty === this.rowCount) return [];
       const given = types.get(column.name) ?? types.get(column.heading);
       return [

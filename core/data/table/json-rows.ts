@@ -16,7 +16,6 @@ const STEP = /["\\[\]{}\n]/g;
 
 /** Splits text into JSON objects. Brackets, commas and white space between objects are ignored. */
 class ObjectSplitter {
-  /** The text after the last complete object. */
   #rest = '';
   /** The position in `#rest` of the first character that has not been scanned. */
   #next = 0;
@@ -29,7 +28,7 @@ class ObjectSplitter {
   push(part: string): JsonText[] {
     const text = this.#rest + part;
     const found: JsonText[] = [];
-    // The start of the text to keep: of the open object, or of the text between objects.
+    // The start of the text to keep, which is an incomplete object or the text between two objects.
     let from = 0;
     STEP.lastIndex = this.#next;
     let next = text.length;
@@ -86,14 +85,14 @@ class ObjectSplitter {
 /** Matches numbers that parsing might change because of their length or exponent. */
 const RISKY_NUMBER = /-?\d[\d.eE+-]{15,}|-?\d[\d.]*[eE][+-]?\d{3,}/g;
 const HAS_RISKY_NUMBER = /\d[\d.]{15}|\d[eE][+-]?\d{3}/;
-/** Values that Python writes although JSON does not have them. */
+/** Python writes NaN and Infinity, which are not valid JSON. */
 const NOT_A_NUMBER = /-?\b(NaN|Infinity)\b/g;
 
-/** Numbers that parsing would change become strings. */
+/** Turns a number into a string if parsing would change the number. */
 const keepDigits = (found: string): string =>
   String(Number(found)) === found || lossOf(found) === undefined ? found : `"${found}"`;
 
-/** Does not use a regular expression for strings, because long ones would overflow its stack. */
+/** Does not use a regular expression for strings, because long strings would overflow its stack. */
 const changeOutsideStrings = (text: string, change: (part: string) => string): string => {
   const parts: string[] = [];
   let from = 0;
@@ -133,7 +132,7 @@ export async function* jsonRows(
   encoding: string,
 ): AsyncGenerator<readonly JsonRow[]> {
   const splitter = new ObjectSplitter();
-  /** The first object. If it is the only one, it contains the whole table. */
+  /** If the file contains a single object, that object is the whole table. */
   let first: JsonRow | undefined;
   let count = 0;
   for await (const text of textOf(bytes, encoding)) {
@@ -149,7 +148,10 @@ export async function* jsonRows(
   if (first) yield rowsOfOnly(first);
 }
 
-/** Returns the rows of a table in one object: a list of objects, lists as columns, or what pandas writes by default. */
+/**
+ * Returns the rows of a table that is a single JSON object: an object with a list of rows, lists as columns, or the
+ * default format of pandas.
+ */
 const rowsOfOnly = (only: JsonRow): readonly JsonRow[] => {
   const columns = Object.entries(only.fields);
   const lists = columns.filter((column): column is [string, unknown[]] => Array.isArray(column[1]));

@@ -1,5 +1,6 @@
 /**
- * Finds columns that identify a row. Compares only the first rows, so keys must be verified when all rows are written.
+ * Finds columns that identify a row. Only the first rows are compared, so keys are verified again when all rows are
+ * written.
  */
 import type { Cell } from './column-guess.js';
 import type { ColumnType } from './notations.js';
@@ -10,9 +11,9 @@ export interface KeyColumn {
   readonly hasGaps: boolean;
 }
 
-/** Number of rows at the start of the table in which a single column must be unique. */
+/** Number of rows at the start of the table in which a single key column must be unique. */
 const MAX_ROWS = 20_000;
-/** Number of rows at the start of the table in which a combination of columns must be unique. */
+/** Number of rows at the start of the table in which a combination of key columns must be unique. */
 const MAX_SAMPLE = 4096;
 const MAX_COMBINED = 6;
 /** Columns with longer text are probably descriptions and not keys. */
@@ -25,7 +26,10 @@ const PART =
   /(^|_)(id|code|key|no|nr|number|year|quarter|month|week|day|hour|period|age|rank|level|round|version)($|_)/;
 
 export class KeySearch {
-  /** The values of each column. Undefined if a value occurs twice or a cell is empty. */
+  /**
+   * The values of each column. Undefined if the column contains a duplicate or an empty cell, so that it cannot be a
+   * key.
+   */
   #values: (Set<Cell> | undefined)[] = [];
   #lengths: number[] = [];
   #rows = 0;
@@ -55,7 +59,7 @@ export class KeySearch {
       if (type === 'text' && (this.#lengths[i] ?? 0) > MAX_TEXT) return 3;
       if (IDENTIFIER.test(name)) return 0;
       if (i === 0) return 1;
-      // Integer measurements are often unique by chance.
+      // Integers rank last among key columns, because measurements are often unique by chance.
       return type === 'integer' ? 3 : 2;
     };
     const unique = usable.filter((i) => this.#values[i]);

@@ -1,4 +1,7 @@
-/** Derives names of columns and collections. They are ASCII in snake case, which works in URLs, SQL and programs. */
+/**
+ * Derives names of columns and collections from headings. Names are ASCII in snake case, which works in URLs, SQL and
+ * programs.
+ */
 import anyAscii from 'any-ascii';
 import { nearest } from '../../validation/nearest.js';
 
@@ -30,7 +33,10 @@ const numbered = (name: string, taken: ReadonlySet<string>): string => {
   return `${name}_${number}`;
 };
 
-/** Names set by the user, and headings that are already valid names, take precedence. Duplicates are numbered. */
+/**
+ * Returns a unique name for each heading. Names set by the user, and headings that are already valid names, take
+ * precedence over derived names. Duplicates are numbered.
+ */
 export const columnNames = (headings: readonly string[], given: ReadonlyMap<string, string>): readonly ColumnName[] => {
   const wanted = headings.map((heading, i) => {
     const name = nameOf(heading) || `column_${i + 1}`;

@@ -12,7 +12,7 @@ export const SCHEMAS: Readonly<Record<ColumnType, JsonSchema>> = {
   boolean: { type: 'boolean' },
 };
 
-/** Completes the sentence "must be ...". */
+/** The text that follows "must be" in error messages. */
 export const NEEDS: Readonly<Record<ColumnType, string>> = {
   text: 'text',
   integer: 'a whole number',
@@ -36,12 +36,12 @@ interface Marked {
   readonly plain: (cell: string) => string;
 }
 
-/** 1,234.5 */
+/** Numbers such as 1,234.5. */
 const GROUPED: Marked = {
   pattern: /^[+-]?(\d{1,3}|[1-9]\d{0,2}(,\d{3})+)(\.\d+)?$/,
   plain: (cell) => cell.replaceAll(',', ''),
 };
-/** 1.234,5 */
+/** Numbers such as 1.234,5. */
 const DECIMAL_COMMA: Marked = {
   pattern: /^[+-]?([1-9]\d{0,2}(\.\d{3})+|\d+)(,\d+)?([eE][+-]?\d+)?$/,
   plain: (cell) => cell.replaceAll('.', '').replace(',', '.'),
@@ -51,7 +51,7 @@ const PERCENT: Marked = {
   plain: (cell) => cell.replace(/ ?%/, ''),
 };
 
-/** Returns a number with a decimal point and without other marks, even if no double can represent it. */
+/** Returns a number with a decimal point and without other marks, even if no double can represent the number. */
 export const plainNumber = (cell: string): string | undefined =>
   NUMBER.test(cell) ? cell : [GROUPED, DECIMAL_COMMA, PERCENT].find(({ pattern }) => pattern.test(cell))?.plain(cell);
 
@@ -103,7 +103,7 @@ const FALSE = /^(false|f|no|n|0)$/i;
 
 export const NOTATIONS = {
   integer: { type: 'integer', read: read(INTEGER) },
-  /** Integers such as 1950.0, which pandas writes if the column has missing values. */
+  /** pandas writes integers such as 1950.0 if the column has missing values. */
   whole: { type: 'integer', read: read(/^[+-]?\d+\.0$/), note: 'read without ".0"' },
   mixedWhole: { type: 'integer', read: read(/^[+-]?\d+(\.0*)?$/), note: 'read without decimals' },
   number: { type: 'number', read: read(NUMBER) },
@@ -111,7 +111,7 @@ export const NOTATIONS = {
   decimalComma: { type: 'number', read: readMarked(DECIMAL_COMMA), note: 'read with decimal commas' },
   percent: { type: 'number', read: readMarked(PERCENT), note: 'in percent, read without the sign' },
   boolean: { type: 'boolean', read: (cell) => (/^(true|false)$/i.test(cell) ? /^t/i.test(cell) : undefined) },
-  /** Yes, no, 1, 0 and similar. Tried only if the user has set the type of the column. */
+  /** Accepts yes, no, 1, 0 and similar words. Tried only if the user has set the type of the column. */
   words: {
     type: 'boolean',
     read: (cell) => (TRUE.test(cell) ? true : FALSE.test(cell) ? false : undefined),
@@ -138,7 +138,7 @@ export const NOTATIONS = {
 
 export type NotationName = keyof typeof NOTATIONS;
 
-/** Markers for missing values, in lower case. In text columns, they are ordinary text. */
+/** Markers for missing values, in lower case. In text columns, these markers are ordinary text. */
 const MARKERS = new Set('|na|n/a|n.a.|#n/a|<na>|nan|null|(null)|none|\\n|-|--|.|..|?'.split('|'));
 const LONGEST_MARKER = 6;
 
@@ -151,10 +151,10 @@ const significant = (text: string): string =>
     .replace(/^0+/, '')
     .replace(/0+$/, '');
 
-/** Maximum number of significant digits that a double can always represent. */
+/** A double can represent every number with at most this many significant digits. */
 const SAFE_DIGITS = 15;
 
-/** Explains why a number cannot be converted to a JSON number without loss. Returns undefined if it can. */
+/** Explains why a cell cannot be converted to a JSON number without loss. Returns undefined if it can. */
 export const lossOf = (cell: string): string | undefined => {
   if (/^[+-]?0\d/.test(cell)) return 'its leading zeros would be lost';
   if (/^\+\d{7}/.test(cell)) return 'its plus sign would be lost';
@@ -168,8 +168,8 @@ export const lossOf = (cell: string): string | undefined => {
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 
 /**
- * The number of digits before the decimal point, negated for decimals. 0 for numbers that are long or have leading
- * zeros, and for text that is not a plain number.
+ * Returns the number of digits before the decimal point, negated for numbers with decimals. Returns 0 for numbers that
+ * are long or have leading zeros, and for text that is not a plain number.
  */
 export const plainDigits = (cell: string): number => {
   const { length } = cell;

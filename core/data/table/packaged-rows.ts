@@ -1,4 +1,4 @@
-/** Reads Parquet files and Excel workbooks. The packages that parse them are loaded on first use. */
+/** Reads Parquet files and Excel workbooks. The packages that parse these formats are loaded on first use. */
 import { readFile, stat } from 'node:fs/promises';
 import { OperatorError } from '../../errors.js';
 import type { Cell } from './column-guess.js';
@@ -9,7 +9,7 @@ export interface ParquetTable {
   rows(): AsyncGenerator<readonly (readonly Cell[])[]>;
 }
 
-/** Returns a `Date` if milliseconds are precise enough, otherwise text. */
+/** Returns a `Date` if the time is a whole number of milliseconds, otherwise text. */
 const exactTime = (value: bigint, digits: number): Date | string => {
   const unit = 10n ** BigInt(digits - 3);
   const rest = ((value % unit) + unit) % unit;
@@ -73,7 +73,7 @@ export interface ExcelTable {
   readonly rows: readonly (readonly Cell[])[];
 }
 
-/** A larger workbook is rejected, because it must be read into memory completely. */
+/** Larger workbooks are rejected, because a workbook must be read into memory completely. */
 const MAX_WORKBOOK = 200 * 1024 * 1024;
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -91,7 +91,6 @@ const excelTime = (value: Date): Date => {
 };
 
 const excelCell = (value: unknown): Cell => {
-  // XML normalizes all line ends to LF.
   if (typeof value === 'string') return value.replaceAll(/\r+\n/g, '\n');
   if (!(value instanceof Date)) return cellOf(value);
   const time = excelTime(value);
@@ -103,7 +102,9 @@ const excelCell = (value: unknown): Cell => {
   return text.endsWith('T00:00:00') ? text.slice(0, 10) : text.replace('T', ' ');
 };
 
-/** Long integers stay text, because a number would lose digits. Excel itself writes at most 17 digits with an exponent. */
+/**
+ * Long integers stay text, because a number would lose digits. Excel itself writes at most 17 digits with an exponent.
+ */
 const excelNumber = (text: string): Cell => {
   const value = Number(text);
   const isExact = Number.isSafeInteger(value) || (Number.isFinite(value) && !/^-?\d+$/.test(text));

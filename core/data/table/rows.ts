@@ -12,14 +12,14 @@ export type Format = (typeof FORMATS)[number];
 
 export interface FormatOptions extends CsvOptions, SourceOptions {
   readonly format?: Format | undefined;
-  /** A label from the WHATWG Encoding Standard. */
+  /** The encoding of the file: a label from the WHATWG Encoding Standard. */
   readonly encoding?: string | undefined;
   readonly isEncodingAssumed?: boolean;
   readonly sheet?: string | undefined;
 }
 
 export interface Row {
-  /** The line number, or the row number in a format without lines. Both start at 1. */
+  /** The line number of the row, or the row number in a format without lines. Both start at 1. */
   readonly line: number;
   readonly cells: readonly Cell[];
   readonly isMisquoted?: boolean;
@@ -30,7 +30,7 @@ export interface OpenedTable {
   readonly format: Format;
   readonly found: readonly string[];
   readonly headings: readonly string[];
-  /** True if the format has types, as JSON and Parquet do. A string is then never converted to a number. */
+  /** True if the file format has types, as JSON and Parquet do. A string is then never converted to a number. */
   readonly isTyped: boolean;
   readonly separator?: string;
   /** Yields the rows below the headings, without blank rows. Each call starts with the first row. */
@@ -149,7 +149,7 @@ const headingsFor = (
 };
 
 const jsonTable = async (source: Source, encoding: string): Promise<OpenedTable> => {
-  // All objects must be read, because a later object can have additional fields.
+  // All JSON objects must be read to find the columns, because a later object can have additional fields.
   const names = new Map<string, number>();
   for await (const objects of jsonRows(source.open(), encoding)) {
     for (const { fields } of objects) for (const name in fields) if (!names.has(name)) names.set(name, names.size);

@@ -1,4 +1,4 @@
-/** Sorts rows by key in limited memory. Writes sorted runs to a temporary file, and then merges them. */
+/** Sorts rows by key in limited memory. Writes sorted runs to a temporary file, and then merges the runs. */
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -26,7 +26,10 @@ const compareRows = (a: KeyedRow, b: KeyedRow): number => compareKeys(a.key, b.k
 
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 const MAX_ROWS = 32_768;
-/** Bytes to read at a time from one run, and from all runs together. A 5 GB file can have 2,000 runs. */
+/**
+ * The number of bytes to read at a time from one sorted run, and from all runs together. A 5 GB file can have 2,000
+ * runs.
+ */
 const MAX_BLOCK = 32 * 1024;
 const MAX_BLOCKS = 8 * 1024 * 1024;
 const BATCH = 1000;
@@ -105,7 +108,6 @@ async function* merged(runs: readonly Run[]): AsyncGenerator<readonly KeyedRow[]
     await run.read();
     run.advance();
   }
-  // A sorted array is a valid heap.
   const heap = runs.toSorted((a, b) => compareRows(a.row!, b.row!));
   let batch: KeyedRow[] = [];
   while (heap.length > 0) {
@@ -130,7 +132,7 @@ function* batchesOf(rows: readonly KeyedRow[]): Generator<readonly KeyedRow[]> {
 }
 
 /**
- * Rows with equal keys keep the order of the file.
+ * Sorts rows by key. Rows with equal keys keep the order of the file.
  * @param folder for the temporary file
  */
 export async function* sortRows(
@@ -176,7 +178,7 @@ export async function* sortRows(
   }
 }
 
-/** The file is unlinked immediately, so that it disappears even if the process is killed. */
+/** The file is unlinked immediately, so that the operating system removes it even if the process is killed. */
 const scratchFile = async (folder: string): Promise<FileHandle> => {
   const path = join(folder, `.${randomUUID()}.tmp`);
   const file = await open(path, 'wx+', 0o600);

@@ -20,10 +20,13 @@ export interface ReadTable {
   readonly found: readonly string[];
   readonly notes: readonly string[];
   readonly keys: readonly Key[];
-  /** The returned collection has an example only after the first rows of the table have been read. */
+  /**
+   * Returns the collection for a key. The collection has an example only after the first rows of the table have been
+   * read.
+   */
   collection(key: Key): Collection;
   /**
-   * Reads all rows, sorted by this key.
+   * Reads all rows, sorted by key.
    * @param folder for temporary files; if undefined, the file must already be in key order
    * @param fields fields whose values are also returned next to the JSON of each row
    * @throws OutOfOrder, RepeatedKey, SampleError
@@ -33,10 +36,10 @@ export interface ReadTable {
 
 export class OutOfOrder extends Error {}
 
-/** A row after the sample does not fit the types, the key or the order of the sample, or cannot be read. */
+/** Thrown if a row after the sample cannot be read, or does not fit the types, the key or the order of the sample. */
 export class SampleError extends Error {}
 
-/** Number of rows at the start of the table whose types and key are assumed for all rows. */
+/** The types and the key of a table are determined from this many rows at its start. */
 const SAMPLE = 20_000;
 
 export class RepeatedKey extends OperatorError {}
@@ -73,7 +76,6 @@ class ImportedTable implements ReadTable {
     this.#conclude();
   }
 
-  /** Determines the columns and the keys from the rows read so far. */
   #conclude(): void {
     this.#assertNoBadRows();
     if (this.rowCount === 0) this.#problems.refuse([...this.#problems.notes, ...noRows(this.#opened)]);
@@ -262,8 +264,9 @@ const tableOf = async (opened: OpenedTable, options: TableOptions, limit: number
 };
 
 /**
- * Determines the columns and candidate keys.
- * @param isWhole reads the whole file first. Otherwise, reads a sample, and `rows` throws SampleError if it misleads.
+ * Determines the columns of a table and the columns that can be its key.
+ * @param isWhole reads the whole file first. Otherwise, reads a sample, and `rows` throws SampleError if a later row
+ *   does not fit.
  * @throws OperatorError that lists the first errors with their line numbers, and errors from `node:fs`
  */
 export const readTable = async (path: string, options: TableOptions, isWhole = false): Promise<ReadTable> => {

@@ -13,7 +13,10 @@ export class EncodingError extends Error {
 /** Number of bytes at the start of a file that are enough to distinguish UTF-8 from UTF-16. */
 const HEAD_BYTES = 4096;
 
-/** Returns the encoding that the first bytes suggest. Only reading the whole file can confirm that it is UTF-8. */
+/**
+ * Returns the encoding that the first bytes suggest. Only reading the whole file can confirm that its encoding is
+ * UTF-8.
+ */
 export const encodingOf = (head: Buffer): 'utf-8' | 'utf-16le' | 'utf-16be' => {
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';
   if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be';
@@ -59,14 +62,14 @@ async function* utf8Text(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<strin
     const all =
       rest.length === 0 ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length) : Buffer.concat([rest, chunk]);
     const whole = all.length - incompleteAtEnd(all);
-    // Copied, because the stream can reuse the buffer of the chunk.
+    // The rest of the chunk is copied, because the stream can reuse the buffer.
     rest = Buffer.from(all.subarray(whole));
     if (whole > 0) yield decode(all.subarray(0, whole));
   }
   if (rest.length > 0) throw new EncodingError('it ends within a UTF-8 character: it was cut short');
 }
 
-/** Windows-1252 does not define these bytes, which are decoded as control characters. */
+/** Windows-1252 does not define these bytes, which the decoder turns into control characters. */
 const UNDEFINED = /[\u0081\u008d\u008f\u0090\u009d]/;
 
 async function* otherText(bytes: AsyncIterable<Uint8Array>, encoding: string): AsyncGenerator<string> {
@@ -83,7 +86,10 @@ async function* otherText(bytes: AsyncIterable<Uint8Array>, encoding: string): A
   yield decode();
 }
 
-/** Yields the text without a byte order mark. @throws EncodingError, and any error from reading `bytes` */
+/**
+ * Yields the text without a byte order mark.
+ * @throws EncodingError, and any error from reading `bytes`
+ */
 export async function* textOf(bytes: AsyncIterable<Uint8Array>, encoding: string): AsyncGenerator<string> {
   let isFirst = true;
   for await (const text of encoding === 'utf-8' ? utf8Text(bytes) : otherText(bytes, encoding)) {

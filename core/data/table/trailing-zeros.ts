@@ -1,4 +1,4 @@
-/** Numbers that differ only in trailing zeros, such as 1.1 and 1.10, are probably version numbers or codes. */
+/** Detects columns of version numbers or codes. Their values differ only in trailing zeros, such as 1.1 and 1.10. */
 
 const MAX_CELLS = 65_536;
 const MAX_VALUES = 20_000;
@@ -10,7 +10,7 @@ export class TrailingZeros {
   #decimals = -1;
   #isUniform = true;
   #hasWhole = false;
-  /** The first cell such as 2.0 and the first cell such as 2.50, each with its line number. */
+  /** The first cell such as 2.0, and the first cell such as 2.50, each with its line number. */
   #wholeWithZero: string | undefined;
   #fractionWithZero: string | undefined;
   #pair: string | undefined;

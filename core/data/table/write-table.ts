@@ -23,7 +23,7 @@ export interface TableTarget {
   /** The dataset directory, or the folder of the database. */
   readonly folder: string;
   readonly created: Date;
-  /** Called when all rows have been written. If it rejects, nothing changes. */
+  /** Called when all rows have been written. If this function rejects, the dataset does not change. */
   readonly check: (collection: Collection) => Promise<void>;
   readonly onWrite: (rows: number) => void;
 }
@@ -56,7 +56,7 @@ export const writeToDirectory = async (
 const existingFolder = (path: string): string => (existsSync(path) ? path : existingFolder(dirname(path)));
 
 /**
- * Rows are sorted only if the file is not already in key order.
+ * Writes the rows of a table, and sorts them first if the file is not already in key order.
  * @throws OperatorError
  */
 export const writeTable = async (
