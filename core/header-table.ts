@@ -36,15 +36,12 @@ export const responseHeaders = {
 
 export type HeaderName = keyof typeof responseHeaders;
 
-/** Sent with every response, including errors. */
 export const commonNames: readonly HeaderName[] = ['X-Request-Id'];
 
-/** Sent with every response to a request that counts against a limit. */
 export const limitNames: readonly HeaderName[] = ['RateLimit-Policy', 'RateLimit'];
 
 const UNEXPOSED: readonly string[] = ['Allow', 'Cache-Control', 'Vary'] satisfies HeaderName[];
 
-/** Response headers that pages from other origins can read (CORS). */
 export const exposedHeaders: readonly string[] = Object.keys(responseHeaders).filter(
   (name) => !UNEXPOSED.includes(name),
 );

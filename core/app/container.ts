@@ -21,7 +21,6 @@ export const resolve = <Name extends PartName>(from: DependencyContainer, name: 
 
 const LIFECYCLE = Symbol('lifecycle');
 
-/** @throws OperatorError if an override has an unknown name or lacks a required member */
 export const createContainer = (
   given: Pick<Parts, 'config' | 'modules'>,
   overrides: Overrides = {},

@@ -10,7 +10,6 @@ export interface EmbeddedMiddleware {
 }
 
 type ForeignRequest = IncomingMessage & {
-  /** The mount path that Express has removed from `url`. */
   readonly baseUrl?: string;
   body?: unknown;
 };

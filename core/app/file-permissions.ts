@@ -14,10 +14,7 @@ const differences = (value: unknown, other: unknown, path: Path = []): Path[] =>
   );
 };
 
-/**
- * Returns true if the configuration file contains a secret. Secrets from environment variables are in the loaded
- * configuration, but not in the file.
- */
+/** Secrets from environment variables are in the loaded configuration, but not in the file. */
 const hasSecret = (loaded: LoadedConfig, modules: Modules): boolean =>
   differences(loaded.config, maskedConfig(loaded, modules))
     .map((place) => formatPath(place))
@@ -46,7 +43,7 @@ export const permissionWarnings = async (
 const GROUP_OR_OTHERS_WRITE = 0o022;
 const OTHERS_READ = 0o004;
 const OTHERS_WRITE = 0o002;
-/** In a folder with this mode bit, only the owner of a file can replace the file. */
+/** The sticky bit of a folder: only the owner of a file in the folder can replace the file. */
 const STICKY = 0o1000;
 
 const octal = (mode: number): string => `mode ${(mode & 0o7777).toString(8).padStart(4, '0')}`;

@@ -24,7 +24,6 @@ export interface BuiltinModules {
   readonly adapters: Builtins<AdapterModule>;
   readonly keyStores: Builtins<KeyStoreModule>;
   readonly plugins: Builtins<Plugin>;
-  /** Plugins that are always loaded, without being named in the configuration. */
   readonly alwaysLoaded: readonly Plugin[];
 }
 
@@ -52,7 +51,6 @@ export const loadModules = async (
 ): Promise<Modules> => {
   const { auth, limits, server } = config;
   const tiers = () => new Tiers(auth, limits.requestsPerMinute);
-  // Plugins call this function only after startup, when `modules` is set.
   const document = (publicUrl: string) => openApiDocument(modules.registry, server.basePath, tiers(), publicUrl);
   const draft = config as unknown as Draft;
   const unnamed = [...frameworkPlugins(builtins, draft, document), ...extra];
@@ -98,10 +96,7 @@ interface Examined extends Partial<Modules> {
   readonly errors: string[];
 }
 
-/**
- * Collects the errors of all modules, except errors that are caused by an error in another module.
- * @param names must have a valid `service` section
- */
+/** Collects the errors of all modules, except errors that are caused by an error in another module. */
 const examine = async (
   builtins: BuiltinModules,
   { draft: { adapter: namedAdapter, auth, plugins: named, service }, folder, overrides }: ModuleNames,
@@ -145,7 +140,6 @@ const checkedPlugin = (loaded: LoadedPlugin): { plugin: LoadedPlugin; errors: st
   return { plugin: { ...loaded, options }, errors: optionErrors(plugin, `${at}.options`, options, { isTested }) };
 };
 
-/** A tier can include an endpoint by its path, or by the name of the plugin that declares the endpoint. */
 const namesWithKey = ({ routes, mounts }: Registry): string[] => [
   ...new Set([
     ...routes.filter(({ route }) => needsKey(route)).flatMap(({ route, plugin }) => [plugin.name, route.path]),
@@ -168,9 +162,7 @@ interface HasOptions {
   check?(options: never): Readonly<Record<string, string>>;
 }
 
-/**
- * Returns a function that loads modules. Skips invalid entries, because the configuration schema already reports them.
- */
+/** Invalid entries are skipped, because the configuration schema already reports them. */
 const moduleLoader =
   (folder: string, overrides: readonly Override[], errors: string[]) =>
   async <T extends HasOptions>(

@@ -57,7 +57,6 @@ export interface OpenedStorage {
   readonly adapter: StorageAdapter;
   readonly module: AdapterModule;
   readonly collections: ReadonlyMap<string, Collection>;
-  /** The dataset directory. Undefined unless the adapter is `json`. */
   readonly directory: string | undefined;
   close(): Promise<void>;
 }

@@ -45,18 +45,15 @@ export interface Parts {
   readonly limiter: Limiter;
   readonly cache: SharedCache;
   readonly snapshots: CurrentSnapshot;
-  /** Earlier snapshots, for requests with the parameter `as_of`. */
   readonly vintages: Vintages;
   readonly authenticator: OpenAuthenticator;
-  /** Checks the credentials that plugins accept. Null if no plugin identifies callers. */
   readonly identities: IdentityChain | null;
   readonly state: RunningState;
-  /** Rejects requests while the service is overloaded. Null if `server.overload` is null. */
   readonly admission: Admission | null;
   readonly metrics: Metrics | null;
   readonly observers: RequestObservers | null;
   readonly headers: CommonHeaders;
-  /** Queues for requests that miss the response cache. Each caller in turn can run one request. */
+  /** Queues for requests that miss the response cache. */
   readonly work: WorkQueues;
   readonly routes: RouteTable;
   readonly koa: ApiKoa;

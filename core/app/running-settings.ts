@@ -7,8 +7,8 @@ import type { Logger } from '../contracts/runtime.js';
 import { isObject } from '../validation/json.js';
 
 /**
- * The paths of these settings. TIER is a placeholder for a tier name. API keys are not listed, because key changes take
- * effect without a reload.
+ * The paths of settings that can change while the service is running. TIER is a placeholder for a tier name. API keys
+ * are not listed, because key changes take effect without a reload.
  */
 export const RELOADED = [
   'log.level',
@@ -22,7 +22,7 @@ const RELOADABLE = new RegExp(
   `^(${RELOADED.map((path) => path.replaceAll('.', '\\.').replace('TIER', '[^.]+')).join('|')})$`,
 );
 
-/** Returns the tiers from startup with the new limits. New tiers and changed endpoints need a restart. */
+/** A reload can change the limits of tiers. New tiers and changed endpoints need a restart. */
 const withLimitsOf = (started: AuthConfig['tiers'], now: AuthConfig['tiers']): AuthConfig['tiers'] => {
   if (Array.isArray(started) || Array.isArray(now)) return started;
   const terms = now as Readonly<Record<string, TierConfig>>;
@@ -34,7 +34,6 @@ const withLimitsOf = (started: AuthConfig['tiers'], now: AuthConfig['tiers']): A
   );
 };
 
-/** Returns the paths of all changed settings. A list or a module entry counts as one setting. */
 const differences = (before: unknown, after: unknown, path = ''): string[] => {
   const inside = isObject(before) && isObject(after) && !('use' in after);
   if (!inside) return isDeepStrictEqual(before, after) ? [] : [path];
@@ -46,7 +45,7 @@ export class RunningSettings {
   readonly #started: Config;
   readonly #logger: Logger;
   #config: Config;
-  /** The tiers in effect. A reload replaces this object, so do not store a reference to it. */
+  /** A reload replaces this object, so do not store a reference to it. */
   tiers: Tiers;
 
   constructor({ config }: LoadedConfig, logger: Logger) {

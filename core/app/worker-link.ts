@@ -5,18 +5,14 @@ import type { DayUsage } from '../contracts/limiter.js';
 import type { ServiceState } from '../contracts/state.js';
 import { type WorkerAsk, type WorkerGrant, WorkerLimiter } from '../limiter/worker-limiter.js';
 
-/**
- * The message that assigns a configuration to a worker. All workers use the same configuration, even if the file has
- * changed.
- */
+/** All workers use the same configuration, even if the file has changed since the service started. */
 export interface Assignment {
   readonly loaded: LoadedConfig;
   /**
-   * Stores that must be available before the worker listens. Set only during a reload. At startup, a worker waits for
-   * at most 5 seconds, and then returns 503 until the stores are available.
+   * Stores that must be available before a worker listens. Set only during a reload. At startup, a worker waits for at
+   * most 5 seconds.
    */
   readonly needs?: readonly (keyof ServiceState['health'])[] | undefined;
-  /** The record of the demo key, which contains only a hash of the key. */
   readonly demo: KeyRecord | null;
 }
 
@@ -43,9 +39,7 @@ export type ToWorker =
   | ({ readonly kind: 'stop' } & Stop);
 
 export interface Stop {
-  /** How long the worker continues to listen, in milliseconds. */
   readonly delayMs: number;
-  /** How long idle connections stay open, in milliseconds. Set only if other workers have taken over the port. */
   readonly idleMs?: number;
 }
 
@@ -55,10 +49,7 @@ export interface Listening {
 }
 
 export type ToPrimary =
-  /**
-   * Asks the primary process for the configuration. Messages that the primary process sends before `ready` would be
-   * lost.
-   */
+  /** Messages that the primary process sends to a worker before the worker has sent `ready` would be lost. */
   | { readonly kind: 'ready' }
   | { readonly kind: 'listening'; readonly listening: Listening }
   | { readonly kind: 'failed'; readonly reason: string }
@@ -68,10 +59,7 @@ export type ToPrimary =
 
 interface PrimaryLink {
   readonly assignment: Promise<Assignment>;
-  /**
-   * Registers a listener for stop messages. If the service shuts down during a reload, the listener is called twice,
-   * and the second `idleMs` replaces the first.
-   */
+  /** If the service shuts down during a reload, the listener is called twice. */
   onStop(listener: (stop: Stop) => void): void;
   onMeasure(read: () => string): void;
   readonly limiter: WorkerLimiter;
@@ -93,7 +81,6 @@ export const linkToPrimary = (): PrimaryLink => {
     openCalls.get(call)?.(days);
     openCalls.delete(call);
   });
-  // Ignores send errors, because node:cluster stops this worker if the primary process has exited.
   const send = (message: ToPrimary) => process.send?.(message, undefined, undefined, () => undefined);
   send({ kind: 'ready' });
   const askUsage = (caller: string): Promise<readonly DayUsage[]> => {

@@ -20,9 +20,8 @@ import { type Assignment, asShare, type Listening, onPort, type ToPrimary, type 
 const STEADY_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
-/** Time for a worker to close its stores after `server.drainMs`, in milliseconds. */
 const CLOSE_MS = 2000;
-/** Time for a worker to report its metrics, in milliseconds. Slower workers are missing from the scrape. */
+/** Slow workers are missing from the scrape after this time. */
 const SCRAPE_MS = 2000;
 const READY_MS = 120_000;
 /**
@@ -54,9 +53,7 @@ export class Workers {
   readonly #alive = new Set<Worker>();
   readonly #pages = new EventEmitter<{ page: [scrape: number, worker: number, page: string] }>();
   #scrape = 0;
-  /** The configured port. If the port is 0, the first worker chooses a free port. */
   #configuredPort: number;
-  /** The port on which the workers listen, or 0 until the first worker is listening. */
   #port = 0;
   #retired: Promise<unknown> = Promise.resolve();
   #shortLived = 0;
@@ -102,7 +99,6 @@ export class Workers {
     return first;
   }
 
-  /** @throws OperatorError that explains why the old workers keep running */
   async reload(loaded: LoadedConfig, count: number): Promise<void> {
     await this.#retired;
     const { assignment } = this.#running;
@@ -185,7 +181,6 @@ export class Workers {
     );
   }
 
-  /** Stops workers after other workers have taken over the port. Kills workers that do not exit in time. */
   #retire({ workers, assignment }: Generation): Promise<unknown> {
     const { keepAliveTimeoutMs, drainMs } = assignment.loaded.config.server;
     const idleMs = Math.min(keepAliveTimeoutMs, IDLE_MS);
@@ -255,7 +250,6 @@ export class Workers {
     }
   }
 
-  /** Sending fails only if the worker has exited, and the `exit` listener handles that case. */
   #send(worker: Worker, message: ToWorker): void {
     worker.send(message, () => undefined);
   }

@@ -54,7 +54,7 @@ export class AuditFile<E extends AuditEntry> {
     this.#isEntry = isEntry;
   }
 
-  /** Appends audit entries. The caller must hold a lock. */
+  /** The caller must hold a lock. */
   async append(added: Iterable<E>, options: NewFile): Promise<void> {
     const entries = await this.#newest();
     const head = await this.#head();
@@ -84,7 +84,6 @@ export class AuditFile<E extends AuditEntry> {
     await writeFileAtomic(this.#headPath, `${hash}\n`, { ...options, like: this.#path });
   }
 
-  /** Returns all audit entries, oldest first. Skips lines that are not entries, and logs their line numbers. */
   async list(logger?: Logger): Promise<readonly E[]> {
     const { placed, unreadable } = await this.#read();
     if (unreadable.length > 0)
@@ -142,7 +141,6 @@ export class AuditFile<E extends AuditEntry> {
     for await (const { entry } of this.#lines(start)) if (entry) yield entry;
   }
 
-  /** Yields all non-empty lines. `entry` is undefined for lines that are not audit entries. */
   async *#lines(start = 0): AsyncGenerator<{ line: number; entry: E | undefined }> {
     let line = 0;
     let rest: Buffer = Buffer.alloc(0);

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import type { AuditEntry, AuditVerification } from '../contracts/audit.js';
 
-/** Returns the uid if the user has no name, as in some containers. */
+/** Some containers have users without a name. */
 const userName = (): string => {
   try {
     return userInfo().username;
@@ -12,9 +12,7 @@ const userName = (): string => {
   }
 };
 
-/**
- * Reads an environment variable for an audit entry. Users can set the variable to any value, so it cannot be trusted.
- */
+/** Users can set environment variables to any value, so audit entries based on them cannot be trusted. */
 const hint = (name: string): string | undefined => /^[\w.:@-]{1,64}/.exec(process.env[name] ?? '')?.[0];
 
 export const actor = (): { readonly by: string; readonly host: string } => {
@@ -26,7 +24,6 @@ export const actor = (): { readonly by: string; readonly host: string } => {
   };
 };
 
-/** An audit entry and its location in the log, such as `line 7`, for error messages. */
 export interface Placed<E extends AuditEntry> {
   readonly entry: E;
   readonly place: string;
@@ -58,7 +55,6 @@ const findError = <E extends AuditEntry>({ entry, place }: Placed<E>, previous: 
 };
 
 /**
- * Verifies that each audit entry contains the hash of the previous one.
  * @param head the separately stored hash of the newest entry; undefined if it is missing
  * @param expected a hash that must occur in the log
  */
@@ -118,7 +114,6 @@ export const madeOnly = <E extends AuditEntry>(entries: readonly E[]): readonly 
   return entries.filter(({ hash, undoes }) => undoes === undefined && !(hash !== undefined && undone.has(hash)));
 };
 
-/** Returns an audit entry that undoes another one, because the change of the other entry was never made. */
 export const undoing = <E extends AuditEntry>(
   { previous: _, hash, ...entry }: E,
   time: string,

@@ -17,7 +17,6 @@ export const isDataAuditEntry = compileSchema<DataAuditEntry>({
   },
 });
 
-/** Maps collection names to the SHA-256 of their rows. A missing hash becomes an empty string. */
 export const sumsOf = ({
   collections,
 }: {
@@ -25,10 +24,6 @@ export const sumsOf = ({
 }): ReadonlyMap<string, string> =>
   new Map(Object.entries(collections).map(([name, { sha256 = '' }]) => [name, sha256]));
 
-/**
- * Returns one SHA-256 for the rows of all collections.
- * @param sums the name of each collection and the SHA-256 of its rows
- */
 export const contentOf = (sums: Iterable<readonly [string, string]>): string => {
   const lines = [...sums].map(([name, sha256]) => `${name} ${sha256}\n`).sort();
   return createHash('sha256').update(lines.join('')).digest('hex');
@@ -39,10 +34,7 @@ export const dataAuditEntry = (
   now: number,
 ): DataAuditEntry => ({ time: new Date(now).toISOString(), ...change, ...actor() });
 
-/**
- * The contents of a store. `versions` is ordered from oldest to newest, and is set only if the store keeps several
- * versions.
- */
+/** The versions in a store, oldest first. `versions` is set only if the store keeps several versions. */
 export interface PublishedNow {
   readonly current: string | null;
   readonly versions?: readonly string[];
@@ -74,7 +66,6 @@ const faultsOfMoves = (moves: readonly DataAuditEntry[], current: string | null)
     ];
   });
 
-/** @param entries all entries that were not undone, oldest first */
 export const publicationOf = (
   entries: readonly DataAuditEntry[],
   version: string,
@@ -107,7 +98,6 @@ const faultsOfVersions = (
   ];
 };
 
-/** @param entries all entries that were not undone, oldest first */
 export const withPublished = (
   verified: AuditVerification,
   entries: readonly DataAuditEntry[],

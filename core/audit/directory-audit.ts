@@ -66,7 +66,6 @@ const manifestIn = async (directory: string): Promise<DirectoryManifest | null |
   }
 };
 
-/** File names written by the commands contain the first 12 hexadecimal digits of the file's SHA-256. */
 const SUM_IN_NAME = /\.([0-9a-f]{12})\.ndjson$/;
 
 const editsIn = async (
@@ -102,7 +101,6 @@ const verify = (
     const manifest = await manifestIn(directory);
     const newest = entries.at(-1)?.version ?? null;
     const isDamaged = manifest !== null && 'damage' in manifest;
-    // A damaged manifest is assumed to belong to the newest publication.
     const current = isDamaged ? newest : (manifest?.version ?? null);
     const notes = isDamaged
       ? [`version ${newest === null ? 'unknown' : `"${newest}"`}: ${manifest.damage}`]

@@ -5,9 +5,6 @@ import type { KeyAuditEntry, KeyRecord } from '../contracts/keys.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { actor, madeOnly } from './chain.js';
 
-/**
- * Fields that are not listed as changes. An audit entry has a separate field for the key id, and the hash is secret.
- */
 const OMITTED: ReadonlySet<string> = new Set(['id', 'hash']);
 
 const text = { type: 'string' };
@@ -23,7 +20,7 @@ export const isKeyAuditEntry = compileSchema<KeyAuditEntry>({
   },
 });
 
-/** Returns a digest that reveals whether the hash of a key has changed, but not the hash. */
+/** A digest reveals whether the hash of a key has changed, but not the hash. */
 const fingerprintOf = ({ hash }: KeyRecord): string =>
   createHash('sha256').update(`fingerprint:${hash}`).digest('hex').slice(0, 32);
 
@@ -110,9 +107,7 @@ const compare = (records: readonly KeyRecord[], entries: readonly KeyAuditEntry[
   return [...found, ...[...keys.keys()].map((key) => ({ key }))];
 };
 
-/** The audited fields of a key. A bit mask stores which of these fields differ. */
 const FIELDS = 'pepper name tier limit_per_minute created_at expires_at revoked_at shares_limit_of'.split(' ');
-/** The bit for the hash of a key and for all fields that are not in FIELDS. */
 const OTHER = 1 << FIELDS.length;
 
 /** Number of recent audit entries to keep. One is not enough, because the newest entry can undo an earlier one. */
@@ -125,11 +120,9 @@ const bitOf = (name: string): number => {
   return at === -1 ? OTHER : 1 << at;
 };
 
-/** Returns the bits of the fields that are set, because each of them needs an audit entry. A key always has a hash. */
 const unaudited = (record: AnyRecord): number =>
   FIELDS.reduce((bits, name, at) => ((record[name] ?? null) === null ? bits : bits | (1 << at)), OTHER);
 
-/** Returns the bits of the fields that still differ from the record after an audit entry has been applied. */
 const follow = (record: KeyRecord, differing: number, { action, changes, fingerprint }: KeyAuditEntry): number => {
   const fields = record as unknown as AnyRecord;
   if (action === 'remove') return unaudited(fields);
@@ -142,10 +135,7 @@ const follow = (record: KeyRecord, differing: number, { action, changes, fingerp
   return fingerprint === fingerprintOf(record) ? bits & ~OTHER : bits | OTHER;
 };
 
-/**
- * Returns the keys that might differ from the audit log, with their entries and the entries of the key that was changed
- * last. All other entries are dropped to save memory.
- */
+/** Returns the keys that might differ from the audit log. Entries of all other keys are dropped to save memory. */
 export const entriesInDoubt = async (
   records: readonly KeyRecord[],
   read: () => AsyncIterable<KeyAuditEntry>,
@@ -173,11 +163,9 @@ export const entriesInDoubt = async (
 
 export interface Comparison {
   readonly unrecorded: readonly Unrecorded[];
-  /** The newest audit entry, if its change is still in progress or was interrupted. */
   readonly pending: KeyAuditEntry | undefined;
 }
 
-/** @param entries all entries of these records, and the newest entry of the audit */
 export const compareWithAudit = (records: readonly KeyRecord[], entries: readonly KeyAuditEntry[]): Comparison => {
   const made = madeOnly(entries);
   const unrecorded = compare(records, made);
@@ -196,7 +184,6 @@ export function* entriesOf(unrecorded: readonly Unrecorded[], now: number): Gene
   for (const each of unrecorded) yield { ...found, ...editOf(each) };
 }
 
-/** Lists the changed fields of a key without their values, for example `key_4fJ8kQ2mXw (limit_per_minute)`. */
 export const describeUnrecorded = (unrecorded: Unrecorded): string => {
   const { action, key, changes, fingerprint } = editOf(unrecorded);
   if (action === 'remove') return `${key} (removed)`;

@@ -28,7 +28,6 @@ export class MemoryCache implements SharedCache {
     return this.getOrLoad(name, ttlSeconds, async () => ({ value: await build(), ageMs: 0 }));
   }
 
-  /** Like `getOrBuild`, but `load` can return a value that is older than `ttlSeconds`. */
   async getOrLoad(name: string, ttlSeconds: number, load: () => Promise<Loaded>): Promise<Cached> {
     const entry = this.#entry(name);
     const now = this.#clock.monotonic();

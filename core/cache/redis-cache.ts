@@ -19,7 +19,6 @@ interface Claim {
   readonly found: Loaded | undefined;
 }
 
-/** A Redis lock that allows only one process to build a cache entry. Methods reject if Redis does not reply in time. */
 export class BuildLock {
   readonly #token = randomBytes(12).toString('hex');
 
@@ -51,7 +50,6 @@ export class BuildLock {
   }
 }
 
-/** How often a replica without a value checks whether another replica has built one. */
 const POLL_MS = 50;
 const WAIT_MS = 5000;
 const BUILD_TIMEOUT_MS = 10_000;

@@ -33,7 +33,7 @@ export interface ConfigNames {
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** The absolute path of the configuration file. If the configuration comes from code, a description for messages. */
+  /** If the configuration comes from code, a description for messages instead of a path. */
   readonly path: string;
   readonly folder: string;
   readonly embedded: boolean;
@@ -45,7 +45,6 @@ export interface LoadOptions {
   readonly given?: GivenConfig | undefined;
   readonly defaults?: Draft;
   readonly env?: Environment;
-  /** Loads the modules, so that one error message lists the problems of the configuration and of the modules. */
   readonly moduleErrors?: (draft: Draft, folder: string, overrides: readonly Override[]) => Promise<readonly string[]>;
 }
 
@@ -71,7 +70,6 @@ const readDraft = async (path: string, named: string): Promise<Draft> => {
 
 const IN_CODE = 'in code';
 
-/** Copies the configuration object, because defaults are filled in later. */
 const draftOf = (given: GivenConfig): Draft => {
   try {
     return JSON.parse(JSON.stringify(given)) as Draft;
@@ -138,7 +136,6 @@ export const configLoader =
     if (!isValid) errors.push(...describeErrors(validate.errors!, draft, '', overrides));
     errors.push(...contradictions(draft, overrides, isValid));
     if (errors.length > 0) {
-      // The modules are loaded here only to report their errors together with the others.
       errors.push(...((await moduleErrors?.(draft, folder, overrides)) ?? []));
       throw new OperatorError(
         `The configuration ${path} has ${errors.length === 1 ? 'an error' : `${errors.length} errors`}:`,

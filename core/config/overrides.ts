@@ -10,7 +10,6 @@ import { nearest } from '../validation/nearest.js';
 import { formatPath, type Path, valueAt } from '../validation/path.js';
 import { configSchema } from './schema.js';
 
-/** A setting that an environment variable refers to. `schema` is undefined for module options. */
 interface Setting {
   readonly path: Path;
   readonly schema: JsonSchema | undefined;
@@ -51,7 +50,6 @@ const property = (segment: string, { path, schema }: Setting, current: unknown, 
   const names = Object.keys(properties ?? current ?? {});
   const name = names.find((each) => plain(each) === plain(segment));
   if (name !== undefined) return { path: [...path, name], schema: properties?.[name] };
-  // Module options have no schema here, because they are checked when the module is loaded.
   const open = properties === undefined && typesOf(schema).every((type) => type === 'object' || type === 'array');
   const schemaOfAny = schema?.['additionalProperties'] as JsonSchema | undefined;
   if (open) return { path: [...path, camelCase(segment)], schema: schemaOfAny };
@@ -64,7 +62,6 @@ const property = (segment: string, { path, schema }: Setting, current: unknown, 
   return `there is no setting "${formatPath([...path, segment])}"; ${help}`;
 };
 
-/** @param root the configuration, which is needed to resolve list items and the names inside `options` */
 const findSetting = (variable: string, prefix: string, root: unknown): Setting | string => {
   let setting: Setting = { path: [], schema: configSchema };
   for (const segment of variable.slice(prefix.length + 2).split('__')) {
@@ -82,7 +79,6 @@ export interface NamedVariable {
   readonly path: Path;
   /** The module for which the variable applies, for example `{ at: ['adapter'], use: 'store' }`. */
   readonly when?: { readonly at: Path; readonly use: string };
-  /** If true, the value can also be in a file whose path is in `<variable>_FILE`. */
   readonly secret?: boolean;
 }
 
@@ -91,8 +87,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export type Draft = Record<string | number, unknown>;
 
 /**
- * Parses the value of an environment variable as JSON. Text that is not JSON stays a string. If the setting is a
- * string, values such as `1` and `true` also stay strings.
+ * Text that is not JSON stays a string. If the setting is a string, values such as `1` and `true` also stay strings.
  */
 const parse = (text: string, schema: JsonSchema | undefined): unknown => {
   let value: unknown;
@@ -106,7 +101,7 @@ const parse = (text: string, schema: JsonSchema | undefined): unknown => {
   return types.includes(typeof value) || (typeof value === 'number' && types.includes('integer')) ? value : text;
 };
 
-/** Sets a value and creates missing parents. If the value cannot be set, returns the reason. */
+/** Returns the reason if the value cannot be set. */
 const assign = (root: Draft, path: Path, value: unknown): string | undefined => {
   let node = root;
   for (const [i, segment] of path.entries()) {
@@ -214,7 +209,6 @@ export const applyEnvironment = (
   return { overrides, errors };
 };
 
-/** Finds variables that look like settings but have no effect. */
 export const strayVariables = (env: Environment, prefix: string): string[] =>
   Object.keys(env).flatMap((variable) => {
     if (!variable.startsWith(`${prefix}_`) || variable.startsWith(`${prefix}__`)) return [];

@@ -3,7 +3,6 @@ import type { ServiceInfo } from '../contracts/service.js';
 import { redisSchema } from '../redis/config.js';
 import { nullable } from '../validation/schemas.js';
 
-/** A configured adapter, plugin or key store. Each module defines the schema of its options. */
 export interface ModuleConfig {
   readonly use: string;
   readonly options: Readonly<Record<string, unknown>>;
@@ -425,7 +424,6 @@ interface CorsConfig {
 
 /** A validated configuration with all defaults filled in. */
 export interface Config {
-  /** Overrides the name, version and texts that plugins declare. */
   readonly service: Partial<ServiceInfo>;
   readonly server: Sections['server'];
   readonly http: Omit<Sections['http'], 'cors'> & { readonly cors: CorsConfig | null };

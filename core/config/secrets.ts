@@ -13,10 +13,7 @@ const maskModule = (part: ModuleConfig, schema: JsonSchema | undefined): ModuleC
   options: maskBySchema(part.options, schema) as ModuleConfig['options'],
 });
 
-/**
- * Replaces secrets in a configuration with a placeholder. Without a schema, secret options are recognised by their
- * names.
- */
+/** Without a schema, secret options are recognised by their names. */
 export const maskSecrets = (config: Config, schemas: OptionSchemas = {}): Config => {
   const masked = maskBySchema(config, configSchema) as Config;
   return {

@@ -5,12 +5,11 @@ import { isObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
 import type { AuthConfig, TierConfig } from './schema.js';
 
-/** The endpoint at which callers see their own usage. Every tier includes this endpoint. */
+/** Every tier includes this endpoint, at which callers see their own usage. */
 export const USAGE_PATH = '/usage';
 
 export interface Tier {
   readonly name: string;
-  /** Requests per minute, unless the key has its own limit. */
   readonly limit: number;
   readonly quotas: Quotas | undefined;
   /** Names of plugins and paths of endpoints. Null if the tier includes all endpoints. */
@@ -24,20 +23,14 @@ const isList = (tiers: AuthConfig['tiers']): tiers is readonly string[] => Array
 const tiersByName = ({ tiers }: Pick<AuthConfig, 'tiers'>): ReadonlyMap<string, TierConfig> =>
   new Map(isList(tiers) ? tiers.map((name) => [name, NO_LIMITS]) : Object.entries(tiers));
 
-/**
- * Returns the names of all tiers. The first tier is the default for new keys.
- * @param auth may be invalid
- */
+/** Returns the names of all tiers. The first tier is the default for new keys. */
 export const tierNames = (auth: unknown): readonly string[] => {
   const tiers = isObject(auth) ? auth['tiers'] : undefined;
   if (Array.isArray(tiers)) return tiers.filter((name) => typeof name === 'string');
   return isObject(tiers) ? Object.keys(tiers) : [];
 };
 
-/**
- * Returns true if usage is counted, which is the case unless `auth.tiers` is a list of names.
- * @param auth may be invalid
- */
+/** Usage is counted unless `auth.tiers` is a list of names. */
 export const countsUsage = (auth: unknown): boolean =>
   isObject(auth) && isObject(auth['tiers']) && !Array.isArray(auth['tiers']);
 
@@ -64,7 +57,6 @@ export class Tiers {
     this.anonymous = auth.anonymous === null ? undefined : this.#tiers.get(auth.anonymous);
   }
 
-  /** Returns undefined if the tier does not exist. The key is then rejected. */
   of({ tier }: Pick<KeyRecord, 'tier'>): Tier | undefined {
     return this.#tiers.get(tier);
   }
@@ -83,11 +75,7 @@ export const volatileQuotas = (auth: AuthConfig, redis: object | null): string |
     ? 'Without Redis a restart resets the quotas of all callers. Set redis.url or REDIS_URL.'
     : undefined;
 
-/**
- * @param auth may be invalid
- * @param names all endpoints that need a key
- * @param isComplete false if a plugin failed to load; only likely misspellings are then reported
- */
+/** @param isComplete false if a plugin failed to load; only likely misspellings are then reported */
 export const tierErrors = (auth: unknown, names: readonly string[], isComplete: boolean): string[] => {
   if (!isObject(auth) || !countsUsage(auth)) return [];
   return Object.entries(auth['tiers'] as object).flatMap(([tier, terms]) => {

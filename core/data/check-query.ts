@@ -74,7 +74,6 @@ const checkAfter = (collection: Collection, free: readonly string[], after: unkn
   return free.map((field, i) => checkValue(collection, field, after[i]));
 };
 
-/** Validates a query. Sorts the fields of `equal` as in `order`, which defaults to the key. */
 export const checkQuery = (collection: Collection, query: Partial<Query>): Query => {
   const unknown = Object.keys(query).filter((part) => !PARTS.has(part));
   if (unknown.length > 0) throw invalid(collection, `unknown parts ${list(unknown)}; a query has ${list([...PARTS])}`);

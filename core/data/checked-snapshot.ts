@@ -1,7 +1,3 @@
-/**
- * Gives route handlers access to a snapshot. Every query is validated, and all reads for one response share a timeout.
- */
-
 import { setMaxListeners } from 'node:events';
 import type { Collection } from '../contracts/dataset.js';
 import type { QueryOf, SnapshotReader } from '../contracts/plugin.js';
@@ -26,7 +22,6 @@ interface TimeLimit {
 }
 
 export interface CheckedReader extends SnapshotReader {
-  /** Replaces the timeout. After this call, only the signal can abort reads. */
   readUntil(signal: AbortSignal): void;
 }
 
@@ -84,7 +79,10 @@ async function* stream<T extends object>(reads: Reads, target: Collection<T>, qu
   }
 }
 
-/** @throws ApiError `service_unavailable` if the read exceeds the timeout, which is paused during waits */
+/**
+ * The timeout is paused during waits.
+ * @throws ApiError `service_unavailable` if the read exceeds the timeout
+ */
 const withWaits = async <Result>(
   reads: Reads,
   read: (signal: AbortSignal | undefined, onWait?: () => () => void) => Promise<Result>,
@@ -142,7 +140,6 @@ const searchesFor = ({ snapshot }: Reads, { search }: Collection): boolean =>
 /**
  * Returns a reader whose methods reject only with a `StorageError`: `invalid_query` if the query uses anything that the
  * collection does not declare, and `unavailable` for unexpected errors of the adapter.
- * @param pauses awaited after each batch, so that other requests can run
  */
 export const checkedSnapshot = (
   snapshot: Snapshot,
@@ -171,8 +168,8 @@ const readerOf = (reads: Reads): CheckedReader => {
 export type TimedRead = <Result>(work: (reader: CheckedReader) => Promise<Result>) => Promise<Result>;
 
 /**
- * Returns a reader whose reads must all complete within `ms` milliseconds. The timeout of an adapter applies only to a
- * single operation.
+ * All reads together must complete within `ms` milliseconds. The timeout of an adapter applies only to a single
+ * operation.
  */
 export const timedReader = (
   snapshot: Snapshot,
@@ -208,7 +205,6 @@ const readUntil = (signal: AbortSignal, { snapshot, collections, ms, pauses }: T
   };
 };
 
-/** Readers that are created within this fraction of the timeout share a timer. */
 const SHARED = 1 / 8;
 
 /** Readers share timers, because a timer costs as much as a read. Each reader has at least 7/8 of the timeout. */

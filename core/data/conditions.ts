@@ -8,10 +8,7 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** In a collection with more columns, requests can filter only by key columns and sort columns. */
 const MOST_COLUMNS = 200;
 
-/**
- * Returns the schema of a column without null, or undefined if the column has several types, or contains lists or
- * objects.
- */
+/** Columns with several types, lists or objects cannot be filtered. */
 const valueSchema = (column: JsonSchema): JsonSchema | undefined => {
   const { title, description, default: _, example, examples, ...schema } = column;
   const [type, ...others] = [schema['type']].flat().filter((each) => each !== 'null');
@@ -117,7 +114,6 @@ const rangeOf = (field: string, limits: readonly Condition[]): NonNullable<Query
   return { field, ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
 };
 
-/** Returns a plan for one sort order. A plan with a higher rank reads fewer documents. */
 export const planIn = (order: readonly string[], where: readonly Condition[]): { plan: ReadPlan; rank: number } => {
   const of = (field: string | undefined, ...operators: readonly Operator[]) =>
     where.filter((condition) => condition.field === field && operators.includes(condition.operator));
@@ -140,7 +136,6 @@ export const planIn = (order: readonly string[], where: readonly Condition[]): {
   return { plan, rank: 4 * leading.length + (list ? 2 : 0) + (isNext ? 1 : 0) };
 };
 
-/** @param order one of the collection's orders. Default: the order that reads the fewest documents */
 export const planRead = (
   { key, orders = [] }: Pick<Collection, 'key' | 'orders'>,
   where: readonly Condition[],

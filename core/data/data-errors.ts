@@ -5,14 +5,9 @@ import { nearest } from '../validation/nearest.js';
 import { formatPath, type Path, pointerPath } from '../validation/path.js';
 
 export interface DataError {
-  /**
-   * The file with the error, relative to the dataset directory. If the rows do not come from files, the name of the
-   * collection.
-   */
+  /** If the rows do not come from files, the name of the collection. */
   readonly file: string;
-  /** The line number, starting at 1. Null if the error concerns the whole file. */
   readonly row: number | null;
-  /** The path of the invalid field. Null if the error concerns the whole row. */
   readonly field: string | null;
   readonly rule: string;
 }
@@ -86,7 +81,7 @@ const describe = (error: ErrorObject): { path: Path; rule: string } => {
   return { path: [], rule: allowed === 'another value' ? `${error.message}` : `must be ${allowed}, not ${show(data)}` };
 };
 
-/** Returns one error per combination of field and rule. The Ajv validator must be compiled with `verbose`. */
+/** The Ajv validator must be compiled with `verbose`. */
 export const schemaErrors = (
   errors: readonly ErrorObject[] | null | undefined,
   document: unknown,

@@ -30,10 +30,7 @@ const validate = compileSchema({
 export const hasDeclarations = (directory: string): boolean =>
   existsSync(directory) && readdirSync(directory).some((name) => name.endsWith(DECLARATION));
 
-/**
- * Returns all collection declarations in a directory, sorted by file name.
- * @throws OperatorError if there are none, or if one is invalid
- */
+/** @throws OperatorError if there are no declarations, or if one is invalid */
 export const readDeclarations = (directory: string): Collection[] => {
   if (reading(directory, () => statSync(directory, { throwIfNoEntry: false })?.isFile())) {
     throw new OperatorError(

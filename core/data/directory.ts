@@ -7,7 +7,6 @@ import { type CollectionFile, type DirectoryManifest, descriptionOf, readManifes
 import { type Rows, readRows } from './ndjson.js';
 
 export class DirectoryDataset implements Dataset {
-  /** The SHA-256 of each file that has been read completely, by collection. */
   readonly digests = new Map<string, string>();
   #validFor: ReadonlyMap<string, Collection> = new Map();
 
@@ -27,14 +26,13 @@ export class DirectoryDataset implements Dataset {
     this.#validFor = collections;
   }
 
-  /** Returns true if the rows have already been checked against these declarations. */
   isValidFor(collections: ReadonlyMap<string, Collection>): boolean {
     return [...collections].every(([name, collection]) => this.#validFor.get(name) === collection);
   }
 
   /**
-   * Yields the rows of a collection. Unreadable rows are reported and become undefined. A file that has changed since
-   * it was first read is also reported.
+   * Unreadable rows are reported and become undefined. A file that has changed since it was first read is also
+   * reported.
    */
   async *rows(collection: string, onError: (error: DataError) => void): AsyncGenerator<Rows> {
     const described = this.fileOf(collection);
@@ -66,10 +64,7 @@ export interface OpenedDirectory {
   readonly dataset: DirectoryDataset;
 }
 
-/**
- * Reads the manifest of a directory, but not the files that it lists.
- * @throws StorageError with the code `invalid_dataset` that lists every error in the manifest
- */
+/** @throws StorageError with the code `invalid_dataset` that lists every error in the manifest */
 export const openDirectory = async (path: string): Promise<OpenedDirectory> => {
   const manifest = await readManifest(path);
   return { path, manifest, dataset: new DirectoryDataset(path, manifest) };

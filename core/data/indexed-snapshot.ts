@@ -29,7 +29,6 @@ const batchesOf = (collection: IndexedCollection, query: Query): Iterable<readon
   collection.batches(query);
 const jsonOf = (collection: IndexedCollection, query: Query): Iterable<JsonRows> => collection.json(query);
 
-/** Number of groups between two pauses. Computing the totals of this many groups takes less than a millisecond. */
 const GROUPS = 50;
 
 const totalsIn = async (
@@ -48,7 +47,6 @@ const totalsIn = async (
   return found;
 };
 
-/** @param assertOpen throws a `StorageError` with the code `closed` if the adapter is closed */
 export const indexedSnapshot = (
   { manifest, publishedAt, collections }: IndexedDataset,
   assertOpen: () => void,

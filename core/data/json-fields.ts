@@ -73,7 +73,6 @@ class StringCache {
   readonly #texts: (string | undefined)[] = [];
   readonly #bytes: Buffer[] = [];
 
-  /** @returns the text between two offsets, which must be UTF-8 without escapes */
   decode(json: Buffer, start: number, end: number): string {
     if (end - start > LONGEST_CACHED) return json.toString('utf8', start, end);
     let hash = 0;
@@ -94,7 +93,6 @@ class StringCache {
  * each name is first compared with the name at the same index in the previous document.
  */
 export class JsonFields {
-  /** For each field, the offset at which its value starts in the most recently searched document. */
   readonly starts: number[];
   /** For each field, the offset at which its value ends. 0 if the document does not contain the field. */
   readonly ends: number[];
@@ -108,10 +106,6 @@ export class JsonFields {
     this.ends = fields.map(() => 0);
   }
 
-  /**
-   * Sets `starts` and `ends`.
-   * @param start the offset of a valid JSON document
-   */
   find(json: Buffer, start: number): void {
     for (let i = 0; i < this.ends.length; i++) this.ends[i] = 0;
     let left = this.#fields.length;
@@ -139,7 +133,6 @@ export class JsonFields {
     return 0;
   }
 
-  /** Compares two documents in the same text. `find` must have found all fields in both documents. */
   compareFound(json: Buffer, other: JsonFields): number {
     for (let i = 0; i < this.#fields.length; i++) {
       const order = compareValues(json, [this.starts[i]!, this.ends[i]!], [other.starts[i]!, other.ends[i]!]);

@@ -7,10 +7,7 @@ import type { JsonFields } from './json-fields.js';
 const TEXT = Symbol('text');
 const ROW_TEXT = Symbol('row text');
 
-/**
- * `console.log` prints the target of a proxy, which is empty until it is parsed. This property makes it print the
- * parsed rows.
- */
+/** Makes `console.log` print the parsed rows instead of the empty target of the proxy. */
 const PRINTED = {
   [inspect.custom](this: object): object {
     return Array.isArray(this) ? [...this] : { ...this };
@@ -19,7 +16,7 @@ const PRINTED = {
 
 const isIndex = (property: string | symbol): boolean => typeof property === 'string' && /^\d/.test(property);
 
-/** Parses the text on first access and then drops the text, because the caller might modify the parsed rows. */
+/** The text is dropped after it has been parsed, because the caller might modify the parsed rows. */
 class ParsedWhenRead implements ProxyHandler<Document[]> {
   #text: readonly JsonRows[] | undefined;
 
@@ -62,7 +59,6 @@ class RowParsedWhenRead implements ProxyHandler<Document> {
 
   get(row: Document, property: string | symbol): unknown {
     if (property === ROW_TEXT) return this.#json;
-    // `await` reads the property `then`, which must not parse the row.
     if (property === 'then' && this.#json !== undefined && !this.#hasThen) return undefined;
     return Reflect.get(this.read(row), property);
   }
@@ -109,13 +105,12 @@ const countOf = (text: readonly JsonRows[]): number => text.reduce((count, { end
 export const lazyRows = (...text: readonly JsonRows[]): readonly Document[] =>
   new Proxy<Document[]>(Object.assign([], PRINTED), new ParsedWhenRead(text.filter(({ ends }) => ends.length > 0)));
 
-/** Returns the text of a list that `lazyRows` has created, or undefined if the list has already been parsed. */
+/** Returns undefined if the list has already been parsed. */
 export const textOf = (rows: readonly object[]): readonly JsonRows[] | undefined =>
   (rows as { readonly [TEXT]?: readonly JsonRows[] })[TEXT];
 
 export const lazyRow = (json: string): Document => new Proxy<Document>({ ...PRINTED }, new RowParsedWhenRead(json));
 
-/** Returns the text of a row that `lazyRow` has created, or undefined for any other value. */
 export const rowText = (value: unknown): string | undefined =>
   (value as { readonly [ROW_TEXT]?: string } | null | undefined)?.[ROW_TEXT];
 
@@ -129,7 +124,6 @@ export const forEachText = (text: readonly JsonRows[], visit: (json: Buffer, sta
   }
 };
 
-/** Parses only the given fields of rows that are stored as text. Other rows are returned unchanged. */
 export const partialRows = (rows: readonly Document[], fields: JsonFields): readonly Document[] => {
   const text = textOf(rows);
   if (!text) return rows;

@@ -17,10 +17,7 @@ const FORMAT = 1;
 
 export interface CollectionFile {
   readonly file: string;
-  /**
-   * The number of rows and the SHA-256 of the file. Both are verified if they are present. Commands that write datasets
-   * include both.
-   */
+  /** The number of rows and the SHA-256 of the file are verified if they are present. */
   readonly rows?: number;
   readonly sha256?: string;
 }
@@ -162,7 +159,7 @@ export const isDamagedManifest = (error: unknown): boolean =>
 
 export type Description = Omit<Manifest, 'version'> & { readonly version?: string | undefined };
 
-/** Returns the vintage and a hash of the sources and all file digests, such as `2025-12-31-1f0c2a9b7d3e`. */
+/** Returns the vintage and a hash of the content, such as `2025-12-31-1f0c2a9b7d3e`. */
 export const contentVersion = (
   { vintage, sources }: Pick<Description, 'vintage' | 'sources'>,
   sha256: Readonly<Record<string, string>>,
@@ -172,7 +169,6 @@ export const contentVersion = (
   return `${vintage}-${hash.digest('hex').slice(0, 12)}`;
 };
 
-/** Returns the SHA-256 of each file. Files without a digest are read from `directory`. */
 export const digestsOf = async (
   directory: string,
   files: DirectoryManifest['collections'],

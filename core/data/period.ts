@@ -15,7 +15,7 @@ export const cadenceOfMonths = (months: number): Cadence | undefined =>
 
 const DAYS: Readonly<Partial<Record<Cadence, number>>> = { weekly: 7, biweekly: 14 };
 
-/** Returns the start of the next period. For daily and irregular sources, a period is one day. */
+/** For daily and irregular sources, a period is one day. */
 export const nextPeriod = (start: string, cadence: Cadence): string => {
   const next = new Date(`${start}T00:00:00Z`);
   const months = MONTHS[cadence];
@@ -32,9 +32,7 @@ export const ageOf = (
     ? null
     : Math.max(0, Math.floor((now.getTime() - Date.parse(nextPeriod(latest_period, cadence))) / 1000));
 
-/**
- * Returns the age of a source in seconds. Sources of a synthetic dataset never receive new data, so they do not age.
- */
+/** Sources of a synthetic dataset never receive new data, so they do not age. */
 export const ageIn = ({ synthetic }: Pick<Manifest, 'synthetic'>, source: Source, now: Date): number | null => {
   const age = ageOf(source, now);
   return synthetic && age !== null ? 0 : age;

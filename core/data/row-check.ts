@@ -26,14 +26,13 @@ type OnError = (row: number, field: string | null, rule: string) => void;
 
 interface Check {
   add(document: Document, row: number): void;
-  /** Reports missing references. Must be called after the rows of all collections have been added. */
+  /** Must be called after the rows of all collections have been added. */
   finish(): void;
 }
 
 export interface RowCheck extends Check {
   /** Checks rows without parsing them. Returns false if a row might have an error, which `add` then reports. */
   addText(rows: JsonRows): boolean;
-  /** Returns true only if all rows are known to conform to the schema. */
   matches(rows: JsonRows): boolean;
 }
 

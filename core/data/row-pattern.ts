@@ -7,9 +7,6 @@ const WHOLE = String.raw`(?:0|[1-9]\d{0,199})`;
 const COMMON_DAY = String.raw`(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31`;
 const LEAP_DAY = String.raw`\d\d(?:0[48]|[2468][048]|[13579][26])-02-29`;
 
-/**
- * Regular expressions for the JSON of each type. Some rare but valid values do not match, such as strings with escapes.
- */
 const VALUES: Readonly<Record<string, string>> = {
   string: String.raw`"[^"\\\x00-\x1f]*"`,
   text: String.raw`"[^"\\\x00-\x1f]+"`,
@@ -20,7 +17,6 @@ const VALUES: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-// Schema keywords that the regular expression enforces, and keywords that do not affect validity.
 const ROW_KEYWORDS: ReadonlySet<string> = new Set(
   'type required properties additionalProperties title description examples $schema'.split(' '),
 );
@@ -32,7 +28,6 @@ const FIELD_KEYWORDS: ReadonlySet<string> = new Set(
 const SIMPLE_PATTERN = /^\^(?:(?:[\w :,/-]|\\[.dw]|\[(?:\w-\w|[\w-])+\])(?:\{\d+(?:,\d*)?\}|[+*?])?)*\$$/;
 
 const MAX_FIELDS = 500;
-/** The regular expression needs memory for each character of a string, so longer text is parsed instead. */
 const MAX_BYTES = 256 * 1024;
 
 const hasOnly = (schema: object, keywords: ReadonlySet<string>): boolean =>
@@ -58,10 +53,6 @@ const numbersOf = (type: string, { minimum }: FieldSchema): string | undefined =
   return minimum === 0 ? VALUES[type] : undefined;
 };
 
-/**
- * Returns a regular expression for the values of a field, or undefined if its schema has rules that the expression
- * cannot check.
- */
 const valuesOf = (schema: JsonSchema): string | undefined => {
   const field = schema as FieldSchema;
   if (!hasOnly(schema, FIELD_KEYWORDS) || field.type === undefined) return undefined;
@@ -90,8 +81,8 @@ const sourceOf = (schema: JsonSchema): string | undefined => {
 };
 
 /**
- * Returns a function that is true only if all rows are known to be valid. It recognizes rows as the commands write
- * them: with all fields, in the order of the schema, and without spaces.
+ * Recognizes rows as the commands write them: with all fields, in the order of the schema, and without spaces. Returns
+ * false for all other rows, even if they are valid.
  * @returns undefined if the schema has rules that a regular expression cannot check
  */
 export const rowPattern = (schema: JsonSchema): ((rows: JsonRows) => boolean) | undefined => {

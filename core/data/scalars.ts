@@ -6,7 +6,6 @@ type ScalarType = 'string' | 'integer' | 'number';
 
 const scalarTypes: ReadonlySet<unknown> = new Set<ScalarType>(['string', 'integer', 'number']);
 
-/** Returns undefined if the field cannot be part of a key or an order, for example because the field is optional. */
 export const scalarType = ({ schema }: Pick<Collection, 'schema'>, field: string): ScalarType | undefined => {
   const { properties, required } = schema as { properties?: Record<string, JsonSchema>; required?: readonly string[] };
   if (!Array.isArray(required) || !required.includes(field)) return undefined;

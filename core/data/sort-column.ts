@@ -5,10 +5,10 @@ import { type Ranks, rankValues, steps } from './value-ranks.js';
 const CHUNK_BITS = 14;
 const CHUNK = 1 << CHUNK_BITS;
 
-/** The number of places in the hash table. Must be a power of two. */
+/** Must be a power of two. */
 const PLACES = 2 ** 15;
 const MOST_KNOWN = PLACES / 2;
-/** Longer values are not stored in the hash table, because they are seldom repeated. */
+/** Values with more bytes are seldom repeated, so they are not stored in the hash table. */
 const LONGEST_KNOWN = 64;
 
 const hashOf = (json: Buffer, start: number, end: number): number => {
@@ -17,14 +17,11 @@ const hashOf = (json: Buffer, start: number, end: number): number => {
   return hash ^ (hash >>> 15);
 };
 
-/** A hash table that finds the indexes of values by their JSON text. */
 class KnownValues {
   #bytes = Buffer.allocUnsafeSlow(LONGEST_KNOWN);
   readonly #ends = [0];
   readonly #indexes: number[] = [];
-  /** Positions in `#indexes`, plus one. */
   readonly #places = new Uint16Array(PLACES);
-  /** The place in the hash table where `find` has searched for the value without success. */
   #free = 0;
 
   get isFull(): boolean {
@@ -41,7 +38,7 @@ class KnownValues {
     return undefined;
   }
 
-  /** Adds the value that `find` has just not found, unless the table is full. Returns the index of the value. */
+  /** Must be called after `find` has not found the value. */
   add(json: Buffer, start: number, end: number, index: number): number {
     if (this.isFull) return index;
     this.#places[this.#free] = this.#indexes.push(index);
@@ -65,7 +62,6 @@ class KnownValues {
 export class SortColumn {
   readonly #values = new ValueColumn();
   readonly #known = new KnownValues();
-  /** For each document, the index of its value. */
   readonly #indexes: Uint32Array[] = [];
   #length = 0;
 
@@ -81,7 +77,6 @@ export class SortColumn {
     return this.#known.find(json, start, end) ?? this.#known.add(json, start, end, this.#values.add(json, start, end));
   }
 
-  /** @yields at intervals of less than a millisecond, so that the caller can do other work */
   *rank(): Generator<void, Ranks> {
     const { ranks: ofValues, count } = yield* rankValues(this.#values);
     const ranks = new Uint32Array(this.#length);

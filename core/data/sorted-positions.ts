@@ -1,8 +1,8 @@
 import { firstPositions, type Ranks, steps } from './value-ranks.js';
 
 /**
- * Returns the fields by which documents must be sorted if they are already in key order. Fields at the end of the order
- * that repeat the key are not needed, because the sort is stable.
+ * Fields at the end of the order that repeat the key are not needed, because documents are in key order and the sort is
+ * stable.
  */
 export const fieldsToSortBy = (order: readonly string[], key: readonly string[]): readonly string[] => {
   for (let count = 0; count < order.length; count++) {
@@ -13,13 +13,11 @@ export const fieldsToSortBy = (order: readonly string[], key: readonly string[])
   return order;
 };
 
-/** A radix sort of the ranks, by 12 bits at a time. */
 const DIGIT_BITS = 12;
 const DIGITS = 1 << DIGIT_BITS;
 
 /**
- * Returns the positions of the documents sorted by the given columns. Documents with equal values keep their order.
- * @param length the number of documents
+ * A stable radix sort. Documents with equal values keep their order.
  * @yields at intervals of less than a millisecond, so that the caller can do other work
  */
 export function* sortedPositions(columns: readonly Ranks[], length: number): Generator<void, Uint32Array> {

@@ -10,18 +10,15 @@ import { type RowCheck, rowCheck, type Target } from './row-check.js';
 interface CheckOptions {
   readonly maxErrors?: number;
   readonly onProgress?: (progress: { collection: string; rows: number; total: number | undefined }) => void;
-  /** Called with each batch, in key order, until an error is found. */
   readonly onRows?: (collection: Collection, rows: Rows) => void;
-  /** True if the same rows have already been checked. Only their JSON syntax is then checked. Default: false. */
+  /** If the same rows have already been checked, only their JSON syntax is checked. Default: false. */
   readonly checked?: boolean;
   readonly pause?: () => Promise<unknown>;
 }
 
 /**
- * Checks all declared collections of a dataset in one pass. Stops when the error list is full. A directory without
- * errors is marked as valid.
- * @throws StorageError with the code `unavailable` after a read error that might be temporary, and any error that
- *   `dataset.read` throws
+ * Stops when the error list is full. A directory without errors is marked as valid.
+ * @throws StorageError with the code `unavailable` after a read error that might be temporary
  */
 export const checkDataset = async (
   dataset: Dataset,
@@ -86,9 +83,6 @@ const checkNames = (
 };
 
 export class DatasetCheck {
-  /**
-   * The collections in the order of checking. If possible, a collection comes after the collections that it refers to.
-   */
   readonly order: readonly Collection[];
   readonly errors: ErrorList;
   readonly #targets: ReadonlyMap<string, Target>;

@@ -8,7 +8,6 @@ const FIRST_BYTES = 8 * CHUNK;
 
 interface Chunk {
   bytes: Buffer;
-  /** The offset at which each value ends. The first value starts at 0. */
   readonly ends: Uint32Array;
 }
 
@@ -78,10 +77,6 @@ export class ValueColumn {
     this.#chunks.push({ bytes: Buffer.allocUnsafeSlow(Math.ceil(1.1 * size)), ends: new Uint32Array(CHUNK) });
   }
 
-  /**
-   * Packs up to KEY_BYTES bytes of a value, starting at `depth`, into a number. The numbers have the same order as the
-   * bytes.
-   */
   key(value: number, depth: number): number {
     const { bytes, ends } = this.#chunks[value >>> CHUNK_BITS]!;
     const index = value & (CHUNK - 1);

@@ -11,14 +11,13 @@ interface Step {
   readonly to: number;
 }
 
-/** Number of values per step. A step takes less than a millisecond. */
 const STEP = 20_000;
 
 export function* steps(length: number): Generator<Step> {
   for (let from = 0; from < length; from += STEP) yield { from, to: Math.min(length, from + STEP) };
 }
 
-/** Returns the numbers from 0 to `length` - 1. `Uint32Array.from` would take ten times as long. */
+/** `Uint32Array.from` would take ten times as long. */
 export const firstPositions = (length: number): Uint32Array<ArrayBuffer> => {
   const positions = new Uint32Array(length);
   for (let at = 0; at < length; at++) positions[at] = at;
@@ -27,14 +26,12 @@ export const firstPositions = (length: number): Uint32Array<ArrayBuffer> => {
 
 const FEW = 256;
 
-/** A range of values that must still be sorted, because their first `depth` bytes are equal. */
 interface Range {
   readonly start: number;
   readonly end: number;
   readonly depth: number;
 }
 
-/** The indexes of values and their sort keys. A sort key contains the bytes that are being compared. */
 class Keyed {
   readonly keys: Float64Array;
   readonly indexes: Uint32Array;
@@ -54,7 +51,6 @@ class Keyed {
 class ValueSorter {
   readonly #values: ValueColumn;
   readonly #sorted: Uint32Array;
-  /** Contains 1 for each value in `#sorted` that differs from the value before it. */
   readonly #differs: Uint8Array;
   #from: Keyed;
   #to: Keyed;
@@ -105,7 +101,6 @@ class ValueSorter {
       if (values.compare(range[i - 1]!, range[i]!, depth) !== 0) this.#differs[start + i] = 1;
   }
 
-  /** Sorts a range by its keys, and adds every range of values with equal keys to `ranges`. */
   *#split(range: Range, ranges: Range[]): Generator<void, void> {
     const size = range.end - range.start;
     const differing = new Uint32Array(2);
@@ -165,10 +160,6 @@ class ValueSorter {
     }
   }
 
-  /**
-   * Copies sorted indexes to the result, and adds every range of values with equal keys that continue to `ranges`.
-   * @param first the place of the first value with the current key
-   */
   #writeBack({ start, end, depth }: Range, { from, to }: Step, first: number, ranges: Range[]): number {
     const { keys, indexes } = this.#from;
     let same = first;

@@ -4,7 +4,7 @@ const ASCII = /^[\0-\x7f]*$/;
 const BETWEEN_ASCII = /[^a-z0-9]+/;
 const BETWEEN = /[^\p{L}\p{N}]+/u;
 
-/** Converts text to lower case, removes accents, and replaces compatibility forms such as full-width letters. */
+/** Normalization replaces compatibility forms such as full-width letters. */
 const plain = (text: string): string =>
   ASCII.test(text) ? text.toLowerCase() : text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
 

@@ -23,7 +23,6 @@ import {
 
 interface WriteOptions {
   readonly onProgress?: ((progress: { collection: string; written: number }) => void) | undefined;
-  /** Aborts the write, unless the manifest has already been replaced. */
   readonly signal?: AbortSignal | undefined;
   /**
    * Called after all rows have been written, and before the manifest is replaced. If this function throws, nothing
@@ -45,7 +44,6 @@ export interface ManifestChange {
 /** Matches the files that this module writes. Other files are never removed. */
 const FILE = /^[a-z][a-z0-9_]*\.[0-9a-f]{12}\.ndjson$/;
 const TEMPORARY = /\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
-/** Another process can take over a lock that has not been renewed within this time. */
 const STALE_MS = 60_000;
 
 /**
@@ -216,7 +214,6 @@ export interface NdjsonBatch {
 
 type Batch = readonly object[] | NdjsonBatch;
 
-/** The rows of a collection in key order, in batches of any size. */
 export type Batches = Iterable<Batch> | AsyncIterable<Batch>;
 
 const STEP = 1000;
@@ -251,7 +248,6 @@ interface WrittenFile extends Required<CollectionFile> {
   readonly isNew: boolean;
 }
 
-/** @param onWritten called with the number of rows written so far; if it throws, the write stops */
 const writeRows = async (
   directory: string,
   collection: string,

@@ -12,7 +12,6 @@ import { type Connection, LAST_RESPONSE } from './last-response.js';
 export type Rejections = ReturnType<typeof socketRejections>;
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Handles a request, then calls `ended`. The promise never rejects. */
 export type Handle = (request: IncomingMessage, response: ServerResponse, ended?: () => void) => Promise<void>;
 
 interface AcceptOptions {
@@ -88,7 +87,6 @@ const MISSING = hostHeaderError('must be present');
 const REPEATED = hostHeaderError('must be sent once');
 const MALFORMED = hostHeaderError('must be a host name or address, optionally followed by a port');
 
-/** The last valid Host header. Most requests have the same Host header, which is then not checked again. */
 let lastValid = '';
 
 /** RFC 9112, 3.2 requires a 400 for invalid or repeated Host headers. Node accepts both. */

@@ -30,7 +30,6 @@ const SHORT_TURN_MS = 2;
 const SHORT_QUEUE_MS = 4;
 const FEWEST_IN_FLIGHT = 1;
 const PACE_MS = 50;
-/** An overload has ended once no request has been rejected for this time. */
 const CALM_MS = 1000;
 
 export class Admission {
@@ -49,7 +48,6 @@ export class Admission {
    * turn.
    */
   #previousTurn: { readonly length: number; readonly worked: number } | undefined;
-  /** Set only during an overload. */
   #spare: SpareTime | undefined;
   #lastRefusal: number | undefined;
   #refusedBefore = 0;
@@ -68,7 +66,9 @@ export class Admission {
     return this.#inFlight - responses.size - lists.size;
   }
 
-  /** Returns undefined if the request is admitted. The caller must then call `leave` when the request completes. */
+  /**
+   * If the result is undefined, the request is admitted, and the caller must call `leave` when the request completes.
+   */
   enter(): Overload | undefined {
     const now = this.#options.clock.monotonic();
     const overload = this.#overload(now);
@@ -112,9 +112,6 @@ export class Admission {
     return true;
   }
 
-  /**
-   * Returns true if this event loop turn is even longer than the previous one, because requests are then queueing up.
-   */
   #isGrowing(elapsed: number): boolean {
     if (this.#previousTurn === undefined) return false;
     const { maxEventLoopDelayMs } = this.#options;
@@ -133,7 +130,6 @@ export class Admission {
   #onTurnEnd(): void {
     const now = this.#options.clock.monotonic();
     const length = now - (this.#turnSince ?? now);
-    // Checks again at the end of the event loop turn, because reading responses from stores also takes time.
     if (!this.#spare) this.#isTooLate(now, length);
     const long = length > SHORT_TURN_MS && this.#areMany();
     this.#previousTurn = long ? { length, worked: this.#eventLoop.worked() } : undefined;

@@ -5,7 +5,6 @@ import { groupsOf, inNetworks, plainAddress } from '../validation/network.js';
 
 type CallerAddress = (request: IncomingMessage) => string;
 
-/** Either the number of trusted proxies in front of the service, or their networks. */
 export type TrustProxy = number | readonly string[];
 
 const MOST_PROXIES = 16;

@@ -12,7 +12,6 @@ const CLOSING_MS = 1000;
 
 const ignore = (): void => undefined;
 
-/** Returns a live set of all open sockets, including sockets that Node no longer tracks. */
 export const openSockets = (server: Server): ReadonlySet<Socket> => {
   const sockets = new Set<Socket>();
   // Ignores server errors such as a lack of file descriptors, because the server can still accept connections

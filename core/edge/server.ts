@@ -40,7 +40,6 @@ export class HttpServer {
   readonly #handle: Listener;
   readonly #observe: (event: EdgeEvent) => void;
   isDraining = false;
-  /** How long `close` keeps idle connections open, in milliseconds. */
   #idleMs = 0;
   #opening: Promise<unknown> = Promise.resolve();
   #closed = false;
@@ -109,7 +108,6 @@ export class HttpServer {
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#fail(error, socket as Socket, rejections));
   }
 
-  /** Responds to invalid HTTP. Clients that timed out or disconnected get no response. */
   #fail(error: NodeJS.ErrnoException, socket: Socket, rejections: Rejections): void {
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') this.#observe('timeout');
     if (!error.code?.startsWith('HPE_') || !socket.writable) {
@@ -134,15 +132,12 @@ export class HttpServer {
     if (this.#closed) throw new OperatorError('The application is closed. Create another one to listen again.');
   }
 
-  /** @param idleMs `close` keeps idle connections open for this long, so that each can carry one more request */
   drain(idleMs = 0): void {
     this.isDraining = true;
     this.#idleMs = idleMs;
   }
 
-  /**
-   * Waits for open requests, then destroys the remaining sockets after `drainMs` plus the `idleMs` passed to `drain`.
-   */
+  /** Destroys the remaining sockets after `drainMs` plus the `idleMs` passed to `drain`. */
   async close(): Promise<void> {
     const deadlineMs = this.#idleMs + this.#options.drainMs;
     this.#closed = true;

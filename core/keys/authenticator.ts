@@ -7,14 +7,10 @@ import { withTimeout } from '../util/with-timeout.js';
 import { familyOf, hashKey, isActive, isMistyped, missingPeppers, Peppers } from './key.js';
 
 export interface Caller {
-  /** The id that identifies the caller to the limiter (see `Limiter.take`). */
   readonly id: string;
   readonly limit: number;
-  /** The tier of the key, or the tier for callers without a key. Undefined if there is none. */
   readonly tier: Tier | undefined;
-  /** The key, or the caller that a plugin has identified. Undefined if the request has no valid credentials. */
   readonly key: Pick<KeyRecord, 'id' | 'tier'> | undefined;
-  /** The key id as JSON, for the log. */
   readonly loggedKey: string;
   readonly tiers: Tiers;
 }
@@ -23,7 +19,7 @@ export interface CallerIdentity {
   readonly kind: 'key';
   readonly account: string;
   readonly record: Pick<KeyRecord, 'id' | 'tier' | 'limit_per_minute'>;
-  /** The caller with this key. Stored with the key, because looking up the caller would be slower. */
+  /** Stored with the key, because looking up the caller would be slower. */
   caller: Caller | undefined;
 }
 
@@ -36,11 +32,7 @@ interface Use {
   time: number;
 }
 
-export type SomeIdentity =
-  | CallerIdentity
-  | { readonly kind: 'none' }
-  /** The credentials are invalid. Responses do not reveal the reason. */
-  | { readonly kind: 'invalid' };
+export type SomeIdentity = CallerIdentity | { readonly kind: 'none' } | { readonly kind: 'invalid' };
 
 interface AuthenticatorOptions {
   readonly tiers: readonly string[];
@@ -63,7 +55,6 @@ const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
  * valid key are cached.
  */
 export class Authenticator {
-  /** Identities by normalized `Authorization` header. Each API key has at most one entry. */
   readonly #cached = new Map<string, KeyIdentity>();
   readonly #tiers: ReadonlySet<string>;
   readonly #clock: Pick<Clock, 'now'>;
@@ -131,12 +122,12 @@ interface KeyUseOptions {
 }
 
 interface KeyUse {
-  /** Returns the record of the last use of a key. It is always the same object for the same key. */
+  /** Always returns the same object for the same key. */
   of(id: string): Use;
   close(): Promise<void>;
 }
 
-/** Records when keys are used. Each write contains only the keys used since the last successful write. */
+/** Each write contains only the keys used since the last successful write. */
 export const keyUse = ({ write, logger, everyMs = WRITE_EVERY_MS }: KeyUseOptions): KeyUse => {
   const uses = new Map<string, Use & { written: number }>();
   const writeTimes = async (): Promise<void> => {
@@ -175,15 +166,12 @@ interface AuthenticatorDependencies {
   readonly keyStore: KeyStore;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** True if plugins can also identify callers. Default: false. */
   readonly hasIdentities?: boolean;
 }
 
 export interface OpenAuthenticator {
   readonly authenticator: Authenticator;
-  /** Warns if no key is active or a pepper is missing. The key store must already be open. */
   open(): Promise<void>;
-  /** Writes when keys were last used. Must be called before the key store is closed. */
   close(): Promise<void>;
 }
 
@@ -227,7 +215,6 @@ const checkLookup = (keyStore: KeyStore): void => {
   throw new OperatorError('The key store cannot be used: "lookup" must not be async. It must find keys in memory.');
 };
 
-/** Returns a function that logs warnings about the keys once. If the keys cannot be read, the next call tries again. */
 const keyReporter = (
   { auth, keyStore, clock, logger, hasIdentities }: AuthenticatorDependencies,
   peppers: Peppers,

@@ -34,7 +34,6 @@ interface FileKeyStoreOptions {
 
 const MAX_NAMED = 20;
 
-/** Identifies the state of the key file, for example its modification time. Undefined if the file does not exist. */
 type Stamp = string | undefined;
 
 const stampOf = async (path: string): Promise<Stamp> => {
@@ -48,7 +47,6 @@ export class FileKeyStore implements KeyStore {
   readonly #listeners: (() => void)[] = [];
   #records: readonly KeyRecord[] = [];
   #byHash = indexByHash([]);
-  /** Undefined if the key file does not have the format that commands write. */
   #lines: KeyLines | undefined;
   #stamp: Stamp;
   #error: KeyStoreError | undefined;
@@ -66,7 +64,7 @@ export class FileKeyStore implements KeyStore {
   }
 
   /**
-   * Opens the key file. If the file is missing, the store has no keys.
+   * If the key file is missing, the store has no keys.
    * @throws KeyStoreError if the file cannot be read
    */
   async open(): Promise<void> {
@@ -249,7 +247,6 @@ export class FileKeyStore implements KeyStore {
     }
   }
 
-  /** Records manual edits in the audit. The caller must hold the lock. */
   async #recordEdits(records: readonly KeyRecord[]): Promise<void> {
     const { unrecorded, pending } = await this.#audit.compare(records, 'written');
     const now = this.context.clock.now();

@@ -23,7 +23,7 @@ const CACHED_MS = 5000;
 const LONGEST_CACHED_MS = 60_000;
 const CACHED = 10_000;
 const TIMEOUT_MS = 5000;
-/** Maximum number of pending identity checks, in total and per address. Further requests get a 503. */
+/** Further identity checks get a 503. */
 const MOST_WAITING = 200;
 const MOST_WAITING_OF_ADDRESS = 20;
 const LONGEST_ID = 256;
@@ -51,10 +51,7 @@ export class IdentityChain {
     this.#usesAddress = identities.some(({ usesAddress }) => usesAddress);
   }
 
-  /**
-   * Identifies the caller of a request. Cached results are returned synchronously. If a plugin throws, rejects with the
-   * error of the plugin, unless its status is 401.
-   */
+  /** Cached results are returned synchronously. */
   identify({ headers }: IncomingMessage, address: () => string): SomeIdentity | Promise<SomeIdentity> {
     if (!this.#usesAddress && this.#headers.every((name) => headers[name] === undefined)) return NONE;
     const given = this.#headers.map((name) => headers[name] ?? null);

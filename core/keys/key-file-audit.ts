@@ -18,9 +18,7 @@ import type { LineChange } from './key-lines.js';
 
 export class KeyFileAudit {
   readonly #keyFile: string;
-  /** Size of the audit file at the last comparison with the keys, in bytes. */
   #size = 0;
-  /** New audit entries whose changes are not in the key file yet. */
   #early: readonly KeyAuditEntry[] = [];
 
   constructor(keyFile: string) {
@@ -67,7 +65,6 @@ export class KeyFileAudit {
     });
   }
 
-  /** Returns false if the new audit entries do not explain a change of the key file. All keys must then be compared. */
   async isRecorded({ removed, added }: LineChange): Promise<boolean> {
     const entries = [...this.#early];
     await this.#with('read', async (file) => {

@@ -84,14 +84,9 @@ export const parseKeyFile = (path: string, content: string): readonly KeyRecord[
   return assertUnique(path, value.keys);
 };
 
-/**
- * Reads a key file in any JSON layout.
- * @throws KeyStoreError with the code `invalid_file`, or an error from `node:fs`
- */
 export const readKeyFile = async (path: string): Promise<readonly KeyRecord[]> =>
   parseKeyFile(path, String(await readRegularBytes(path, MAX_KEY_FILE_BYTES)));
 
-/** @throws KeyStoreError with the code `invalid_file` if two keys have the same id or hash */
 export const assertUnique = (path: string, keys: readonly KeyRecord[]): readonly KeyRecord[] => {
   const repeated = [...repetitions(keys, 'id'), ...repetitions(keys, 'hash')];
   return repeated.length > 0 ? reject(path, repeated) : keys;
@@ -114,10 +109,7 @@ export function* keyFilePieces(keys: readonly KeyRecord[]): Generator<string> {
 
 export const formatKeyFile = (keys: readonly KeyRecord[]): string => [...keyFilePieces(keys)].join('');
 
-/**
- * Returns the path of a file next to the key file. If the key file is a symbolic link, the file is next to the target
- * of the link.
- */
+/** If the key file is a symbolic link, the other file is next to the target of the link. */
 export const siblingPath = async (path: string, extension: string): Promise<string> =>
   `${await linkTarget(path)}.${extension}`;
 
@@ -142,7 +134,6 @@ const readTimes = async (path: string): Promise<Map<string, number>> => {
     const times = Object.entries(last_used_at).map(([id, time]) => [id, Date.parse(time)] as const);
     return new Map(times.filter(([, time]) => !Number.isNaN(time)));
   } catch {
-    // If the file is missing or damaged, the times of last use are unknown.
     return new Map();
   }
 };
@@ -152,10 +143,6 @@ export const readUsed = async (keyFile: string): Promise<ReadonlyMap<string, num
 
 export const clearUsed = async (keyFile: string): Promise<void> => rm(await usedPath(keyFile), { force: true });
 
-/**
- * Merges times of last use. Keeps the later time of each key.
- * @throws an error from `node:fs`, for example if the folder is read-only
- */
 export const mergeUsed = async (keyFile: string, times: ReadonlyMap<string, number>): Promise<void> => {
   const path = await usedPath(keyFile);
   await withFileLock(path, async (confirm) => {

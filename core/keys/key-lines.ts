@@ -12,11 +12,11 @@ const LINE_START = `\n${KEY_INDENT}`;
 const NEWLINE = 0x0a;
 const COMMA = 0x2c;
 
-/** Maximum size of a change in bytes. After a larger change, the whole key file is parsed. */
+/** After a change of more bytes, the whole key file is parsed. */
 const MAX_CHANGE = 256 * 1024;
 const BLOCK_BYTES = 64 * 1024;
 
-/** A block of whole lines. Each line starts with its newline character. */
+/** The lines of a block start with their newline character. */
 interface Block {
   readonly bytes: number;
   readonly lines: number;
@@ -24,13 +24,11 @@ interface Block {
 }
 
 interface ListedKeys {
-  /** The offset at which the list of keys ends. */
   readonly end: number;
-  /** Reads bytes from the key file. The returned bytes are valid until the next call. */
+  /** The returned bytes are valid until the next call. */
   read(offset: number, length: number): Promise<Buffer>;
 }
 
-/** Returns undefined if the file does not have the format that commands write. */
 const findKeys = async (file: FileHandle): Promise<ListedKeys | undefined> => {
   let buffer = Buffer.allocUnsafeSlow(BLOCK_BYTES);
   const read = async (offset: number, length: number): Promise<Buffer> => {
@@ -47,7 +45,6 @@ const findKeys = async (file: FileHandle): Promise<ListedKeys | undefined> => {
 
 const digestOf = (bytes: Buffer): string => hash('sha256', bytes, 'base64');
 
-/** Returns undefined if a line is invalid or has a different format. */
 const parseLines = (bytes: Buffer, isEndOfList: boolean): KeyRecord[] | undefined => {
   const records: KeyRecord[] = [];
   for (let at = 0; at < bytes.length; ) {
@@ -110,7 +107,6 @@ interface Difference {
   readonly added: readonly KeyRecord[];
 }
 
-/** Omits keys that are the same before and after the change. */
 const trimmed = ({ at, removed, added }: Difference): Difference => {
   const areSame = (i: number): boolean => JSON.stringify(removed.at(i)) === JSON.stringify(added.at(i));
   const most = Math.min(removed.length, added.length);
@@ -135,7 +131,6 @@ export class KeyLines {
     this.#blockBytes = blockBytes;
   }
 
-  /** Returns undefined if the file is invalid or was not written by a command. */
   static async read(
     file: FileHandle,
     blockBytes = BLOCK_BYTES,
@@ -145,15 +140,10 @@ export class KeyLines {
     return found && { lines: new KeyLines(found.blocks, blockBytes), records: found.records };
   }
 
-  /**
-   * @param records the keys before the change
-   * @returns undefined if the whole file must be read again
-   */
   async changeTo(file: FileHandle, records: readonly KeyRecord[]): Promise<LineChange | undefined> {
     const keys = await findKeys(file);
     if (!keys) return undefined;
     const blocks = this.#blocks;
-    // Only the last block has no comma at its end.
     const isSame = async (i: number, at: number): Promise<boolean> => {
       const { bytes, digest } = blocks[i]!;
       const isPlaced = at + bytes <= keys.end && (i === blocks.length - 1) === (at + bytes === keys.end);

@@ -15,16 +15,15 @@ export const holdsKey = (text: string): boolean => maskKeys(text) !== text;
 
 const MAX_SHOWN_LENGTH = 80;
 
-/** Makes text from a caller safe for an error message by masking keys and limiting the length. */
 export const excerpt = (text: string, maxLength = MAX_SHOWN_LENGTH): string => {
   const masked = maskKeys(text);
   return masked.length > maxLength ? `${masked.slice(0, maxLength)}…` : masked;
 };
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** Number of characters in the secret part of a key. Must be enough for 256 random bits: 62^43 > 2^256. */
+/** Enough characters in base 62 for 256 random bits: 62^43 > 2^256. */
 const SECRET_LENGTH = 43;
-/** Number of characters in a checksum. Must be enough for a CRC-32: 62^6 > 2^32. */
+/** Enough characters in base 62 for a CRC-32: 62^6 > 2^32. */
 const CHECKSUM_LENGTH = 6;
 const ID_LENGTH = 10;
 
@@ -41,13 +40,10 @@ const base62 = (value: number, length: number): string => {
   return text;
 };
 
-/** The checksum of a key detects incomplete pastes and most typos, and reduces false positives in secret scanners. */
+/** The checksum detects incomplete pastes and most typos, and reduces false positives in secret scanners. */
 const checksum = (text: string): string => base62(crc32(text), CHECKSUM_LENGTH);
 
-/**
- * Returns the SHA-256 of a key, or the HMAC if there is a pepper. A slow hash is unnecessary, because 256 random bits
- * cannot be guessed.
- */
+/** A slow hash is unnecessary, because the 256 random bits of a key cannot be guessed. */
 export const hashKey = (key: string, pepper?: KeyObject): string =>
   pepper === undefined ? hash('sha256', key, 'hex') : createHmac('sha256', pepper).update(key).digest('hex');
 
@@ -63,20 +59,15 @@ export const createKey = (
   return { key, ...(peppers?.digest(key) ?? { hash: hashKey(key) }), id: `key_${randomDigits(ID_LENGTH)}` };
 };
 
-/**
- * Returns true if the text has the format of a key, but a wrong checksum. Some stores also contain keys in other
- * formats.
- */
+/** Some stores also contain keys in other formats, which have no checksum. */
 export const isMistyped = (text: string): boolean =>
   SHAPE.test(text) && !text.endsWith(checksum(text.slice(0, -CHECKSUM_LENGTH)));
 
-/**
- * Returns the id that all keys in a chain of rotations share, because these keys share one limit and one usage count.
- */
+/** All keys in a chain of rotations share one limit and one usage count. */
 export const familyOf = ({ id, shares_limit_of }: Pick<KeyRecord, 'id' | 'shares_limit_of'>): string =>
   shares_limit_of ?? id;
 
-/** Returns true unless the key is revoked or expired. An invalid `expires_at` counts as expired. */
+/** An invalid `expires_at` counts as expired. */
 export const isActive = (
   { revoked_at, expires_at }: Pick<KeyRecord, 'revoked_at' | 'expires_at'>,
   now: number,
@@ -85,7 +76,6 @@ export const isActive = (
 type KeyTerms = Pick<KeyRecord, 'name' | 'tier'> &
   Partial<Pick<KeyRecord, 'limit_per_minute' | 'expires_at' | 'shares_limit_of'>>;
 
-/** @param now milliseconds since 1970 */
 export const newKey = (
   { name, tier, limit_per_minute = null, expires_at = null, shares_limit_of }: KeyTerms,
   now: number,

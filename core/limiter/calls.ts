@@ -12,7 +12,7 @@ export interface Returned {
 }
 
 export interface UsageReport {
-  /** The id of a usage counter: an integer below 2^32. */
+  /** Must be below 2^32, because the Lua script stores the id in 4 bytes. */
   readonly counterId: number;
   readonly quotas: Quotas;
   /** The usage per day. `requests` is undefined if Redis already has the correct number. */
@@ -22,7 +22,6 @@ export interface UsageReport {
 export interface Ask {
   readonly caller: string;
   readonly limit: number;
-  /** The number of requested permits. 0 if the call only reports to Redis. */
   readonly permits: number;
   /**
    * For a resync: all permits that this replica has used for the caller within the window. They replace the count in
@@ -35,7 +34,6 @@ export interface Ask {
 }
 
 export interface Call {
-  /** The number of the call. It increases with each call that a replica makes. */
   readonly number: number;
   /**
    * The number of an earlier call that Redis must have applied. Otherwise, Redis has lost data and rejects this call.
@@ -46,18 +44,14 @@ export interface Call {
 
 export interface Grant {
   readonly permits: number;
-  /** The number of further permits that Redis would grant now. */
   readonly remaining: number;
-  /** Milliseconds until another permit becomes free. 0 if the window is empty. */
   readonly resetMs: number;
-  /** Usage on the day of the bucket, and in its month. Undefined if the call reported no usage. */
   readonly used: Used | undefined;
 }
 
 export interface AppliedReply {
   readonly applied: true;
   readonly grants: readonly Grant[];
-  /** The end of the current bucket by Redis's clock, in microseconds. */
   readonly bucketEnd: number;
   readonly bucketMs: number;
 }
@@ -71,7 +65,6 @@ export type Reply = AppliedReply | { readonly applied: false; readonly last: num
 export interface Target {
   readonly redis: RedisClient;
   readonly key: string;
-  /** A random integer below 2^32, which a replica chooses each time it starts. */
   readonly replica: number;
   readonly script: DecideScript;
 }
@@ -81,8 +74,8 @@ const micros = (ms: number): number => Math.max(0, Math.floor(ms * 1000));
 const listFor = <T>(asks: readonly Ask[]): (T | false)[] => Array<T | false>(asks.length).fill(false);
 
 /**
- * Encodes a call as a single JSON text, because each additional argument of a Redis command is expensive. Each property
- * is a list with one item per caller, because a list of objects would cost Redis more.
+ * A single JSON text, because each additional argument of a Redis command is expensive. Each property is a list with
+ * one item per caller, because a list of objects would cost Redis more.
  */
 const encode = (replica: number, { number, previous, asks }: Call): string => {
   const [fields, limits, permits]: [string[], number[], number[]] = [[], [], []];
@@ -117,7 +110,7 @@ const encode = (replica: number, { number, previous, asks }: Call): string => {
 
 const DOUBLE_BYTES = 8;
 
-/** Decodes the reply of `decide.lua`, which documents the order of the values. Times are in microseconds. */
+/** `decide.lua` documents the order of the values in a reply. Times are in microseconds. */
 const decode = (reply: Buffer, { asks }: Call, bucketMicros: number): Reply => {
   let at = 1 - DOUBLE_BYTES;
   const next = (): number => {
@@ -139,10 +132,7 @@ const decode = (reply: Buffer, { asks }: Call, bucketMicros: number): Reply => {
   return { applied, grants, bucketEnd, bucketMs: (bucketEnd - time) / 1000 };
 };
 
-/**
- * Returns the Redis hashes of a call. Most calls use one hash, because a Redis cluster rejects calls with several keys
- * while it migrates them.
- */
+/** Most calls use one hash, because a Redis cluster rejects calls with several keys while it migrates them. */
 const hashesFor = (key: string, asks: readonly Ask[]): readonly string[] =>
   asks.some(({ caller }) => isAddress(caller)) ? hashesOf(key) : [key];
 
@@ -153,7 +143,7 @@ export const decide = async ({ redis, key, replica, script }: Target, call: Call
 
 let checks = 0;
 
-/** Checks that Redis permits the Lua script and all of its commands. Uses temporary hashes. */
+/** Checks that Redis permits the Lua script and all of its commands. */
 export const checkScript = async (target: Target): Promise<void> => {
   const key = `${target.key}:check-${target.replica}-${++checks}`;
   await decide({ ...target, key }, { number: 1, previous: 0, asks: [{ caller: 'ip:check', limit: 1, permits: 1 }] });
@@ -176,14 +166,10 @@ interface CallsOptions<Batch> {
   readonly redis: Pick<RedisConnection, 'timeoutMs' | 'durations'>;
   readonly clock: Clock;
   readonly onReply: (sent: Sent<Batch>, reply: Reply) => void;
-  /** Called when a call to Redis fails or times out. A reply that arrives later is ignored. */
   readonly onFailure: (sent: Sent<Batch>, error: unknown) => void;
 }
 
-/**
- * Tracks calls to Redis until they are answered or time out. All calls share one timer, because a timer per call would
- * cost as much as the rest of the call.
- */
+/** All calls share one timer, because a timer per call would cost as much as the rest of the call. */
 export class CallsInFlight<Batch> {
   readonly #options: CallsOptions<Batch>;
   readonly #calls = new Set<Sent<Batch>>();

@@ -5,14 +5,12 @@ import type { AppliedReply, Grant } from './calls.js';
 import { dayOf, dayOfBucket, quotaLeft, quotaStates } from './quotas.js';
 import type { PartitionSync } from './resync.js';
 
-/** The times between which Redis read its clock, in milliseconds by the monotonic clock. */
 interface CallTimes {
   readonly sentAt: number;
   readonly receivedAt: number;
 }
 
 export class Decisions {
-  /** Redis's clock in milliseconds since 1970, minus the monotonic clock. Undefined until the first reply. */
   #clockOffset: number | undefined;
 
   constructor(
@@ -21,7 +19,7 @@ export class Decisions {
     readonly clock: Clock,
   ) {}
 
-  /** The time by Redis's clock, in milliseconds since 1970. Before the first reply, the time by the local clock. */
+  /** The time by Redis's clock. Before the first reply, the time by the local clock. */
   redisTime(now: number): number {
     return this.#clockOffset === undefined ? this.clock.now() : now + this.#clockOffset;
   }
@@ -33,10 +31,7 @@ export class Decisions {
     return quotaStates(quotas, { day: day - unused, month: month - unused }, time);
   }
 
-  /**
-   * Allows a request if the caller has a prefetched permit, and returns undefined otherwise. Expired permits are
-   * returned to Redis with the next call.
-   */
+  /** Expired permits are returned to Redis with the next call. */
   allowPrefetched(caller: CallerState, now: number): Decision | undefined {
     const { prefetched } = caller;
     if (!prefetched) return undefined;
@@ -72,7 +67,6 @@ export class Decisions {
     }
   }
 
-  /** Sends a decision to each waiting request. Any remaining permits become prefetched permits. */
   #settleEntry(entry: Entry, grant: Grant, { bucketEnd, bucketMs }: AppliedReply, times: CallTimes): void {
     const { caller, limit, waiting } = entry;
     const { usage } = caller;
@@ -136,7 +130,6 @@ const FEWEST = 2;
  */
 const MOST_OF_REMAINING = 1 / 64;
 
-/** Returns true if replicas might prefetch permits for a limit this high. Such permits can be returned at any time. */
 const mayPrefetch = (limit: number): boolean => limit * MOST_OF_REMAINING >= FEWEST;
 
 /**
@@ -158,7 +151,6 @@ export const prefetchCount = (
   return count >= FEWEST ? count : 0;
 };
 
-/** Returns the prefetched permits to Redis with the next call. */
 export const returnPrefetched = (caller: CallerState): void => {
   if (caller.prefetched) caller.returned = [...caller.returned, caller.prefetched];
   caller.prefetched = undefined;

@@ -24,9 +24,7 @@ interface LocalLimitsOptions {
 
 interface Share {
   readonly whole: number;
-  /** The part of the local share that is available now. */
   readonly permits: number;
-  /** Milliseconds until the local share grows by another permit. 0 if the whole share is available. */
   readonly growsInMs: number;
 }
 
@@ -37,10 +35,7 @@ export class LocalLimits {
     this.#options = options;
   }
 
-  /**
-   * Decides a request while Redis is unreachable. Redis does not count requests that are allowed here, so their callers
-   * need a resync.
-   */
+  /** Redis does not count requests that are allowed here, so their callers need a resync. */
   decide({ decisions, sync }: Partition, caller: CallerState, now: number): Decision | Promise<never> {
     const { outagePolicy } = this.#options;
     if (outagePolicy === 'closed') return Promise.reject(new LimiterUnavailable(OUTAGE_MESSAGES.closed));
@@ -69,9 +64,8 @@ export class LocalLimits {
   }
 
   /**
-   * Returns the local share. A new replica does not know how many requests were admitted before it started. Its share
-   * therefore grows from 0 during the first window, so that a replica that restarts often admits at most one full share
-   * per window.
+   * A new replica does not know how many requests were admitted before it started. Its local share therefore grows from
+   * 0 during the first window, so that a replica that restarts often admits at most one full share per window.
    */
   #share(limit: number, now: number): Share {
     const { windowMs, replicas, startedAt } = this.#options;

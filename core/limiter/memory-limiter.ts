@@ -4,7 +4,7 @@ import { CallerMap } from './caller-map.js';
 import { DAY_MS, dayOf, KEPT_DAYS, quotaLeft, quotaStates, UsageByDay, usageReport } from './quotas.js';
 import { SlidingWindow } from './window.js';
 
-/** Applies limits in a single process. The window of an idle caller is dropped after 60 to 120 seconds. */
+/** The window of an idle caller is dropped after 60 to 120 seconds. */
 export class MemoryLimiter implements Limiter {
   readonly #clock: Clock;
   readonly #windows = new CallerMap(WINDOW_MS, () => new SlidingWindow(WINDOW_MS));

@@ -41,7 +41,6 @@ export class Partition {
   readonly decisions: Decisions;
   #queue: CallerState[] = [];
   #isScheduled = false;
-  /** Callers that might have expired permits or unreported rejections. A timer checks these callers. */
   readonly #unreported = new Set<CallerState>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -79,15 +78,12 @@ export class Partition {
     return new CallerState(name, window, this.sync.epoch);
   }
 
-  /** Sends an empty call if no call was sent within `idleMs`. The reply shows whether Redis has lost data. */
+  /** The reply to an empty call shows whether Redis has lost data. */
   checkForDataLoss(now: number, idleMs: number): void {
     if (!this.isBusy && this.sync.mayHaveLostData(now, idleMs)) this.#send([]);
   }
 
-  /**
-   * Changes the limit of a caller. The last reply and prefetched permits are discarded, because they were based on the
-   * old limit.
-   */
+  /** The last reply and prefetched permits are discarded, because they were based on the old limit. */
   changeLimit(caller: CallerState, limit: number, quotas: Quotas | undefined): void {
     caller.limit = limit;
     caller.quotas = quotas;
@@ -113,7 +109,6 @@ export class Partition {
     if (caller.waiting || this.sync.needsCall(caller)) this.#enqueue(caller);
   }
 
-  /** Decides queued requests locally. The next call then only reports these requests to Redis. */
   decideQueuedLocally(): void {
     for (const caller of this.#queue) {
       const { waiting = NONE } = caller;
@@ -150,8 +145,7 @@ export class Partition {
       const batch: Entry[] = [];
       for (const caller of this.#queue.splice(0, most)) {
         const entry = this.#dequeue(caller, now);
-        // In the meantime, prefetched permits might have served all requests of this caller. The caller is then
-        // skipped.
+        // Prefetched permits might have served all requests of this caller in the meantime.
         if (entry.waiting.length > 0 || this.sync.needsCall(caller)) batch.push(entry);
       }
       if (this.#options.isUnreachable()) this.#settleAllLocally(batch);

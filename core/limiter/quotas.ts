@@ -2,21 +2,17 @@ import type { DayUsage, QuotaState, Quotas } from '../contracts/limiter.js';
 
 export const DAY_MS = 86_400_000;
 
-/** Number of days for which usage is kept: enough for this month and last month. */
+/** Enough for this month and last month. */
 export const KEPT_DAYS = 62;
 
 export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
 
 /**
- * Returns the day of a bucket. A bucket that ends at midnight belongs to the day that ends then.
+ * A bucket that ends at midnight belongs to the day that ends then.
  * @param end the end of the bucket in microseconds since 1970
  */
 export const dayOfBucket = (end: number): number => Math.floor((end - 1) / (DAY_MS * 1000));
 
-/**
- * Returns the first day of the month that contains `day`.
- * @param later number of months to add
- */
 const monthStart = (day: number, later = 0): number => {
   const date = new Date(day * DAY_MS);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later, 1) / DAY_MS;
@@ -84,7 +80,6 @@ export const usedNow = (days: readonly DayUsage[], now: number, which: 'requests
   return { day: on(today), month: on(today.slice(0, 7)) };
 };
 
-/** Returns the usage on another day. The count of a new day or month starts at 0. */
 export const carryOver = (used: Used, readOn: number, day: number): Used =>
   day === readOn ? used : { day: 0, month: monthStart(day) === monthStart(readOn) ? used.month : 0 };
 

@@ -31,35 +31,29 @@ interface RedisLimiterOptions {
  * could get permits that other replicas have already used.
  */
 const REJOIN_MS = 500;
-/**
- * How often a replica checks that Redis can run the Lua script. When there are no requests, errors would otherwise go
- * unnoticed.
- */
+/** When there are no requests, errors of the Lua script would otherwise go unnoticed. */
 const CHECK_MS = 5000;
-/** How often a replica checks whether Redis has lost data that is still needed. */
 const POLL_MS = REJOIN_MS / 2;
 
 const READ_MS = 1000;
 
-/** Maximum time that `close` waits for Redis. The time is enough for a lost call, a probe and another call. */
+/** Enough time for a lost call, a probe and another call to Redis. */
 const CLOSE_MS = 2000;
 const CLOSE_POLL_MS = 5;
 
 /**
- * Number of partitions in a Redis cluster. A partition is a Redis hash that stores windows, and each call uses one
- * partition, so the nodes of the cluster share the work. A single server has one partition, because fewer calls cost
- * less.
+ * A partition is a Redis hash that stores windows. Each call uses one partition, so the nodes of a Redis cluster share
+ * the work. A single server has one partition, because fewer calls cost less.
  */
 const CLUSTER_PARTITIONS = 32;
 
 /**
- * Returns the Redis keys of the partitions. Each hash tag starts with the partition number, which spreads the tags more
- * evenly over the slots.
+ * Each hash tag starts with the partition number, which spreads the tags more evenly over the slots of a Redis cluster.
  */
 export const partitionKeys = (prefix: string, isCluster: boolean): string[] =>
   Array.from({ length: isCluster ? CLUSTER_PARTITIONS : 1 }, (_, i) => `${prefix}limits:{${i}-partition}`);
 
-/** Returns the index of the partition of a caller (FNV-1a). All replicas must compute the same index. */
+/** FNV-1a. All replicas must compute the same index. */
 export const partitionOf = (caller: string, partitions: number): number => {
   if (partitions === 1) return 0;
   let hash = 0x811c9dc5;
@@ -77,7 +71,6 @@ export class RedisLimiter implements Limiter {
   readonly #callers: CallerMap<CallerState>;
   readonly #local: LocalLimits;
   readonly #breaker: CircuitBreaker;
-  /** The partition whose last call failed. The circuit breaker probes this partition. */
   #failed: Partition;
   #nextCheck: number;
   readonly #polling: NodeJS.Timeout;
@@ -112,10 +105,6 @@ export class RedisLimiter implements Limiter {
     this.#polling = setInterval(() => this.#poll(clock.monotonic()), POLL_MS).unref();
   }
 
-  /**
-   * Checks that Redis can run the Lua script, and opens the circuit breaker if it cannot.
-   * @throws the error from Redis or from the connection
-   */
   async check(): Promise<void> {
     try {
       await withTimeout(this.#failed.check(), READ_MS);
@@ -185,7 +174,6 @@ export class RedisLimiter implements Limiter {
     return { ok: false, message: OUTAGE_MESSAGES[this.#outagePolicy] };
   }
 
-  /** Returns unused permits, and reports what Redis does not know yet. Takes at most `CLOSE_MS`. */
   async close(): Promise<void> {
     clearInterval(this.#polling);
     const until = this.#clock.monotonic() + CLOSE_MS;

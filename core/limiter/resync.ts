@@ -16,9 +16,7 @@ const UNSYNCED = -1;
 export class PartitionSync {
   #sent = 0;
   #sentAt = Number.NEGATIVE_INFINITY;
-  /** When the last call that requested permits was sent, in milliseconds by the monotonic clock. */
   #askedAt = Number.NEGATIVE_INFINITY;
-  /** The number of the last call that Redis is known to have applied. */
   #applied = 0;
   #inFlight = 0;
   #needsResync = false;
@@ -60,7 +58,6 @@ export class PartitionSync {
     this.#needsResync = true;
   }
 
-  /** Returns true if a loss of data in Redis would matter, and no call within `idleMs` could have detected it. */
   mayHaveLostData(now: number, idleMs: number): boolean {
     return now - this.#sentAt >= idleMs && now - this.#askedAt < this.countedMs;
   }

@@ -26,7 +26,6 @@ interface ScriptOptions {
   readonly countsUsage: boolean;
 }
 
-/** Constants are part of the script text, so that calls need not send them. */
 export const decideScript = ({ windowMs, mostAddresses, countsUsage }: ScriptOptions): DecideScript => {
   const window = windowMs * 1000;
   const bucket = bucketLength(windowMs);
@@ -49,5 +48,4 @@ export const decideScript = ({ windowMs, mostAddresses, countsUsage }: ScriptOpt
   return new DecideScript(source.join('\n'), windowMs);
 };
 
-/** The Redis hashes of a partition: one for API keys, one for recent addresses, and one for earlier addresses. */
 export const hashesOf = (key: string): readonly string[] => [key, `${key}:addresses`, `${key}:addresses-before`];

@@ -5,10 +5,8 @@ import type { UsageReport } from './calls.js';
 import { carryOver, type DayCount, quotaLeft, UsageByDay, type Used, usageReport } from './quotas.js';
 import { hashesOf } from './script.js';
 
-/** Number of days that a resync reports: today and yesterday. */
 const REPORTED_DAYS = 2;
 
-/** Requests that this replica has allowed locally since the last reply of Redis. */
 interface LocalUsage {
   readonly day: number;
   readonly onDay: number;
@@ -22,7 +20,6 @@ interface LocalUsage {
 export class UsageCounter {
   readonly #days = new UsageByDay(REPORTED_DAYS);
   #hasRejections = false;
-  /** The usage across all replicas according to the last reply of Redis, and the day of that reply. */
   #used: Used = { day: 0, month: 0 };
   #readOn = 0;
   #local: LocalUsage = { day: 0, onDay: 0, total: 0 };
@@ -39,7 +36,6 @@ export class UsageCounter {
     this.#hasRejections = true;
   }
 
-  /** Counts a request that this replica allowed while Redis was unreachable. */
   addLocal(day: number): void {
     this.#days.add(day, true);
     const { day: last, onDay, total } = this.#local;
@@ -50,7 +46,7 @@ export class UsageCounter {
     return this.#hasRejections;
   }
 
-  /** Returns the usage to report. A resync reports all values. Other calls report only new rejections. */
+  /** A resync reports all values. Other calls report only new rejections. */
   report(isResync: boolean): UsageReport['days'] {
     const isNeeded = isResync || this.#hasRejections;
     this.#hasRejections = false;
@@ -62,7 +58,7 @@ export class UsageCounter {
     }));
   }
 
-  /** Stores the usage from a reply of Redis, which must include all requests that this replica has counted. */
+  /** The reply of Redis must include all requests that this replica has counted. */
   receive(day: number, used: Used): void {
     this.#used = used;
     this.#readOn = day;
@@ -74,10 +70,6 @@ export class UsageCounter {
     return { day: known.day + this.#localOn(day), month: known.month + this.#local.total };
   }
 
-  /**
-   * Returns true if the local share of the quotas is not used up. The local share is the remaining quota from the last
-   * reply of Redis, divided by the number of replicas.
-   */
   hasLocalShare({ perDay, perMonth }: Quotas, day: number, replicas: number): boolean {
     const known = carryOver(this.#used, this.#readOn, day);
     const ofDay = quotaLeft({ perDay, perMonth: null }, known) / replicas;
@@ -90,7 +82,7 @@ export class UsageCounter {
   }
 }
 
-/** The layout of usage in Redis, which `quotas.lua` writes and describes. */
+/** `quotas.lua` writes and describes this layout. */
 const HEAD_BYTES = 11;
 const DAY_BYTES = 14;
 const COUNTER_BYTES = 18;

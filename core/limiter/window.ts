@@ -15,7 +15,6 @@ const EMPTY: number[] = [];
  * request leaves the window at most one span late, and never early. An entry takes 16 bytes.
  */
 export class SlidingWindow {
-  /** Alternating times and counts. The length is a power of two. */
   #ring = EMPTY;
   #first = 0;
   #last = 0;
@@ -61,7 +60,6 @@ export class SlidingWindow {
     return 0;
   }
 
-  /** Returns the position of entry `i` in the ring buffer. Entry 0 is the oldest. */
   #index(i: number): number {
     return (this.#first + 2 * i) & (this.#ring.length - 1);
   }
@@ -74,10 +72,7 @@ export class SlidingWindow {
     return this.#ring[this.#index(i) + 1] as number;
   }
 
-  /**
-   * Returns the entry that must expire before a request is allowed. After a limit was lowered, this might not be the
-   * oldest entry.
-   */
+  /** After a limit was lowered, the entry that blocks a request might not be the oldest one. */
   #blocking(limit: number): number {
     let i = 0;
     for (let excess = this.#total - limit; i < this.#size - 1; i++) {

@@ -35,14 +35,14 @@ interface Waiting {
   readonly settle: ((decision: Decision | Promise<never>) => void)[];
 }
 
-/** How long a worker waits for decisions of the primary process, which is never busy for this long. */
+/** The primary process makes the decisions, and is never busy for this long. */
 const TIMEOUT_MS = 1000;
 const LATE = 'The process that manages rate limits does not respond: requests that count towards a limit are rejected.';
 
 /**
- * Asks the primary process for decisions. Only one batch is in flight, so batches grow with the load. While a reply is
- * overdue, requests are rejected immediately. The requests in an overdue batch are still counted, so a caller can get
- * less than its limit, but never more.
+ * Only one batch is in flight, so batches grow with the load. While a reply is overdue, requests are rejected
+ * immediately. The requests in an overdue batch are still counted, so a caller can get less than its limit, but never
+ * more.
  */
 export class WorkerLimiter implements Limiter {
   readonly #ask: (asks: readonly WorkerAsk[]) => Promise<readonly WorkerGrant[]>;

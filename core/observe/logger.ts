@@ -83,9 +83,6 @@ interface LogOutputOptions {
 const MAX_WAITING = 4 * 1024 * 1024;
 const CHUNK = 32 * 1024;
 const WRITE_AFTER_MS = 250;
-/**
- * Delay before writing to a full pipe again. After other errors, such as a full disk, the delay is `RETRY_FAILED_MS`.
- */
 const RETRY_FULL_MS = 10;
 const RETRY_FAILED_MS = 1000;
 
@@ -108,7 +105,6 @@ export class LogOutput {
   #idle: (() => void)[] = [];
   #dropped = 0;
   #reported = 0;
-  /** Called when writing succeeds again, with the number of log lines dropped in the meantime. */
   onRecovery: (dropped: number) => void = () => undefined;
 
   constructor(fd: number, { maxWaiting = MAX_WAITING, chunk = CHUNK }: LogOutputOptions = {}) {
@@ -144,10 +140,7 @@ export class LogOutput {
     });
   }
 
-  /**
-   * Writes all buffered log lines. Waits up to `deadlineMs` for a full pipe, and then drops the remaining lines. After
-   * other errors, drops them immediately.
-   */
+  /** Waits up to `deadlineMs` for a full pipe, and then drops the remaining log lines. */
   flushSync(deadlineMs: number): void {
     clearTimeout(this.#gatherTimer);
     clearTimeout(this.#retryTimer);
@@ -233,14 +226,14 @@ const logOutput = (): LogOutput => {
   return shared;
 };
 
-/** Writes the rest of the log. Must be awaited before `process.exit`. Resolves after 500 ms at the latest. */
+/** Must be awaited before `process.exit`. Resolves after 500 ms at the latest. */
 export const flushLog = async (): Promise<void> => shared?.flush(FLUSH_MS);
 
 export const droppedLogLines = (): number => shared?.dropped ?? 0;
 
 /**
- * Opens standard error again in non-blocking mode. Processes share the mode of the original descriptor, and each Node
- * process resets the mode on exit.
+ * Processes share the mode of the original standard error, and each Node process resets the mode on exit. Opening it
+ * again creates a separate mode.
  */
 const nonBlockingStderr = (): number => {
   // If standard error is a socket, or if /proc does not exist, Node makes `process.stderr` non-blocking on first use.

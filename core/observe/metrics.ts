@@ -67,7 +67,6 @@ interface ServiceMetricsOptions {
   readonly work: WorkQueues;
 }
 
-/** Zeros to report while admission control is disabled, so that Prometheus queries still find the series. */
 const NONE_REFUSED: Admission['refused'] = { in_flight: 0, event_loop_delay: 0 };
 
 const gauge = (name: string, help: string, read: Reader['read']) => new Reader('gauge', name, help, read);

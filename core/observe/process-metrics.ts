@@ -13,7 +13,6 @@ import { Histogram } from './request-metrics.js';
 
 const NANOSECONDS = 1e9;
 const MICROSECONDS = 1e6;
-/** Interval of the timer with which Node measures the event loop delay. */
 const RESOLUTION_MS = 10;
 
 const GC_KINDS: Readonly<Record<number, string>> = {

@@ -1,12 +1,8 @@
-/** Counts requests. References to the series are kept, because this code runs on every request. */
 import type { Tier } from '../config/tiers.js';
 import type { ApiContext } from '../pipeline/api-koa.js';
 import { Counter, Family, inBraces, type Metric, numeral } from './metric.js';
 
-/**
- * The bounds of the latency histogram in seconds. Cached responses take far less than 1 ms, and store timeouts take
- * several seconds.
- */
+/** In seconds. Cached responses take far less than 1 ms, and store timeouts take several seconds. */
 export const LATENCY_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
 
 export class Distribution {
@@ -51,7 +47,7 @@ export class Histogram extends Family<Distribution> implements Metric {
   }
 }
 
-/** The label of requests without a route. With a label per URL, clients could create any number of series. */
+/** With a label per URL, clients could create any number of series. */
 const NO_ROUTE = 'none';
 const NO_TIER = 'none';
 
@@ -84,7 +80,6 @@ export class RequestMetrics {
   readonly metrics: readonly Metric[] = [this.#duration, this.#errors, this.#cache, this.#limiter, this.#credentials];
 
   constructor() {
-    // The series are created at startup, because alerts cannot be evaluated on a missing series.
     this.#distribution(undefined, 404);
     this.decisionsOf(undefined);
   }

@@ -44,7 +44,7 @@ export const openApiDocument = async (
       .filter(({ plugin }) => used.has(plugin.name))
       .map(({ plugin: { name, description } }) => ({ name, description })),
     paths,
-    // Mounts serve pages and other protocols, which OpenAPI cannot describe. Their paths do not include the base path.
+    // Mounts serve pages and other protocols, which OpenAPI cannot describe.
     'x-mounts': mounts.map(({ mount: { path, summary, methods = READ_METHODS, key = false } }) => ({
       path,
       summary,
@@ -80,7 +80,6 @@ const infoOf = (
   ...(changes.length > 0 && { 'x-changes': changes.flatMap((change) => servedChange(change, served)) }),
 });
 
-/** Removes operations that this service does not have, and changes without any remaining operations. */
 const servedChange = ({ operations, ...change }: InterfaceChange, served: ReadonlySet<string>): InterfaceChange[] => {
   if (!operations) return [change];
   const known = operations.filter((operation) => served.has(operation));
@@ -151,7 +150,6 @@ const contentOfList = async (route: Route, formats: readonly Format[]) => {
   );
 };
 
-/** Returns undefined for a binary format, or if the example cannot be written in this format. */
 const textIn = async (
   format: Format,
   rows: readonly Row[],
@@ -245,10 +243,6 @@ const linksFrom = (source: Route, routes: readonly Route[]): Record<string, obje
     }),
   );
 
-/**
- * Maps parameter names to OpenAPI runtime expressions. Returns undefined if there is no expression for a required
- * parameter, or for any parameter.
- */
 const foundParameters = ({ operationId }: Route, { parameters }: Route): Record<string, string> | undefined => {
   const found: Record<string, string> = {};
   for (const place of ['path', 'query'] as const) {

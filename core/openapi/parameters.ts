@@ -4,7 +4,6 @@ import type { Operator } from '../contracts/storage.js';
 import { operatorSchemas } from '../data/conditions.js';
 import { pascalCase } from './typescript.js';
 
-/** Returns a reference to the component that contains the schema, or the schema itself if it has no title. */
 type Reference = (schema: JsonSchema) => unknown;
 
 export const parametersOf = (
@@ -75,7 +74,6 @@ const listText = (type: string): JsonSchema => {
   return { type: 'string', pattern: `^${one}(,${one})*$` };
 };
 
-/** Columns of the same plain type share one component. */
 const filterSchema = (value: JsonSchema): JsonSchema => {
   const { type, format, ...limits } = value as { readonly type: string; readonly format?: string };
   const properties = Object.entries(operatorSchemas(value)).map(([operator, schema]) => [

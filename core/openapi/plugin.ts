@@ -8,12 +8,9 @@ interface OpenApi {
   readonly paths: object;
 }
 
-/**
- * Maximum number of cached OpenAPI documents. There is one document per public URL, and a service has few public URLs.
- */
+/** There is one document per public URL, and a service has few public URLs. */
 const MOST_DOCUMENTS = 10;
 
-/** @param build called on the first request, when all plugins are registered */
 export const openApiPlugin = (build: (publicUrl: string) => Promise<object>): Plugin => {
   const documentFor = memoize((publicUrl) => build(publicUrl) as Promise<OpenApi>, MOST_DOCUMENTS);
   return definePlugin({

@@ -40,10 +40,7 @@ const SCALARS: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/**
- * Returns the TypeScript type of a schema. Ignores keywords that TypeScript cannot express, such as bounds and
- * patterns.
- */
+/** Ignores keywords that TypeScript cannot express, such as bounds and patterns. */
 const typeOf = (schema: Json, indent: string): string => {
   const { $ref, enum: values, anyOf, oneOf, type } = schema as Record<string, never>;
   if ($ref) return pascalCase(String($ref).split('/').at(-1)!);
@@ -83,10 +80,7 @@ export const pascalCase = (title: string): string =>
 const parameterMember = ({ name, description, required, schema }: ParameterObject, indent: string): string =>
   member(name, description, required, typeOf(schema, indent), indent);
 
-/**
- * Returns the parameters that at least two paths share. If several parameters have the same name, the most common one
- * is returned.
- */
+/** If several parameters have the same name, the most common one is returned. */
 const sharedParameters = (operations: readonly Operation[]): ReadonlyMap<string, string> => {
   const counts = new Map<string, { readonly name: string; count: number }>();
   for (const parameter of operations.flatMap(({ parameters = [] }) => parameters)) {
@@ -119,10 +113,6 @@ const pathMember = (
   return `${comment(summary, '  ')}  readonly ${quoted(path)}: {\n    readonly input: ${inputOf(parameters, shared)};\n    readonly output: ${output};\n  };\n`;
 };
 
-/**
- * Writes an interface for each schema. An interface extends another one if its schema contains all members of the other
- * schema.
- */
 const schemaTypes = (schemas: TypedDocument['components']['schemas']): string[] => {
   const all = Object.entries(schemas).map(([title, schema]) => ({ title, schema, members: membersOf(schema, '  ') }));
   const objects = all.filter(({ schema, members }) => schema['type'] === 'object' && members.length > 1);

@@ -17,35 +17,25 @@ import { failResponse } from './catch-errors.js';
  * conflicts.
  */
 export class RequestState {
-  /** When the request arrived, in milliseconds since the process started. */
   readonly startedAt = performance.now();
-  /** The connection of the outer request. Set only for inner requests. */
+  /** Set only for inner requests. */
   connection: Socket | undefined;
 
-  // The endpoint of the request, set by `findEndpoint`. Undefined if plugin middleware has already responded.
   match: Match | undefined;
-  /** The response format. Undefined for a mount, or if the client accepts none of the available formats. */
   format: Format | undefined;
-  /**
-   * An error of the request, such as an invalid parameter, which `checkRequest` throws. It does not depend on the
-   * caller.
-   */
+  /** The error that `checkRequest` throws. It does not depend on the caller. */
   error: unknown;
 
-  // The caller, set by `identify`. An inner request has the same caller as the outer request.
   caller: Caller | undefined;
   invalidKey = false;
   /** The error of a plugin that failed to identify the caller. `authorize` throws it. */
   identityError: unknown;
 
-  // The decision of the rate limiter. Undefined for inner requests and endpoints without a limit.
   decision: Decision | undefined;
 
-  // `handleRoute` sets `cacheHit` and `snapshotVersion`, so mounts do not have them.
   cacheHit = false;
   snapshotVersion: string | undefined;
 
-  /** Time in milliseconds from `startedAt` until the response was written. Set by `observe`. */
   durationMs = 0;
 
   /** @param isInner true if a mount or this process made the request, which is then neither counted nor observed */
@@ -69,7 +59,6 @@ export interface Endpoint {
   readonly pattern: string;
   /** The name of the plugin and the declared path of the endpoint. A tier can use either to include the endpoint. */
   readonly names: readonly string[];
-  /** The HTTP methods of the endpoint without OPTIONS, which every endpoint supports. */
   readonly methods: readonly string[];
   readonly needsKey: boolean;
   readonly limited: boolean;
@@ -86,7 +75,6 @@ export interface Match {
   readonly error?: unknown;
 }
 
-/** The number of trusted proxies in front of the service, or functions that check for trusted networks. */
 type Proxies =
   | number
   | {
@@ -131,7 +119,7 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
   }
 
   /**
-   * Adds middleware, but not to `this.middleware`, which other Koa applications use to mount this one.
+   * Does not change `this.middleware`, which other Koa applications use to mount this one.
    * @throws Error after the first request, because the middleware has already been composed
    */
   override use<State, Context>(
@@ -162,7 +150,6 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
       this.handle(this.createContext(request, response), ended)) as ReturnType<Koa['callback']>;
   }
 
-  /** Runs the middleware for a request. The promise never rejects. */
   handle(ctx: ApiContext, ended?: () => void): Promise<void> {
     this.#run ??= compose([...this.#order(this.#added)]) as (ctx: ApiContext) => Promise<void>;
     ctx.res.statusCode = 404;
@@ -176,7 +163,6 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
 
 const HARMLESS = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** Returns the `X-Request-Id` header if it is safe to log, otherwise a new id. */
 export const requestId = ({ headers }: IncomingMessage): string => {
   const sent = headers['x-request-id'];
   // A client might send an API key in `X-Request-Id` by mistake. Keys must not appear in the log.

@@ -3,10 +3,6 @@ import type { ServiceInfo } from '../contracts/service.js';
 import { ApiError, errors } from '../errors.js';
 import type { ApiMiddleware } from './api-koa.js';
 
-/**
- * Responds with 401 or 403 if the caller must not use the endpoint. OPTIONS requests and unsupported methods are not
- * checked.
- */
 export const authorize = (realm: string): ApiMiddleware => {
   const missing = { headers: { 'WWW-Authenticate': `Bearer realm="${realm}"` } };
   const invalid = { headers: { 'WWW-Authenticate': `Bearer realm="${realm}", error="invalid_token"` } };
@@ -26,10 +22,7 @@ export const authorize = (realm: string): ApiMiddleware => {
   };
 };
 
-/**
- * Returns the title of the service as the authentication realm, a quoted ASCII string (RFC 9110, 11.5). Returns `API`
- * if the title contains other characters.
- */
+/** A realm is a quoted ASCII string (RFC 9110, 11.5). */
 export const realmOf = ({ title }: ServiceInfo): string => (/^[ !#-[\]-~]+$/.test(title) ? title : 'API');
 
 const forbidden = ({ name, endpoints }: Tier): ApiError => {

@@ -1,4 +1,3 @@
-/** The caller as plugins see it, and the callers of inner requests. */
 import type { Tiers } from '../config/tiers.js';
 import type { CallerAccount, CallerKey, IdentifiedCaller, ServiceRequest } from '../contracts/plugin.js';
 import type { Caller } from '../keys/authenticator.js';
@@ -9,7 +8,7 @@ interface AnyContext {
   readonly requestState?: Partial<RequestState>;
 }
 
-/** Returns the caller's key for plugins, or null if there is no valid key or the caller is not identified yet. */
+/** Returns null if there is no valid key or the caller is not identified yet. */
 export const callerOf = ({ requestState }: AnyContext): CallerKey | null => {
   const key = requestState?.caller?.key;
   return key ? { id: key.id, tier: key.tier } : null;
@@ -41,7 +40,6 @@ export const serviceRequest = (
 
 const NO_ENDPOINTS: ReadonlySet<string> = new Set();
 
-/** Returns a caller for inner requests that can use only endpoints available without a key. */
 export const callerWithoutKey = (tiers: Tiers): Caller => {
   const { limit } = tiers;
   const tier = tiers.anonymous ?? { name: 'none', limit, quotas: undefined, endpoints: NO_ENDPOINTS };

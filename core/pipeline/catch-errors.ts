@@ -6,7 +6,7 @@ import { isPrepared, sendNow } from '../response/respond.js';
 import type { ApiContext, ApiMiddleware } from './api-koa.js';
 import { type ErrorPage, errorPagePolicy } from './error-page.js';
 
-/** Turns errors into responses. Also adds an error body to a response that has an error status but no body. */
+/** Also adds an error body to a response that has an error status but no body. */
 export const catchErrors = (logger: Logger, errorPage: ErrorPage): ApiMiddleware => {
   const pageFor = (ctx: ApiContext) => {
     const page = errorPage(ctx.req);
@@ -32,7 +32,6 @@ const lacksErrorBody = ({ res, response, respond }: ApiContext): boolean => {
   return response.body === undefined && !isExplicitNull && !res.headersSent && respond !== false;
 };
 
-/** Handles errors that occur after the middleware has run. */
 export const failResponse = (ctx: ApiContext, error: unknown, logger: Logger, headers: CommonHeaders): void => {
   ctx.app.emit('error', error, ctx);
   if (ctx.headerSent || !ctx.writable) {

@@ -7,10 +7,6 @@ import type { ApiContext } from './api-koa.js';
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/**
- * Returns text such as `[26/Nov/2026:07:05:09 +0000]`.
- * @param second seconds since 1970
- */
 const timestamp = memoize((second) => {
   const iso = new Date(Number(second) * 1000).toISOString();
   const [year, month, day] = iso.slice(0, 10).split('-');

@@ -5,10 +5,7 @@ import { allowOf, type CommonHeaders, READ_METHODS } from '../response/headers.j
 import { Prepared } from '../response/representation.js';
 import type { ApiMiddleware, Match } from './api-koa.js';
 
-/**
- * Finds the endpoint of a request. Errors are stored for `checkRequest`, because the rate limit and the key are checked
- * first.
- */
+/** Errors are stored for `checkRequest`, because the rate limit and the key are checked first. */
 export const findEndpoint =
   ({ routes: { find } }: { readonly routes: { readonly find: ApiMiddleware } }): ApiMiddleware =>
   (ctx, next) =>
@@ -20,7 +17,6 @@ export const findEndpoint =
       return next();
     });
 
-/** Throws the error that `findEndpoint` has stored (400, 404, 405, 406 or 414), and responds to OPTIONS requests. */
 export const checkRequest =
   (headers: CommonHeaders): ApiMiddleware =>
   (ctx, next) => {

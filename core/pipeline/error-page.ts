@@ -8,7 +8,6 @@ import { mediaTypeChooser } from '../response/representation.js';
 import { escapeHtml } from '../util/escape-html.js';
 
 export interface ErrorPageOptions {
-  /** Returns the path prefix for links on the page. It is empty by default. */
   readonly publicPathFor: (request: IncomingMessage) => string;
   readonly basePath: string;
   readonly info: { readonly title: string };

@@ -9,7 +9,7 @@ interface IdentifyOptions {
   readonly keys: Authenticator;
   readonly identities: IdentityChain | null;
   readonly addressOf: (request: IncomingMessage) => string;
-  /** The settings in effect. A reload replaces `tiers`. */
+  /** A reload replaces `tiers`. */
   readonly settings: { readonly tiers: Tiers };
 }
 
@@ -45,12 +45,10 @@ export const identify = ({ keys, identities, addressOf, settings }: IdentifyOpti
   };
   return (ctx, next) => {
     const { requestState: state } = ctx;
-    // An inner request has the caller of the outer request, which is already set.
     if (state.isInner) return next();
     const identity = keys.identify(credentialsOf(ctx.req));
     if (identity.kind === 'key' || !identities) return setCaller(ctx, identity, next);
     const found = identities.identify(ctx.req, () => plainAddress(ctx.ip) ?? ctx.ip);
-    // If no plugin identifies the caller, the result of the key check is used.
     const combined = (other: SomeIdentity) => setCaller(ctx, other.kind === 'none' ? identity : other, next);
     if (!(found instanceof Promise)) return combined(found);
     return found.then(combined, (error: unknown) => {

@@ -58,8 +58,8 @@ const asksForUsage = ({ caller, invalidKey, match }: RequestState, method: strin
 const windowSeconds = WINDOW_MS / 1000;
 
 /**
- * Returns the rate limit headers of an IETF draft. `RateLimit-Policy` lists all policies. `RateLimit` contains the
- * policy with the fewest remaining requests.
+ * The headers follow an IETF draft: `RateLimit-Policy` lists all policies, and `RateLimit` contains the policy with the
+ * fewest remaining requests.
  */
 export const limitLines = ({ quotas, ...decision }: Decision): string =>
   quotas === undefined || quotas.length === 0 ? windowLines(decision) : quotaLines(decision, quotas);

@@ -22,7 +22,7 @@ const quoted = memoize((name) => JSON.stringify(name));
 
 const text = (name: string | null | undefined): string => (name === undefined || name === null ? 'null' : quoted(name));
 
-/** Returns the log members of a request as JSON text, because serializing an object would take six times as long. */
+/** JSON text, because serializing an object would take six times as long. */
 const members = ({ req, res, requestState: state }: ApiContext): string => {
   const { id, match, caller, decision, snapshotVersion, cacheHit, durationMs } = state;
   const trace = traceId(req.headers['traceparent']);
@@ -40,7 +40,7 @@ const networkOf = (address: string): string => {
   return `${address.split(':').slice(0, 3).join(':')}::/48`;
 };
 
-/** Returns true for successful health checks. Only health check endpoints have no rate limit. */
+/** Only health check endpoints have no rate limit. */
 const isProbe = ({ res, requestState: state }: ApiContext): boolean =>
   state.match?.endpoint?.limited === false && res.statusCode < 400;
 
@@ -50,7 +50,6 @@ export const withoutProbes =
     if (!isProbe(ctx)) report(ctx);
   };
 
-/** Logs each request. The setting `log.addresses` determines how much of the client address is logged. */
 export const requestLog = (
   logger: Logger,
   { addresses, requests }: Pick<Config['log'], 'addresses' | 'requests'>,
@@ -70,14 +69,11 @@ export const requestLog = (
   return (ctx) => info(`${members(ctx)},"address":"${shown(ctx.req)}"`, 'request');
 };
 
-/**
- * Matches the version, trace id, parent id and flags of a `traceparent` header. Future versions can append more fields.
- */
+/** A W3C `traceparent` header (Trace Context level 1, 3.2). Future versions can append more fields. */
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
 const SAMPLED = 1;
 
-/** Parses a W3C `traceparent` header (Trace Context level 1, 3.2). Returns undefined if it is missing or invalid. */
 export const traceParent = (header: string | string[] | undefined): TraceParent | undefined => {
   if (typeof header !== 'string') return undefined;
   const [, version, traceId, parentId, flags, more] = TRACEPARENT.exec(header) ?? [];

@@ -14,7 +14,6 @@ import { redisProblem } from './problems.js';
 
 export const readScript = (file: string): string => readFileSync(join(packageRoot, file), 'utf8');
 
-/** Calls a Lua script by its SHA-1, and sends the source only if Redis does not have the script yet. */
 export class RedisScript {
   readonly #digest: string;
 
@@ -33,13 +32,12 @@ export class RedisScript {
 }
 
 const PROBE_EVERY_MS = 200;
-/** Time after which the next probe starts, because a dead connection never replies. */
+/** The next probe starts after this time, because a dead connection never replies. */
 const PROBE_TIMEOUT_MS = 1000;
 
 interface BreakerOptions {
   readonly name: string;
   readonly redis: Pick<RedisConnection, 'causeOf' | 'timeoutMs'>;
-  /** A call to Redis. Probes run one at a time, and fail after `redis.timeoutMs`. */
   readonly probe: () => Promise<unknown>;
   readonly onClose?: () => void;
   readonly logger: Logger;

@@ -90,5 +90,5 @@ export const redisSchema = {
   },
 } as const satisfies JsonSchema;
 
-/** The connection settings. Exactly one of `url`, `sentinel` and `cluster` is set. */
+/** Exactly one of `url`, `sentinel` and `cluster` is set. */
 export type RedisConfig = NonNullable<WithDefaults<typeof redisSchema>>;

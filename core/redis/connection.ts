@@ -13,9 +13,7 @@ export interface RedisConnection {
   readonly timeoutMs: number;
   /** Resolves when the Redis client has connected, on the first failure, or after `connectTimeoutMs`. Never rejects. */
   readonly opened: Promise<void>;
-  /** Returns the last connection error if a call failed because Redis is disconnected. */
   causeOf(error: unknown): unknown;
-  /** Records the duration of each call by the limiter and the cache, in seconds, if metrics are enabled. */
   durations: { observe(seconds: number): void };
   close(): void;
 }
@@ -37,10 +35,7 @@ const common = (config: RedisConfig) =>
 const DEAD_AFTER_CHECKS = 5;
 const CHECK_MS = 200;
 
-/**
- * Destroys dead connections. Counts checks instead of time, because a process that was busy for seconds might not have
- * read its data yet.
- */
+/** Counts checks instead of time, because a process that was busy for seconds might not have read its data yet. */
 const closeDeadConnections = (redis: Redis): void => {
   let checking: NodeJS.Timeout | undefined;
   redis.on('connect', () => {

@@ -7,7 +7,7 @@ import { pointerPath, valueAt } from '../validation/path.js';
 import { type Members, memberErrors } from './check-members.js';
 import { declaredHeaders, frameworkParameters, listColumns } from './route-defaults.js';
 
-/** Checks the `foundIn` links of a route. Links to operations that the service does not have are ignored. */
+/** Links to operations that the service does not have are ignored. */
 export const linkErrors = (route: Route, routes: readonly Route[]): string[] =>
   Object.entries({ ...route.parameters?.path, ...route.parameters?.query }).flatMap(([name, parameter]) =>
     Object.entries(parameter.foundIn ?? {}).flatMap(([operationId, pointer]) => {
@@ -62,7 +62,6 @@ const HEADER: Members = { description: 'string', example: 'string' };
 
 export const templateParameters = (path: string): string[] => [...path.matchAll(/\{([^}]+)\}/g)].map((m) => m[1]!);
 
-/** Returns the same text for all path templates that match the same paths. */
 export const templateShape = (path: string): string => path.replace(/\{[^}]+\}/g, '{}');
 
 export const routeErrors = (route: Route): string[] => {
@@ -153,12 +152,10 @@ const compileError = (schema: object): string | undefined => {
   }
 };
 
-// Schema keywords whose value is a schema, a list of schemas, or an object that contains schemas.
 const SCHEMA = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames'];
 const SCHEMAS = ['prefixItems', 'anyOf', 'oneOf', 'allOf'];
 const NAMED_SCHEMAS = ['properties', 'patternProperties', '$defs', 'dependentSchemas'];
 
-/** Returns undefined if the value conforms to the schema. The schema must be valid. */
 const misfit = (schema: object, value: unknown): string | undefined => {
   const validate = compileSchema(schema);
   if (validate(value)) return undefined;
@@ -169,9 +166,6 @@ const misfit = (schema: object, value: unknown): string | undefined => {
   return `${shown.length > 80 ? `${shown.slice(0, 80)}…` : shown} does not conform to the schema: ${error!.instancePath ? `${error!.instancePath} ` : ''}${message}`;
 };
 
-/**
- * Checks each `default`, `example` and `examples` in a schema. Each error message starts with the path of the value.
- */
 export const sampleErrors = (schema: unknown, at: string): string[] => {
   if (!isObject(schema)) return [];
   const samples = [

@@ -96,7 +96,6 @@ const schemaErrors = ({ schema }: Collection): string[] => {
   }
 };
 
-/** Returns error messages without the name of the collection. */
 export const checkCollection = (collection: Collection): string[] => [
   ...(NAME.test(collection.name) ? [] : [`the name must match ${NAME.source}`]),
   ...schemaErrors(collection),

@@ -41,7 +41,6 @@ const MEMBERS: Readonly<Record<ModuleKind, Members>> = {
   },
 };
 
-/** Built-in modules by name. Each module is imported on first use. */
 export type Builtins<T> = Readonly<Record<string, () => Promise<{ default: T }>>>;
 
 /** @param use a built-in name, a path that starts with `./` or `../`, an absolute path, or a package name */
@@ -101,10 +100,7 @@ const locate = (use: string, folder: string, builtins: readonly string[]): strin
   );
 };
 
-/**
- * Finds the folder of a package in `node_modules` if `createRequire` fails, because `createRequire` does not find a
- * package that only exports `import`.
- */
+/** `createRequire` does not find a package that only exports `import`, so `node_modules` is searched too. */
 const resolvePackage = (name: string, folder: string): string | undefined => {
   try {
     return createRequire(join(folder, 'config.json')).resolve(name);

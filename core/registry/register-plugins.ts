@@ -26,14 +26,12 @@ export type { LoadedPlugin } from './registration.js';
 export interface Registry {
   readonly plugins: readonly LoadedPlugin[];
   /**
-   * The service information. Values from the configuration take precedence over values from plugins, which take
-   * precedence over the defaults.
+   * Values from the configuration take precedence over values from plugins, which take precedence over the defaults.
    */
   readonly service: ServiceInfo;
   readonly routes: readonly RegisteredRoute[];
   readonly mounts: readonly RegisteredMount[];
   readonly serviceMiddleware: readonly Middleware[];
-  /** The first response format is JSON, the default. */
   readonly formats: readonly Format[];
   readonly collections: ReadonlyMap<string, Collection>;
   readonly errors: ReadonlyMap<string, ErrorKind>;
@@ -46,10 +44,7 @@ interface Registered {
   readonly isComplete: boolean;
 }
 
-/**
- * @param configured the `service` section of the configuration
- * @param missing plugins that failed to load; references to them are not reported as errors
- */
+/** @param missing plugins that failed to load; references to them are not reported as errors */
 export const registerPlugins = (
   loaded: readonly LoadedPlugin[],
   configured: Partial<ServiceInfo> = {},

@@ -2,16 +2,12 @@ import type { Plugin } from '../contracts/plugin.js';
 import { OperatorError } from '../errors.js';
 import { listFrom } from './check-members.js';
 
-/** A plugin with its options. `at` is the path of the plugin in the configuration. */
 export interface LoadedPlugin {
   readonly plugin: Plugin;
   readonly options: unknown;
   readonly at: string;
-  /** If true, a mount of another plugin replaces a mount of this plugin at the same path. */
   readonly isDefault?: boolean;
-  /**
-   * True if the tests of this package check the plugin's declarations. The service then need not check them at startup.
-   */
+  /** If the tests of this package check a plugin's declarations, the service need not check them at startup. */
   readonly isTested?: boolean;
 }
 

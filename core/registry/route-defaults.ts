@@ -8,10 +8,7 @@ export const isLimited = (route: Route): boolean => route.kind === 'data' || (ro
 
 export const isShared = (route: Route): boolean => route.kind === 'service' && route.sharedSeconds !== undefined;
 
-/**
- * Returns the columns of a list: a response whose only property is `data`, an array of objects. Returns undefined for
- * all other responses.
- */
+/** A list is a response whose only property is `data`, an array of objects. */
 export const listColumns = (route: Route): readonly string[] | undefined => {
   const columns = Object.keys(propertiesOf(rowSchema(route)) ?? {});
   return columns.length > 0 ? columns : undefined;
@@ -26,7 +23,6 @@ const rowSchema = ({ kind, response }: Route): unknown => {
 
 const SCALARS: readonly Column['type'][] = ['string', 'date', 'date-time', 'integer', 'number', 'boolean'];
 
-/** Returns the columns of a list with their types, in the same order as `listColumns`. */
 export const typedColumns = (route: Route): readonly Column[] => {
   const known = columnsByRoute.get(route);
   if (known) return known;
@@ -54,7 +50,6 @@ const propertiesOf = (schema: unknown): Readonly<Record<string, JsonSchema>> | u
 export const declaredHeaders = (route: Route): Readonly<Record<string, ResponseHeader>> =>
   (route.kind === 'data' && route.response?.headers) || {};
 
-/** Lists are available in all formats. Other responses are available only in JSON. */
 export const formatsOf = (route: Route, formats: readonly Format[]): readonly Format[] =>
   listColumns(route) ? formats : formats.slice(0, 1);
 

@@ -17,10 +17,10 @@ interface ErrorContext {
 
 const HTML_TYPE = 'text/html; charset=utf-8';
 
-/** The `Retry-After` header while a store is unavailable, which usually lasts at most two seconds. */
+/** A store is usually unavailable for at most two seconds. */
 const RETRY_AFTER_SECONDS = '2';
 
-/** Maps each status to its most generic error. The message of `not_in_tier` is too specific for other 403 responses. */
+/** The message of `not_in_tier` is too specific for other 403 responses. */
 const KINDS_BY_STATUS: ReadonlyMap<number, ErrorKind> = new Map(
   [...Object.values(errors).toReversed(), errors.invalid_parameter, errors.invalid_api_key, errors.route_not_found]
     .filter((kind) => kind !== errors.not_in_tier)
@@ -86,13 +86,11 @@ const errorBody = (error: ApiError): Buffer => {
 const errorHead = (body: Buffer, more: Readonly<Record<string, string>>, type = JSON_TYPE): string =>
   linesOf({ 'Content-Type': type, 'Content-Length': String(body.length), 'Cache-Control': 'no-store', ...more });
 
-/** Formats an error as HTML. */
 export type Page = (error: ApiError) => string;
 
 const reasonOf = ({ message, options: { cause } }: ApiError): string =>
   cause instanceof Error ? cause.message : message;
 
-/** @param page formats the error. Default: as JSON */
 export const errorResponse = (thrown: unknown, logger: Logger, requestId: string, page?: Page): Prepared => {
   const error = asApiError(thrown);
   const { status } = error.kind;
@@ -118,10 +116,6 @@ const withoutBrokenBody = ({ req }: ErrorContext, error: unknown): unknown =>
     ? new ApiError(errors.invalid_parameter, INCOMPLETE_BODY, { cause: error })
     : error;
 
-/**
- * Responds with an error. Closes the connection instead if the response headers have already been sent.
- * @param page formats the error. Default: as JSON
- */
 export const setError = (ctx: ErrorContext, error: unknown, logger: Logger, page?: Page): void => {
   const body = errorResponse(withoutBrokenBody(ctx, error), logger, ctx.requestState.id, page);
   if (ctx.res.headersSent) {
@@ -159,11 +153,9 @@ const removeBodyHeaders = (response: ServerResponse): void => {
 
 export interface Rejection {
   toRequest(request: IncomingMessage, response: ServerResponse): void;
-  /** Responds to bytes that are not a valid HTTP request, and ends the socket. */
   toSocket(socket: Socket): void;
 }
 
-/** Builds an error response once, so that sending it is cheap. */
 export const rejection = (
   error: ApiError,
   headers: CommonHeaders,

@@ -4,7 +4,6 @@ import { csvFormat } from './csv-format.js';
 import { jsonFormat, ndjsonFormat } from './formats.js';
 import { parquetFormat } from './parquet-format.js';
 
-/** @param csvFormulaGuard whether to escape CSV cells that a spreadsheet would run as a formula */
 export const formatPlugin = (csvFormulaGuard: boolean): Plugin =>
   definePlugin({
     name: 'formats',

@@ -21,7 +21,6 @@ export const endInPieces = async (response: ServerResponse, body: Buffer, caller
   if (!response.destroyed) response.end();
 };
 
-/** Resolves when all earlier responses on the connection have been sent, or when the connection closes. */
 export const firstOnConnection = async (response: ServerResponse, connection: Socket): Promise<void> => {
   if (response.socket || connection.destroyed) return;
   // Clients can pipeline many requests, and each request adds a listener to the connection.

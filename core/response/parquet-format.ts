@@ -5,8 +5,7 @@ import { forEachText, textOf } from '../data/lazy-rows.js';
 import { ResponseError } from './formats.js';
 
 /**
- * The number of values in a row group. Encoding a row group blocks the event loop for 4 to 6 ms. Larger groups would
- * make files smaller.
+ * Encoding a row group of this many values blocks the event loop for 4 to 6 ms. Larger groups would make files smaller.
  */
 const GROUP_VALUES = 20_000;
 
@@ -87,7 +86,6 @@ class RowGroup {
     return this.#data[0]!.length;
   }
 
-  /** @param added called after each row */
   add(rows: readonly Row[], added: () => void): void {
     const text = textOf(rows);
     if (!text) {
@@ -132,8 +130,8 @@ const schemaOf = (columns: readonly Column[]): SchemaElement[] => [
 ];
 
 /**
- * The Parquet format. All row groups except the last have the same number of rows, so that equal lists result in equal
- * bytes. There is no formula guard, because spreadsheets do not run text from Parquet files as formulas.
+ * All row groups except the last have the same number of rows, so that equal lists result in equal bytes. There is no
+ * formula guard, because spreadsheets do not run text from Parquet files as formulas.
  */
 export const parquetFormat: Format = {
   name: 'parquet',

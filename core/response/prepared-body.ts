@@ -15,18 +15,15 @@ import { setHead } from './writer.js';
 export interface Response extends Koa.Response {
   prepared?: Prepared | Representation | undefined;
   shown?: unknown;
-  /** The original representation. Set only if middleware has compressed the body. */
   source?: Representation | undefined;
 }
 
-/** Returns the content that middleware sees as `ctx.body`: an object for JSON, otherwise text or bytes. */
 export const contentOf = ({ type }: Response, { payload }: Prepared): unknown => {
   if (payload === undefined) return undefined;
   if (type === 'application/json') return JSON.parse(String(payload));
   return type.startsWith('text/') ? String(payload) : payload;
 };
 
-/** Replaces the prepared body with an ordinary one, unless both have the same bytes. */
 export const replace = (response: Response, prepared: Prepared | Representation, body: unknown): void => {
   if (isSame(prepared, body)) return;
   const isEncoding = response.res.hasHeader('Content-Encoding') && !wasChanged(response);
@@ -53,7 +50,6 @@ const isSame = (prepared: Prepared | Representation, body: unknown): boolean => 
   return Buffer.from(body).equals(Buffer.from(payload));
 };
 
-/** Returns true if middleware has modified the object that it read from `ctx.body`. */
 export const wasChanged = ({ prepared, shown }: Response): boolean => {
   if (prepared === undefined || typeof shown !== 'object' || shown === null || Buffer.isBuffer(shown)) return false;
   return JSON.stringify(shown) !== String(identityOf(prepared).payload);

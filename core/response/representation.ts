@@ -8,7 +8,7 @@ import { memoize } from '../util/lru-map.js';
 import { JSON_TYPE, jsonOf } from './formats.js';
 import { linesOf } from './headers.js';
 
-/** A response body: bytes, or text that contains only ASCII characters. */
+/** A string contains only ASCII characters. */
 export type Payload = Buffer | string;
 
 /**
@@ -21,7 +21,6 @@ export const payloadOf = (body: Buffer): Payload =>
   body.length <= WRITTEN_AS_TEXT_BYTES && isAscii(body) ? body.toString('latin1') : body;
 
 export class Prepared {
-  /** @param payload undefined if the status does not allow a body */
   constructor(
     readonly status: number,
     readonly head: string,
@@ -107,7 +106,6 @@ interface RepresentationOptions {
 export const jsonRepresentation = (data: unknown, options: RepresentationOptions): Representation =>
   new Representation(Buffer.from(jsonOf(data)), JSON_TYPE, options);
 
-/** All representations of a snapshot have the same `Last-Modified` date. */
 const datedLines = memoize((lastModified) =>
   linesOf({ 'Last-Modified': new Date(Number(lastModified)).toUTCString(), Vary: 'Accept, Accept-Encoding' }),
 );
@@ -132,10 +130,7 @@ export class Validators {
     return encoding === 'identity' ? `"${this.#digest}"` : `"${this.#digest}-${encoding}"`;
   }
 
-  /**
-   * Returns true if the client's copy is up to date. `If-None-Match` takes precedence over `If-Modified-Since` (RFC
-   * 9110, 13.1.2 and 13.1.3).
-   */
+  /** `If-None-Match` takes precedence over `If-Modified-Since` (RFC 9110, 13.1.2 and 13.1.3). */
   isFresh(ifNoneMatch: string | undefined, ifModifiedSince: string | undefined): boolean {
     if (ifNoneMatch !== undefined) return this.matches(ifNoneMatch);
     if (ifModifiedSince === undefined) return false;
@@ -186,7 +181,6 @@ export class Representation extends Validators {
     return size;
   }
 
-  /** Returns false if the body would have to be compressed first. */
   has(encoding: Encoding): boolean {
     return encoding === 'identity' || !this.#isCompressible || this.#encodings.get(encoding) instanceof Encoded;
   }

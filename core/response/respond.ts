@@ -63,7 +63,6 @@ export const respond = ({
   };
 };
 
-/** Returns true until middleware reads or changes a header. */
 const isUntouched = (res: Context['res']): boolean => res instanceof FastResponse && !res.isOrdinary;
 
 /** If middleware has changed the status, the ETag or the encoding, the response is sent unchanged. */

@@ -7,7 +7,6 @@ import { type IncomingMessage, OutgoingMessage, ServerResponse, STATUS_CODES } f
 import { endInPieces, PIECE_BYTES } from './large-bodies.js';
 import { type Payload, type Prepared, WRITTEN_AS_TEXT_BYTES } from './representation.js';
 
-/** Returns the `Date` and `Connection` headers. @param isKept whether the connection stays open */
 type ConnectionLines = (isKept: boolean) => string;
 
 export const addLines = (response: ServerResponse, lines: string): void => {
@@ -15,13 +14,11 @@ export const addLines = (response: ServerResponse, lines: string): void => {
   else setLines(response, lines);
 };
 
-/** Sets the header lines that describe the body, and replaces the lines of an earlier body. */
 export const setHead = (response: ServerResponse, head: string): void => {
   if (response instanceof FastResponse) response.setHead(head);
   else setLines(response, head);
 };
 
-/** Sends a prepared body. Callers with large bodies take turns. */
 export const send = (
   response: ServerResponse,
   prepared: Prepared,
@@ -45,7 +42,6 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     return this.#isOrdinary;
   }
 
-  /** Whether the fast writer has sent the response, and whether the operating system has accepted all data. */
   get fastState(): FastState {
     return this.#sent;
   }
@@ -78,10 +74,7 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     }
   }
 
-  /**
-   * Returns true if Node would write the same bytes as the fast writer. The request must be the first on its
-   * connection.
-   */
+  /** The request must be the first on its connection. */
   #canWriteFast(payload: Payload | undefined): boolean {
     const { socket, req } = this;
     const own = FastResponse.prototype;
@@ -153,7 +146,7 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     return super.writeHead(...(given as Parameters<ServerResponse['writeHead']>));
   }
 
-  /** Removes the headers of the prepared body, because middleware might send a different body. */
+  /** The headers describe the prepared body, but middleware might send a different body. */
   #removeLinesOfBody(): void {
     const pairs = pairsOf(this.#head);
     for (let i = 0; i < pairs.length; i += 2) {
@@ -189,7 +182,6 @@ for (const name of USES_OF_HEADERS) {
   });
 }
 
-/** Returns Node's own getter of a property, which does not take fast writes into account. */
 const byNode = (name: string) => Object.getOwnPropertyDescriptor(OutgoingMessage.prototype, name)?.get;
 const [headersSentByNode, writableFinishedByNode] = [byNode('headersSent'), byNode('writableFinished')];
 Object.defineProperties(FastResponse.prototype, {
@@ -208,19 +200,16 @@ Object.defineProperties(FastResponse.prototype, {
 });
 
 interface ResponseInsides {
-  /** If true, Node closes the connection after the response. */
   _last: boolean;
 }
 
 interface RequestInsides {
-  /** If true, Node assumes that a handler reads the request body. */
   _consuming: boolean;
   readonly socket: { readonly parser?: { incoming: unknown } | null };
 }
 
 /**
- * Marks the request as read. Node would otherwise read the unused stream to its end, which creates a sixth of the
- * garbage of a request.
+ * Node would otherwise read the unused request stream to its end, which creates a sixth of the garbage of a request.
  */
 const releaseRequest = (request: IncomingMessage): void => {
   if (!request.complete || request.readableLength > 0) return;
@@ -231,7 +220,6 @@ const releaseRequest = (request: IncomingMessage): void => {
   if (parser?.incoming === request) parser.incoming = null;
 };
 
-/** Returns alternating header names and values, as Node expects them. */
 const pairsOf = (lines: string): string[] =>
   lines
     .split('\r\n')
@@ -241,7 +229,7 @@ const pairsOf = (lines: string): string[] =>
       return [line.slice(0, colon), line.slice(colon + 2)];
     });
 
-/** Adds header lines. A line replaces an earlier line with the same name, but `Vary` values are combined. */
+/** A line replaces an earlier line with the same name, but `Vary` values are combined. */
 const setLines = (response: ServerResponse, lines: string): void => {
   // Koa also ignores headers that are set after the headers have been sent.
   if (response.headersSent) return;
@@ -264,7 +252,6 @@ export const allowFastWrites = (work: boolean): void => {
   fastWritesWork = work;
 };
 
-/** Sends the body. The status and the headers must already be set. */
 const sendBody = (response: ServerResponse, payload: Payload | undefined, caller?: string): void => {
   if (response.req.method !== 'HEAD' && isLarge(payload)) void endInPieces(response, payload, caller);
   else response.end(payload, 'latin1');

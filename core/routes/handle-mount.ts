@@ -20,7 +20,7 @@ interface MountDependencies {
   readonly state: { readonly read: () => ServiceState };
 }
 
-/** Returns the two functions between which the middleware of the plugin runs. */
+/** The middleware of the plugin runs between these two functions. */
 export const handleMount = (mount: Mount, dependencies: MountDependencies): readonly ApiMiddleware[] => [
   (ctx, next) => {
     // Mounts can read a request body. Node does not send `100 Continue`, because the server listens for
@@ -91,8 +91,7 @@ export const localContext = (koa: ApiKoa, dependencies: MountDependencies): Loca
   });
 
 /**
- * Headers of the outer request that inner requests do not get, because they concern its body, connection or response
- * format.
+ * Headers of the outer request that concern its body, connection or response format. Inner requests do not get them.
  */
 const OUTER_REQUEST_HEADERS =
   /^(accept|accept-encoding|connection|content-.*|expect|if-.*|keep-alive|mcp-.*|range|te|trailer|transfer-encoding|upgrade)$/;

@@ -22,7 +22,7 @@ interface RouteDependencies extends ServiceDependencies {
 
 const LOCAL = 'local';
 
-/** Handles requests to routes. Sets `ctx.body` synchronously if the response is cached for the current snapshot. */
+/** Sets `ctx.body` synchronously if the response is cached for the current snapshot. */
 export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
   const { snapshots, vintages, work, compression, logger, publicUrlOf } = dependencies;
   const sendList = listSender(work.lists, logger);
@@ -63,7 +63,6 @@ export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
     if (representation instanceof Representation) setBody(ctx, representation, found);
     else setBody(ctx, await sendList(ctx, representation, encoding, { caller, connection }), found);
   };
-  /** Responds immediately if the body need not be compressed first. */
   const respond = (ctx: ApiContext, representation: Representation, found: FoundResponse): void | Promise<void> =>
     representation.has(encodingFor(ctx)) ? setBody(ctx, representation, found) : respondInTurn(ctx, () => found);
   return (ctx) => {

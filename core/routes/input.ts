@@ -10,7 +10,7 @@ import { compileSchema, type ValidateFunction } from '../validation/compile-sche
 import { nearest } from '../validation/nearest.js';
 import { article, convert, describe, MOST_LISTED } from './parameter-values.js';
 
-/** Maximum number of query parameters. Even unknown parameters take time to parse. */
+/** Even unknown query parameters take time to parse. */
 const MOST_PARAMETERS = 100;
 
 interface Target {
@@ -32,8 +32,8 @@ export const decodePercent = (text: string, place: 'path' | 'query', name: strin
 };
 
 /**
- * Parses the path and query of a request. Unlike `URLSearchParams`, rejects malformed percent-encoding. Unlike
- * `node:querystring`, does not merge repeated parameters.
+ * Stricter than `URLSearchParams`, which accepts malformed percent-encoding, and `node:querystring`, which merges
+ * repeated parameters.
  */
 export const parseTarget = (url: string): Target => {
   if (!url.startsWith('/')) {
@@ -58,7 +58,7 @@ export const parseTarget = (url: string): Target => {
 
 export type Input = Readonly<Record<string, ParameterValue>>;
 
-/** Returns a key for the response cache. Requests with the same cache key get the same response in a given format. */
+/** Requests with the same cache key get the same response in a given format. */
 export const cacheKeyOf = ({ operationId }: Route, input: Input): string =>
   `${operationId} ${JSON.stringify(Object.entries(input).sort())}`;
 
@@ -71,7 +71,6 @@ interface CompiledParameter {
 
 const FILTER_LIKE = /^([^[\]]+)(?:\[([^[\]]*)\]|_(from|to))$/i;
 
-/** The parameters of a route by name, and its filters by name and operator, such as `price[gte]`. */
 class QueryParameters {
   readonly #plain: ReadonlyMap<string, CompiledParameter>;
   readonly #filters: Readonly<Record<string, JsonSchema>>;
@@ -138,10 +137,9 @@ const compileOne = (place: 'path' | 'query', name: string, parameter: Parameter)
 const compileAll = (place: 'path' | 'query', parameters: Readonly<Record<string, Parameter>> = {}) =>
   new Map(Object.entries(parameters).map(([name, parameter]) => [name, compileOne(place, name, parameter)]));
 
-/** Maximum number of problems in an error response, whose size would otherwise grow with the request. */
+/** The size of an error response must not grow with the request. */
 const MOST_DETAILS = 20;
 
-/** Maximum number of invalid values to report per parameter. A list can contain thousands of invalid values. */
 const MOST_ISSUES = 3;
 
 /** If a request has several problems, the response has the first of these error codes. `details` lists all problems. */

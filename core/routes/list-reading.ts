@@ -26,13 +26,9 @@ export class ListReading {
   readonly #controller = new AbortController();
   readonly #stallMs: number;
 
-  /**
-   * @param reader reads the rows; the first call to `next` starts reading
-   * @param stallMs milliseconds without a new chunk after which reading fails with `unavailable`
-   */
+  /** @param stallMs milliseconds without a new chunk after which reading fails with `unavailable` */
   constructor(pieces: AsyncIterable<Buffer>, reader: CheckedReader, stallMs: number) {
     const { signal } = this.#controller;
-    // Each read adds a listener to the signal. 0 disables Node's warning about too many listeners.
     setMaxListeners(0, signal);
     reader.readUntil(signal);
     this.#chunks = inChunks(pieces);

@@ -19,7 +19,6 @@ import {
 
 export interface ListOptions {
   readonly collections: ReadonlyMap<string, Collection>;
-  /** Milliseconds without new rows after which the list is aborted with an error. */
   readonly stallMs: number;
   readonly responses: ResponseCache;
 }
@@ -30,19 +29,17 @@ interface OpenList {
 }
 
 /**
- * The maximum number of large lists that a process collects in memory for its caches at the same time. All response
+ * The maximum number of large lists that a process collects in memory at the same time, to cache them. All response
  * caches share this limit.
  */
 const COLLECTED = 2;
 let collected = 0;
 
-/** A list whose rows come from a snapshot. No rows are read until `open` is called. */
 export class ListResponse {
   readonly #request: DataRequest;
   readonly #snapshot: Snapshot;
   readonly #options: ListOptions;
   readonly #cacheKey: string;
-  /** Validators for a large list. The ETag of a small list is computed from its body instead. */
   readonly #validators: Validators;
   #started: StartedList | undefined;
   #release: (() => void) | undefined;
@@ -51,10 +48,7 @@ export class ListResponse {
     this.#close = resolve;
   });
 
-  /**
-   * @param request the normalized request
-   * @param snapshot stays locked until `release` is called
-   */
+  /** @param snapshot stays locked until `release` is called */
   constructor(
     request: DataRequest,
     snapshot: Snapshot,
@@ -77,9 +71,7 @@ export class ListResponse {
     this.#close();
   }
 
-  /**
-   * Returns the response to a HEAD or conditional request without reading any rows, if the list is known to be large.
-   */
+  /** If the list is known to be large, responds to HEAD and conditional requests without reading any rows. */
   async prepare({ method, headers }: IncomingMessage, accepted: Encoding): Promise<Prepared | undefined> {
     const tags = headers['if-none-match'];
     const isLarge = this.#isLarge || (tags !== undefined && tags.trim() !== '*' && this.#validators.matches(tags));

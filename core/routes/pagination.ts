@@ -36,7 +36,6 @@ export const pageHeaders: Readonly<Record<'Link', ResponseHeader>> = {
   },
 };
 
-/** The sort position of a row. Null means that a value is unknown. */
 type Place = readonly (Scalar | null)[];
 
 const tokenOf = (order: string, place: Place): string =>
@@ -65,7 +64,6 @@ type PageContext = Pick<DataContext, 'reference' | 'setHeader'>;
 export const linkNextPage = (context: PageContext, token: string): void =>
   context.setHeader('Link', `<${context.reference({ after: token })}>; rel="next"`);
 
-/** Converts between `after` tokens and positions in one sort order of a collection. */
 export const documentPlaces = (collection: Collection, fields: readonly string[], descending: boolean) => {
   const order = fields.map((field) => (descending ? `-${field}` : field)).join();
   const isPlace = (place: Place) =>
@@ -95,7 +93,6 @@ interface RowOrder<T> {
   readonly comparePlaces: (one: Place, other: Place) => number;
 }
 
-/** A field to sort by. A leading "-" means descending order. */
 export type OrderTerm<Field extends string> = Field | `-${Field}`;
 
 /**
@@ -136,15 +133,12 @@ interface PlacedRow<T> {
   readonly place: Place;
 }
 
-/**
- * Collects the rows of one page. Keeps only about twice `limit` rows, so that each batch takes little time and memory.
- */
+/** Keeps only about twice `limit` rows, so that each batch takes little time and memory. */
 export class PageSorter<T extends object> {
   readonly #order: RowOrder<T>;
   readonly #limit: number;
   readonly #after: Place | undefined;
   #kept: PlacedRow<T>[] = [];
-  /** Rows after this position are dropped, because they are neither on the page nor the first row of the next page. */
   #last: Place | undefined;
 
   constructor(order: RowOrder<T>, { limit = Number.POSITIVE_INFINITY, after }: PageInput) {

@@ -7,10 +7,7 @@ import { nearest } from '../validation/nearest.js';
 
 const QUOTED = /\s*"((?:[^"]|"")*)"\s*(?:,|$)/y;
 
-/**
- * Splits a list at its commas. Values in double quotes can contain commas. Returns undefined if the quotes are
- * malformed.
- */
+/** Values in double quotes can contain commas. Returns undefined if the quotes are malformed. */
 const splitList = (raw: string): string[] | undefined => {
   const values = new Set<string>();
   for (let start = 0; start <= raw.length; ) {

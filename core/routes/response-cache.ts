@@ -5,7 +5,7 @@ import { Representation } from '../response/representation.js';
 import { LruMap } from '../util/lru-map.js';
 import { cacheKeyOf, type Input } from './input.js';
 
-/** A request to a data route. Requests with the same cache key have the same body within a snapshot. */
+/** Requests with the same cache key have the same body within a snapshot. */
 export interface DataRequest {
   readonly cacheKey: string;
   readonly route: DataRoute;
@@ -22,28 +22,22 @@ export const dataRequest = (route: DataRoute, input: Input, format: Format, cach
 });
 
 interface Entry {
-  /** The request, which is used to compute the response again for the next snapshot. */
   readonly request: DataRequest;
   readonly representation: Representation;
-  /**
-   * The number of uses since the last sweep of the cache, plus half of the earlier uses. A sweep drops entries with 0
-   * uses.
-   */
+  /** A sweep of the cache halves the number of uses, or drops the entry if the number is 0. */
   uses: number;
-  /** The size of the entry when it was added or last swept. */
   bytes: number;
 }
 
 /** Bytes of a cache entry without its key and body. The headers, the request and the map entry take about 1930. */
 export const ENTRY_OVERHEAD = 2048;
 
-/** Maximum size of a cached body, as a share of the cache. A larger body would evict many other responses. */
+/** A larger body would evict many other responses. */
 const LARGEST_SHARE = 1 / 8;
 const KNOWN_LARGE = 1000;
 
 const bytesOf = (cacheKey: string, { size }: Representation): number => size + cacheKey.length + ENTRY_OVERHEAD;
 
-/** Caches the responses of one snapshot. If the cache exceeds its budget, rarely used responses are dropped. */
 export class ResponseCache {
   readonly #entries = new Map<string, Entry>();
   readonly #pending = new Map<string, Promise<unknown>>();
@@ -83,8 +77,8 @@ export class ResponseCache {
   }
 
   /**
-   * Returns the cached response, or computes and caches it if it is small enough. Concurrent requests share the
-   * computation. If the result is not a representation, only the first request receives it.
+   * Concurrent requests share the computation. If the result is not a representation, only the first request receives
+   * it.
    */
   getOrCompute<Other>(
     request: DataRequest,
@@ -123,11 +117,10 @@ export class ResponseCache {
       .map(({ request }) => request);
   }
 
-  /** Drops unused entries, oldest first, and moves used entries to the end (CLOCK algorithm). */
+  /** Uses the CLOCK algorithm: drops unused entries, oldest first, and moves used entries to the end. */
   #sweep(): void {
     for (const [cacheKey, entry] of this.#entries) {
       if (this.#bytes <= this.#budget) return;
-      // The body might have been compressed since the last sweep.
       const bytes = bytesOf(cacheKey, entry.representation);
       this.#bytes += bytes - entry.bytes;
       entry.bytes = bytes;

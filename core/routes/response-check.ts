@@ -9,7 +9,7 @@ import { isStreamed } from './route-response.js';
 /** With `http.responseCheck: sample`, each route checks one in this many responses. */
 const SAMPLED_ONE_IN = 100;
 
-/** Returns a route that checks its responses against the schema. Cached responses are not checked again. */
+/** Cached responses are not checked again. */
 export const checkedRoute = (route: Route, check: Config['http']['responseCheck'], logger: Logger): Route => {
   if (check === 'off') return route;
   const checked = checker(route, check, logger);

@@ -1,4 +1,3 @@
-/** Calls the handler of a data route, and builds the response. */
 import { createHash, hash } from 'node:crypto';
 import type { Column, DataContext, Format, Route, Row, SnapshotReader, StreamedList } from '../contracts/plugin.js';
 import type { CheckedReader, TimedRead } from '../data/checked-snapshot.js';
@@ -26,10 +25,7 @@ export const normalizedIn = (request: DataRequest, read: TimedRead): DataRequest
 
 const headOf = memoize((version) => linesOf({ 'Cache-Control': 'private, no-cache', 'Snapshot-Version': version }));
 
-/**
- * Returns the query of a request with some parameters changed. The format is always included, because the client might
- * have chosen it with `Accept`.
- */
+/** The format is always included in links, because the client might have chosen it with `Accept`. */
 const referenceOf = ({ route, input, format, asOf }: DataRequest, changes: Input): string => {
   const inPath = Object.keys(route.parameters?.path ?? {});
   const query = new URLSearchParams();
@@ -40,7 +36,6 @@ const referenceOf = ({ route, input, format, asOf }: DataRequest, changes: Input
   return `?${query}`;
 };
 
-/** @param headers receives the headers that the handler sets */
 const contextOf = (request: DataRequest, snapshot: SnapshotReader, headers: Record<string, string>): DataContext => ({
   snapshot,
   reference: (changes) => referenceOf(request, changes),
@@ -54,23 +49,20 @@ const contextOf = (request: DataRequest, snapshot: SnapshotReader, headers: Reco
 });
 
 interface Response {
-  /** Header lines that are sent with every encoding and with a 304. */
+  /** These header lines are sent with every encoding and with a 304. */
   readonly head: string;
   /**
    * Yields the body in pieces, which are generated only when they are read. Undefined if the response is not a list.
    * @param aheadBytes bytes of stored text to read before the first piece is written
    */
   readonly pieces: ((pauses: Pauses, aheadBytes?: number) => AsyncGenerator<Buffer>) | undefined;
-  /** True if rows are read from the store while the list is being written. */
   readonly isStreamed: boolean;
-  /** Returns true once a batch of rows has been read, which shows that the store works. */
   readonly hasRead: () => boolean;
-  /** Returns the number of bytes of stored JSON text. Rows that the handler has parsed or created do not count. */
+  /** Rows that the handler has parsed or created do not count. */
   readonly storedBytes: () => number;
   readonly whole: () => Buffer;
 }
 
-/** Returns the columns to send, and a function that removes all other properties from rows. */
 const selected = (route: Route, names: readonly string[] | undefined) => {
   const all = typedColumns(route);
   if (!names) return { columns: all, of: (rows: readonly Row[]) => rows };
@@ -121,13 +113,12 @@ export const callHandler = async (request: DataRequest, snapshot: SnapshotReader
 export const LARGE_LIST_BYTES = 1024 * 1024;
 
 /**
- * Returns the ETag of a large list before its body is read. The version of the snapshot and the cache key identify the
- * rows.
+ * The version of the snapshot and the cache key identify the rows, so the ETag of a large list need not be computed
+ * from its body.
  */
 export const largeListDigest = (cacheKey: string, version: string): string =>
   hash('sha256', `${packageVersion} ${version} ${cacheKey}`, 'base64url');
 
-/** A list that is too large to be built completely. Its first chunks have already been read. */
 export interface StartedList {
   readonly head: string;
   readonly first: readonly Buffer[];
@@ -135,17 +126,12 @@ export interface StartedList {
 }
 
 interface ListLimits {
-  /** Maximum size of a list in bytes. A larger list is not built completely. */
   readonly mostBytes: number;
-  /** Maximum size of the stored text of the rows, in bytes. A list with more text is not built completely. */
   readonly mostStoredBytes: number;
-  /** Number of bytes of rows to read before the first chunk is written. Default: 0. */
   readonly aheadBytes?: number;
-  /** Milliseconds without a new chunk after which reading fails. */
   readonly stallMs: number;
 }
 
-/** Yields nothing while `isAhead` returns true. Then yields the batches read so far, and each further batch. */
 async function* readAhead<T>(batches: AsyncIterable<T>, isAhead: () => boolean, pauses: Pauses): AsyncGenerator<T> {
   const read: T[] = [];
   for await (const batch of batches) {
@@ -156,10 +142,7 @@ async function* readAhead<T>(batches: AsyncIterable<T>, isAhead: () => boolean, 
   yield* read;
 }
 
-/**
- * Builds the response of a route. Rejects with the handler's error. Resolves with undefined for a streamed list,
- * without reading any rows.
- */
+/** Rejects with the handler's error. Resolves with undefined for a streamed list, without reading any rows. */
 export const buildRepresentation = (
   request: DataRequest,
   reader: CheckedReader,
@@ -170,7 +153,7 @@ export const buildRepresentation = (
     return response.isStreamed ? undefined : wholeResponse(request, reader, response, pauses);
   });
 
-/** Builds the response of a route. If a streamed list exceeds the limits, only its first chunks are read. */
+/** If a streamed list exceeds the limits, only its first chunks are read. */
 export const buildOrStart = (
   request: DataRequest,
   reader: CheckedReader,
@@ -245,7 +228,7 @@ const bytesOf = ({ name }: Format, written: unknown): Buffer => {
   return Buffer.isBuffer(written) ? written : Buffer.from(written.buffer, written.byteOffset, written.byteLength);
 };
 
-/** Number of rows between two pauses. Writing this many rows takes about 0.1 ms. */
+/** Writing this many rows takes about 0.1 ms. */
 const BATCH = 100;
 
 const batchesOf = (response: unknown): Iterable<readonly object[]> | undefined => {
@@ -279,12 +262,9 @@ async function* piecesOf(
   }
 }
 
-/** Up to this total size, chunks are joined in one step. */
 const CONCATENATED_BYTES = 64 * 1024;
 
-/**
- * Joins chunks in steps. `Buffer.concat` would take milliseconds for many megabytes, mostly to clear the new memory.
- */
+/** `Buffer.concat` would take milliseconds for many megabytes, mostly to clear the new memory. */
 const together = async (chunks: readonly Buffer[], size: number, pauses: Pauses): Promise<Buffer> => {
   if (size <= CONCATENATED_BYTES) return Buffer.concat(chunks, size);
   const body = Buffer.allocUnsafeSlow(size);

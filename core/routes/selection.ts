@@ -11,7 +11,6 @@ import { searchWords, wordMatcher } from '../data/words.js';
 import { ApiError, defineError, invalidParameter } from '../errors.js';
 import { documentPlaces, linkNextPage, type OrderTerm, type PageInput, PageSorter, rowOrder } from './pagination.js';
 
-/** Maximum number of documents that are read one by one for a page or for totals. */
 const MOST_READ = 50_000;
 const MOST_GROUPS = 10_000;
 
@@ -128,10 +127,6 @@ const sieve = async <T extends object>(
 export const searchedFields = (collection: Collection): readonly string[] =>
   collection.search ?? textFields(collection);
 
-/**
- * Returns filters for the documents. The store searches for `words`, and `matches` tests each document against the
- * remaining conditions.
- */
 const filtersOf = <T extends object>(
   { snapshot }: DataContext,
   collection: Collection<T>,
@@ -206,7 +201,6 @@ interface Grouping<T = any> extends Matching<T> {
 
 const INCLUSIVE: Partial<Readonly<Record<Operator, Operator>>> = { gt: 'gte', lt: 'lte' };
 
-/** Returns the conditions that the queries of a plan guarantee. */
 const coveredBy = ({ rest, range }: ReadPlan, where: readonly Condition[]): readonly Condition[] =>
   where.flatMap((condition) => {
     if (!rest.includes(condition)) return [condition];
@@ -214,10 +208,7 @@ const coveredBy = ({ rest, range }: ReadPlan, where: readonly Condition[]): read
     return operator ? [{ ...condition, operator }] : [];
   });
 
-/**
- * @param fields if set, only these fields are read
- * @throws ApiError `too_many_rows`
- */
+/** @throws ApiError `too_many_rows` */
 async function* readMatching(
   context: DataContext,
   collection: Collection,

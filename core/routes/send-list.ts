@@ -16,7 +16,6 @@ interface Client {
   readonly connection: Socket;
 }
 
-/** Returns a function that resolves with the response body, and also sets the headers if the body is a stream. */
 export const listSender = (lists: WorkQueue, logger: Logger) => {
   const inTurn = (ctx: ApiContext, list: ListResponse, encoding: Encoding, { caller, connection }: Client) =>
     new Promise<Body>((resolve, reject) => {

@@ -33,7 +33,7 @@ class ServedSnapshot {
     this.#lists = { collections: options.collections, stallMs: options.answerMs, responses: this.responses };
   }
 
-  /** Returns the cached response, or computes it once for all concurrent requests. Streamed lists are not read yet. */
+  /** Computes a response once for all concurrent requests. Streamed lists are not read yet. */
   async respond(request: DataRequest, pauses: Pauses): Promise<Representation | ListResponse> {
     this.#hold();
     try {
@@ -72,7 +72,6 @@ class ServedSnapshot {
     return new ListResponse(request, this.#snapshot, this.#lists, () => this.#letGo());
   }
 
-  /** Keeps the snapshot from being released until `#letGo` is called. */
   #hold(): void {
     if (this.#retired && this.#holds === 0) {
       throw new StorageError('unavailable', `Snapshot ${this.version} has been released`);
@@ -99,14 +98,13 @@ interface CurrentSnapshotOptions {
   readonly logger: Logger;
 }
 
-/** Maximum number of responses that are computed before a new snapshot is served. The time limit is `WARMING_MS`. */
 const WARMED_ANSWERS = 1000;
 const WARMING_MS = 60_000;
 
 /** Serves the adapter's current snapshot. Computes the most used responses of a new snapshot before switching to it. */
 export class CurrentSnapshot {
   readonly #options: CurrentSnapshotOptions;
-  /** The snapshot in use. Undefined while the store has no snapshot. A request uses the same snapshot until it ends. */
+  /** Undefined while the store has no snapshot. A request uses the same snapshot until it ends. */
   served: ServedSnapshot | undefined;
   #refreshing: Promise<void> | undefined;
   #again = false;
@@ -115,7 +113,6 @@ export class CurrentSnapshot {
     this.#options = options;
   }
 
-  /** Switches to the adapter's newest snapshot. Never rejects. */
   refresh(): Promise<void> {
     if (this.#refreshing) {
       this.#again = true;

@@ -15,7 +15,6 @@ export interface ServiceDependencies {
   readonly state: { readonly read: () => ServiceState };
 }
 
-/** The values that the handler gets if all callers share the response. */
 const SHARED_REQUEST = { caller: null, account: null, headers: {} };
 
 const OWN_HEAD = linesOf({ 'Cache-Control': 'private, no-cache' });
@@ -23,7 +22,6 @@ const OWN_HEAD = linesOf({ 'Cache-Control': 'private, no-cache' });
 export const serviceResponses = ({ publicUrlOf, cache, clock, state }: ServiceDependencies) => {
   // Some handlers always return the same object, such as a document that is built only once.
   const known = new WeakMap<object, Representation>();
-  /** For each route: the ETag of the last response, and the time of its last change, which becomes `Last-Modified`. */
   const last = new WeakMap<ServiceRoute, { readonly etag: string; readonly since: Date }>();
 
   const ownResponse = (route: ServiceRoute, input: object, request: ServiceRequest): Promise<Representation> =>
@@ -42,7 +40,6 @@ export const serviceResponses = ({ publicUrlOf, cache, clock, state }: ServiceDe
       return representation;
     });
 
-  /** Returns a response that all replicas and shared caches can use for `sharedSeconds`. */
   const sharedResponse = async (pattern: string, route: ServiceRoute, input: object): Promise<Representation> => {
     const { sharedSeconds = 0 } = route;
     const build = async () =>

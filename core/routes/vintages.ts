@@ -21,7 +21,7 @@ const SHARE_OF_CACHE = 1 / 8;
 
 export interface Vintages {
   /**
-   * Responds to a request. Asks the store each time, so that publishing and pruning take effect immediately.
+   * Asks the store each time, so that publishing and pruning take effect immediately.
    * @param date a UTC day
    */
   respond(date: string, request: DataRequest, pauses: Pauses): Promise<FoundResponse>;
@@ -30,7 +30,6 @@ export interface Vintages {
 export interface FoundResponse {
   readonly representation: Representation | ListResponse;
   readonly isCached: boolean;
-  /** The version of the snapshot. Undefined for service routes. */
   readonly snapshotVersion?: string;
 }
 

@@ -34,15 +34,11 @@ interface CallerQueue {
 }
 
 export class WorkQueue {
-  /**
-   * Number of running and waiting requests. Stored in a field, because every request reads the number for admission
-   * control.
-   */
+  /** A field, because every request reads the number for admission control. */
   size = 0;
   rejected = 0;
   readonly #maxWaiting: number;
   readonly #maxRunning: number;
-  /** Callers with running or waiting requests. The next turn goes to the first caller that can start a request. */
   readonly #callers = new Map<string, CallerQueue>();
   /** Connections that have a listener. Pipelined requests on one connection share the listener. */
   readonly #watched = new WeakSet<Socket>();
@@ -55,7 +51,6 @@ export class WorkQueue {
   }
 
   /**
-   * Runs a task when the caller has its turn.
    * @param work must await `pauses` from time to time, so that cached responses can be sent in between
    * @param connection if it closes before the caller's turn, `work` does not run
    * @throws StorageError `unavailable` if another request of the caller fails with this error before this request
@@ -81,10 +76,7 @@ export class WorkQueue {
     }
   }
 
-  /**
-   * Counts the request as waiting without giving it a turn, because an earlier response on its connection must be sent
-   * first.
-   */
+  /** Gives the waiting request no turn, because an earlier response on its connection must be sent first. */
   async waitOutOfTurn(caller: string, wait: () => Promise<void>): Promise<void> {
     const queue = this.#queueOf(caller);
     if (this.#hasFullShare(queue)) throw this.#rejection();
@@ -198,7 +190,7 @@ const MOST_LISTS = 64;
 
 export class WorkQueues {
   readonly responses: WorkQueue;
-  /** The queue for sending lists. It is separate, because a slow client can make sending a list take a long time. */
+  /** Lists have a separate queue, because a slow client can make sending a list take a long time. */
   readonly lists: WorkQueue;
 
   constructor(maxWaiting?: number) {

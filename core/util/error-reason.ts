@@ -16,7 +16,6 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 interface FileError extends NodeJS.ErrnoException {
-  /** Present on `EFBIG` errors from `readRegular`. */
   readonly maxBytes?: number;
   readonly reason?: string;
 }
@@ -26,7 +25,6 @@ const sizeOf = (bytes: number): string => {
   return bytes < 2 ** 20 ? `${Math.round(bytes / 2 ** 10)} KiB` : `${Math.round(bytes / 2 ** 20)} MiB`;
 };
 
-/** Explains an error from `node:fs`, without the path and without a full stop. */
 export const fileErrorReason = (error: unknown): string => {
   const { code, message, maxBytes, reason } = error as FileError;
   if (reason !== undefined) return reason;

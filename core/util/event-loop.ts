@@ -12,7 +12,6 @@ export interface Pauses {
   pause(): Promise<void>;
 }
 
-/** Returns a function that waits only if `piecesMs` have passed since the last pause. */
 const pauseAfter = (piecesMs: number, wait: (signal?: AbortSignal) => Promise<void>) => {
   let until = Number.NEGATIVE_INFINITY;
   return async (signal?: AbortSignal): Promise<void> => {
@@ -23,7 +22,6 @@ const pauseAfter = (piecesMs: number, wait: (signal?: AbortSignal) => Promise<vo
   };
 };
 
-/** Resolves when all pending promise callbacks have run, still in the same turn of the event loop. */
 const afterCallbacks = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
 
 /**
@@ -39,7 +37,6 @@ export class TurnQueue {
   readonly #turnMs: number;
   #sharedUntil = Number.NEGATIVE_INFINITY;
   #last: Promise<unknown> = Promise.resolve();
-  /** The last queued turn of each caller that has waiting tasks. */
   readonly #lastOf = new Map<string, Promise<void>>();
 
   constructor(turnMs: number) {
@@ -122,13 +119,12 @@ export class SpareTime {
 
 const PIECES_MS = 0.1;
 /**
- * How long background work pauses while the event loop is busy. The pause gets shorter over time, so that long work
- * finishes eventually: half after HALVED_AFTER_MS, a third after twice that time.
+ * The pause of background work gets shorter over time, so that long work finishes eventually: half after
+ * HALVED_AFTER_MS, a third after twice that time.
  */
 const PAUSE_MS = 10;
 const HALVED_AFTER_MS = 10_000;
 const IDLE_SHARE = 0.9;
-/** Milliseconds of work between pauses while the event loop is otherwise idle. */
 const UNDISTURBED_MS = 30;
 
 /**

@@ -56,10 +56,7 @@ const create = async (path: string, content: string): Promise<boolean> => {
  */
 const EMPTY_MS = 1000;
 
-/**
- * Returns true if the process that holds the lock has ended. The state of a process on another machine is unknown, so
- * the result is false.
- */
+/** The state of a process on another machine is unknown. */
 const holderEnded = (content: string, age: number): boolean => {
   if (content === '') return age > EMPTY_MS;
   const [pid, host] = content.split(' ');
@@ -72,15 +69,11 @@ const holderEnded = (content: string, age: number): boolean => {
   }
 };
 
-/**
- * Removes a stale lock. If two processes find the same stale lock, the slower process must not remove the new lock of
- * the faster one.
- */
+/** If two processes find the same stale lock, the slower process must not remove the new lock of the faster one. */
 const removeStale = async (lock: string, content: string, staleMs: number): Promise<void> => {
   const guard = `${lock}.break`;
   if (!(await create(guard, ''))) {
     const age = Date.now() - ((await stat(guard).catch(unlessMissing))?.mtimeMs ?? Date.now());
-    // If the guard file is old, the process that created it has died.
     if (age > staleMs) await remove(guard);
     return;
   }
@@ -91,10 +84,6 @@ const removeStale = async (lock: string, content: string, staleMs: number): Prom
   }
 };
 
-/**
- * Takes the lock. Takes over a held lock if it has not been renewed for `staleMs`, or if its process has ended.
- * @throws FileLockError if the lock is held, unless `wait` is set
- */
 const take = async (lock: string, content: string, { staleMs, wait }: Required<LockOptions>): Promise<void> => {
   let seen = '';
   let seenAt = 0;
@@ -116,7 +105,6 @@ const take = async (lock: string, content: string, { staleMs, wait }: Required<L
 };
 
 interface LockOptions {
-  /** A lock that has not been renewed within this time can be taken over. */
   readonly staleMs?: number;
   /** If true, waits for a held lock, which is suitable for short tasks. Otherwise, the call rejects. */
   readonly wait?: boolean;

@@ -1,10 +1,6 @@
 /** Results for longer strings are not cached, so that clients cannot exhaust the memory. */
 const MEMOIZED_LENGTH = 200;
 
-/**
- * Caches the results of a function.
- * @param most the capacity of the cache (see `LruMap`)
- */
 export const memoize = <T>(compute: (text: string) => T, most = 500): ((text: string) => T) => {
   const known = new LruMap<string, T>(most);
   return (text) => {

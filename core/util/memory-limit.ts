@@ -17,9 +17,7 @@ const read = (path: string): string => {
   }
 };
 
-/**
- * Returns a cgroup path and all its parents. In a container, the path of the cgroup might not exist, but the root does.
- */
+/** In a container, the path of the cgroup might not exist, but the root does. */
 const withParents = (path: string): string[] =>
   path === '/' || path === '.' ? ['/'] : [path, ...withParents(dirname(path))];
 
@@ -36,5 +34,5 @@ const groupLimits = (root: string): number[] =>
     .filter((text) => /^\d+$/.test(text))
     .map(Number);
 
-/** Returns the memory limit of this process in bytes. The limits of parent cgroups apply as well. */
+/** The limits of parent cgroups apply as well. */
 export const memoryLimit = (root = '/'): number => Math.min(totalmem(), ...groupLimits(root));

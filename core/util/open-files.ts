@@ -1,4 +1,4 @@
-/** Counts the open files of this process, including network connections. Returns undefined on systems without /proc. */
+/** Returns undefined on systems without /proc. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 export const openFiles = (): number | undefined => {
@@ -9,10 +9,7 @@ export const openFiles = (): number | undefined => {
   }
 };
 
-/**
- * Returns the maximum number of open files (the soft limit). It equals the hard limit, because Node raises it at
- * startup.
- */
+/** The soft limit equals the hard limit, because Node raises it at startup. */
 export const maxOpenFiles = (): number | undefined => {
   try {
     const limit = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
@@ -22,7 +19,7 @@ export const maxOpenFiles = (): number | undefined => {
   }
 };
 
-/** Number of open files that are reserved for the dataset, the log, and connections to stores. */
+/** Some open files are reserved for the dataset, the log, and connections to stores. */
 const RESERVED = 100;
 
 export const connectionsAllowed = (limit = maxOpenFiles()): number =>

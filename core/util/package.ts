@@ -29,10 +29,7 @@ const manifest = readManifest();
 export const packageName = manifest.name;
 export const packageVersion = manifest.version;
 
-/**
- * Returns the version of the installed package. Reads `package.json` again, because an upgrade might have replaced it
- * since this process started.
- */
+/** `package.json` is read again, because an upgrade might have replaced it since this process started. */
 export const installedVersion = (): string => readManifest().version;
 
 export const { engines, peerDependencies } = manifest;

@@ -6,16 +6,11 @@ const UNSAFE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/**
- * Escapes control characters except newlines and tabs, for example as `\u001b`. Does not change the meaning of JSON.
- */
+/** Escapes control characters except newlines and tabs. Does not change the meaning of JSON. */
 export const printable = (text: string): string =>
   text.replace(UNSAFE, (character) => (character === '\n' || character === '\t' ? character : escaped(character)));
 
-/**
- * Escapes all control characters including newlines and tabs, for text that must stay on one line, such as a table
- * cell.
- */
+/** For text that must stay on one line, such as a table cell. */
 export const printableLine = (text: string): string => text.replace(UNSAFE, escaped);
 
 export const printableData = (value: unknown): unknown => {

@@ -74,7 +74,6 @@ export const ownNewFile = async (path: string, file: FileHandle, options: NewFil
 const makeMissing = async (path: string): Promise<string | undefined> => {
   const missing: string[] = [];
   for (let at = path; !(await exists(at)); at = dirname(at)) missing.unshift(at);
-  // Rejects if the path is a file.
   if (missing.length === 0) await mkdir(path, { recursive: true });
   for (const folder of missing) {
     await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
@@ -93,10 +92,7 @@ const exists = (path: string): Promise<boolean> =>
     },
   );
 
-/**
- * Creates a folder and its parents. When running as root, gives them the owner of the nearest existing parent.
- * @returns the outermost folder that was created, or undefined if the folder existed
- */
+/** @returns the outermost folder that was created, or undefined if the folder existed */
 export const makeFolder = async (path: string): Promise<string | undefined> => {
   const top = await makeMissing(resolve(path));
   if (top === undefined || process.getuid?.() !== 0) return top;
@@ -105,7 +101,6 @@ export const makeFolder = async (path: string): Promise<string | undefined> => {
   return top;
 };
 
-/** Ensures that a new directory entry survives a crash, if the system supports it. */
 export const syncFolder = async (folder: string): Promise<void> => {
   const handle = await open(folder, 'r').catch(() => undefined);
   await handle?.sync().catch(() => undefined);

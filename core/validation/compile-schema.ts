@@ -20,10 +20,7 @@ const defaults: Options = {
   code: { optimize: false },
 };
 
-/**
- * The formats whose results are cached, because most dates in a dataset occur many times, and a cache lookup is much
- * faster than the check.
- */
+/** Most dates in a dataset occur many times, and a cache lookup is much faster than the check. */
 const REPEATED_FORMATS = ['date', 'date-time'];
 const REMEMBERED = 10_000;
 

@@ -25,9 +25,7 @@ export const suggest = (name: string, names: readonly string[]): string => {
   return names.length > 0 ? `there are ${names.map((each) => `"${each}"`).join(', ')}` : 'there are none here';
 };
 
-/**
- * Removes redundant validation errors. For `anyOf` and `oneOf`, keeps only errors at deeper paths, if there are any.
- */
+/** For `anyOf` and `oneOf`, keeps only errors at deeper paths, if there are any. */
 const withoutEchoes = (errors: readonly ErrorObject[]): ErrorObject[] => {
   const dropped = new Set<ErrorObject>();
   for (const error of errors) {
@@ -42,7 +40,6 @@ const withoutEchoes = (errors: readonly ErrorObject[]): ErrorObject[] => {
   return errors.filter((error) => !dropped.has(error));
 };
 
-/** Describes alternatives that differ only in their required settings, for example as `exactly one of "a", "b"`. */
 const requiredChoice = ({ keyword, schema }: ErrorObject): string | undefined => {
   if (keyword !== 'oneOf' && keyword !== 'anyOf') return undefined;
   const names = (schema as JsonSchema[]).map((each) =>
@@ -92,7 +89,6 @@ export const placeOf = (path: string, overrides: readonly Override[]): string =>
   return `${path || 'the whole'}${from ? ` (from ${from.variable})` : ''}`;
 };
 
-/** @param overrides values set by environment variables; an error in such a value names the variable */
 export const describeErrors = (
   errors: readonly ErrorObject[],
   value: unknown,
@@ -108,7 +104,7 @@ export const describeErrors = (
 };
 
 /**
- * Validates the options of a module, and fills in the defaults of the schema in place.
+ * Fills in the defaults of the schema in place.
  * @param isTested true if the tests of this package check the schema, so that the service need not check it at startup
  */
 export const checkOptions = (
@@ -180,7 +176,6 @@ const byType: Record<string, (schema: JsonSchema) => string> = {
   object,
 };
 
-/** Describes the values that a schema allows: the text that follows "it must be" in error messages. */
 export const describeSchema = (schema: JsonSchema): string => {
   const { enum: values, const: only, type, anyOf, oneOf } = schema;
   if (Array.isArray(values)) return list(values.map((value) => JSON.stringify(value)));

@@ -1,6 +1,6 @@
 /**
- * Finds errors in JSON. The errors of `JSON.parse` are not suitable, because they quote the text, which might contain
- * secrets, and include a position only in some versions of Node.
+ * The errors of `JSON.parse` are not suitable for messages, because they quote the text, which might contain secrets,
+ * and include a position only in some versions of Node.
  */
 
 export const isObject = (value: unknown): value is Record<string | number, unknown> =>
@@ -50,7 +50,6 @@ export const countNames = (value: object): number => {
 };
 
 export interface JsonSize {
-  /** True if the text starts with a brace and nothing follows the matching brace. */
   isObject: boolean;
   depth: number;
   names: number;
@@ -107,7 +106,6 @@ export const measureJson = (bytes: Uint8Array, start = 0, end = bytes.length): J
 };
 
 interface JsonError {
-  /** The position of an error. Lines and columns start at 1. Columns are counted in UTF-16 code units. */
   readonly line: number;
   readonly column: number;
   readonly problem: string;
@@ -126,10 +124,7 @@ class SyntaxProblem {
   ) {}
 }
 
-/**
- * Checks the syntax of JSON. Also rejects deep nesting, and duplicate names, for which `JSON.parse` would silently keep
- * only the last value.
- */
+/** Also rejects deep nesting, and duplicate names, for which `JSON.parse` would silently keep only the last value. */
 class SyntaxCheck {
   #at = 0;
   #depth = 0;

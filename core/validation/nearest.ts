@@ -1,9 +1,6 @@
 import { closest, distance } from 'fastest-levenshtein';
 
-/**
- * Returns the candidate that is most similar to a name, ignoring case. It may differ by two edits or by a third of its
- * length, whichever is more.
- */
+/** The most similar candidate may differ by two edits or by a third of its length, whichever is more. */
 export const nearest = (name: string, candidates: readonly string[]): string | undefined => {
   if (candidates.length === 0) return undefined;
   const byLower = new Map(candidates.map((candidate) => [candidate.toLowerCase(), candidate]));

@@ -25,7 +25,6 @@ export const plainAddress = (text: string): string | undefined => {
   return isMapped ? dottedOf(groups.slice(6)) : address;
 };
 
-/** @param groups the last two groups of an IPv4-mapped address */
 const dottedOf = (groups: readonly number[]): string => groups.flatMap((group) => [group >> 8, group & 255]).join('.');
 
 interface Network {

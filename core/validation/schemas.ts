@@ -1,7 +1,6 @@
 import { CADENCES } from '../contracts/dataset.js';
 import type { Empty } from '../contracts/json-schema.js';
 
-/** A date, such as `2026-01-31`. */
 export const date = { type: 'string', format: 'date' } as const;
 /** A time in UTC, such as `2026-01-31T12:00:00Z`. */
 export const dateTime = { type: 'string', format: 'date-time', pattern: 'Z$' } as const;
@@ -11,7 +10,6 @@ export const cadence = { type: 'string', enum: CADENCES } as const;
 export const nullable = <const T extends { readonly type: string }>(schema: T) =>
   ({ ...schema, type: [schema.type, 'null'] }) as Omit<T, 'type'> & { readonly type: readonly [T['type'], 'null'] };
 
-/** An object that has the given properties and no others. */
 export const record = <const R extends Record<string, object>, const O extends Record<string, object> = Empty>(
   required: R,
   optional?: O,

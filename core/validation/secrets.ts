@@ -1,10 +1,9 @@
-/** Masks secrets in output: values that a schema marks with `x-secret`, and passwords in URLs. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import { isObject } from './json.js';
 
 const MASK = '***';
 
-/** Advice for a URL that cannot be parsed, usually because the password contains an unescaped character. */
+/** A URL usually cannot be parsed because the password contains an unescaped character. */
 export const ENCODE_CREDENTIALS =
   'percent-encode special characters in the user name and the password: @ is %40, : is %3A, / is %2F';
 
@@ -14,7 +13,7 @@ const SECRET_NAME = /pass(word|phrase)?$|secret|token|credential|pepper|(api|pri
 export const maskUrlPasswords = (text: string): string =>
   text.replace(/([a-z][a-z0-9+.-]*:\/\/[^\s:@/]*):\S*@/gi, `$1:${MASK}@`);
 
-/** Masks a secret. The scheme and the hosts of a URL stay visible, because operators need to see them. */
+/** The scheme and the hosts of a secret URL stay visible, because operators need to see them. */
 const maskSecret = (value: unknown): unknown => {
   if (value === null || value === undefined || value === '') return value;
   const url = typeof value === 'string' ? /^([a-z][a-z0-9+.-]*:\/\/)(.*@)?([^/?#@]*)(.*)$/is.exec(value) : null;
@@ -29,7 +28,7 @@ const childSchema = (schema: JsonSchema | undefined, name: string): JsonSchema |
   return isObject(additionalProperties) ? additionalProperties : undefined;
 };
 
-/** Masks the secrets in a value. Without a schema, secrets are recognised by name. */
+/** Without a schema, secrets are recognised by name. */
 export const maskBySchema = (value: unknown, schema: JsonSchema | undefined, name = ''): unknown => {
   if (schema?.['x-secret'] === true) return maskSecret(value);
   if (schema === undefined && SECRET_NAME.test(name)) return maskSecret(value);
@@ -42,6 +41,6 @@ export const maskBySchema = (value: unknown, schema: JsonSchema | undefined, nam
   );
 };
 
-/** Returns true if any part of the schema is marked as secret. An invalid value might then be the secret itself. */
+/** If any part of a schema is marked as secret, an invalid value might be the secret. */
 export const holdsSecret = (schema: unknown): boolean =>
   isObject(schema) && (schema['x-secret'] === true || Object.values(schema).some(holdsSecret));

@@ -7,7 +7,6 @@ import type { KeyedRow } from './sort-rows.js';
 
 export interface Key {
   readonly columns: readonly string[];
-  /** True if the key is the number of the row, which is not a column of the file. */
   readonly isNumbered: boolean;
 }
 
@@ -20,10 +19,7 @@ const textToJson = (cell: string): string => {
   return ESCAPED.test(cell) ? JSON.stringify(cell) : `"${cell}"`;
 };
 
-/**
- * Returns a number as `JSON.stringify` writes it.
- * @param digits the result of `plainDigits`, which must not be 0
- */
+/** @param digits the result of `plainDigits`, which must not be 0 */
 const numberToJson = (cell: string, digits: number): string => {
   const mayDiffer = digits > 0 ? cell === '-0' : /0$|^-?0\.0/.test(cell);
   return mayDiffer ? String(Number(cell)) : cell;
@@ -43,7 +39,6 @@ const writerOf = ({ notation }: ReadColumn, missing: ReadonlySet<string>): ((cel
   };
 };
 
-/** Returns a function that converts a cell to its value. `json` is the JSON of that value. */
 const readerOf = ({
   notation,
   type,
@@ -58,10 +53,6 @@ const readerOf = ({
   return (_, json) => (json === 'null' ? null : parse(json));
 };
 
-/**
- * Returns a function that converts a row to JSON.
- * @param fields the fields whose values follow the JSON
- */
 export const rowWriter = (
   columns: readonly ReadColumn[],
   key: Key,

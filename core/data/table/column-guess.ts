@@ -11,7 +11,6 @@ import {
 } from './notations.js';
 import { TrailingZeros } from './trailing-zeros.js';
 
-/** A cell of an imported table. CSV cells are always text. Other formats have typed cells. */
 export type Cell = string | number | boolean | null;
 
 export interface GuessOptions {
@@ -39,7 +38,7 @@ export interface GuessedType {
 
 const PLAIN: readonly NotationName[] = ['integer', 'number'];
 const NUMERIC: readonly NotationName[] = [...PLAIN, 'grouped', 'decimalComma'];
-/** The notations to try. If several notations fit all cells, the first one is chosen. */
+/** If several notations fit all cells, the first one is chosen. */
 const GUESSES: readonly NotationName[] = [
   'integer',
   'whole',
@@ -73,19 +72,14 @@ const GROUP = 3;
 export class ColumnGuess {
   readonly #options: GuessOptions;
   #fitting: readonly NotationName[];
-  /** The only remaining notation, unless it is a notation for numbers. */
   #only: Notation | undefined;
-  /** The kinds of plain numbers that all remaining notations accept. Such numbers need no further check. */
   #accepts = { smallWhole: false, whole: false, smallFraction: false, fraction: false };
-  /** The number of cells with a value. Markers such as NA are not values. */
   #filled = 0;
-  /** The cell that ruled out every type except text, and the number and type of the values above it. */
   #end: { readonly line: number; readonly cell: Cell; readonly above: number; readonly type: ColumnType } | undefined;
   #loss: string | undefined;
   readonly #zeros = new TrailingZeros();
   #code: string | undefined;
   #hasFraction = false;
-  /** False if no cell contains a decimal point or a point as the thousands separator. */
   #hasPoint = false;
   empty = 0;
   readonly markers = new Map<string, number>();
@@ -131,7 +125,6 @@ export class ColumnGuess {
     return -digits > GROUP ? fraction : smallFraction;
   }
 
-  /** Returns a message if the cell has the wrong type, or a required value is missing. */
   problemOf(cell: Cell): string | undefined {
     const { type, missing, isRequired } = this.#options;
     const text = typeof cell === 'string' ? cell.trim() : cell;
@@ -208,15 +201,10 @@ export class ColumnGuess {
     };
   }
 
-  /** True if the numbers of the column have decimal commas. Only valid after the last cell has been added. */
   get hasDecimalCommas(): boolean {
     return this.#filled > 0 && this.#fitting.length === 1 && this.#fitting[0] === 'decimalComma';
   }
 
-  /**
-   * Returns the type that fits all cells of the column. Only valid after the last cell has been added.
-   * @param hasDecimalCommas true if any column of the table has decimal commas
-   */
   result(hasDecimalCommas: boolean): GuessedType {
     const { type } = this.#options;
     const guess = this.#guess(hasDecimalCommas);

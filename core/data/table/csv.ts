@@ -1,7 +1,6 @@
 /** Splits CSV text into records. Records with quotes that RFC 4180 does not allow are accepted but marked. */
 
 export interface CsvRecord {
-  /** The line on which the record starts. The first line is 1. */
   readonly line: number;
   readonly cells: readonly string[];
   /**
@@ -13,10 +12,9 @@ export interface CsvRecord {
 
 export interface Dialect {
   readonly separator: string;
-  /** The quote character. Undefined if quotes are ordinary characters. */
+  /** Undefined if quotes are ordinary characters. */
   readonly quote: string | undefined;
   readonly isEscaped?: boolean;
-  /** The character that ends a line. With LF, CRLF also ends a line. */
   readonly lineEnd: '\n' | '\r';
   readonly skipsSpaces?: boolean;
   /** If true, a line end always ends the record, even inside quotes. A missing quote then affects only one line. */
@@ -39,16 +37,12 @@ const MAX_RECORD = 16 * 1024 * 1024;
 const NOT_CLOSED = 'has a quote that is not closed';
 const CARRIAGE_RETURN = 0x0d;
 
-/**
- * A cell of a CSV record. `end` is the position of the separator or line end after the cell, or the end of the text.
- */
 interface Cell {
   readonly text: string;
   readonly end: number;
   readonly isMisquoted?: boolean;
 }
 
-/** Returns true if an odd number of backslashes precedes `end`. */
 export const hasEscape = (text: string, start: number, end: number): boolean => {
   let at = end;
   while (at > start && text[at - 1] === '\\') at--;
@@ -115,7 +109,6 @@ export class CsvSplitter {
     return records;
   }
 
-  /** Replaces -1 from `indexOf` with the end of the text, or with undefined if more text can follow. */
   #orEnd(found: number): number | undefined {
     if (found !== -1) return found;
     return this.#isLast ? this.#text.length : undefined;
@@ -214,10 +207,6 @@ export class CsvSplitter {
     }
   }
 
-  /**
-   * Returns the end of the cell after its closing quote. Undefined if other text than spaces and tabs follows the
-   * quote, or if more text is needed.
-   */
   #endAfter(quote: number): number | undefined {
     const { separator, lineEnd } = this.#dialect;
     let at = quote;

@@ -66,10 +66,6 @@ const usualWidth = (records: readonly CsvRecord[]): { readonly width: number; re
 
 export const widthOf = (records: readonly CsvRecord[]): number => usualWidth(records).width;
 
-/**
- * Returns `'` if single quotes enclose most text cells, otherwise `"`. Returns undefined if most quotes are never
- * closed.
- */
 const quoteOf = (sample: Sample, dialect: Omit<Dialect, 'quote'>): string | undefined => {
   const [first, ...rest] = recordsOf(sample, { ...dialect, quote: undefined }).map((record) =>
     record.cells.map((cell) => cell.trim()).filter((cell) => cell !== ''),
@@ -93,10 +89,6 @@ const quoteOf = (sample: Sample, dialect: Omit<Dialect, 'quote'>): string | unde
 const misquotedIn = (records: readonly CsvRecord[]): number =>
   records.filter(({ isMisquoted }) => isMisquoted === true).length;
 
-/**
- * Returns the share of records with misplaced quotes, which is high if the separator is wrong and cuts through quoted
- * cells.
- */
 const misquotedShare = (sample: Sample, dialect: Plain): number => {
   const isOneLine = dialect.quote === undefined;
   const records = recordsOf(sample, { ...dialect, quote: dialect.quote ?? '"', isOneLine, skipsSpaces: true });
@@ -105,7 +97,6 @@ const misquotedShare = (sample: Sample, dialect: Plain): number => {
 
 type Plain = Pick<Dialect, 'separator' | 'quote' | 'lineEnd'>;
 
-/** Chooses the separator that splits the largest share of records into the same number of cells, at least 2. */
 const plainDialect = (sample: Sample, lineEnd: Dialect['lineEnd'], options: CsvOptions): Plain => {
   const of = (separator: string): Plain => {
     const quote = options.quote === undefined ? quoteOf(sample, { separator, lineEnd }) : options.quote;
@@ -130,7 +121,6 @@ const plainDialect = (sample: Sample, lineEnd: Dialect['lineEnd'], options: CsvO
   return best.dialect;
 };
 
-/** Returns true if a space follows every separator, or most separators if quotes then start cells. */
 const skipsSpaces = (sample: Sample, dialect: Dialect): boolean => {
   const records = recordsOf(sample, dialect);
   const later = records.flatMap(({ cells }) => cells.slice(1)).filter((cell) => cell !== '');
@@ -169,7 +159,6 @@ const isRow = (first: CsvRecord, rest: readonly CsvRecord[]): boolean => {
   return hasDate || (numbers.length > 0 && (isRepeated || !mayBeHeadings(numbers)));
 };
 
-/** Returns true if a record is part of the titles, notes and comments above the table. */
 const isPreamble = (records: readonly CsvRecord[], at: number, width: number, most: number): boolean => {
   const [{ cells }, next] = records.slice(at, at + 2) as [CsvRecord, CsvRecord | undefined];
   if (!next) return false;
@@ -183,13 +172,8 @@ const isPreamble = (records: readonly CsvRecord[], at: number, width: number, mo
 };
 
 export interface TableStart {
-  /**
-   * The line of the header, or of the first row if there is no header. All lines above it are titles, notes and
-   * comments.
-   */
   readonly firstLine: number;
   readonly hasHeader: boolean;
-  /** The first records of the table, including the header and excluding blank records. */
   readonly sample: readonly CsvRecord[];
 }
 
@@ -202,10 +186,6 @@ const firstRecord = (records: readonly CsvRecord[]): CsvRecord | undefined => {
   return start.find((record, i) => !isBlank(record) && !isPreamble(start, i, width, most)) ?? filled[0];
 };
 
-/**
- * Finds the start of the table.
- * @param header the number of the header line, or `none`; detected by default
- */
 export const startOf = (records: readonly CsvRecord[], header?: number | 'none'): TableStart => {
   const first = typeof header === 'number' ? records.find(({ line }) => line >= header) : firstRecord(records);
   if (!first && typeof header === 'number')
@@ -217,8 +197,8 @@ export const startOf = (records: readonly CsvRecord[], header?: number | 'none')
 };
 
 /**
- * Returns true if backslashes escape quotes: the first quote inside a quoted cell follows a backslash and does not end
- * the cell. A backslash before the closing quote proves nothing, because a path can end with a backslash.
+ * A backslash before the closing quote does not show that backslashes escape quotes, because a path can end with a
+ * backslash.
  */
 const escapesQuotes = (text: string, { separator, quote }: Plain): boolean => {
   if (quote === undefined) return false;
@@ -241,7 +221,6 @@ const lineEndOf = (text: string): Dialect['lineEnd'] =>
 /** Excel reads the separator from a first line such as `sep=;`. */
 const SEP_LINE = /^"?sep=(.)"?\r?[\r\n]/i;
 
-/** @param head the start of the text, with at least one complete record */
 export const layoutOf = (head: string, isWhole: boolean, options: CsvOptions = {}): CsvLayout => {
   const [sepLine = '', named] = SEP_LINE.exec(head) ?? [];
   const sample = sampleOf(head.slice(sepLine.length), isWhole);

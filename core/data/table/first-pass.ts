@@ -45,7 +45,6 @@ export class FirstPass {
   readonly names: readonly ColumnName[];
   readonly #guesses: readonly ColumnGuess[];
   readonly #problems: Problems;
-  /** Columns that are checked for errors. A row with an error in one of these columns is skipped. */
   readonly #checked: readonly number[];
   readonly #bad = new Set<number>();
   position = 0;
@@ -96,7 +95,6 @@ export class FirstPass {
     if (errors.length > 0) this.#problems.refuse(errors);
   }
 
-  /** Reads rows up to a limit, and completes the batch in which the limit is reached. */
   async read(opened: OpenedTable, limit: number): Promise<void> {
     for await (const rows of opened.rows()) {
       for (const row of rows) this.add(row);
@@ -166,7 +164,7 @@ export class FirstPass {
   }
 }
 
-/** Returns an error if a row has more cells than the table has columns. Additional empty cells are allowed. */
+/** Additional empty cells are allowed. */
 const badWidth = ({ cells }: Row, width: number): string | undefined =>
   cells.length <= width || cells.slice(width).every(isBlankCell)
     ? undefined

@@ -17,7 +17,6 @@ const STEP = /["\\[\]{}\n]/g;
 /** Splits text into JSON objects. Brackets, commas and white space between objects are ignored. */
 class ObjectSplitter {
   #rest = '';
-  /** The position in `#rest` of the first character that has not been scanned. */
   #next = 0;
   #line = 1;
   #startLine = 1;
@@ -28,7 +27,6 @@ class ObjectSplitter {
   push(part: string): JsonText[] {
     const text = this.#rest + part;
     const found: JsonText[] = [];
-    // The start of the text to keep, which is an incomplete object or the text between two objects.
     let from = 0;
     STEP.lastIndex = this.#next;
     let next = text.length;
@@ -88,7 +86,6 @@ const HAS_RISKY_NUMBER = /\d[\d.]{15}|\d[eE][+-]?\d{3}/;
 /** Python writes NaN and Infinity, which are not valid JSON. */
 const NOT_A_NUMBER = /-?\b(NaN|Infinity)\b/g;
 
-/** Turns a number into a string if parsing would change the number. */
 const keepDigits = (found: string): string =>
   String(Number(found)) === found || lossOf(found) === undefined ? found : `"${found}"`;
 
@@ -126,13 +123,11 @@ export interface JsonRow {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** @throws OperatorError that names the line with the error */
 export async function* jsonRows(
   bytes: AsyncIterable<Uint8Array>,
   encoding: string,
 ): AsyncGenerator<readonly JsonRow[]> {
   const splitter = new ObjectSplitter();
-  /** If the file contains a single object, that object is the whole table. */
   let first: JsonRow | undefined;
   let count = 0;
   for await (const text of textOf(bytes, encoding)) {

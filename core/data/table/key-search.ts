@@ -11,9 +11,9 @@ export interface KeyColumn {
   readonly hasGaps: boolean;
 }
 
-/** Number of rows at the start of the table in which a single key column must be unique. */
+/** In the first rows of the table, a single key column must be unique. */
 const MAX_ROWS = 20_000;
-/** Number of rows at the start of the table in which a combination of key columns must be unique. */
+/** Checking combinations of columns is slower, so only this many rows are compared. */
 const MAX_SAMPLE = 4096;
 const MAX_COMBINED = 6;
 /** Columns with longer text are probably descriptions and not keys. */
@@ -26,10 +26,6 @@ const PART =
   /(^|_)(id|code|key|no|nr|number|year|quarter|month|week|day|hour|period|age|rank|level|round|version)($|_)/;
 
 export class KeySearch {
-  /**
-   * The values of each column. Undefined if the column contains a duplicate or an empty cell, so that it cannot be a
-   * key.
-   */
   #values: (Set<Cell> | undefined)[] = [];
   #lengths: number[] = [];
   #rows = 0;

@@ -33,10 +33,7 @@ const numbered = (name: string, taken: ReadonlySet<string>): string => {
   return `${name}_${number}`;
 };
 
-/**
- * Returns a unique name for each heading. Names set by the user, and headings that are already valid names, take
- * precedence over derived names. Duplicates are numbered.
- */
+/** Names set by the user, and headings that are already valid names, take precedence over derived names. */
 export const columnNames = (headings: readonly string[], given: ReadonlyMap<string, string>): readonly ColumnName[] => {
   const wanted = headings.map((heading, i) => {
     const name = nameOf(heading) || `column_${i + 1}`;

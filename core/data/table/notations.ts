@@ -12,7 +12,6 @@ export const SCHEMAS: Readonly<Record<ColumnType, JsonSchema>> = {
   boolean: { type: 'boolean' },
 };
 
-/** The text that follows "must be" in error messages. */
 export const NEEDS: Readonly<Record<ColumnType, string>> = {
   text: 'text',
   integer: 'a whole number',
@@ -51,7 +50,6 @@ const PERCENT: Marked = {
   plain: (cell) => cell.replace(/ ?%/, ''),
 };
 
-/** Returns a number with a decimal point and without other marks, even if no double can represent the number. */
 export const plainNumber = (cell: string): string | undefined =>
   NUMBER.test(cell) ? cell : [GROUPED, DECIMAL_COMMA, PERCENT].find(({ pattern }) => pattern.test(cell))?.plain(cell);
 
@@ -86,7 +84,6 @@ const YEAR_LAST = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})$/;
 const DATE_TIME =
   /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d)(:[0-5]\d(?:\.\d+)?)?(?:([Zz]| ?UTC)|([+-](?:[01]\d|2[0-3])):?([0-5]\d)?)$/;
 
-/** The parameters `year`, `month` and `date` are the indexes of the capture groups. */
 const dayIn = (pattern: RegExp, year: number, month: number, date: number) => (cell: string) => {
   const found = pattern.exec(cell);
   return found ? isoDay(`${found[year]}-${two(found[month]!)}-${two(found[date]!)}`) : undefined;
@@ -154,7 +151,6 @@ const significant = (text: string): string =>
 /** A double can represent every number with at most this many significant digits. */
 const SAFE_DIGITS = 15;
 
-/** Explains why a cell cannot be converted to a JSON number without loss. Returns undefined if it can. */
 export const lossOf = (cell: string): string | undefined => {
   if (/^[+-]?0\d/.test(cell)) return 'its leading zeros would be lost';
   if (/^\+\d{7}/.test(cell)) return 'its plus sign would be lost';
@@ -168,8 +164,8 @@ export const lossOf = (cell: string): string | undefined => {
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 
 /**
- * Returns the number of digits before the decimal point, negated for numbers with decimals. Returns 0 for numbers that
- * are long or have leading zeros, and for text that is not a plain number.
+ * Returns the number of digits before the decimal point, negated for numbers with decimals. Returns 0 for text that is
+ * not a plain number.
  */
 export const plainDigits = (cell: string): number => {
   const { length } = cell;

@@ -9,7 +9,6 @@ export interface ParquetTable {
   rows(): AsyncGenerator<readonly (readonly Cell[])[]>;
 }
 
-/** Returns a `Date` if the time is a whole number of milliseconds, otherwise text. */
 const exactTime = (value: bigint, digits: number): Date | string => {
   const unit = 10n ** BigInt(digits - 3);
   const rest = ((value % unit) + unit) % unit;
@@ -73,7 +72,7 @@ export interface ExcelTable {
   readonly rows: readonly (readonly Cell[])[];
 }
 
-/** Larger workbooks are rejected, because a workbook must be read into memory completely. */
+/** A workbook must be read into memory completely, so larger files are rejected. */
 const MAX_WORKBOOK = 200 * 1024 * 1024;
 
 const DAY = 24 * 60 * 60 * 1000;

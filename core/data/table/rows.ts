@@ -19,7 +19,6 @@ export interface FormatOptions extends CsvOptions, SourceOptions {
 }
 
 export interface Row {
-  /** The line number of the row, or the row number in a format without lines. Both start at 1. */
   readonly line: number;
   readonly cells: readonly Cell[];
   readonly isMisquoted?: boolean;
@@ -33,7 +32,6 @@ export interface OpenedTable {
   /** True if the file format has types, as JSON and Parquet do. A string is then never converted to a number. */
   readonly isTyped: boolean;
   readonly separator?: string;
-  /** Yields the rows below the headings, without blank rows. Each call starts with the first row. */
   rows(): AsyncIterable<readonly Row[]>;
 }
 

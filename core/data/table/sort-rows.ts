@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import type { Scalar } from '../../contracts/storage.js';
 import { compareScalars } from '../scalars.js';
 
-/** The JSON of a row as `JSON.stringify` writes it, followed by the values of some fields. */
 export type WrittenRow = readonly [json: string, ...values: readonly unknown[]];
 
 export interface KeyedRow {
@@ -26,10 +25,7 @@ const compareRows = (a: KeyedRow, b: KeyedRow): number => compareKeys(a.key, b.k
 
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 const MAX_ROWS = 32_768;
-/**
- * The number of bytes to read at a time from one sorted run, and from all runs together. A 5 GB file can have 2,000
- * runs.
- */
+/** The number of bytes to read at a time from one sorted run, and from all runs. A 5 GB file can have 2,000 runs. */
 const MAX_BLOCK = 32 * 1024;
 const MAX_BLOCKS = 8 * 1024 * 1024;
 const BATCH = 1000;
@@ -58,7 +54,6 @@ class Run {
   #next = 0;
   row: KeyedRow | undefined;
 
-  /** @param buffer shared by all runs, because only one of them reads at a time */
   constructor(file: FileHandle, start: number, end: number, buffer: Buffer) {
     this.#file = file;
     this.#at = start;
@@ -132,7 +127,7 @@ function* batchesOf(rows: readonly KeyedRow[]): Generator<readonly KeyedRow[]> {
 }
 
 /**
- * Sorts rows by key. Rows with equal keys keep the order of the file.
+ * Rows with equal keys keep the order of the file.
  * @param folder for the temporary file
  */
 export async function* sortRows(

@@ -20,18 +20,14 @@ export interface Source {
   readonly head: Buffer;
   readonly isWholeHead: boolean;
   readonly isWorkbook: boolean;
-  /**
-   * Reads the uncompressed content of the file from the start. A chunk is valid only until the next one is requested.
-   */
+  /** A chunk is valid only until the next chunk is requested. */
   open(): AsyncIterable<Buffer>;
 }
 
-/** Number of bytes at the start of a file from which the format, the encoding and the separator are detected. */
 const HEAD_BYTES = 1024 * 1024;
 /** With small chunks, only a few rows are in memory at a time, which halves the cost of garbage collection. */
 const CHUNK_BYTES = 64 * 1024;
 
-/** The first bytes, in hexadecimal, of file formats that cannot be imported. */
 const REJECTED: readonly (readonly [start: string, problem: string])[] = [
   ['d0cf11e0', 'it is an old Excel workbook; save it as .xlsx or CSV'],
   ['425a68', 'it is compressed with bzip2; unpack it'],

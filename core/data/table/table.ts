@@ -20,26 +20,18 @@ export interface ReadTable {
   readonly found: readonly string[];
   readonly notes: readonly string[];
   readonly keys: readonly Key[];
-  /**
-   * Returns the collection for a key. The collection has an example only after the first rows of the table have been
-   * read.
-   */
   collection(key: Key): Collection;
   /**
-   * Reads all rows, sorted by key.
    * @param folder for temporary files; if undefined, the file must already be in key order
    * @param fields fields whose values are also returned next to the JSON of each row
-   * @throws OutOfOrder, RepeatedKey, SampleError
    */
   rows(key: Key, folder: string | undefined, fields?: readonly string[]): AsyncGenerator<readonly WrittenRow[]>;
 }
 
 export class OutOfOrder extends Error {}
 
-/** Thrown if a row after the sample cannot be read, or does not fit the types, the key or the order of the sample. */
 export class SampleError extends Error {}
 
-/** The types and the key of a table are determined from this many rows at its start. */
 const SAMPLE = 20_000;
 
 export class RepeatedKey extends OperatorError {}
@@ -264,7 +256,6 @@ const tableOf = async (opened: OpenedTable, options: TableOptions, limit: number
 };
 
 /**
- * Determines the columns of a table and the columns that can be its key.
  * @param isWhole reads the whole file first. Otherwise, reads a sample, and `rows` throws SampleError if a later row
  *   does not fit.
  * @throws OperatorError that lists the first errors with their line numbers, and errors from `node:fs`

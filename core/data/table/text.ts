@@ -1,7 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 
 export class EncodingError extends Error {
-  /** @param mayBeOther true if the text might have a different encoding, because all text before the error is ASCII */
   constructor(
     message: string,
     readonly mayBeOther = false,
@@ -10,13 +9,10 @@ export class EncodingError extends Error {
   }
 }
 
-/** Number of bytes at the start of a file that are enough to distinguish UTF-8 from UTF-16. */
+/** These bytes are enough to distinguish UTF-8 from UTF-16. */
 const HEAD_BYTES = 4096;
 
-/**
- * Returns the encoding that the first bytes suggest. Only reading the whole file can confirm that its encoding is
- * UTF-8.
- */
+/** Only reading the whole file can confirm that its encoding is UTF-8. */
 export const encodingOf = (head: Buffer): 'utf-8' | 'utf-16le' | 'utf-16be' => {
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';
   if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be';
@@ -38,7 +34,6 @@ const incompleteAtEnd = (bytes: Buffer): number => {
   return 0;
 };
 
-/** Matches a non-ASCII character that was decoded correctly. Invalid bytes become U+FFFD. */
 const VALID = /[^\p{ASCII}\ufffd]/u;
 
 async function* utf8Text(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
@@ -62,7 +57,6 @@ async function* utf8Text(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<strin
     const all =
       rest.length === 0 ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length) : Buffer.concat([rest, chunk]);
     const whole = all.length - incompleteAtEnd(all);
-    // The rest of the chunk is copied, because the stream can reuse the buffer.
     rest = Buffer.from(all.subarray(whole));
     if (whole > 0) yield decode(all.subarray(0, whole));
   }
@@ -86,10 +80,6 @@ async function* otherText(bytes: AsyncIterable<Uint8Array>, encoding: string): A
   yield decode();
 }
 
-/**
- * Yields the text without a byte order mark.
- * @throws EncodingError, and any error from reading `bytes`
- */
 export async function* textOf(bytes: AsyncIterable<Uint8Array>, encoding: string): AsyncGenerator<string> {
   let isFirst = true;
   for await (const text of encoding === 'utf-8' ? utf8Text(bytes) : otherText(bytes, encoding)) {

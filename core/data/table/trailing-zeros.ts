@@ -4,13 +4,11 @@ const MAX_CELLS = 65_536;
 const MAX_VALUES = 20_000;
 
 export class TrailingZeros {
-  /** The first cell with each value. Undefined if there are too many cells to compare. */
   #cells: Map<string, string> | undefined = new Map();
   #count = 0;
   #decimals = -1;
   #isUniform = true;
   #hasWhole = false;
-  /** The first cell such as 2.0, and the first cell such as 2.50, each with its line number. */
   #wholeWithZero: string | undefined;
   #fractionWithZero: string | undefined;
   #pair: string | undefined;

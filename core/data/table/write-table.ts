@@ -9,7 +9,6 @@ import { type Key, OutOfOrder, type ReadTable, RepeatedKey } from './table.js';
 
 export interface KeyedTable {
   readonly name: string;
-  /** @throws OutOfOrder, RepeatedKey */
   rows(fields?: readonly string[]): AsyncGenerator<readonly WrittenRow[]>;
   collection(): Collection;
 }
@@ -20,10 +19,8 @@ export interface WrittenTable {
 }
 
 export interface TableTarget {
-  /** The dataset directory, or the folder of the database. */
   readonly folder: string;
   readonly created: Date;
-  /** Called when all rows have been written. If this function rejects, the dataset does not change. */
   readonly check: (collection: Collection) => Promise<void>;
   readonly onWrite: (rows: number) => void;
 }
@@ -55,10 +52,7 @@ export const writeToDirectory = async (
 /** Temporary files are on the same disk as the dataset. */
 const existingFolder = (path: string): string => (existsSync(path) ? path : existingFolder(dirname(path)));
 
-/**
- * Writes the rows of a table, and sorts them first if the file is not already in key order.
- * @throws OperatorError
- */
+/** Rows are sorted only if the file is not already in key order. */
 export const writeTable = async (
   table: ReadTable,
   { name, folder }: { readonly name: string; readonly folder: string },
