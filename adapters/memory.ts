@@ -24,7 +24,7 @@ interface MemoryOptions {
   readonly path?: string;
 }
 
-/** A published dataset. `holds` counts its open snapshots. */
+/** A published dataset. `holds` is the number of its open snapshots. */
 interface Stored extends IndexedDataset {
   holds: number;
 }
@@ -41,7 +41,7 @@ class MemoryAdapter implements StorageAdapter {
   #closed = false;
   #publishing = false;
   readonly #stored = new Map<string, Stored>();
-  /** Oldest first. The last one activated the current version. */
+  /** The activations of versions, oldest first. The last activation determines the current version. */
   readonly #activations: Activation[] = [];
 
   constructor({ path }: MemoryOptions, context: AdapterContext) {

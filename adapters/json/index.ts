@@ -154,7 +154,7 @@ class JsonAdapter implements StorageAdapter {
   }
 
   async #open(): Promise<void> {
-    // Taken first, so that the first poll detects a dataset that is created while the directory is being checked.
+    // Read before the directory is checked, so that the first poll detects a dataset created in the meantime.
     this.#stamp = await stampOf(this.#path, []);
     if (await isEmpty(this.#path)) {
       this.#context.logger.warn(
@@ -176,7 +176,6 @@ class JsonAdapter implements StorageAdapter {
     }, this.#pollMs).unref();
   }
 
-  /** Checks for a new version after any running poll has finished. Never rejects. */
   #poll(): Promise<void> {
     this.#polling = this.#polling.then(async () => {
       this.#isPolling = true;
@@ -209,7 +208,6 @@ class JsonAdapter implements StorageAdapter {
   #accept({ manifest, collections, content, size }: Loaded): void {
     this.#rejection = undefined;
     this.#context.problem();
-    // The files have changed, but contain the version that is already being served.
     if (this.#current?.manifest.version === manifest.version) return;
     const publishedAt = publicationTime(manifest, this.#current?.publishedAt, this.#context.clock);
     this.#current = { manifest, publishedAt, collections, size };
@@ -232,7 +230,7 @@ class JsonAdapter implements StorageAdapter {
   }
 }
 
-/** Ignores hidden files. Any other file makes the directory non-empty, because the path is probably wrong. */
+/** Hidden files are ignored. Any other file makes the directory non-empty, because the path is probably wrong. */
 const isEmpty = async (path: string): Promise<boolean> =>
   readdir(path).then(
     (names) => names.every((name) => name.startsWith('.')),

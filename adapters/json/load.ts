@@ -24,7 +24,7 @@ export interface Loaded {
 
 interface LoadResult {
   readonly files: readonly string[];
-  /** Identifies the state of the loaded files. If undefined, the next poll loads them again. */
+  /** Identifies the state of the loaded files. If the state is unknown, the next poll loads the files again. */
   readonly stamp: string | undefined;
   /** If a file changed during the load, neither `loaded` nor `refused` is set. */
   readonly loaded?: Loaded;
@@ -33,15 +33,14 @@ interface LoadResult {
 
 export interface LoadOptions {
   readonly collections: ReadonlyMap<string, Collection>;
-  /** The size of the dataset that is being served during the load, if any. */
   readonly served?: DatasetSize | undefined;
-  /** The `content` of the last valid rows. If it is unchanged, the rows are not validated again. */
+  /** The `content` of the last valid rows. Unchanged rows are not validated again. */
   readonly checkedContent?: string | undefined;
   readonly signal: AbortSignal;
 }
 
 /**
- * Loads a dataset directory. The promise never rejects. While another dataset is being served, the load pauses at least
+ * Loads a dataset directory. The promise never rejects. If another dataset is being served, the load pauses at least
  * once per millisecond, so that it does not delay requests.
  */
 export const load = async (path: string, options: LoadOptions): Promise<LoadResult> => {
@@ -81,7 +80,6 @@ const read = async (
   const errors = await checkDataset(dataset, collections, {
     // Rows with known checksums need no validation. `checkDataset` still verifies the SHA-256 of each file.
     checked: checkedContent !== undefined && checkedContent === contentIn(collections, audit.sumsOf(dataset.manifest)),
-    // Until a dataset is being served, there are no requests to delay.
     ...(served && { pause }),
     onProgress: () => signal.throwIfAborted(),
     onRows: ({ name }, { text }) => indexed.get(name)!.add(text!),

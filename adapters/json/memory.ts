@@ -1,4 +1,4 @@
-/** Refuses datasets that do not fit into memory, because the operating system would kill the process. */
+/** Rejects datasets that do not fit into memory, because the operating system would kill the process. */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Collection, type DirectoryDataset, resources, StorageError } from 'metro-forecast-api/adapter';
@@ -27,7 +27,7 @@ export const sizeOf = async (
 };
 
 const MIB = 2 ** 20;
-/** Bytes of memory per byte of file size, measured and rounded up. */
+/** Bytes of memory per byte of the dataset files, measured and rounded up. */
 const PER_BYTE = 1.2;
 /** Bytes of memory per index position while a dataset is being sorted. */
 const PER_SORTED_POSITION = 24;
@@ -35,9 +35,7 @@ const PER_SORTED_POSITION = 24;
 const PER_POSITION = 4;
 /** Bytes of memory of a process that serves requests, including its response cache. */
 const SERVING = 170 * MIB;
-/** Bytes of memory of a process that is starting. */
 const STARTING = 90 * MIB;
-/** Bytes of memory of the primary process. */
 const PRIMARY = 80 * MIB;
 
 const mebibytes = (bytes: number): string => `${Math.ceil(bytes / MIB).toLocaleString('en-US')} MiB`;

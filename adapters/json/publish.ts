@@ -20,7 +20,8 @@ const { recordPublication } = audit;
 const { readable } = publishing;
 
 /**
- * Also returns true for a damaged dataset. @throws StorageError `conflict` if the directory contains only other files
+ * Returns true if the directory contains a dataset, even a damaged one.
+ * @throws StorageError `conflict` if the directory contains only other files
  */
 export const hasDataset = async (path: string): Promise<boolean> => {
   const names = (await readdir(path).catch(() => [])).filter((name) => !name.startsWith('.'));
@@ -32,11 +33,14 @@ export const hasDataset = async (path: string): Promise<boolean> => {
 
 interface Source {
   readonly batches: Readonly<Record<string, Batches>>;
-  /** Must be called after all batches have been read. @throws StorageError `invalid_dataset` */
+  /**
+   * Must be called after all batches have been read.
+   * @throws StorageError `invalid_dataset`
+   */
   assertValid(): void;
 }
 
-/** Reads the rows of a directory that has already been checked. Fails if a file has changed since. */
+/** Reads the rows of a directory that has already been checked. Fails if a file has changed since then. */
 const checkedBefore = (dataset: Dataset, collections: ReadonlyMap<string, Collection>): Source => ({
   batches: Object.fromEntries([...collections.keys()].map((name) => [name, readable(() => dataset.read(name))])),
   assertValid: () => {},

@@ -1,10 +1,8 @@
 /**
- * Stores an audit log in a MongoDB collection. Each entry is a numbered document. The head is a document that contains
- * the newest entry and its hash.
- * To append an entry, a process updates the head, but only if its hash has not changed since the process read it.
- * Otherwise, the process reads the head again. If a process stops between updating the head and inserting the entry,
- * the next process copies the entry from the head. This works without transactions, which a standalone server does not
- * support.
+ * Stores an audit log in a MongoDB collection. Each entry is a numbered document. A separate head document contains the
+ * newest entry and its hash. To append an entry, a process updates the head, but only if the hash is still the one that
+ * the process has read. If a process stops before it has inserted the entry, the next process copies the entry from the
+ * head. Transactions are not used, because a standalone server does not support them.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type AuditEntry, type AuditVerification, audit } from 'metro-forecast-api/adapter';
@@ -41,8 +39,8 @@ export class MongoAudit<E extends AuditEntry> {
   }
 
   /**
-   * Appends an entry and then makes a change. If nothing was changed, appends a second entry that revokes the first,
-   * unless MongoDB has become unreachable.
+   * Appends an audit entry and then makes a change. If nothing was changed, appends a second entry that revokes the
+   * first, unless MongoDB has become unreachable.
    * @param change resolves with true if it changed anything
    */
   async around(entry: E, change: () => Promise<boolean>): Promise<boolean> {
@@ -58,7 +56,9 @@ export class MongoAudit<E extends AuditEntry> {
     }
   }
 
-  /** Used to restore a backup. No other process may write to the log at the same time. */
+  /**
+   * Replaces all audit entries with the entries of a backup. No other process may write to the log at the same time.
+   */
   async replace(entries: readonly E[]): Promise<void> {
     const documents: readonly AuditDocument[] = entries.map((entry, i) => ({ ...(entry as object), _id: i + 1 }));
     await this.#connection.run('delete the audit', (db) => this.#documents(db).deleteMany({}));
@@ -125,7 +125,6 @@ export class MongoAudit<E extends AuditEntry> {
         { upsert: true },
       );
     } catch (error) {
-      // Another process has already inserted the same entry.
       if (!isDuplicate(error)) throw error;
     }
   }
@@ -135,7 +134,7 @@ export class MongoAudit<E extends AuditEntry> {
       const head = await this.#connection.run('read the audit', (db) => this.#head(db));
       const placed = await this.#entries();
       const after = await this.#connection.run('read the audit', (db) => this.#head(db));
-      // If an entry was appended between the reads, read both again.
+      // If a process appended an entry between the two reads, both are repeated.
       if (after?.number !== head?.number || after?.hash !== head?.hash) continue;
       // If a process stopped while appending the newest entry, that entry exists only in the head.
       const place = `entry ${head?.number}`;

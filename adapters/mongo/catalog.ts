@@ -1,4 +1,7 @@
-/** Each change is an atomic update of a single document. Updates have no effect if the publisher has lost the lock. */
+/**
+ * The catalog lists the versions of the dataset. Each change is an atomic update of a single document. Updates have no
+ * effect if the publisher has lost the lock.
+ */
 import type { ChangeStream, Collection as MongoCollection, UpdateFilter, UpdateResult } from 'mongodb';
 import type { Connection } from './connection.js';
 
@@ -11,7 +14,7 @@ export interface Publication {
 export interface CatalogDocument {
   readonly _id: 'catalog';
   /**
-   * The last id. Ids are never reused, even after the catalog was deleted: a new catalog starts counting at its
+   * The last version id. Ids are never reused. If the catalog was deleted, a new catalog starts counting at its
    * creation time in milliseconds.
    */
   readonly sequence: number;
@@ -19,13 +22,13 @@ export interface CatalogDocument {
   readonly current: Publication | null;
   /** The readable versions, oldest first. Other versions are deleted unless a replica has locked them. */
   readonly versions: readonly Publication[];
-  /** All values of `current` so far, oldest first. */
+  /** All versions that have been current, oldest first. */
   readonly moves: readonly Publication[];
 }
 
 const EMPTY = { _id: 'catalog', sequence: 0, lock: null, current: null, versions: [], moves: [] } as const;
 
-/** Uses the server's clock, so the clocks of replicas and publishers do not matter. */
+/** Returns a time by the server's clock, so that the clocks of replicas and publishers do not matter. */
 export const fromNow = (ms: number) => ({ $add: ['$$NOW', ms] });
 
 export class Catalog {
@@ -67,7 +70,7 @@ export class Catalog {
     );
     const free = { $or: [{ lock: null }, { $expr: { $lte: ['$lock.expires', '$$NOW'] } }] };
     const id = { $add: ['$sequence', 1] };
-    // Replaces a list that a manual edit corrupted with an empty one.
+    // A manual edit might have replaced a list with another value.
     const [versions, moves] = ['$versions', '$moves'].map((list) => ({ $cond: [{ $isArray: list }, list, []] }));
     const take = [{ $set: { sequence: id, lock: { owner, id, expires: fromNow(ms) }, versions, moves } }];
     const taken = await this.#run('lock the catalog', (catalog) =>
@@ -93,7 +96,9 @@ export class Catalog {
     );
   }
 
-  /** Replaces a damaged publication of the same rows, under the same conditions as `commit`. */
+  /**
+   * Replaces a damaged publication of the same rows, if `owner` still holds the lock and `previous` is still current.
+   */
   replace(
     owner: string,
     publication: Publication,

@@ -23,10 +23,8 @@ export const toStorageError = (error: unknown, what: string): StorageError =>
 
 /**
  * Settles like `work`, but rejects with `unavailable` after `ms` milliseconds, and with `aborted` when `signal` is
- * aborted.
- * The driver has a timeout for each stage of an operation (selecting a server, waiting for a connection, reading from
- * the socket), but none for the whole operation with its retries. After a rejection, the operation continues until one
- * of these timeouts expires.
+ * aborted. The MongoDB driver has a timeout for each stage of an operation, but none for the whole operation with its
+ * retries. After a rejection, the operation continues until one of the driver's timeouts expires.
  * @param timed called with the duration of successful work, in milliseconds
  */
 export const bounded = <T>(
@@ -67,11 +65,9 @@ export const bounded = <T>(
 
 const DEFAULT_DATABASE = 'dataset';
 
-/** The database name is the part of a connection string between the hosts and the parameters. */
 const databaseOf = (uri: string): string | undefined =>
   decodeURIComponent(/^mongodb(?:\+srv)?:\/\/[^/]+\/([^?]+)/.exec(uri)?.[1] ?? '') || undefined;
 
-/** The options of the driver's `find` that the `find` command of the server also accepts. */
 type FirstOptions = Pick<FindOptions, 'projection' | 'hint'>;
 
 interface FirstReply<T> {
@@ -108,7 +104,7 @@ export const checkConnection = ({ uri }: Pick<ConnectionOptions, 'uri'>): Readon
 const FILE_PARAMETERS = ['tlsCAFile', 'tlsCRLFile', 'tlsCertificateKeyFile'] as const;
 const MAX_FILE_BYTES = 16 * 2 ** 20;
 
-/** Reports unreadable files, and rejects pipes, which would block a thread forever. */
+/** Rejects unreadable files, and pipes, which would block a thread forever. */
 const checkFiles = async (options: MongoClientOptions): Promise<void> => {
   for (const parameter of FILE_PARAMETERS) {
     const path = options[parameter];
@@ -124,12 +120,15 @@ const checkFiles = async (options: MongoClientOptions): Promise<void> => {
 
 export class Connection {
   readonly db: Db;
-  /** Has no write concern, because with one the driver would copy the options of each `find`, which is slow. */
+  /**
+   * A database without write concern. With a write concern, the driver would copy the options of each `find`, which is
+   * slow.
+   */
   readonly readDb: Db;
   readonly #client: MongoClient;
   readonly #operationMs: number;
   readonly #timed: ((ms: number) => void) | undefined;
-  /** True if the files named in the connection string have been checked. The driver reads them only once. */
+  /** True if the files named in the connection string have been checked. The driver reads each file only once. */
   #checked = false;
 
   constructor(options: ConnectionOptions, timed?: (ms: number) => void) {
@@ -140,7 +139,7 @@ export class Connection {
       connectTimeoutMS: options.connectMs,
       waitQueueTimeoutMS: options.waitQueueMs,
       socketTimeoutMS: options.operationMs,
-      // A hanging server is detected after about heartbeatFrequencyMS + connectMs.
+      // A server that hangs is detected after about heartbeatFrequencyMS + connectMs.
       heartbeatFrequencyMS: 2000,
       minPoolSize: options.poolMin,
       maxPoolSize: options.poolMax,
@@ -162,7 +161,9 @@ export class Connection {
     this.readDb = this.#client.db(name);
   }
 
-  /** Establishes the first connection. Call this again if it fails. After that, the client reconnects automatically. */
+  /**
+   * Establishes the first connection. If `connect` rejects, call it again. Later, the client reconnects automatically.
+   */
   async connect(signal?: AbortSignal): Promise<void> {
     await bounded('connect', this.#operationMs, signal, async () => {
       this.#checked ||= await checkFiles(this.#client.options).then(() => true);
@@ -181,7 +182,6 @@ export class Connection {
     return this.db.collection(collection).watch([], { maxAwaitTimeMS: waitMs });
   }
 
-  /** @param collection a collection of `readDb` */
   first<T extends Document>(
     what: string,
     collection: Collection<T>,
@@ -192,7 +192,7 @@ export class Connection {
     return bounded(what, this.#operationMs, signal, () => this.#first(collection, filter, options), this.#timed);
   }
 
-  /** Sends the command directly, because a driver cursor would take a tenth of a request's CPU time. */
+  /** Sends the `find` command directly, because a driver cursor would take a tenth of a request's CPU time. */
   async #first<T extends Document>(
     collection: Collection<T>,
     filter: Filter<T>,
@@ -220,7 +220,7 @@ export class Connection {
     }
   }
 
-  /** Resolves with undefined if the aggregation times out. @param collection a collection of `readDb` */
+  /** Resolves with undefined if the aggregation times out. */
   async aggregate<T extends Document>(
     what: string,
     collection: Collection<never>,
@@ -240,7 +240,7 @@ export class Connection {
   }
 
   async close(): Promise<void> {
-    // Fails if the server hangs. The operating system then closes the connections when the process exits.
+    // If the server hangs, the operating system closes the connections when the process exits.
     await bounded('close', this.#operationMs, undefined, () => this.#client.close()).catch(() => undefined);
   }
 }

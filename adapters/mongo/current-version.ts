@@ -27,9 +27,9 @@ export class CurrentVersion {
   readonly #poller: Poller;
   #watch: ChangeWatch | undefined;
   #served: Served | undefined;
-  /** The id of a version that cannot be served with this configuration, so that polls skip it. */
+  /** The id of a version that cannot be served with this configuration. Polls skip this version. */
   #refused: number | undefined;
-  /** Shown to clients, so it must not contain server messages. */
+  /** A message for clients. It must not contain server messages. */
   #problem: string | undefined;
   #error: StorageError | undefined;
 
@@ -53,7 +53,6 @@ export class CurrentVersion {
     throw new StorageError('unavailable', this.#problem ?? 'Nothing has been published yet: publish a dataset.');
   }
 
-  /** Empty before the first publication. @throws StorageError `unavailable` if every poll so far has failed */
   get moves(): readonly Publication[] {
     return this.#served || this.#problem ? this.served.moves : [];
   }
@@ -102,7 +101,7 @@ export class CurrentVersion {
       this.#context.logger.error({ err: error, version: publication.version }, 'the new version is not served');
       return UNSUITABLE;
     }
-    // Another process has just deleted this version. The next poll finds a newer one.
+    // Another process has just deleted this version. The next poll finds a newer version.
     if (!locked) return undefined;
     this.#served = {
       locked,

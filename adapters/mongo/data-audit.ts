@@ -15,7 +15,10 @@ const { contentOf, dataAuditEntry, publicationOf, sumsOf, withPublished, madeOnl
 export const auditOver = (connection: Connection): MongoAudit<DataAuditEntry> =>
   new MongoAudit(connection, 'data_audit');
 
-/** Stores an audit entry and then makes the change. @param make resolves with true if it changed anything */
+/**
+ * Stores an audit entry and then makes the change.
+ * @param make resolves with true if it changed anything
+ */
 export const audited = (
   connection: Connection,
   clock: Clock,
@@ -61,7 +64,6 @@ const verify = (connection: Connection, batchSize: number, expected: string | un
     };
   });
 
-/** @param connected runs `work` with a connection, and closes the connection afterwards */
 export const mongoDataAudit = (
   batchSize: number,
   connected: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>,

@@ -3,7 +3,6 @@ import { Catalog, type Publication } from './catalog.js';
 import type { Connection } from './connection.js';
 import { auditOver } from './data-audit.js';
 
-/** @param connected runs `work` with a connection, and closes the connection afterwards */
 export const mongoHistory = (connected: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>): History => ({
   read: () =>
     connected(async (connection) => {

@@ -1,4 +1,4 @@
-/** The `mongo` adapter: any number of replicas share a MongoDB database, and all of them serve the same version. */
+/** The `mongo` adapter: any number of replicas share a MongoDB database, and all replicas serve the same version. */
 import {
   type AdapterContext,
   type AdapterModule,
@@ -117,7 +117,7 @@ class MongoAdapter implements StorageAdapter {
     }
   }
 
-  /** Fails early if MongoDB is unreachable or rejects the credentials. @throws StorageError `unavailable` */
+  /** Rejects early if MongoDB is unreachable or rejects the credentials. */
   async #assertReachable(): Promise<void> {
     try {
       await this.#connection.connect();

@@ -14,14 +14,14 @@ export interface KeyDocument {
   readonly expires_at?: string | Date | null;
   readonly revoked_at?: string | Date | null;
   readonly shares_limit_of?: string | null;
-  /** The time of the last change on the server's clock. Polls use it to find changed keys. */
+  /** The time of the last change by the server's clock. Polls use this time to find changed keys. */
   readonly changed_at?: Date;
 }
 
 const time = (value: string | Date | null | undefined): string | null =>
   value instanceof Date ? value.toISOString() : (value ?? null);
 
-/** Accepts dates instead of strings, and missing fields, because operators can edit documents. */
+/** Accepts dates instead of strings, and missing fields, because operators can edit key documents. */
 export const toRecord = (document: KeyDocument): KeyRecord => ({
   id: document._id,
   hash: document.hash,
@@ -35,7 +35,7 @@ export const toRecord = (document: KeyDocument): KeyRecord => ({
   ...(document.shares_limit_of ? { shares_limit_of: document.shares_limit_of } : {}),
 });
 
-/** Returns an update that sets these fields and `changed_at`. `$literal` keeps MongoDB from evaluating the values. */
+/** `$literal` keeps MongoDB from evaluating the values. */
 export const setting = (fields: Partial<KeyRecord>): MongoDocument[] => [
   {
     $set: {
@@ -70,7 +70,7 @@ export class KeyTable {
   delete(id: string): boolean {
     const record = this.#byId.get(id);
     if (!record) return false;
-    // The hash might have moved to another id.
+    // An operator might have moved the hash to another id.
     if (this.#byHash.get(record.hash) === record) this.#byHash.delete(record.hash);
     return this.#byId.delete(id);
   }
@@ -96,7 +96,7 @@ export const replaceKeys = async (
 };
 
 /**
- * A separate collection that replicas do not watch. If times of use were stored in the keys, each update would make
+ * Times of last use are in a separate collection that replicas do not watch. Otherwise, each use of a key would make
  * every replica read the key again.
  */
 const USE_COLLECTION = 'api_key_use';
@@ -107,7 +107,10 @@ interface UseDocument {
   readonly last_used_at: Date;
 }
 
-/** Milliseconds since 1970, by key id. A stored time is replaced only by a later one. */
+/**
+ * Stores when keys were last used. A stored time is replaced only by a later time.
+ * @param times milliseconds since 1970, by key id
+ */
 export const writeUse = async (connection: Connection, times: ReadonlyMap<string, number>): Promise<void> => {
   const updates = [...times].map(([id, time]) => ({
     updateOne: { filter: { _id: id }, update: { $max: { last_used_at: new Date(time) } }, upsert: true },

@@ -1,8 +1,7 @@
 /**
- * Stores API keys in MongoDB, and keeps all of them in memory.
- * A change stream reports all changes, including manual edits. Standalone servers have no change streams, so each poll
- * also reads keys changed since the previous poll. The intervals overlap, because a change can become visible some time
- * after its timestamp.
+ * Stores API keys in MongoDB, and keeps all of them in memory. A change stream reports all changes, including manual
+ * edits. Standalone servers have no change streams, so each poll also reads keys changed since the previous poll. The
+ * intervals of polls overlap, because a change can become visible some time after its timestamp.
  */
 import {
   type AuditVerification,
@@ -52,7 +51,7 @@ class MongoKeyStore implements KeyStore {
   #table = new KeyTable();
   /** Changes before this time, by the server's clock, have been read. */
   #since = new Date(0);
-  /** If true, the next poll reads all keys. Otherwise, it reads `#dirty` and the changes since `#since`. */
+  /** If true, the next poll reads all keys. Otherwise, the next poll reads `#dirty` and the changes since `#since`. */
   #all = true;
   #dirty = new Set<string>();
   #loaded = false;
@@ -77,7 +76,7 @@ class MongoKeyStore implements KeyStore {
           else this.#all = true;
           void this.#poller.poll();
         },
-        // A reopened stream has missed manual edits, so all keys are read again. The first poll reads them anyway.
+        // A reopened change stream has missed manual edits, so the next poll reads all keys again.
         open: () => {
           this.#all ||= this.#streamed;
           this.#streamed = true;
@@ -128,8 +127,7 @@ class MongoKeyStore implements KeyStore {
       const same = await keys.findOne({ $or: [{ _id: id }, { hash: record.hash }] });
       if (same) throw this.#conflict(id);
       await this.#audit.around(auditEntry(undefined, record, this.#context.clock.now())!, async () => {
-        // The condition never matches an existing key, so the upsert fails with a duplicate key error if the id is
-        // already in use.
+        // The filter matches no existing key, so an id that is already in use causes a duplicate key error.
         await keys.updateOne({ _id: id, hash: { $exists: false } }, setting(fields), { upsert: true });
         return true;
       });
@@ -237,7 +235,7 @@ class MongoKeyStore implements KeyStore {
     const { logger } = this.#context;
     const all = this.#all;
     const dirty = this.#dirty;
-    // Changes reported during this poll are left to the next one.
+    // Changes reported during this poll are left to the next poll.
     this.#all = false;
     this.#dirty = new Set();
     try {

@@ -18,12 +18,14 @@
 import type { Collection, Document, JsonRows, Query, Scalar } from 'metro-forecast-api/adapter';
 import { type Filter, type FindOptions, MongoServerError } from 'mongodb';
 
-/** Stored with each version. Increase this number if a new layout is incompatible with stored versions. */
+/**
+ * The version of the database layout, stored with each dataset version. Increase this number if a new layout is
+ * incompatible.
+ */
 export const LAYOUT = 2;
 
 const DUPLICATE_KEY = 11000;
 
-/** True if an insert failed because its id or another unique value already exists. */
 export const isDuplicate = (error: unknown): error is MongoServerError =>
   error instanceof MongoServerError && error.code === DUPLICATE_KEY;
 
@@ -62,14 +64,13 @@ const LENGTH_AT = 7;
 const TEXT_AT = 11;
 const COMMA = 0x2c;
 
-/** Extracts the JSON from raw BSON documents. */
 export const jsonOf = (documents: readonly Uint8Array[]): JsonRows => {
   const ends: number[] = [];
   let size = 0;
   for (const bson of documents) {
     size +=
       bson[LENGTH_AT]! | (bson[LENGTH_AT + 1]! << 8) | (bson[LENGTH_AT + 2]! << 16) | (bson[LENGTH_AT + 3]! << 24);
-    // A comma will replace the trailing NUL.
+    // A comma will replace the trailing NUL of the string.
     ends.push(size - 1);
   }
   const json = Buffer.allocUnsafe(size);
@@ -117,8 +118,8 @@ const conditionsOf = ({ equal = {}, range }: Query): Conditions => {
 };
 
 /**
- * Splits "after this position" into conditions that do not overlap: each requires equal values in the first fields and
- * a later value in the next one. MongoDB reads each range from the index in order and merges the results.
+ * Converts the position `after` into conditions that do not overlap. Each condition requires equal values in the first
+ * fields and a later value in the next field. MongoDB reads each range from the index in order and merges the results.
  */
 const alternativesBehind = (after: readonly Scalar[], query: Query): readonly Conditions[] => {
   const base = conditionsOf(query);
@@ -140,7 +141,7 @@ export const planFind = (query: Query, batchSize: number): Plan => {
     filter: words ? { $and: [filter, ...wordFilters(words)] } : filter,
     options: {
       projection: PROJECTION,
-      // For a search, MongoDB chooses between the word index and the index for this order.
+      // For a search, MongoDB chooses between the word index and the index for the sort order.
       ...(words ? {} : { hint: indexOf(order) }),
       sort: indexOf(order, descending ? -1 : 1),
       batchSize,

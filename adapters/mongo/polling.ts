@@ -1,4 +1,4 @@
-/** Polls for changes. Polling alone finds every change. A change stream only triggers polls sooner. */
+/** Polls MongoDB for changes. Polling alone finds every change. A change stream only triggers polls sooner. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'metro-forecast-api/adapter';
 import { type ChangeStream, type ChangeStreamDocument, MongoServerError } from 'mongodb';
@@ -16,7 +16,7 @@ export class Poller {
     this.#task = task;
   }
 
-  /** Starts a run, after the current one if there is one, and resolves when it is complete. */
+  /** Polls after the current poll, if there is one. Resolves when the new poll is complete. */
   poll(): Promise<void> {
     if (this.#stopped) return Promise.resolve();
     if (!this.#running) return this.#run();
@@ -44,14 +44,14 @@ export class Poller {
 }
 
 export interface ChangeWatch {
-  /** Stops watching. Does not wait for a pending request, because closing the client ends it. */
+  /** Does not wait for a pending request, because closing the client ends it. */
   stop(): void;
 }
 
 /** Error codes of standalone servers, which do not support change streams. */
 const UNSUPPORTED = new Set([40573, 40324]);
 
-/** @param on.open called when a stream has been opened, which does not report earlier changes */
+/** @param on.open called when a change stream has been opened, which does not report earlier changes */
 export const watchChanges = (
   open: () => Promise<ChangeStream>,
   on: { change(change: ChangeStreamDocument): void; open?(): void },

@@ -16,17 +16,16 @@ const ADVICE: readonly (readonly [pattern: RegExp, advice: string])[] = [
 const topologyOf = (error: unknown): TopologyDescription | undefined =>
   error instanceof MongoServerSelectionError ? error.reason : undefined;
 
-/** True if no server is reachable. During an election, some servers are reachable. */
+/** During an election, some servers are reachable. */
 export const isUnreachable = (error: unknown): boolean => {
   const servers = [...(topologyOf(error)?.servers.values() ?? [])];
   return servers.length > 0 && servers.every(({ error: cause }) => cause != null);
 };
 
-/** True if the server has rejected the credentials, or the user lacks a privilege. */
 export const isRejected = (error: unknown): boolean =>
   error instanceof MongoServerError && [AUTHENTICATION_FAILED, UNAUTHORIZED, ATLAS_ERROR].includes(Number(error.code));
 
-/** Starts with a lower-case letter and has no full stop at the end. */
+/** Returns a reason that starts with a lower-case letter and has no full stop at the end. */
 export const mongoReason = (error: unknown): string => {
   const { message: full } = error as Error;
   const message = full.replace(/\.$/, '');

@@ -131,7 +131,6 @@ interface WriteOptions {
   readonly onProgress: PublishOptions['onProgress'];
 }
 
-/** @returns the SHA-256 of the rows of each collection */
 const writeVersion = async (
   { connection, collections, batchSize }: PublishContext,
   dataset: Dataset,
@@ -156,9 +155,10 @@ const writeVersion = async (
 
 /**
  * Publishes a dataset. Replaces a stored version that has the same name and the same rows, if it is damaged or was
- * published for a different configuration.
- * Rejects with `conflict` if another publication is running or the version already exists, or with `invalid_dataset`,
- * `aborted` or `unavailable`. The rows written so far are then removed, either immediately or by the next publication.
+ * published for a different configuration. If the publication fails, the rows written so far are removed immediately or
+ * by the next publication.
+ * @throws StorageError `conflict` if another publication is running or the version already exists; `invalid_dataset`,
+ *   `aborted` or `unavailable`
  */
 export const publish = async (context: PublishContext, dataset: Dataset, options: PublishOptions = {}) => {
   const { connection, collections, clock, logger, batchSize, lockMs } = context;

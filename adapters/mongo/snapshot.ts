@@ -78,7 +78,7 @@ export class MongoSnapshot implements Snapshot {
         this.#context.locks.assertReadable(this.#locked);
         yield jsonOf(batch);
       }
-      // If the collection is dropped, the cursor ends without an error.
+      // If a collection is dropped, its cursors end without an error.
       this.#context.locks.assertReadable(this.#locked);
     } catch (error) {
       throw this.#failure(error);
@@ -105,7 +105,6 @@ export class MongoSnapshot implements Snapshot {
     this.#context.locks.release(this.#locked);
   }
 
-  /** Returns the error, or throws `closed` if the adapter has been closed. */
   #failure(error: unknown): unknown {
     this.#context.assertOpen();
     return error;

@@ -5,9 +5,8 @@ import { lockedIds, type VersionDocument } from './version-locks.js';
 
 /**
  * Removes versions that are no longer needed. Lists the collections first, so that later publications are not deleted.
- * Reads the locks of the replicas last (see `version-locks.ts`).
- * Keeps the version named in the publisher lock even if the lock has expired, because the publisher might still renew
- * it.
+ * Reads the locks of the replicas last (see `version-locks.ts`). Keeps the version named in the publisher lock even if
+ * the lock has expired, because the publisher might still renew the lock.
  */
 export const sweep = async (connection: Connection, catalog: Catalog): Promise<void> => {
   const names = await connection.run('list the collections', async (db) =>

@@ -47,7 +47,7 @@ export const lockedIds = async (connection: Connection): Promise<ReadonlySet<num
   return new Set(replicas.flatMap(({ holds }) => holds));
 };
 
-/** Creates a TTL index, so that the server deletes the documents of crashed replicas. */
+/** The TTL index makes the server delete the documents of crashed replicas. */
 export const expireReplicas = (connection: Connection): Promise<unknown> =>
   connection.run('create an index', (db) =>
     db.collection(COLLECTION).createIndex({ expires: 1 }, { expireAfterSeconds: 0 }),
@@ -99,7 +99,7 @@ export class VersionLocks {
 
 export interface VersionDocument {
   readonly _id: number;
-  /** Undefined if the version was published before layouts were numbered. */
+  /** Undefined if the version was published before database layouts were numbered. */
   readonly layout?: number;
   readonly manifest: Manifest;
   readonly collections: Readonly<
@@ -130,7 +130,7 @@ export interface LockedVersion {
 
 interface Entry extends LockedVersion {
   readers: number;
-  /** True if the version was pruned while this replica could not renew its locks. */
+  /** True if the version was deleted while this replica could not renew its locks. */
   lost: boolean;
 }
 
@@ -174,7 +174,10 @@ export class LockedVersions {
     return version;
   }
 
-  /** Removes a reader. A version without readers stays locked until the next `keep`, because another read is likely. */
+  /**
+   * Removes a reader of a version. A version without readers stays locked until the next `keep`, because another read
+   * is likely.
+   */
   release(version: LockedVersion): void {
     (version as Entry).readers--;
   }
@@ -215,7 +218,7 @@ export class LockedVersions {
       );
       if (!found) return undefined;
       assertLayout(found);
-      // A missing collection would look empty, and a missing order would make MongoDB sort rows in memory.
+      // MongoDB treats a missing collection as empty, and sorts rows in memory if an index is missing.
       publishing.assertComplete(found.manifest.version, found.collections, this.#collections);
       const entry = { id, manifest: found.manifest, readers: 0, lost: false };
       this.#entries.set(id, entry);
@@ -231,7 +234,7 @@ export class LockedVersions {
     });
   }
 
-  /** Runs tasks one at a time, because each write must include the ids that the previous one added. */
+  /** Runs tasks one at a time, because each write must include the ids that the previous task added. */
   #serially<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#last.then(work);
     this.#last = result.catch(() => undefined);

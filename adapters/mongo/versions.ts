@@ -12,7 +12,6 @@ export interface VersionsContext {
   readonly clock: Clock;
   readonly locks: LockedVersions;
   readonly current: CurrentVersion;
-  /** Runs `work` with a connection for writing, closes the connection, and then polls the catalog. */
   write<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
   snapshotOf(locked: LockedVersion, publication: Publication): Snapshot;
   assertOpen(): void;
@@ -68,7 +67,7 @@ export class MongoVersions implements Versions {
   prune(keep: number): Promise<readonly string[]> {
     return this.#context.write(async (connection) => {
       const catalog = new Catalog(connection);
-      // Releases unused locks now instead of at the next poll.
+      // Unused locks are released now instead of at the next poll.
       await this.#context.locks.keep();
       const { versions, current } = await catalog.read();
       const locked = await lockedIds(connection);
@@ -85,10 +84,10 @@ export class MongoVersions implements Versions {
 
   async asOf(time: Date): Promise<Snapshot | undefined> {
     this.#context.assertOpen();
-    // Does not include versions that this replica does not serve yet.
+    // Versions that this replica does not serve yet are not included.
     const publication = this.#context.current.moves.findLast(({ publishedAt }) => publishedAt <= time);
     if (!publication) return undefined;
-    // If the version was pruned, no other version is returned, because none was current at that time.
+    // No other version was current at that time, so the result is undefined if the version was deleted.
     const locked = await this.#context.locks.acquire(publication.id);
     return locked && this.#context.snapshotOf(locked, publication);
   }

@@ -29,7 +29,7 @@ export const readEntries = async <E extends AuditEntry>(
 ): Promise<readonly E[]> =>
   (await connection.rows(`SELECT entry FROM ${table} ORDER BY n`)).map(([entry]) => JSON.parse(String(entry)));
 
-/** Replaces all entries. The new entries must already be chained. Must be called within a transaction. */
+/** Replaces all audit entries. The new entries must already be chained. Must be called within a transaction. */
 export const replaceEntries = async (
   connection: ThreadedConnection,
   table: string,
@@ -56,7 +56,6 @@ export const verifyEntries = async (
 
 export const DATA_AUDIT = 'data_audit';
 
-/** Resolves with a message for each version that differs from the audit. */
 const damageOf = async (
   connection: ThreadedConnection,
   catalog: Catalog,
@@ -75,7 +74,6 @@ const damageOf = async (
   return notes;
 };
 
-/** @param withConnection runs `work` with a connection, and closes the connection afterwards */
 export const sqliteDataAudit = (
   withConnection: <T>(work: (connection: ThreadedConnection) => Promise<T>) => Promise<T>,
 ): DataAudit => ({

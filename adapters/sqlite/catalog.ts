@@ -50,11 +50,10 @@ export interface StoredCollection {
   readonly rows: number;
   /** The SHA-256 of all rows in key order as NDJSON. */
   readonly sha256: string;
-  /** The fields in the columns `c0`, `c1`, ... */
+  /** The fields in the columns `c0`, `c1` and so on. */
   readonly fields: readonly string[];
-  /** The fields of the indexes `<table>_0`, `<table>_1`, ... The first index is the key. */
+  /** The fields of the indexes `<table>_0`, `<table>_1` and so on. The first index is the key. */
   readonly orders: readonly (readonly string[])[];
-  /** The fields whose words are in the full-text index `<table>_words`. */
   readonly search?: readonly string[];
 }
 
@@ -105,7 +104,7 @@ const isNew = (path: string, [tables, application, format]: Row): boolean => {
 };
 
 /**
- * Returns undefined if the file is missing or empty.
+ * Returns undefined if the database file is missing or empty.
  * @throws StorageError `unavailable` if the database cannot be read or was not created by this adapter
  */
 export const openStore = (path: string): ReadConnection | undefined => {
@@ -120,7 +119,6 @@ export const openStore = (path: string): ReadConnection | undefined => {
   }
 };
 
-/** @throws StorageError `unavailable` if the database belongs to another application */
 export const prepareStore = async (
   path: string,
   connection: ThreadedConnection,
@@ -130,7 +128,7 @@ export const prepareStore = async (
   if (!isNew(path, header!)) return;
   await connection.exec(`PRAGMA journal_mode = ${journal}`);
   await connection.transaction(async () => {
-    // Checks again, because another process might have created the tables in the meantime.
+    // Another process might have created the tables in the meantime.
     const [[now] = []] = await connection.rows('SELECT count(*) FROM sqlite_schema');
     if (now !== 0) return;
     await connection.exec(`${SCHEMA}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT}`);

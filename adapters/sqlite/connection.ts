@@ -1,6 +1,6 @@
 /**
- * Short reads take microseconds and are synchronous. Writes and long reads run on a driver thread, so that they do not
- * block the event loop.
+ * Connections to SQLite. Short reads take microseconds and are synchronous. Writes and long reads run on a driver
+ * thread, so that they do not block the event loop.
  */
 import { existsSync, statSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
@@ -50,14 +50,14 @@ export const storageError = (path: string, cause: unknown): unknown => {
   return new StorageError('unavailable', `The database ${path} cannot be used: ${reason}.`, { cause });
 };
 
-/** True if another process holds the lock. It will probably be released soon. */
+/** Returns true if another process holds the lock, which it will probably release soon. */
 export const isBusy = (error: unknown): boolean => codeOf((error as Error).cause ?? {}).startsWith('SQLITE_BUSY');
 
 const uriOf = (path: string, parameters: string): string => `${pathToFileURL(path).href}?${parameters}`;
 
 /** The SQLite maximum. Mapped pages are in the system's page cache, which all processes share. */
 const MAPPED_BYTES = 0x7fff0000;
-/** Mostly used for the upper levels of indexes beyond the memory-mapped part of the file. */
+/** The size of SQLite's cache for pages beyond the memory-mapped part of the file. */
 const READ_CACHE_KIB = 16 * 1024;
 
 export const PRAGMAS = `PRAGMA query_only = 1; PRAGMA mmap_size = ${MAPPED_BYTES}; PRAGMA cache_size = -${READ_CACHE_KIB}`;
@@ -126,7 +126,7 @@ export class ReadConnection {
 
   /**
    * Enables the write-ahead log, so that readers and writers do not block each other. `VACUUM INTO` creates copies
-   * without it.
+   * without a write-ahead log.
    */
   turnOnLog(): void {
     try {
@@ -161,10 +161,13 @@ export class ReadConnection {
 const BUSY_MS = 30_000;
 const LOG_WAIT_MS = 2500;
 const RETRY_MS = 20;
-/** For changed pages. SQLite also sorts rows in chunks of this size: larger chunks do not fit in the caches of a core. */
+/**
+ * The size of SQLite's cache for changed pages. SQLite also sorts rows in chunks of this size. Larger chunks do not fit
+ * into the CPU caches.
+ */
 const CACHE_KIB = 4 * 1024;
 
-/** The file can contain key hashes. */
+/** Only the owner can read the file, because it can contain key hashes. */
 const FILE_MODE = 0o600;
 
 export class ThreadedConnection {
@@ -200,8 +203,8 @@ export class ThreadedConnection {
   }
 
   /**
-   * Retries while the database is locked. SQLite itself must not wait: the driver has one thread per core, and the
-   * writer that holds the lock might need this one.
+   * Retries while the database is locked. SQLite must not wait for the lock, because it would block one of the driver's
+   * threads, and the writer that holds the lock might need that thread.
    */
   async #retried<T>(work: () => Promise<T>): Promise<T> {
     for (const until = performance.now() + BUSY_MS; ; await delay(RETRY_MS * Math.random())) {
@@ -230,15 +233,14 @@ export class ThreadedConnection {
     };
   }
 
-  /** Resolves with the id of the inserted row. */
   async run(sql: string, ...values: Value[]): Promise<number> {
     return (await this.prepare(sql))(values);
   }
 
   async rows(sql: string, ...values: Value[]): Promise<readonly Row[]> {
     const statement = await this.#retried(() => this.#db.prepare(sql));
-    // A statement that fails because of a lock keeps its read transaction until it runs again. With a second statement,
-    // the first one would keep an old snapshot, and `BEGIN IMMEDIATE` would never succeed.
+    // A statement that fails because of a lock keeps its read transaction until it runs again, so the same statement is
+    // retried.
     return this.#retried(() => this.#db.rows(statement, values));
   }
 
@@ -260,8 +262,8 @@ export class ThreadedConnection {
   }
 
   /**
-   * Empties the write-ahead log. Waits up to LOG_WAIT_MS for readers in older transactions. If they take longer, SQLite
-   * reuses the log when they finish.
+   * Empties the write-ahead log. Waits up to LOG_WAIT_MS for readers in older transactions. If readers take longer,
+   * SQLite reuses the log when they finish.
    * @param renew renews the transactions of this process
    */
   async emptyLog(renew: () => void): Promise<void> {

@@ -11,13 +11,13 @@ export type WrittenRow = readonly [json: string, ...values: readonly unknown[]];
 
 const { inKeyOrder, invalidCollection, keyText, nonFinitePath, ordersOf, wordsToIndex } = publishing;
 
-/** Rows per transaction. Inserting them blocks the event loop for a few milliseconds. */
+/** Rows per transaction. Inserting 1,000 rows blocks the event loop for a few milliseconds. */
 const STEP = 1000;
-/** Rows per statement. Inserting several at once is faster, because a driver call costs as much as four values. */
+/** Rows per statement. Inserting several rows at once is faster, because a driver call costs as much as four values. */
 const ROWS = 50;
 /** Bytes of JSON after which the pages of the write-ahead log are moved into the database. */
 const CHECKPOINT_BYTES = 32 * 1024 * 1024;
-/** If the log is larger, the publication waits for readers that still need its pages. */
+/** If the write-ahead log is larger, the publication waits for readers that still need its pages. */
 const MAX_LOG_BYTES = 256 * 1024 * 1024;
 
 export interface ContentTarget {
@@ -50,7 +50,6 @@ const columnsOf = (collection: Collection): ReadonlyMap<string, string> => {
   );
 };
 
-/** @throws StorageError `invalid_dataset` for a number that JSON cannot represent */
 const jsonOf = (collection: Collection, row: Document): string => {
   const json = JSON.stringify(row);
   // `JSON.stringify` converts Infinity and NaN to null, so the slower check is needed only if the JSON contains null.
@@ -87,20 +86,19 @@ async function* steps(batches: AsyncIterable<readonly WrittenRow[]>): AsyncGener
 }
 
 /**
- * Moves pages from the write-ahead log to the database, so that the log can be reused from the start. Pages that
- * readers need stay in the log until the readers renew their transactions, which they do on every poll.
+ * Moves pages from the write-ahead log to the database, so that the log can be reused. Pages that readers need stay in
+ * the log until the readers renew their transactions, which happens on every poll.
  */
 const checkpoint = async ({ connection, poll }: ContentTarget): Promise<void> => {
   await connection.exec('PRAGMA wal_checkpoint(PASSIVE)');
   if ((await connection.logBytes()) > MAX_LOG_BYTES) await connection.emptyLog(poll);
 };
 
-/** Returns a function that inserts the first `width` values of each row. */
 const inserter = async (connection: ThreadedConnection, table: string, width: number) => {
   const row = `(?${', ?'.repeat(width - 1)})`;
   const prepare = (count: number) => connection.prepare(`INSERT INTO ${table} VALUES ${Array(count).fill(row).join()}`);
   const [insertOne, insertSome] = [await prepare(1), await prepare(ROWS)];
-  // Reused, so that an import creates less garbage.
+  // The array is reused, so that an import creates less garbage.
   const values = new Array<Value>(ROWS * width);
   return (rows: readonly (readonly unknown[])[]): void => {
     let filled = 0;
@@ -135,7 +133,7 @@ const wordsInserter = async (
   return (rows, first) => insert(rows.map((row, i) => [first + i, wordsOf(row)]));
 };
 
-/** Called after all rows have been written, because building indexes is then faster. */
+/** Must be called after all rows have been written, because building indexes is then faster. */
 const buildIndexes = async (target: ContentTarget, fields: readonly string[], rows: number): Promise<void> => {
   const { connection, table, collection, assertGoingOn } = target;
   for (const [i, order] of ordersOf(collection).entries()) {
@@ -146,7 +144,6 @@ const buildIndexes = async (target: ContentTarget, fields: readonly string[], ro
   }
 };
 
-/** @param read returns the rows in key order, with the values of the given fields */
 export const writeContent = async (
   target: ContentTarget,
   read: (fields: readonly string[]) => AsyncIterable<readonly WrittenRow[]>,
@@ -186,7 +183,6 @@ export const writeContent = async (
   return { table, rows, sha256: hash.digest('hex'), fields, orders, ...(search && { search }) };
 };
 
-/** Describes how the stored rows differ from the published rows. Resolves with undefined if they are equal. */
 const differenceIn = async (
   connection: ThreadedConnection,
   { table, rows, sha256 }: StoredCollection,
@@ -208,7 +204,6 @@ const differenceIn = async (
   return hash.digest('hex') === sha256 ? undefined : 'other rows';
 };
 
-/** Returns a message for each collection whose stored rows differ from the published rows. */
 export const differencesIn = async (
   connection: ThreadedConnection,
   { collections }: Pick<StoredVersion, 'collections'>,

@@ -128,8 +128,8 @@ export class SqliteAdapter implements StorageAdapter {
   }
 
   /**
-   * Like `publish`, but for a table that is being imported. The rows must already be validated and converted to JSON.
-   * Errors from reading them are not converted to `invalid_dataset`.
+   * Publishes a table while it is being imported. The rows must already be validated and converted to JSON. Errors from
+   * reading the rows are not converted to `invalid_dataset`.
    */
   async import(dataset: ImportedDataset, options: PublishOptions = {}): Promise<void> {
     await this.#publish(dataset, options);
@@ -156,8 +156,7 @@ export class SqliteAdapter implements StorageAdapter {
   #asOf(time: Date): Snapshot | undefined {
     if (!this.#ensureConnected()) return undefined;
     const activation = readActivationAt(this.#catalog!, time);
-    // If the version was deleted, no other version is returned, because none was current at that time. Its reader can
-    // still be open.
+    // No other version was current at that time. A deleted version can still have an open reader.
     const isStored = activation && hasVersion(this.#catalog!, activation.versionId);
     const reader = isStored && this.#readers.open(activation.versionId);
     return reader ? this.#snapshotOf({ reader, activation }) : undefined;
@@ -206,7 +205,6 @@ export class SqliteAdapter implements StorageAdapter {
     }
   }
 
-  /** Returns false if there is no database. */
   #ensureConnected(): boolean {
     this.#assertOpen();
     if (this.#catalog) return true;
@@ -216,7 +214,7 @@ export class SqliteAdapter implements StorageAdapter {
     return connection !== undefined;
   }
 
-  /** Never throws: the next poll tries again. */
+  /** Never throws, because the next poll tries again. */
   #poll(): void {
     if (this.#closing.signal.aborted) return;
     try {
@@ -242,7 +240,7 @@ export class SqliteAdapter implements StorageAdapter {
       this.#context.logger.error({ err: error }, 'the new version is not served');
       return UNSUITABLE;
     }
-    // Another process has just deleted this version. The next poll finds a newer one.
+    // Another process has just deleted this version. The next poll finds a newer version.
     if (!reader) return undefined;
     this.#refused = undefined;
     this.#served = { reader, activation };

@@ -1,6 +1,6 @@
 /**
- * Keeps all keys in memory. Triggers number all changes to keys, including changes that an operator makes with SQL.
- * Each poll reads the keys changed since the previous poll.
+ * Stores API keys in SQLite, and keeps all keys in memory. Triggers number all changes to keys, including changes that
+ * an operator makes with SQL. Each poll reads the keys changed since the previous poll.
  */
 import {
   type AuditVerification,
@@ -60,7 +60,7 @@ class SqliteKeyStore implements KeyStore {
   }
 
   /**
-   * If the file is missing, the store has no keys.
+   * If the database file is missing, the store has no keys.
    * @throws KeyStoreError if the file cannot be read
    */
   async open(): Promise<void> {
@@ -181,7 +181,6 @@ class SqliteKeyStore implements KeyStore {
     });
   }
 
-  /** @param none the result if there is no database */
   async #read<T>(none: T, work: (connection: ThreadedConnection) => Promise<T>): Promise<T> {
     this.#poll();
     if (!this.#connection) return none;
@@ -238,7 +237,7 @@ class SqliteKeyStore implements KeyStore {
     const before = this.#byId.get(id);
     if (!before) return;
     this.#byId.delete(id);
-    // The hash might have moved to another id.
+    // An operator might have moved the hash to another id.
     if (this.#byHash.get(before.hash) === before) this.#byHash.delete(before.hash);
   }
 }

@@ -1,12 +1,12 @@
-/** Runs queries that might read a whole table. They run one at a time and can be interrupted. */
+/** Runs queries that might read a whole table. The queries run one at a time and can be interrupted. */
 import { StorageError } from 'metro-forecast-api/adapter';
 import { PRAGMAS, ReadConnection, storageError } from './connection.js';
 import { type Row, ThreadedDatabase, type Value } from './threaded-database.js';
 
-/** Grouping sorts rows, which takes a third longer if they do not fit into the cache. */
+/** Grouping sorts rows, which takes a third longer if the rows do not fit into the cache. */
 const CACHE_KIB = 64 * 1024;
 
-/** A connection keeps the statements of its queries in memory, so it is replaced after this number of queries. */
+/** A connection is replaced after this number of queries, because it keeps the statements of its queries in memory. */
 const MOST_QUERIES = 100;
 
 export class LongReads {
@@ -21,8 +21,8 @@ export class LongReads {
   }
 
   /**
-   * The driver computes only the first row on its thread. It reads the remaining rows on the event loop, so a query
-   * should do all its work before the first row, for example by sorting.
+   * The driver computes only the first row on its thread, and reads the remaining rows on the event loop. A query
+   * should therefore do all its work before the first row, for example by sorting.
    * @param signal removes the query from the queue, or interrupts it
    * @param onWait called if the query has to wait; returns a function that is called when the query starts
    */

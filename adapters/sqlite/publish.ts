@@ -41,14 +41,14 @@ export interface ImportedDataset {
   /** Reads a collection that is not being imported. */
   read(collection: string): AsyncIterable<readonly Document[]>;
   /**
-   * Resolves with the version. Called after the last row, before the version becomes current. If the promise rejects,
-   * nothing is published.
+   * Resolves with the name of the version. Called after the last row, before the version becomes current. If the
+   * promise rejects, nothing is published.
    * @param sha256 the SHA-256 of each collection as NDJSON
    */
   version(sha256: Readonly<Record<string, string>>): Promise<string>;
 }
 
-/** `known` is the version, if it does not depend on the rows. */
+/** A dataset to publish. `known` is the name of the version, if it does not depend on the rows. */
 export type ToPublish = ImportedDataset & { readonly known?: string };
 
 type PublishContext = Pick<AdapterContext, 'collections' | 'clock' | 'logger'>;
@@ -58,10 +58,8 @@ interface Options extends PublishOptions {
   poll(): void;
 }
 
-/** Another process can take over a lock that has not been renewed within this time. */
 const STALE_MS = 60_000;
 
-/** Returns the reasons why a stored version cannot be served. Empty if it is complete and undamaged. */
 const errorsOf = async (
   connection: ThreadedConnection,
   stored: StoredVersion,
@@ -136,10 +134,7 @@ const writeCollections = async (
   return stored;
 };
 
-/**
- * Returns the stored version with this name, if any, and the reasons why it cannot be served.
- * @throws StorageError `conflict` if it can be served
- */
+/** @throws StorageError `conflict` if the stored version can be served */
 const damagedVersion = async (connection: ThreadedConnection, context: PublishContext, version: string) => {
   const stored = (await readCatalog(connection)).versions.find((each) => each.version === version);
   const errors = stored ? await errorsOf(connection, stored, context) : [];
@@ -169,7 +164,7 @@ const publishLocked = async (
   if (damaged && !isSame) throw versionTaken(version, damaged.publishedAt);
   await confirm();
   assertNotAborted(options.signal);
-  // The commit must reach the disk before it takes effect. A power failure may lose earlier transactions.
+  // The commit must reach the disk before the version becomes current. A power failure may lose earlier transactions.
   await connection.exec('PRAGMA synchronous = FULL');
   await commit(connection, { id, version, collections, manifest, damaged }, context.clock);
   if (damaged) options.onRepair?.(`version ${version}: ${errors.join('; ')}`);
@@ -213,7 +208,7 @@ const publishInto = async (
         throw error;
       });
       options.poll();
-      // If the log cannot be emptied now, the next publication empties it.
+      // If the write-ahead log cannot be emptied now, the next publication empties it.
       await connection.emptyLog(options.poll).catch(() => undefined);
     },
     { create: true },
@@ -224,8 +219,8 @@ const removeLog = async (path: string): Promise<void> => {
 };
 
 /**
- * A new database appears at its path only when it is complete. Its log is turned on under the final name, because other
- * connections find the log by the name of the database.
+ * A new database is renamed to its path only when it is complete. The write-ahead log is enabled after the renaming,
+ * because other connections find the log by the name of the database.
  */
 const publishNew = async (path: string, draft: string, write: () => Promise<void>): Promise<void> => {
   let written = draft;
@@ -234,7 +229,7 @@ const publishNew = async (path: string, draft: string, write: () => Promise<void
     if (existsSync(path)) {
       throw new StorageError('conflict', `Nothing was published: another process has created ${path}. Try again.`);
     }
-    // SQLite would apply the log of a deleted database with the same name.
+    // SQLite would apply the write-ahead log of a deleted database with the same name.
     await removeLog(path);
     await rename(draft, path);
     written = path;
@@ -249,9 +244,10 @@ const publishNew = async (path: string, draft: string, write: () => Promise<void
 
 /**
  * Publishes a dataset. Replaces a stored version that has the same name and the same rows, if it is damaged or was
- * published for a different configuration.
- * Rejects with `conflict` if another publication is running or the version already exists, or with `invalid_dataset`,
- * `aborted` or `unavailable`. The rows written so far are then removed, either immediately or by the next publication.
+ * published for a different configuration. If the publication fails, the rows written so far are removed immediately or
+ * by the next publication.
+ * @throws StorageError `conflict` if another publication is running or the version already exists; `invalid_dataset`,
+ *   `aborted` or `unavailable`
  */
 export const publish = async (
   path: string,

@@ -15,7 +15,7 @@ type Table = Pick<StoredCollection, 'table' | 'fields' | 'orders'>;
 
 const columnOf = ({ fields }: Table, field: string): string => `c${fields.indexOf(field)}`;
 
-/** Names the index, because the query planner could choose a different one. */
+/** The query names the index, because SQLite's query planner could choose a different one. */
 const indexed = (table: Table, order: readonly string[]): string => {
   const name = order.join();
   return `${table.table} INDEXED BY ${table.table}_${table.orders.findIndex((each) => each.join() === name)}`;
@@ -23,7 +23,7 @@ const indexed = (table: Table, order: readonly string[]): string => {
 
 const freeFields = ({ order, equal = {} }: Query): readonly string[] => order.slice(Object.keys(equal).length);
 
-/** True if the query must skip index entries, because its range is not on the first free field of the index. */
+/** Returns true if the query must skip index entries, because its range is not on the first free field of the index. */
 export const skipsEntries = (query: Query): boolean =>
   query.range !== undefined && query.range.field !== freeFields(query)[0];
 
@@ -77,7 +77,7 @@ export const selectRows = (table: Table, query: Query, limit: number, upTo?: rea
   };
 };
 
-/** Selects the row that is `count` index entries ahead, even if it is outside the range. */
+/** Selects the row that is `count` index entries ahead, even if the row is outside the range. */
 export const selectAhead = (table: Table, { range: _, ...query }: Query, count: number): Select => {
   const { sql, values } = conditionsOf(table, query);
   return {

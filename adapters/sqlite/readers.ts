@@ -1,6 +1,6 @@
 /**
  * Keeps a read transaction open for each version, so that the version remains readable even if another process deletes
- * it. Open transactions keep SQLite from reusing its log, so each poll renews them.
+ * it. Open transactions keep SQLite from reusing its write-ahead log, so each poll renews them.
  */
 import { type Collection, publishing } from 'metro-forecast-api/adapter';
 import { hasVersion, readVersion, type StoredVersion } from './catalog.js';
@@ -21,8 +21,8 @@ export class Readers {
   readonly #collections: ReadonlyMap<string, Collection>;
   readonly #readers = new Map<number, Reader>();
   /**
-   * Separate queues, because searches are short and must not wait for totals. These reads have no transaction, so they
-   * fail if the version has been deleted.
+   * Searches have a separate queue, because they are short and must not wait for totals. Long reads have no
+   * transaction, so they fail if the version has been deleted.
    */
   readonly #longReads: { readonly totals: LongReads; readonly searches: LongReads };
 
@@ -68,7 +68,7 @@ export class Readers {
         this.#readers.delete(id);
         connection.close();
       } else if (hasVersion(catalog, id)) connection.pin();
-      // A deleted version is readable only in its old transaction, so that one is not renewed.
+      // A deleted version is readable only in its old transaction, so that transaction is not renewed.
     }
   }
 

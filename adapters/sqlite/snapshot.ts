@@ -17,9 +17,9 @@ import type { Reader } from './readers.js';
 import type { Value } from './threaded-database.js';
 import { groupsOf, selectTotals } from './totals.js';
 
-/** Documents per query. Reading a batch takes 0.1 ms as text and 0.3 ms as objects. */
+/** Documents per query. Reading 250 documents takes 0.1 ms as text and 0.3 ms as objects. */
 const BATCH = 250;
-/** Index entries scanned per query, which takes about 0.5 ms. */
+/** Index entries scanned per query. Scanning 2,000 entries takes about 0.5 ms. */
 const WINDOW = 2000;
 const LINE_END = 0x0a;
 const COMMA = 0x2c;
@@ -51,7 +51,7 @@ const asText = (rows: JsonRows): JsonRows => rows;
 const lastOf = ({ json, ends }: JsonRows): Document =>
   JSON.parse(json.toString('utf8', ends.length > 1 ? ends.at(-2)! + 1 : 0));
 
-/** All snapshots share this function, so that V8 compiles it only once. */
+/** All snapshots share this function, so that V8 compiles the function only once. */
 async function* batchesOf<Batch>(
   source: () => Source,
   query: Query,

@@ -9,7 +9,7 @@ interface Statement {
   iterate(...values: Value[]): Promise<Iterable<Row>>;
 }
 
-/** The methods of the driver that this adapter calls. The driver's type definitions lack some of them. */
+/** The methods of the SQLite driver that this adapter calls. The driver's type definitions lack some of them. */
 interface Connection {
   readonly inTransaction: boolean;
   exec(sql: string): Promise<void>;
@@ -19,11 +19,9 @@ interface Connection {
 }
 
 /**
- * A connection whose queries run on a driver thread.
- *
- * To finalize a statement, SQLite waits for the query that runs on the same connection. The garbage collector finalizes
- * statements on the event loop and would block it until the query ends. Therefore, all statements are kept until the
- * connection is closed.
+ * A connection whose queries run on a driver thread. All statements are kept until the connection is closed. Otherwise,
+ * the garbage collector would finalize them on the event loop. SQLite then waits for the query that runs on the same
+ * connection, which would block the event loop.
  */
 export class ThreadedDatabase {
   readonly #connection: Connection;

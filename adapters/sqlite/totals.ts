@@ -14,7 +14,10 @@ const expressionOf = ({ fields }: StoredCollection, field: string): string => {
   return column < 0 ? `json_extract(json, '$."${field}"')` : `c${column}`;
 };
 
-/** Selects text with U+0000 as a blob, because the driver truncates text at that character. Blobs take more time. */
+/**
+ * Selects text with U+0000 as a blob, because the driver truncates text at that character. Blobs are slower, so other
+ * text is selected as text.
+ */
 const selected = (expression: string): string =>
   `CASE WHEN instr(CAST(${expression} AS BLOB), x'00') > 0 THEN CAST(${expression} AS BLOB) ELSE ${expression} END`;
 
@@ -32,10 +35,7 @@ const conditionOf = (
   return [`${expression} IN (${values.map(() => '?').join()})`, ...values];
 };
 
-/**
- * Returns the count, sum, minimum and maximum of a field. Order fields have a value in every row. `total` is used,
- * because `sum` fails if integers exceed 64 bits.
- */
+/** Order fields have a value in every row. `total` is used, because `sum` fails if integers exceed 64 bits. */
 const numbersOf = (table: StoredCollection, field: string): readonly string[] => {
   const number = expressionOf(table, field);
   const count = table.orders.flat().includes(field) ? 'count(*)' : `count(${number})`;
@@ -64,8 +64,8 @@ export const selectTotals = (
   const filter = conditions.length > 0 ? ` WHERE ${conditions.map(([sql]) => sql).join(' AND ')}` : '';
   const grouping = groups.length > 0 ? ` GROUP BY ${groups.join()}` : '';
   return {
-    // Sorted, so that the driver thread does all the work before it returns the first row. Pages of values with counts
-    // usually start with the largest groups, and skip later groups without sorting them.
+    // Sorting makes the driver thread do all the work before it returns the first row. Callers usually want the largest
+    // groups.
     sql: `SELECT ${columns.join()} FROM ${words && isCount ? index : table.table}${filter}${grouping} ORDER BY count(*) DESC LIMIT ?`,
     values: [...conditions.flatMap(([, ...values]) => values), limit],
   };
