@@ -1,4 +1,4 @@
-/** Prepares the settings, API keys, dataset and temporary files that all sections of the benchmark share. */
+/** Settings, API keys, dataset and temporary files that all sections of the benchmark share. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,17 +9,17 @@ import { HUGE_LIMIT } from './service.js';
 
 export interface Settings {
   readonly mode: 'full' | 'quick';
-  /** True if the section `rows` also measures 10 million rows. */
+  /** If true, the section `rows` also measures 10 million rows. */
   readonly large?: boolean;
-  /** Number of turns per contender. The tables show medians. */
+  /** Number of measurements per contender. The tables show medians. */
   readonly rounds: number;
-  /** Duration of a turn, in seconds. */
+  /** Duration of one measurement, in seconds. */
   readonly seconds: number;
 }
 
 export const FULL: Settings = { mode: 'full', rounds: 9, seconds: 2 };
 
-/** A quick run only shows that everything works. It is too short for useful figures. */
+/** A quick run only shows that everything works. One second is too short for useful figures. */
 export const QUICK: Settings = { mode: 'quick', rounds: 1, seconds: 1 };
 
 /** Default limit of a key, in requests per minute. */
@@ -31,19 +31,16 @@ export const catalogue = { cbsas: marketCodes(), series: seriesIds() };
 
 export interface Bench {
   readonly settings: Settings;
-  /**
-   * The folder of another checkout to compare with this one. That checkout must be built and have its dependencies
-   * installed.
-   */
+  /** Folder of another checkout to compare with this one. The other checkout must be built. */
   readonly against: string | undefined;
   readonly folder: string;
   readonly dataset: string;
   readonly hugeKey: string;
-  /** 5,000 keys with the default limit. Together, they allow 50,000 requests per second. */
+  /** 5,000 keys with the default limit allow 50,000 requests per second. */
   readonly fewKeys: readonly string[];
   readonly manyKeys: readonly string[];
   readonly records: readonly KeyRecord[];
-  /** The path of a JSON file that maps the SHA-256 of each key to its limit. */
+  /** Path of a JSON file that maps the SHA-256 of each key to its limit. */
   readonly limits: string;
 }
 

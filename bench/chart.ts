@@ -1,4 +1,3 @@
-/** Draws a bar chart as SVG, with one panel per table and one bar per row. */
 import { formatCell, type Table } from './table.js';
 
 const NAMES_WIDTH = 150;
@@ -33,7 +32,7 @@ const textAt = (type: string, x: number, y: number, text: string, more = ''): st
 export interface ChartOptions {
   readonly title: string;
   readonly note: string;
-  /** All tables have the same names in their first column. The second column contains the values. */
+  /** All tables have the same names in the first column. The second column contains the values. */
   readonly panels: readonly Table[];
   readonly highlight: string;
 }

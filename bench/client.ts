@@ -1,4 +1,3 @@
-/** Sends HTTP requests for load tests, with fetch or as raw bytes on a separate connection. */
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -21,7 +20,6 @@ export interface Received {
   readonly etag: string | null;
 }
 
-/** Sends a request on a keep-alive connection. The response body is discarded. */
 export const send = async (port: number, { path, ...options }: Message): Promise<Received> => {
   try {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, options);
@@ -33,8 +31,8 @@ export const send = async (port: number, { path, ...options }: Message): Promise
 };
 
 /**
- * Sends bytes on a new connection. Resolves when the server closes the connection, or after `ms` milliseconds.
- * @param options pass `reads: false` to leave the responses unread
+ * Sends bytes on a new connection, until the server closes it or `ms` milliseconds have passed.
+ * @param options `reads: false` leaves the responses unread
  * @returns the statuses of the responses
  */
 export const exchange = (port: number, bytes: string, { reads = true, ms = 5000 } = {}): Promise<readonly number[]> =>
@@ -58,7 +56,7 @@ export const exchange = (port: number, bytes: string, { reads = true, ms = 5000 
     });
   });
 
-/** Calls `task` at a steady rate, without waiting for earlier calls. Resolves when all calls have finished. */
+/** Calls `task` at a steady rate, without waiting for earlier calls. */
 export const repeat = async (perSecond: number, seconds: number, task: () => Promise<unknown>): Promise<void> => {
   const started = performance.now();
   const running: Promise<unknown>[] = [];

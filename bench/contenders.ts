@@ -1,4 +1,3 @@
-/** The servers that are compared, and the commands that start them. */
 import { mkdtemp } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { packageRoot } from '../core/util/package.js';
@@ -11,7 +10,10 @@ export const OTHER = `${SERVICE}, the other version`;
 export const FASTIFY = 'Fastify, same features';
 export const KOA = 'Koa, same features';
 export const EXPRESS = 'Express, same features';
-/** An upper bound for the speed of any server on Node. Sends prepared bytes and checks neither keys nor limits. */
+/**
+ * A bare Node server sends prepared bytes without checking keys or limits. Its speed is an upper bound for any server
+ * on Node.
+ */
 export const BARE = 'node:http';
 
 const PROGRAMS: Readonly<Record<string, string>> = {
@@ -21,13 +23,10 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   [BARE]: 'node-http.js',
 };
 
-/**
- * A JSON file with recorded responses of the service. The other contenders serve these responses, and are checked
- * against them.
- */
+/** JSON file with recorded responses of the service. The other contenders serve these responses. */
 export const answersFile = ({ folder }: Bench): string => join(folder, 'answers.json');
 
-/** @param redis the URL of a Redis server that only this contender uses */
+/** @param redis URL of a Redis server that only this contender uses */
 export const commandOf = async (name: string, bench: Bench, redis: string): Promise<ServerCommand> => {
   const probe = `${BASE}/markets/${catalogue.cbsas[0]}`;
   const program = PROGRAMS[name];

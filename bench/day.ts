@@ -1,5 +1,5 @@
 /**
- * Generates the requests of a typical day, in which many callers make a few requests each for different resources. The
+ * Generates the requests of a typical day: many callers, each with a few requests for different resources. The
  * popularity of resources follows Zipf's law: the n-th resource in a list is requested 1/n times as often as the first.
  */
 import { type Random, randomFrom } from '../plugins/metro/sample/random.js';
@@ -7,11 +7,11 @@ import { type Random, randomFrom } from '../plugins/metro/sample/random.js';
 export type Accepted = 'gzip, deflate, br' | 'gzip, deflate' | undefined;
 
 export interface DayRequest {
-  /** The path and query, relative to the base path of the API. */
+  /** Path and query, relative to the base path of the API. */
   readonly path: string;
   readonly key: string;
   readonly accepts: Accepted;
-  /** If true, the request sends the current ETag in `If-None-Match`. */
+  /** Sends the current ETag in `If-None-Match`. */
   readonly conditional: boolean;
   readonly closes: boolean;
 }
@@ -49,7 +49,6 @@ export const validPaths = ({ cbsas, series }: DayOptions): string[] => [
 
 export const dayPaths = (options: DayOptions): string[] => [...validPaths(options), ...NOT_FOUND, ...INVALID];
 
-/** Returns a function that selects items by Zipf's law with exponent 1. */
 const zipf = <T>(random: Random, values: readonly T[]): (() => T) => {
   const sums: number[] = [];
   for (const rank of values.keys()) sums.push((sums.at(-1) ?? 0) + 1 / (rank + 1));

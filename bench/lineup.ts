@@ -1,4 +1,4 @@
-/** Starts the contenders of a section, and checks that their responses are equal before it measures any of them. */
+/** Before the measurement, the responses of all contenders must be equal. */
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -34,13 +34,13 @@ const withEntrants = async <T>(
     }
     return await use(entrants);
   } finally {
-    // Other frameworks exit on SIGTERM with a code other than 0.
+    // Other frameworks exit with a code other than 0 on SIGTERM.
     await Promise.allSettled(entrants.map(({ server }) => server.stop()));
     await Promise.all(stores.map((redis) => redis.stop()));
   }
 };
 
-/** Fetches every path that the contenders will serve, and records the responses of the service. Done once per run. */
+/** Records the responses of the service, once per run. */
 const writeAnswers = (bench: Bench): Promise<void> =>
   withEntrants(bench, [SERVICE], async ([entrant]) => {
     const ask = async (path: string) => {
@@ -54,7 +54,7 @@ const writeAnswers = (bench: Bench): Promise<void> =>
     await writeFile(answersFile(bench), JSON.stringify({ openapi, responses }));
   });
 
-/** Starts each contender with a separate Redis. Stops all of them after `use`. */
+/** Each contender has its own Redis. After `use`, all contenders are stopped. */
 export const withLineup = async <T>(
   bench: Bench,
   names: readonly string[],
@@ -74,7 +74,7 @@ const assertEqual = (what: string, actual: unknown, expected: unknown): void => 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Removes properties that are missing from `other`, because another version of the service may return fewer fields. */
+/** Another version of the service can return fewer fields, so only common fields are compared. */
 const sharedWith = (value: unknown, other: unknown): unknown => {
   if (Array.isArray(value) && Array.isArray(other)) return value.map((item, i) => sharedWith(item, other[i]));
   if (!isObject(value) || !isObject(other)) return value;
@@ -93,9 +93,9 @@ export const representationsOf = (requests: readonly DayRequest[]): readonly Rep
 const CHECKS = 8;
 
 /**
- * Fetches each representation once, compares it with the representation of the service, and revalidates its ETag.
+ * Compares each response with the response of the service, and revalidates its ETag.
  * @returns the ETags
- * @throws if a status or body differs, or if revalidating an ETag does not result in a 304
+ * @throws if a status or body differs, or if revalidation does not return a 304
  */
 const check = async (
   { name, server }: Entrant,
@@ -133,10 +133,7 @@ const check = async (
   return etags;
 };
 
-/**
- * Checks a contender's responses, and then writes request lists with its ETags.
- * @returns one request list per scenario
- */
+/** Checks the responses of a contender, and then writes one request list per scenario with its ETags. */
 export const prepare = async (
   bench: Bench,
   entrant: Entrant,

@@ -1,4 +1,3 @@
-/** Checks that the machine has everything that a benchmark needs, and describes the machine. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cpus, release, totalmem, type } from 'node:os';
@@ -7,7 +6,7 @@ import { OperatorError } from '../core/errors.js';
 import { packageRoot } from '../core/util/package.js';
 import { onPath } from '../test/support/binaries.js';
 
-/** @throws OperatorError listing everything that is missing */
+/** @throws OperatorError that lists everything that is missing */
 export const checkMachine = (): void => {
   const missing: string[] = [];
   if (process.platform !== 'linux') missing.push('Linux: processes are bound to cores and measured through /proc');

@@ -1,11 +1,10 @@
-/** Pins child processes to CPU cores and measures their CPU time. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { yieldToEventLoop } from '../cli/engine.js';
 import { type Server, startRedis } from '../test/support/services.js';
 
-/** The measured server runs on the first core. The load generator, Redis and MongoDB share the second core. */
+/** The measured server has the first core for itself. The load generator, Redis and MongoDB share the second core. */
 export const SERVER_CORE = '0';
 export const LOAD_CORE = '1';
 
@@ -13,16 +12,13 @@ const bindToCore = (core: string, pid: number): void => {
   execFileSync('taskset', ['-a', '-c', '-p', core, String(pid)], { stdio: 'ignore' });
 };
 
-/** Binds this process to the load core, and gives its garbage collector a lower priority than the load. */
+/** The garbage collector of this process gets a lower priority than the load generator. */
 export const stayOnLoadCore = (): void => {
   bindToCore(LOAD_CORE, process.pid);
   yieldToEventLoop(0);
 };
 
-/**
- * Binds Redis or MongoDB to the load core with real-time priority, so that it does not have to wait for the load
- * generator.
- */
+/** Redis and MongoDB get real-time priority, so that they never wait for the load generator. */
 export const bindStore = (pid: number): void => {
   bindToCore(LOAD_CORE, pid);
   try {
@@ -39,8 +35,8 @@ export const startBoundRedis = async (): Promise<Server> => {
 };
 
 /**
- * Child processes inherit only these variables, so that the developer's environment cannot change the server's
- * configuration.
+ * Child processes inherit only these variables, so that the developer's environment cannot change the configuration of
+ * a server.
  */
 const environment = { PATH: process.env['PATH'], HOME: process.env['HOME'], NODE_ENV: 'production' };
 
@@ -63,7 +59,7 @@ export const spawnBound = (
   return child;
 };
 
-/** Runs a program on the CPU core of the load generator. @returns the standard output of the program */
+/** @returns the standard output of the program */
 export const runLoad = async (command: readonly string[]): Promise<string> => {
   const child = spawnBound(LOAD_CORE, command, 'pipe');
   let [output, errors] = ['', ''];
@@ -74,7 +70,7 @@ export const runLoad = async (command: readonly string[]): Promise<string> => {
   return output;
 };
 
-/** Returns the CPU time of a process with its threads and child processes, in seconds. */
+/** CPU time of a process with its threads and child processes, in seconds. */
 export const cpuSeconds = (pid: number): number =>
   readdirSync(`/proc/${pid}/task`)
     .flatMap((thread) => {
@@ -84,9 +80,9 @@ export const cpuSeconds = (pid: number): number =>
     })
     .reduce((sum, seconds) => sum + seconds);
 
-/** Returns the CPU time of all child processes that have exited, in seconds. */
+/** CPU time of all child processes that have exited, in seconds. */
 export const exitedCpuSeconds = (): number => {
-  // The program name can contain spaces, so the line is split after its closing parenthesis. Indexes 13 and 14 are
+  // The program name can contain spaces, so the line is split after the closing parenthesis. Fields 13 and 14 are
   // `cutime` and `cstime`, in clock ticks.
   const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]!.split(' ');
   return (Number(fields[13]) + Number(fields[14])) / 100;

@@ -1,4 +1,3 @@
-/** Writes the results as JSON, as Markdown, as a chart, and as a sentence in the README. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Settings } from './bench.js';
@@ -48,7 +47,7 @@ const PANELS = [
   { section: 'keys', title: HUGE_KEY_TITLE, label: 'One market, one huge key' },
 ] as const;
 
-/** @returns the panels of the chart, or undefined if a panel was not measured */
+/** @returns undefined if a panel was not measured */
 const panelsOf = (results: Results): readonly Table[] | undefined => {
   const panels = PANELS.flatMap(({ section, title, label }) => {
     const table = results[section]?.tables.find((each) => each.title === title);
@@ -70,7 +69,7 @@ const rowsText = ({ rows }: Results): string => {
   );
 };
 
-/** @returns the text for the README, or undefined if the section `day` was not measured */
+/** @returns undefined if the section `day` was not measured */
 export const speedText = (results: Results): string | undefined => {
   const rows = results.day?.tables.find(({ title }) => title === DAY_TITLE)?.rows ?? [];
   const [service, fastify] = [SERVICE, FASTIFY].map((name) => rows.find(([first]) => first === name)?.[1]);
@@ -84,7 +83,6 @@ export const speedText = (results: Results): string | undefined => {
 
 const MARKS = { begin: '<!-- written by `npm run bench` -->', end: '<!-- end of the benchmark -->' };
 
-/** Replaces the text between the two markers in the README. */
 export const withSpeedText = (readme: string, text: string): string => {
   const begin = readme.indexOf(MARKS.begin);
   const end = readme.indexOf(MARKS.end);
@@ -92,7 +90,7 @@ export const withSpeedText = (readme: string, text: string): string => {
   return `${readme.slice(0, begin + MARKS.begin.length)}\n\n${text}\n\n${readme.slice(end)}`;
 };
 
-/** Writes the sentence to the README, unless the figures come from a quick run. */
+/** Figures of a quick run are never written to the README. */
 export const writeSpeedText = async (readme: string, results: Results): Promise<void> => {
   const text = speedText(results);
   if (!text || results.day?.settings.mode === 'quick') return;

@@ -1,4 +1,4 @@
-/** Writes prepared requests to files. The load generator sends them in order. */
+/** The load generator sends the requests of a file in order. */
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { formatRequest, type Message } from './client.js';
@@ -11,9 +11,9 @@ export interface PlannedRequest extends Message {
 }
 
 export interface RequestList {
-  /** The path of a file with the requests, separated by NUL characters. */
+  /** Path of a file with the requests, separated by NUL characters. */
   readonly file: string;
-  /** Returns how many of the first `count` requests must fail. The list repeats after its last request. */
+  /** Number of error responses that the first `count` requests must get. The list repeats after its last request. */
   errorsAmong(count: number): number;
 }
 

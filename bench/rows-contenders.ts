@@ -1,4 +1,3 @@
-/** Fills the stores of the contenders in the section `rows`, and returns the commands that start them. */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -20,7 +19,7 @@ export const PEER = 'SQLite behind Fastify';
 interface Contender {
   readonly name: string;
   readonly command: ServerCommand;
-  /** Translates the requests. Undefined if the contender accepts the paths of the service. */
+  /** Translates the paths of the service. Undefined if the contender accepts these paths. */
   readonly ask?: (path: string) => Message;
   /** CPU time for filling the store, in seconds. Undefined if the contender reads the dataset itself. */
   readonly filled?: number | undefined;
@@ -34,7 +33,7 @@ const cpuOf = (command: readonly string[]): number => {
   return exitedCpuSeconds() - before;
 };
 
-/** Turns Redis and the response cache off, because SQLite behind Fastify has neither. */
+/** SQLite behind Fastify has no Redis and no response cache, so the service runs without them too. */
 const settings = (dataset: string) => ({
   redis: undefined,
   metrics: undefined,
@@ -58,7 +57,7 @@ const service = async (
   return { name, command: { command, probe: PROBE, key: bench.hugeKey }, filled };
 };
 
-/** SQLite behind Fastify fills its database when it starts for the first time. */
+/** The first start of SQLite behind Fastify fills its database. */
 const peer = async (bench: Bench, dataset: string, database: string): Promise<Contender> => {
   const options = { dataset, database, limits: bench.limits };
   const program = [process.execPath, join(packageRoot, 'bench/contenders/sqlite.js'), JSON.stringify(options)];
@@ -70,9 +69,9 @@ const peer = async (bench: Bench, dataset: string, database: string): Promise<Co
 };
 
 /**
- * Always prepares the `sqlite` adapter and SQLite behind Fastify. If there is a MongoDB server, also prepares the
- * `json` and `mongo` adapters, and Datasette and ROAPI if they are installed.
- * @param mongo undefined for the table of 10 million rows, which is measured only with SQLite
+ * The `sqlite` adapter and SQLite behind Fastify are always measured. The `json` and `mongo` adapters need a MongoDB
+ * server, and Datasette and ROAPI must be installed.
+ * @param mongo undefined for 10 million rows, which are measured only with SQLite
  */
 export const fillStores = async (
   bench: Bench,

@@ -1,8 +1,8 @@
-/** Requests for the section `rows`. SQLite behind Fastify accepts the same paths as the service. */
+/** SQLite behind Fastify accepts the same paths as the service. */
 import { CITIES, dayAt, KINDS, saleId } from './rows-dataset.js';
 import { BASE } from './service.js';
 
-/** Returns a path. `below(n)` is a random integer from 0 to n - 1. */
+/** `below(n)` returns a random integer from 0 to n - 1. */
 type Path = (below: (limit: number) => number, rows: number) => string;
 
 export type RowsRequest = readonly [title: string, path: Path];

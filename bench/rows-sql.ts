@@ -1,4 +1,4 @@
-/** Measures Datasette and ROAPI in the section `rows`. Both receive the requests of the service as SQL. */
+/** Datasette and ROAPI get the requests of the service as SQL. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -8,7 +8,6 @@ import { say } from './bench.js';
 import type { Message } from './client.js';
 import type { ServerCommand } from './server.js';
 
-/** A server that answers SQL instead of the paths of the service. */
 export interface SqlPeer {
   readonly name: string;
   readonly command: ServerCommand;
@@ -30,10 +29,7 @@ const totalsSql = (query: URLSearchParams): string => {
   return `SELECT ${by}, ${measures} FROM sales GROUP BY ${by} ORDER BY ${order} LIMIT ${query.get('limit')}`;
 };
 
-/**
- * Translates a path of the section `rows`.
- * @param search returns the condition that finds rows with all the words
- */
+/** Translates a request to SQL. @param search returns the condition that finds rows with all words */
 export const sqlOf = (path: string, search: (words: readonly string[]) => string): string => {
   const { pathname, searchParams: query } = new URL(path, 'http://bench');
   if (pathname.includes('/totals/')) return totalsSql(query);
@@ -54,11 +50,11 @@ const isCsv = (path: string): boolean => path.endsWith('format=csv');
 const wordsInIndex = (words: readonly string[]): string =>
   `id IN (SELECT id FROM words WHERE words MATCH ${quoted(words.map((word) => `"${word}"`).join(' '))})`;
 
-/** ROAPI has no text index, so it compares each row. */
+/** ROAPI has no text index, so it compares every row. */
 const wordsInText = (words: readonly string[]): string =>
   words.map((word) => `concat(' ', lower(note), ' ') LIKE ${quoted(`% ${word} %`)}`).join(' AND ');
 
-/** Starts a program that does not print its URL. */
+/** The shell prints the URL of a program that does not print it. */
 const launch = (port: number, program: readonly string[]): readonly string[] => [
   ...['sh', '-c', 'echo "$0"; exec "$@" >/dev/null 2>&1', `http://127.0.0.1:${port}`],
   ...program,
@@ -107,7 +103,7 @@ const find = (name: string): string | undefined => {
 const version = (program: string): string =>
   /\d+(\.\d+)+/.exec(execFileSync(program, ['--version'], { encoding: 'utf8' }))?.[0] ?? '';
 
-/** @param database the file of SQLite behind Fastify, which Datasette serves too */
+/** @param database file of SQLite behind Fastify, which Datasette also serves */
 export const sqlPeers = async (dataset: string, database: string): Promise<readonly SqlPeer[]> => {
   const { collections } = JSON.parse(readFileSync(join(dataset, 'manifest.json'), 'utf8'));
   const programs = { datasette: find('datasette'), roapi: find('roapi') };

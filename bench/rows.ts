@@ -1,4 +1,3 @@
-/** Measures the section `rows`, which compares large tables with SQLite behind Fastify. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -22,15 +21,14 @@ import { takeTurns } from './turns.js';
 const SIZES = { full: [100_000, 1_000_000], quick: [10_000] } as const;
 const LARGE = 10_000_000;
 
-/** Number of distinct requests of each kind, large enough that few requests repeat. */
+/** Number of distinct requests of each kind. With 20,000 requests, few requests repeat. */
 const REQUESTS = 20_000;
 const CONNECTIONS = 16;
-/** Number of responses of each kind to compare before the measurement. */
+/** Number of responses of each kind that are compared before the measurement. */
 const COMPARED = 4;
-/** The service computes only two totals over many rows at a time for one caller. */
+/** The service computes at most two totals over many rows at a time for one caller. */
 const QUESTION_CONNECTIONS = 2;
 
-/** A contender with its requests. */
 interface Entrant extends RunningEntrant {
   readonly ask: (path: string) => Message;
 }
@@ -50,7 +48,6 @@ const request = ({ server, ask }: Entrant, path: string, key: string): Promise<R
   return fetch(server.origin + translated, { method, body, headers: own });
 };
 
-/** @throws if a row is missing */
 const exportCsv = async (entrant: Entrant, key: string, rows: number): Promise<Export> => {
   const { server } = entrant;
   const before = memoryOf(server.pid, 'RssAnon');
@@ -92,8 +89,8 @@ const exportTable = async (
 };
 
 /**
- * Parses the rows of a response. Sums of floating-point numbers depend on the order of the additions, so they are
- * rounded. ROAPI omits columns without a value, so these are deleted.
+ * Sums of floating-point numbers depend on the order of the additions, so they are rounded. ROAPI omits columns without
+ * a value, so null values are ignored.
  */
 const comparable = (body: string): unknown => {
   const parsed = JSON.parse(body, (_, value) =>
@@ -102,7 +99,6 @@ const comparable = (body: string): unknown => {
   return Array.isArray(parsed) || 'id' in parsed ? [parsed].flat() : parsed.data;
 };
 
-/** @throws if the contenders do not return the same rows */
 const assertEqualRows = async (entrants: readonly Entrant[], paths: readonly string[], key: string): Promise<void> => {
   for (const path of paths) {
     const bodies: unknown[] = [];
@@ -113,7 +109,6 @@ const assertEqualRows = async (entrants: readonly Entrant[], paths: readonly str
   }
 };
 
-/** Measures the CPU time of each kind of request. The first responses are compared before the measurement. */
 const requestTable = async (
   bench: Bench,
   entrants: readonly Entrant[],

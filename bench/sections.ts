@@ -1,4 +1,3 @@
-/** Defines the sections of the benchmark, each with its contenders and requests. */
 import { type Bench, catalogue, FEW_KEYS, MANY_KEYS, say, USUAL_LIMIT } from './bench.js';
 import { BARE, EXPRESS, FASTIFY, KOA, OTHER, SERVICE } from './contenders.js';
 import { type DayRequest, drawDay } from './day.js';
@@ -18,7 +17,7 @@ export interface SectionReport {
 }
 
 const CONNECTIONS = 32;
-/** Enough requests to use each of the 5,000 keys about 20 times. */
+/** With 100,000 requests, each of the 5,000 keys is used about 20 times. */
 const DAY_REQUESTS = 100_000;
 
 const titled = (what: string): string => `${what}, ${CONNECTIONS} connections`;

@@ -1,4 +1,3 @@
-/** Starts a server on its core, waits until it responds, and stops it. */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -8,10 +7,10 @@ import { SERVER_CORE, spawnBound } from './process.js';
 export interface ServerCommand {
   /** The program must print its URL to standard output. */
   readonly command: readonly string[];
-  /** A path that responds with 200 once the data has been loaded. */
+  /** This path returns 200 after the data was loaded. */
   readonly probe: string;
   readonly key: string;
-  /** If true, opens a channel for messages and reads standard error. Otherwise, the log goes to /dev/null. */
+  /** Opens a channel for messages and reads standard error. Otherwise, the log goes to /dev/null. */
   readonly watched?: boolean;
 }
 

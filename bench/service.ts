@@ -1,4 +1,4 @@
-/** Configures the service with all features: keys, limits in Redis, validation, a JSON log and metrics. */
+/** The service runs with all features: keys, limits in Redis, validation, a JSON log and metrics. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KeyRecord } from '../core/contracts/keys.js';
@@ -7,7 +7,7 @@ import { packageRoot } from '../core/util/package.js';
 
 export const BASE = '/api/v1';
 
-/** A limit that is never reached. The limiter still counts every request. */
+/** No caller reaches this limit, but the limiter counts every request. */
 export const HUGE_LIMIT = 100_000_000;
 
 export const bearer = (key: string): string => `Bearer ${key}`;
@@ -40,10 +40,7 @@ export const writeConfig = async ({ folder, adapter, redis, keys, more }: Servic
   return path;
 };
 
-/**
- * Returns the command that starts the service in a checkout. package.json contains the path of the program.
- * @param nodeOptions command-line options for Node
- */
+/** The program of a checkout is named in its package.json. @param nodeOptions command-line options for Node */
 export const startCommand = async (
   config: string,
   { checkout = packageRoot, nodeOptions = [] as readonly string[] } = {},

@@ -1,6 +1,6 @@
 const sorted = (samples: Iterable<number>): number[] => [...samples].sort((a, b) => a - b);
 
-/** Uses the nearest-rank method. @param fraction the percentile as a fraction from 0 to 1 */
+/** Percentile by the nearest-rank method. @param fraction from 0 to 1 */
 export const percentile = (samples: Iterable<number>, fraction: number): number => {
   const ranks = sorted(samples);
   return ranks[Math.max(0, Math.ceil(fraction * ranks.length) - 1)] ?? Number.NaN;

@@ -17,7 +17,6 @@ export const formatCell = (cell: Cell): string => {
 
 export const percent = (fraction: number): string => `${(fraction * 100).toFixed(1)}%`;
 
-/** Aligns columns of numbers to the right, and columns of text to the left. */
 const formatRows = ({ columns, rows }: Table): string => {
   const cells = [columns, ...rows.map((row) => row.map(formatCell))];
   const formats = columns.map((_, column) => {

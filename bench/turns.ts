@@ -1,4 +1,4 @@
-/** Measures contenders in alternating turns, so that changes in the speed of the machine affect all of them equally. */
+/** Contenders are measured in alternation, so that changes in the speed of the machine affect all of them equally. */
 import type { Entrant } from './lineup.js';
 import { cpuSeconds } from './process.js';
 import type { RequestList } from './requests.js';
@@ -14,7 +14,7 @@ export interface Turn {
 /** Medians over all rounds. CPU times are in microseconds per request. */
 export interface Outcome {
   readonly requestsPerSecond: number;
-  /** The range of requests per second (maximum minus minimum), divided by the median. */
+  /** Maximum minus minimum of the requests per second, divided by the median. */
   readonly spread: number;
   readonly serverCpu: number;
   readonly redisCpu: number;
@@ -24,8 +24,8 @@ export interface Outcome {
 type Sample = Omit<Outcome, 'spread'>;
 
 /**
- * Warm-up before each measurement, in seconds. V8 compiles hot code and collects the garbage of the previous turn, and
- * each key makes its first request of the minute, which is the slowest.
+ * Warm-up before each measurement, in seconds. V8 compiles hot code and collects old garbage, and each key sends its
+ * first request of the minute, which is the slowest.
  */
 export const LEAD_SECONDS = 2;
 
@@ -55,7 +55,7 @@ const outcomeOf = (samples: readonly Sample[]): Outcome => ({
 /**
  * Measures several tables in the same rounds, so that their figures can be compared. Every second round runs in reverse
  * order.
- * @param tables the turns of each table, with the contenders in the same order
+ * @param tables contenders of each table, in the same order
  * @returns for each table, the outcome of each contender
  */
 export const takeTurns = async (

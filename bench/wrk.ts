@@ -1,4 +1,4 @@
-/** Runs wrk. On each connection, it sends a request as soon as the previous response has arrived (a closed loop). */
+/** wrk sends a request on each connection as soon as the previous response has arrived (a closed loop). */
 import { join } from 'node:path';
 import { packageRoot } from '../core/util/package.js';
 import { exitedCpuSeconds, runLoad } from './process.js';
@@ -14,7 +14,6 @@ export interface WrkOptions {
 export interface WrkResult {
   readonly requestsPerSecond: number;
   readonly requests: number;
-  /** The CPU time of wrk, in seconds. */
   readonly cpuSeconds: number;
 }
 
@@ -35,7 +34,7 @@ export const runWrk = async ({ origin, list, connections, seconds }: WrkOptions)
   if (socketErrors && !/^connect 0, read 0, write 0, timeout 0/.test(socketErrors)) {
     throw new Error(`wrk had socket errors at ${origin}: ${socketErrors}`);
   }
-  // Requests on different connections can finish out of order, so the count can be off by one per connection.
+  // Requests on different connections can finish out of order, so the count can differ by one per connection.
   const surplus = errors - list.errorsAmong(requests);
   if (Math.abs(surplus) > connections) {
     throw new Error(`${errors} of ${requests} responses from ${origin} were errors, ${surplus} more than expected.`);

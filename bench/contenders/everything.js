@@ -1,19 +1,18 @@
-/** Features of the service that every contender also has: log, metrics, request ids, CORS and security headers. */
+/** Features of the service that every contender must have: log, metrics, request ids, CORS and security headers. */
 import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import prometheus from 'prom-client';
 
-/** Written to standard error in blocks of 4 KB. */
 export const log = pino({ level: 'info' }, pino.destination({ dest: 2, minLength: 4096, sync: true }));
 
 const prefix = randomBytes(8).toString('hex');
 let count = 0;
-/** The id contains a counter, because generating a random number for each request would be slower. */
+/** A counter is faster than a random number for each request. */
 export const newId = () => `${prefix}-${(++count).toString(36)}`;
 
 const lastModified = new Date().toUTCString();
 
-/** @param {string} id the request id */
+/** @param {string} id */
 export const headersOf = (id) => ({
   'X-Request-Id': id,
   'Cache-Control': 'private, no-cache',
@@ -31,14 +30,14 @@ const UNUSED = [
   ...['xDownloadOptions', 'xFrameOptions', 'xPermittedCrossDomainPolicies', 'xXssProtection'],
 ];
 const directives = { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] };
-/** Makes Helmet send the same security headers as the service. */
+/** With these options, Helmet sends the same security headers as the service. */
 export const helmetOptions = {
   contentSecurityPolicy: { useDefaults: false, directives },
   crossOriginResourcePolicy: { policy: 'cross-origin' },
   ...Object.fromEntries(UNUSED.map((header) => [header, false])),
 };
 
-/** Minimum size of a compressed response, in bytes. The service uses the same value. */
+/** The service compresses responses from this size, in bytes. */
 export const COMPRESSION_THRESHOLD = 1024;
 
 const duration = new prometheus.Histogram({
@@ -48,10 +47,7 @@ const duration = new prometheus.Histogram({
   buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
 });
 
-/**
- * Adds a request to the metrics and the log.
- * @param {{ id: string, method: string, route: string, status: number, ms: number }} request
- */
+/** @param {{ id: string, method: string, route: string, status: number, ms: number }} request */
 export const record = ({ id, method, route, status, ms }) => {
   duration.observe({ route, status }, ms / 1000);
   log.info({ reqId: id, method, route, status, ms }, 'request');

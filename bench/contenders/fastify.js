@@ -13,13 +13,13 @@ const app = Fastify({
   genReqId: newId,
   requestIdHeader: 'x-request-id',
   loggerInstance: log,
-  // By default, Fastify logs two lines per request. A hook below logs only one.
+  // By default, Fastify logs two lines per request. The service logs one line.
   disableRequestLogging: true,
 });
 
 await app.register(cors, corsOptions);
 await app.register(helmet, helmetOptions);
-// Must be registered before compression, which turns bodies into streams without an ETag.
+// ETags must be registered before compression, which turns bodies into streams without an ETag.
 await app.register(etag);
 await app.register(compress, { threshold: COMPRESSION_THRESHOLD, encodings: ['br', 'gzip', 'identity'] });
 app.addHook('onRequest', async (request, reply) => {
@@ -46,7 +46,7 @@ await app.register(rateLimit, {
   keyGenerator: (request) => request.headers.authorization,
 });
 
-/** Rewrites references in an OpenAPI schema for Fastify. @param {object} schema */
+/** @param {object} schema */
 const ownSchema = (schema) =>
   JSON.parse(JSON.stringify(schema).replaceAll(/"#\/components\/schemas\/(\w+)"/g, '"$1#"'));
 
@@ -54,11 +54,7 @@ for (const [name, schema] of Object.entries(openapi.components.schemas)) {
   app.addSchema({ ...ownSchema(schema), $id: name });
 }
 
-/**
- * Merges all path or query parameters into one schema.
- * @param {{ parameters?: object[] }} operation
- * @param {string} place `path` or `query`
- */
+/** @param {{ parameters?: object[] }} operation @param {string} place `path` or `query` */
 const parametersIn = ({ parameters = [] }, place) => {
   const here = parameters.filter((parameter) => parameter.in === place);
   return {
@@ -68,7 +64,7 @@ const parametersIn = ({ parameters = [] }, place) => {
   };
 };
 
-// The routes are declared in a plugin after the limiter, so that the limiter applies to them.
+// The limiter applies only to routes that are registered after it.
 await app.register(
   async (api) => {
     for (const { path, operation } of endpoints) {

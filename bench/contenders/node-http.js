@@ -1,6 +1,6 @@
 /**
- * Node's HTTP server: an upper bound for the speed of any server on Node. Sends prepared bytes in each encoding, with
- * ETags, and checks neither keys nor limits.
+ * Node's HTTP server with prepared bytes and ETags. It checks neither keys nor limits, so its speed is an upper bound
+ * for any server on Node.
  */
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';

@@ -1,7 +1,7 @@
 /**
- * SQLite with Fastify, as an engineer would write it for one table. It uses prepared statements and a memory-mapped
- * file, and supports hashed bearer keys, in-memory limits, schema validation, ETags and streamed exports, but no
- * request log, metrics or versions.
+ * SQLite with Fastify, as an engineer would write it for one table. It has prepared statements, a memory-mapped file,
+ * hashed bearer keys, in-memory limits, schema validation, ETags and streamed exports, but no request log, metrics or
+ * versions.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, readFileSync } from 'node:fs';
@@ -44,7 +44,7 @@ if (db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'sales'").get() === und
 const app = Fastify();
 const windows = new Map();
 
-/** Counts a request, and returns how many requests the key has made in the current minute. */
+/** Counts a request and returns the number of requests of the key in the current minute. */
 const take = (hash) => {
   const minute = Math.floor(Date.now() / 60_000);
   const window = windows.get(hash);
@@ -75,7 +75,6 @@ const cell = (value) => {
   return typeof value === 'string' && /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : String(value);
 };
 
-/** Yields all rows as CSV in chunks of 64 KB. */
 function* csv() {
   let chunk = `${columns.join()}\r\n`;
   for (const row of prepare('SELECT * FROM sales ORDER BY id').raw().iterate()) {
@@ -89,7 +88,7 @@ function* csv() {
 
 const ORDERS = { id: 'id', kind: 'kind, price, id', city: 'city, sold_on, id', sold_on: 'sold_on, id' };
 
-/** Quotes each word, so that FTS5 does not interpret it as an operator. */
+/** FTS5 would interpret an unquoted word such as `OR` as an operator. */
 const quoted = (q) =>
   q
     .split(' ')

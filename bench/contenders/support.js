@@ -1,10 +1,9 @@
-/** Provides the contenders with options, expected responses and API keys. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 /**
- * The URL of Redis and the paths of two JSON files. `answers` contains the service's OpenAPI document and responses,
- * and `limits` maps the hash of each key to its limit.
+ * `answers` is a file with the OpenAPI document and responses of the service. `limits` is a file with the limit of each
+ * key, by hash.
  * @type {{ answers: string, limits: string, redis: string }}
  */
 export const options = JSON.parse(process.argv[2] ?? '{}');
@@ -19,13 +18,13 @@ const answersFile = readJson(options.answers);
 export const openapi = answersFile.openapi;
 
 /**
- * The status and body of each response, by path and query. The contenders serialise the body, but do not filter or
- * compute anything, which works in their favour.
+ * Status and body by path and query. The contenders serialize the bodies but do not filter or compute anything, which
+ * makes them faster.
  * @type {Map<string, { status: number, body: unknown }>}
  */
 export const answers = new Map(Object.entries(answersFile.responses));
 
-/** The data endpoints, with paths such as `/markets/:cbsa/history`. */
+/** The paths have the format `/markets/:cbsa/history`. */
 export const endpoints = Object.entries(openapi.paths)
   .filter(([, { get }]) => get.security === undefined)
   .map(([path, { get }]) => ({ path: path.replaceAll(/\{(\w+)\}/g, ':$1'), operation: get }));
@@ -35,12 +34,12 @@ const sha256 = (text) => createHash('sha256').update(text).digest('hex');
 const limits = new Map(Object.entries(readJson(options.limits)));
 
 /**
- * Looks up a key by its hash, as the service does.
+ * Keys are looked up by their hash, as in the service.
  * @param {string | undefined} authorization
- * @returns {number | undefined} the limit in requests per minute, or undefined if the key is invalid
+ * @returns {number | undefined} requests per minute, or undefined if the key is invalid
  */
 export const limitOf = (authorization) =>
   authorization?.startsWith('Bearer ') ? limits.get(sha256(authorization.slice(7))) : undefined;
 
-/** Prints the URL of the server. @param {number} port */
+/** @param {number} port */
 export const ready = (port) => process.stdout.write(`http://127.0.0.1:${port}\n`);

@@ -1,8 +1,7 @@
 /**
- * `npm run abuse` measures a caller that stays within its limit while other callers attack the service. The dataset has
- * the same size as FHFA's. The run fails if the caller gets any status other than 200, if its 99th percentile latency
- * exceeds both 15 ms and three times the value without attacks, or if the memory of the server grows by more than 64
- * MiB.
+ * `npm run abuse` measures a caller within its limit while other callers attack the service. The run fails if the
+ * caller gets any status other than 200, if its 99th percentile latency exceeds both 15 ms and three times the value
+ * without attacks, or if the memory of the server grows by more than 64 MiB.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -20,7 +19,7 @@ import { type WatchedServer, withWatched } from './watched.js';
 const ATTACKS = ['malformed', 'expensive', 'bursts'] as const;
 export type AttackName = (typeof ATTACKS)[number];
 
-/** The attacker runs in a separate process, so that sending attacks does not delay the measured caller. */
+/** A separate process sends the attacks, so that they do not delay the measured caller. */
 const ATTACKER = ['nice', '-n', '10', process.execPath, fileURLToPath(new URL('attacks.js', import.meta.url))];
 const ATTACKERS = 5;
 const CALLER_PER_SECOND = 20;
@@ -47,7 +46,6 @@ const measure = async (port: number, key: string, seconds: number) => {
   return { p99, others, cells: [times.length, others, p50, p99, max] };
 };
 
-/** Runs an attack. @returns the number of responses by status, as text */
 const attack = (name: AttackName, port: number, keys: readonly string[], seconds: number): Promise<string> =>
   runLoad([...ATTACKER, name, String(port), keys.join(), String(seconds)]);
 

@@ -1,6 +1,6 @@
 /**
- * Attacks the service. The four arguments are the attack, the port, a comma-separated list of keys, and the duration in
- * seconds. Prints the number of responses by status. Status 0 means that the connection was closed without a response.
+ * Arguments: the attack, the port, a comma-separated list of keys, and the duration in seconds. Prints the number of
+ * responses by status. Status 0 means that the connection was closed without a response.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createKey } from '../../core/keys/key.js';
@@ -10,7 +10,7 @@ import { seriesIds } from '../dataset.js';
 import { BASE, bearer } from '../service.js';
 import type { AttackName } from './abuse.js';
 
-/** Sends one or more requests. @returns the statuses of the responses */
+/** @returns the statuses of the responses */
 type Task = () => Promise<readonly number[]>;
 
 interface Attack {
@@ -44,14 +44,13 @@ const mcp = (body: string, key: string, headers: Message['headers'] = {}) =>
   send({ method: 'POST', path: '/mcp', headers: { ...MCP_HEADERS, Authorization: bearer(key), ...headers }, body });
 
 const BATCH = JSON.stringify(new Array(100).fill(toolCall('list_markets', {})));
-/** A 64 KB message in which every value violates a schema. */
+/** A message of 64 KB in which every value violates a schema. */
 const INVALID_HELLO = JSON.stringify(
   call('initialize', { clientInfo: { name: 'a', version: '1', icons: new Array(32_000).fill(1) } }),
 );
 const BROKEN_BODY = 'POST /mcp HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n';
 const UPGRADE = { Connection: 'Upgrade', Upgrade: 'h2c' };
 
-/** Attacks with malformed requests, guessed keys and slow readers. */
 const malformed = (): readonly Attack[] => {
   const raw = (path: string, headers = {}) => formatRequest(fromNewAddress(path, headers));
   const tasks: readonly Task[] = [
@@ -75,8 +74,8 @@ const STATES = [...new Set([...metroAreas.values()].flatMap(({ states }) => stat
 const states = (i: number): string => Array.from({ length: 2600 }, (_, j) => STATES[(i * j) % STATES.length]).join();
 
 /**
- * These callers use up their limit of 600 requests per minute. Each caller sends one kind of expensive request, and
- * never requests the same response twice.
+ * Each caller sends one kind of expensive request up to its limit of 600 requests per minute. No response is requested
+ * twice.
  */
 const expensive = (): readonly Attack[] => {
   const get = (path: string, key: string) =>
@@ -97,7 +96,7 @@ const expensive = (): readonly Attack[] => {
 
 const BURST = 40;
 
-/** These callers pipeline 40 lists on one connection, as often as their limit of 600 requests per minute allows. */
+/** Each caller pipelines 40 lists on one connection, up to its limit of 600 requests per minute. */
 const bursts = (): readonly Attack[] => {
   const formats = ['json', 'csv', 'parquet', 'ndjson'];
   let i = 0;
@@ -118,7 +117,7 @@ const run = async (task: Task): Promise<void> => {
 const running = attacks[name as AttackName]().map(({ perSecond, task }) =>
   repeat(perSecond, Number(seconds), () => run(task)),
 );
-// A slow server must not prolong the run, so this process exits without waiting for the remaining connections.
+// A slow server must not prolong the run, so the process exits without waiting for open connections.
 await Promise.race([Promise.all(running), delay((Number(seconds) + GRACE_SECONDS) * 1000)]);
 const counts = Object.entries(statuses).map(([status, count]) => `${status}: ${count}`);
 process.stdout.write(counts.join(', '), () => process.exit());

@@ -1,4 +1,3 @@
-/** Runs clients that send one request at a time, and compare each status with the expected statuses. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { exchange, formatRequest, send } from '../client.js';
 import { OVERLOADED, type SoakRequest } from './requests.js';
@@ -19,7 +18,6 @@ export class Load {
     this.#clients = clients;
   }
 
-  /** Sends requests until `isDone` returns true. Resolves when the last response has arrived. */
   async run(next: () => SoakRequest, isDone: () => boolean): Promise<void> {
     const work = async (): Promise<void> => {
       while (!isDone()) await this.#send(next());
@@ -35,7 +33,7 @@ export class Load {
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
     if (expected.includes(status) || status === OVERLOADED) return;
     this.unexpected.push(`${kind}: ${path}: ${status}`);
-    // While the server is unreachable, this delay keeps the log small.
+    // The delay keeps the log small while the server is unreachable.
     await delay(10);
   }
 

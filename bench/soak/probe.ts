@@ -1,6 +1,6 @@
 /**
- * Node loads this module into the process of the server (`node --expose-gc --import`). It replies to each message with
- * the memory, descriptors and listeners of the process.
+ * Node loads this module into the server with `--import`. The module replies to each message with the memory,
+ * descriptors and listeners of the process.
  */
 import { readdirSync } from 'node:fs';
 
@@ -13,7 +13,7 @@ export interface Holdings {
   readonly resources: number;
   /** Number of listeners on the process and its standard streams. */
   readonly listeners: number;
-  /** Warnings from Node, such as MaxListenersExceededWarning. */
+  /** Warnings of Node, such as MaxListenersExceededWarning. */
   readonly warnings: readonly string[];
 }
 
@@ -37,7 +37,7 @@ const holdings = (): Holdings => {
 };
 
 process.on('message', () => {
-  // The second collection frees objects that the finalizers of the first one have released.
+  // The second collection frees objects that finalizers released during the first collection.
   collectGarbage?.();
   setImmediate(() => {
     collectGarbage?.();
@@ -45,5 +45,5 @@ process.on('message', () => {
   });
 });
 process.on('disconnect', () => process.exit(1));
-// The channel must not keep the process alive during a shutdown.
+// The message channel must not keep the process alive during a shutdown.
 process.channel?.unref();

@@ -1,4 +1,3 @@
-/** Publishes the sample repeatedly, with different values each time. Runs outside the server process. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { openStorage } from '../../core/app/open-stores.js';
@@ -29,7 +28,7 @@ export interface Publisher {
   close(): Promise<void>;
 }
 
-/** @param config the path of the server's configuration */
+/** @param config path of the server's configuration */
 export const openPublisher = async (config: string, directory: string): Promise<Publisher> => {
   const loaded = await loadConfig({ path: config, env: process.env });
   const storage = await openStorage({ config: loaded, modules: await loadModules(loaded) }, pino({ level: 'silent' }));

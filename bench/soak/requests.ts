@@ -1,16 +1,16 @@
-/** Generates the requests of a soak test: every endpoint and page in many variants, both valid and invalid. */
+/** The requests of a soak test cover every endpoint and page in many variants, both valid and invalid. */
 import { createKey } from '../../core/keys/key.js';
 import { randomFrom } from '../../plugins/metro/sample/random.js';
 import type { Message } from '../client.js';
 import { type DayOptions, validPaths } from '../day.js';
 import { BASE, bearer } from '../service.js';
 
-/** If a request has no headers, a valid key is added. */
+/** A request without headers gets a valid key. */
 interface Draft extends Message {
   readonly expected: readonly number[];
   /**
-   * If set, the request is sent on a separate connection. With `close`, the server closes the connection after the
-   * response. With `abort`, the client closes it before the response.
+   * Sends the request on a separate connection. With `close`, the server closes the connection after the response. With
+   * `abort`, the client closes it before the response.
    */
   readonly raw?: 'close' | 'abort';
 }
@@ -21,14 +21,14 @@ export interface SoakRequest extends Draft {
 
 export interface MixOptions extends DayOptions {
   readonly key: string;
-  /** A key with a low limit, so that most of its requests are rejected. */
+  /** The limit of this key is low, so that most of its requests are rejected. */
   readonly limitedKey: string;
-  /** True if the storage keeps earlier versions. */
+  /** Whether the storage keeps earlier versions. */
   readonly versions: boolean;
   readonly etags: ReadonlyMap<string, string>;
 }
 
-/** The status of requests that are rejected while the service is overloaded, as on a busy machine. */
+/** A busy machine rejects some requests with this status. */
 export const OVERLOADED = 503;
 
 const PUBLIC = [`${BASE}/status`, `${BASE}/health`, `${BASE}/openapi.json`, '/docs', '/explore'];
@@ -38,10 +38,7 @@ const ENCODINGS = ['gzip', 'br', 'br;q=0.5, gzip', 'identity'];
 
 type Headers = Readonly<Record<string, string>>;
 
-/**
- * Returns a function that returns another request each time it is called. The sequence is endless and, except for
- * generated keys, the same in every run.
- */
+/** Returns an endless sequence of requests. The sequence is the same in every run, except for generated keys. */
 export const requestMix = (options: MixOptions): (() => SoakRequest) => {
   const { key, limitedKey, versions, etags, series } = options;
   const random = randomFrom('soak');
@@ -64,7 +61,7 @@ export const requestMix = (options: MixOptions): (() => SoakRequest) => {
     const { path } = data();
     return { path, expected: [200, 304], headers: { ...own, 'If-None-Match': etags.get(path) ?? '"none"' } };
   };
-  /** Requests observations since a random day, so that the same response is rarely requested twice. */
+  /** A random date makes repeated responses unlikely. */
   const unique = (): Draft => {
     const since = new Date(Date.UTC(1990, 0, number(13_000))).toISOString().slice(0, 10);
     return { path: `${BASE}/observations?series_id=${pick(series)}&since=${since}`, expected: [200] };

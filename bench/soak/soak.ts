@@ -1,5 +1,5 @@
 /**
- * `npm run soak` sends mixed requests while data is published repeatedly. It fails if the number of descriptors or
+ * `npm run soak` sends mixed requests while data is published repeatedly. The run fails if the number of descriptors or
  * listeners grows, or if memory usage grows.
  */
 import { cp } from 'node:fs/promises';
@@ -37,9 +37,7 @@ const MAX_SAMPLES = 120;
 const SHORTEST_INTERVAL = 2;
 const SMALL_LIMIT = 60;
 const CLIENTS = 32;
-/**
- * Opens all connections of the pool at startup, because connections opened later would look like leaked descriptors.
- */
+/** Connections that the pool opens later would look like leaked descriptors, so it opens all of them at startup. */
 const POOL = { poolMin: 20, poolMax: 20 };
 const SOURCE = join(packageRoot, 'plugins/metro/dataset');
 const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status', 'docs', 'explore'];
@@ -47,7 +45,7 @@ const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status', 'd
 interface Quantity {
   readonly title: string;
   read(sample: Sample): number;
-  /** The allowed growth, as a fraction of the mean or as an absolute number. */
+  /** Allowed growth, as a fraction of the mean or as an absolute number. */
   readonly allowed: { readonly share: number } | { readonly number: number };
 }
 
@@ -67,7 +65,7 @@ const valuesOf = async (collection: string, field: string): Promise<string[]> =>
   return values;
 };
 
-/** Publishes and takes samples at regular intervals. Waits for all requests to finish before each sample. */
+/** Each sample is taken when no request is in progress. */
 const sampleAll = async (
   { server, load, publisher }: { server: WatchedServer; load: Load; publisher: Publisher },
   mix: MixOptions,

@@ -1,4 +1,3 @@
-/** Prints the tables and failures of a soak or abuse run, and sets the exit code. */
 import { median } from '../statistics.js';
 import { formatTable, type Table } from '../table.js';
 
@@ -11,7 +10,7 @@ export const conclude = (tables: readonly Table[], failures: readonly string[]):
 
 /**
  * Returns the mean and growth of a series. Growth is the median of the last third minus the median of the middle third.
- * The first third is ignored, because caches fill and V8 compiles during that time.
+ * In the first third, caches fill and V8 compiles.
  * @throws if there are fewer than six values
  */
 export const growthOf = (values: readonly number[]) => {

@@ -1,4 +1,4 @@
-/** Runs the service with a probe in its process. The probe reports memory, descriptors and listeners. */
+/** A probe in the process of the service reports memory, descriptors and listeners. */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -28,9 +28,9 @@ const startWatched = async (config: string): Promise<WatchedServer> => {
 };
 
 /**
- * Starts Redis, calls `use`, and then stops Redis and the service.
+ * Starts Redis, and stops Redis and the service after `use`.
  * @param setUp prepares the data in a temporary folder, and returns the adapter
- * @param use receives the path of the configuration, and starts the service
+ * @param use gets the path of the configuration, and starts the service
  */
 export const withWatched = async <T>(
   options: Pick<ServiceOptions, 'keys' | 'more'>,
