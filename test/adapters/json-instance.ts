@@ -1,4 +1,3 @@
-/** Creates JSON adapters in a temporary directory and records what they log and report. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +31,7 @@ export const contextOf = (folder: string, declared: ReadonlyMap<string, Collecti
   problem: () => {},
 });
 
-/** Creates an adapter for each test of the enclosing `describe`. The test has to open it. */
+/** The adapter is created for each test of the enclosing `describe`. The test must open it. */
 export const eachInstance = (): JsonInstance => {
   const instance: { -readonly [K in keyof JsonInstance]: JsonInstance[K] } = Object.create(null);
   beforeEach(async () => {
@@ -59,7 +58,7 @@ export const eachInstance = (): JsonInstance => {
   return instance;
 };
 
-/** Writes version `v<n>`, in which every value is n. */
+/** In version `v<n>`, every value is n. */
 export const writeVersion = (path: string, n: number, created = `2026-01-${String(n).padStart(2, '0')}T00:00:00Z`) => {
   const { stations, readings } = rowsOf(n);
   return writeDirectory(path, manifestOf(`v${n}`, created), { stations: [stations], readings: [readings] });

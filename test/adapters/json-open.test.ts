@@ -132,7 +132,7 @@ describe('json.open()', () => {
     setImmediate(count);
     await instance.adapter.open();
     loading = false;
-    // The file is 3.7 MB long and is read in many chunks. Each chunk takes at least one turn of the event loop.
+    // A file of 3.7 MB is read in many chunks. Each chunk takes at least one turn of the event loop.
     expect(turns).to.be.greaterThan(50);
     expect(await instance.adapter.snapshot().get('readings', ['south', '1950-01-02'])).to.have.property('high', 30_001);
   });

@@ -26,7 +26,7 @@ const byHand = (path: string, n: number) => {
 describe('the json adapter loads a version', () => {
   const instance = eachInstance();
 
-  /** Replaces the link atomically, like `ln -sfn` followed by `mv -T`. */
+  /** Replaces a symbolic link atomically, like `ln -sfn` followed by `mv -T`. */
   const pointTo = async (target: string, link: string) => {
     await symlink(target, `${link}.new`);
     await rename(`${link}.new`, link);
@@ -196,7 +196,7 @@ describe('the json adapter rejects, and continues to serve the old version after
     expect(instance.changes).to.deep.equal(['v1']);
     const message = instance.problems.at(-1);
     expect(message).to.match(/version v1 is still served/);
-    // `/status` publishes this message, so it must not reveal file paths or error details.
+    // `/status` publishes this message, so it must not contain file paths or error details.
     expect(message).to.not.include(instance.folder);
   };
   const recovers = async (n: number): Promise<void> => {

@@ -19,7 +19,7 @@ describeKeyStore({
 });
 describeKeyStore({ name: 'of the tests', create: (context) => new SharedKeyStore(context) });
 
-/** Calls listeners a moment after it has noticed the changes of other stores. */
+/** Listeners are called a moment after the store has noticed changes of other stores. */
 class LateKeyStore extends SharedKeyStore {
   #isSaving = false;
   override onChange(listener: () => void) {
@@ -32,7 +32,7 @@ class LateKeyStore extends SharedKeyStore {
   }
 }
 
-/** Stores times of use with the records, so that it ignores unknown ids. */
+/** Times of use are stored with the records, so unknown ids are ignored. */
 class KnownKeyStore extends SharedKeyStore {
   override noteUse(times: ReadonlyMap<string, number>) {
     const isKnown = (id: string) => this.backend.records.some((record) => record.id === id);
@@ -41,7 +41,7 @@ class KnownKeyStore extends SharedKeyStore {
 }
 
 const folders = new WeakMap<KeyStoreContext, string>();
-/** Identifies its backend by the context instead of by a path. */
+/** The context identifies the backend, instead of a path. */
 class ContextKeyStore extends SharedKeyStore {
   constructor(context: KeyStoreContext) {
     const folder = folders.get(context) ?? crypto.randomUUID();

@@ -78,7 +78,7 @@ describe('bounded() of the MongoDB adapter', () => {
       await failsWith('unavailable', () => bounded('count', 60_000, signal, () => Promise.reject(new Error('no'))));
     }
     expect(listeners.size).to.equal(0);
-    // The number of timers is never zero, because Mocha uses timers too.
+    // Mocha uses timers too, so the number of timers is never zero.
     expect(timers() - before).to.be.below(times);
   });
 });

@@ -1,4 +1,3 @@
-/** Creates databases on the shared MongoDB server for unit tests of the MongoDB adapter. */
 import { Connection } from '../../adapters/mongo/connection.js';
 import { type ConnectionOptions, connectionOptions, type Given, withDefaults } from '../../adapters/mongo/options.js';
 import { mongoForTests, uniqueName } from '../support/services.js';
@@ -24,7 +23,7 @@ export const openDatabase = async (): Promise<TestDatabase> => {
   };
 };
 
-/** Creates a closed connection. Every operation on it fails immediately with an error that names the operation. */
+/** Every operation on a closed connection fails immediately with an error that names the operation. */
 export const closedConnection = async (): Promise<Connection> => {
   const { connection, end } = await openDatabase();
   await end();

@@ -74,7 +74,6 @@ describe('the key store in MongoDB', () => {
       await client.close();
     }
   };
-  /** Changes the document of a key directly in the database. */
   const edit = (id: string, update: object) =>
     raw((db) => db.collection<{ _id: string }>('api_keys').updateOne({ _id: id }, update));
 
@@ -172,7 +171,7 @@ describe('the key store in MongoDB', () => {
     await Promise.all(limits.map((limit, i) => stores[i % 2]!.update(record.id, { limit_per_minute: limit })));
     const changes = ((await stores[0]!.audit?.()) ?? []).slice(1).map(({ changes }) => changes['limit_per_minute']);
     assert.deepEqual(changes.map((change) => change?.to).sort(), limits);
-    // The changes must not overlap. Each value except the last is then the previous value of exactly one change.
+    // If changes do not overlap, each value except the last is the previous value of exactly one change.
     const last = (await stores[0]!.list())[0]?.limit_per_minute;
     assert.deepEqual(
       changes.map((change) => change?.from).sort(),

@@ -11,7 +11,6 @@ import { gate, Replicas, SHORT_LOCK } from './mongo-replica.js';
 const THIRD = 'third-3';
 const THIRD_CREATED = '2024-03-01T00:00:00.000Z';
 
-/** Runs `pause` before the rows of the collection are read. */
 const pausing = (dataset: Dataset, collection: string, pause: () => Promise<void>): Dataset => ({
   ...dataset,
   async *read(name) {
@@ -65,8 +64,7 @@ describe('publishing to MongoDB', () => {
       await begun.passed;
       proxy.cutReplies();
       const other = await replicas.open();
-      // The server still receives the renewals of the lock, but its replies are lost, so operations of the driver time
-      // out.
+      // The server receives the renewals of the lock, but its replies are lost, so operations of the driver time out.
       const published = async () => {
         for (;;) {
           try {

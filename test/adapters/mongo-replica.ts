@@ -1,4 +1,4 @@
-/** Starts several MongoDB adapters that share one database, like replicas. */
+/** Several MongoDB adapters share one database, like replicas. */
 import { once } from 'node:events';
 import { MongoClient } from 'mongodb';
 import { find } from '../../adapters/conformance/find-rows.js';
@@ -19,18 +19,15 @@ export interface Replica {
   items(): Promise<Document[]>;
 }
 
-/** The defaults are 1,000 and 30,000 ms. Shorter times make the tests faster. */
+/** Shorter times than the defaults of 1,000 and 30,000 ms make the tests faster. */
 const OPTIONS: Partial<MongoOptions> = { pollMs: 100, writeMs: 5000 };
 
 /**
- * Options for publishers that a test freezes or kills. Do not use them for other publishers, which could lose such a
- * short lock on a slow machine.
+ * Only for publishers that a test freezes or kills. On a slow machine, other publishers could lose such a short lock.
  */
 export const SHORT_LOCK: Partial<MongoOptions> = { lockMs: 1000 };
 
-/**
- * Creates rows for every collection. They fill many batches, so that a test can kill the publisher between two batches.
- */
+/** The rows fill many batches, so that a test can kill the publisher between two batches. */
 export const rowsToPublish = (): Rows => {
   const { crowd = [], ...others } = rowsWithCrowd();
   return { ...others, crowd: crowd.slice(0, 10_000) };
@@ -120,7 +117,7 @@ export const gate = (): { readonly passed: Promise<void>; open(): void } => {
   };
 };
 
-/** Resolves when the server of the adapter no longer responds. SIGSTOP takes effect with a delay. */
+/** SIGSTOP takes effect with a delay, so this function waits until the server no longer responds. */
 export const untilAway = async (adapter: StorageAdapter): Promise<void> => {
   for (let unreachable = false; !unreachable; ) {
     unreachable = await adapter.ping().then(

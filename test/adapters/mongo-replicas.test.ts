@@ -195,7 +195,7 @@ describe('replicas on MongoDB', () => {
         let deleted: readonly string[] = [];
         for (let tries = 0; deleted.length === 0; tries++) {
           assert(tries < 1000, 'the holds end');
-          // The server receives the renewals, but the driver aborts them without a reply.
+          // The server receives the renewals of the lock, but the driver aborts them without a reply.
           deleted = await pruner.adapter.versions.prune(1);
         }
         assert.deepEqual(deleted, [FIRST]);
@@ -281,8 +281,8 @@ describe('replicas on MongoDB', () => {
       Object.fromEntries(fields.map((field) => [field, row[field] as Scalar]));
 
     /**
-     * Returns queries for every way to read a declared order. Each equality prefix is combined with a range on the next
-     * field, in both directions.
+     * One query for every way to read a declared order: each equality prefix, a range on the next field, and both
+     * directions.
      */
     const queriesOf = ({ name, key, orders = [] }: Collection): Query[] => {
       const row = rows[name]?.[3];

@@ -6,10 +6,10 @@ import type { AdapterContext, StorageAdapter } from '../../core/contracts/storag
 import { type Server, startMongo } from '../support/services.js';
 import { untilAway } from './mongo-replica.js';
 
-/** The child process of the suite imports this file too and gets the URI from this variable. */
+/** The second process of the suite also imports this file, and gets the URI from this variable. */
 const URL_VARIABLE = 'CONFORMANCE_MONGODB_URI';
 
-// A separate server rather than the shared one, because the suite stops it.
+// The suite stops this server, so it cannot be the shared server.
 let started: Promise<Server> | undefined;
 const server = (): Promise<Server> => {
   started ??= startMongo();
@@ -22,7 +22,7 @@ const urlOfServer = async (): Promise<string> => {
 const databases = new WeakMap<StorageAdapter, string>();
 
 const create = async (context: AdapterContext): Promise<StorageAdapter> => {
-  // Each store has its own folder, so the folder name is used as a unique database name.
+  // Each store has its own folder, so the folder name is also a unique database name.
   const database = basename(context.resolvePath('.'));
   const adapter = mongo.create({ uri: await urlOfServer(), database, lockMs: 2000 }, context);
   databases.set(adapter, database);

@@ -1,4 +1,3 @@
-/** Creates SQLite adapters with a temporary database and records the problems that they report. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

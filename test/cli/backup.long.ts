@@ -10,7 +10,6 @@ const HEAP_MB = 128;
 /** Maximum memory of the process in MB. The rows take about 190 MB as text, and several times as much as objects. */
 const MAX_MB = 400;
 
-/** Prints the peak memory of the process, excluding memory-mapped files. */
 const MEASURE = `data:text/javascript,${encodeURIComponent(`
 import { readFileSync } from 'node:fs';
 let largest = 0;

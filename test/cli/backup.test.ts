@@ -26,7 +26,7 @@ const EARLIER = ['/vintages', '/markets?as_of=2026-01-01', '/markets?as_of=2030-
 
 type Register = typeof registerExport;
 
-/** A deployment in a temporary folder. The adapter and the key store both use `store`. */
+/** The adapter and the key store of a deployment both use `store`. */
 class Deployment {
   readonly config: string;
   readonly #folder: string;
@@ -109,7 +109,6 @@ describe('export and import-backup', function () {
   let versions: Awaited<ReturnType<typeof writeVersions>>;
   const sources = new Map<Store, { deployment: Deployment; keys: readonly string[] }>();
 
-  /** Publishes three versions, reactivates the second and deletes the first. Also creates and changes keys. */
   const fill = async (deployment: Deployment, store: Store): Promise<readonly string[]> => {
     for (const directory of versions.directories) await deployment.run(registerPublish, 'publish', directory);
     if (store !== 'json') {
@@ -152,7 +151,7 @@ describe('export and import-backup', function () {
         // Each task prints one line, without the temporary folder of an archive.
         expect(stderr.match(/^checking .*/gm)?.join()).to.match(/^checking the backup: \d\d files$/);
         const paths = from === 'json' || to === 'json' ? CURRENT : [...CURRENT, ...EARLIER];
-        // The publication time of the `json` adapter is the creation time of the dataset.
+        // The `json` adapter has no separate publication time and uses the creation time of the dataset.
         const options = { withTime: to !== 'json' };
         const responses = await deployment.responses(paths, keys, options);
         expect(await target.responses(paths, keys, options)).to.deep.equal(responses);
@@ -162,7 +161,8 @@ describe('export and import-backup', function () {
         const [data, keyHead] = await deployment.verified();
         const [restoredData, restoredKeys] = await target.verified();
         expect(restoredKeys).to.equal(keyHead);
-        // A backup of a directory has no earlier versions. A store that keeps versions records that they are missing.
+        // A directory has no earlier versions. After its restore, a store that keeps versions records that they are
+        // missing.
         if (from !== 'json' || to === 'json') expect(restoredData).to.equal(data);
         // Changes after the restore are appended to the same audit logs.
         await target.run(registerKeys, 'keys', 'create', '--name', 'later');

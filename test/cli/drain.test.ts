@@ -33,7 +33,6 @@ const start = async (env: Readonly<Record<string, string>>): Promise<Service> =>
 
 type Outcome = 'answered' | 'last answer' | 'not connected' | 'failed';
 
-/** Sends requests over a keep-alive connection and reconnects when the service closes it. */
 const ask = async ({ url, key }: Service, outcomes: Outcome[]): Promise<void> => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const once = () =>
@@ -46,8 +45,8 @@ const ask = async ({ url, key }: Service, outcomes: Outcome[]): Promise<void> =>
         });
       });
       call.on('error', (error: NodeJS.ErrnoException) => {
-        // The kernel accepts connections before the service does, and resets them when the listener closes. The service
-        // never saw these connections, so they are not failures of the service.
+        // The kernel accepts connections before the service does, and resets them when the listener closes. A reset is
+        // therefore no failure of the service.
         const refused = error.code === 'ECONNREFUSED' || (error.code === 'ECONNRESET' && !call.reusedSocket);
         resolve(refused ? 'not connected' : 'failed');
       });

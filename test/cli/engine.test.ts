@@ -5,7 +5,7 @@ import { skip } from '../support/skip.js';
 
 const program = new URL('../../cli/engine.js', import.meta.url).href;
 
-/** Runs in a child process, because changed priorities cannot be restored. */
+/** Changed priorities cannot be restored, so the test runs in a child process. */
 const script = (workedMs: number) => `
 import { readdirSync } from 'node:fs';
 import { getPriority } from 'node:os';
@@ -56,7 +56,7 @@ const isOptimized = () => {
   for (let i = 0; i < 100_000; i++) sum([i, 1, 2]);
   return (%GetOptimizationStatus(sum) & ${OPTIMIZED}) > 0;
 };
-// Otherwise, V8 would inline sum into the compiled loop instead of compiling sum itself.
+// Without this directive, V8 would inline sum instead of compiling it separately.
 %NeverOptimizeFunction(isOptimized);
 pauseOptimization();
 const before = isOptimized();

@@ -103,7 +103,6 @@ describe('the command line', () => {
     expect(faults.join()).to.contain('did you mean "json"?').and.to.contain('did you mean "markets"?');
   });
 
-  /** Runs the CLI with these environment variables. Resolves with the settings named in its error messages. */
   const placesOf = async (env: Readonly<Record<string, string>>) => {
     const { code, stderr } = await run(['config', '--json'], env);
     expect(code).to.equal(1);

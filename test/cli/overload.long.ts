@@ -13,7 +13,7 @@ const PROBE_EVERY_MS = 50;
 
 const KEPT = ['/markets', '/markets/26420', '/markets/26420/history', '/movers', '/signals', '/series'];
 
-/** Half of the requests are for cached responses. Each other request reads the index for a different set of metros. */
+/** Half of the requests are for cached responses. The others read the index of different metros. */
 const mixed = (basePath: string, codes: readonly string[]): (() => string) => {
   let count = 0;
   return () => {
@@ -26,7 +26,6 @@ const mixed = (basePath: string, codes: readonly string[]): (() => string) => {
 };
 
 const SECONDS = 30;
-/** Duration of a measurement without overload, in seconds. */
 const MEASURING_SECONDS = 2;
 
 const start = async (): Promise<{ child: ChildProcess; key: string; url: string }> => {
@@ -37,7 +36,7 @@ const start = async (): Promise<{ child: ChildProcess; key: string; url: string 
       PORT: '0',
       METRO__LOG__LEVEL: 'silent',
       METRO__LIMITS__REQUESTS_PER_MINUTE: '1000000000',
-      // A single caller may use half of these slots. The 500 connections of the test exceed that share.
+      // A single caller may use half of these slots. The 500 connections of the test exceed this share.
       METRO__SERVER__OVERLOAD__MAX_IN_FLIGHT: '200',
       // The cache is large enough only for the repeated responses.
       METRO__HTTP__CACHE_BYTES: '1000000',
@@ -53,7 +52,6 @@ const start = async (): Promise<{ child: ChildProcess; key: string; url: string 
   throw new Error(`The process did not start: ${output}`);
 };
 
-/** Requests `/health` repeatedly. `stop` resolves with the response times in milliseconds. */
 const probe = (ask: () => Promise<{ readonly status: number }>): { stop(): Promise<number[]> } => {
   const times: number[] = [];
   let over = false;
@@ -89,7 +87,7 @@ describe('three times the capacity', function () {
       const { json } = await request(`${url}/markets`, { headers: { Authorization: `Bearer ${key}` } });
       const codes = json.data.map(({ cbsa }: { cbsa: string }) => cbsa);
       const loop = new OpenLoop(Number(port), mixed(pathname, codes), key);
-      // Like a load balancer, opens all connections in advance and keeps them open.
+      // Like a load balancer, the test opens all connections in advance.
       await loop.capacity(500, MEASURING_SECONDS / 2);
       await delay(RECOVERY_SECONDS * 1000);
       await loop.capacity(16, MEASURING_SECONDS / 2);
@@ -101,7 +99,8 @@ describe('three times the capacity', function () {
       const probes = [probe(() => client.get('/health')), probe(() => request(`${url}/health`))];
       let since = performance.now();
       let loaded = await loop.run(rate, SECONDS);
-      // On a busy machine, the measured capacity is too low. The load is then doubled until the service rejects requests.
+      // On a busy machine, the measured capacity is too low. The load is then doubled until the service rejects
+      // requests.
       for (let doublings = 0; doublings < 3 && loaded.every(({ status }) => status === 200); doublings++) {
         rate *= 2;
         since = performance.now();

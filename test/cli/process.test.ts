@@ -17,7 +17,6 @@ import { until } from '../support/until.js';
 
 interface Options {
   readonly env?: Readonly<Record<string, string>>;
-  /** File descriptor of the log. By default, the test captures the log. */
   readonly stderr?: number;
   readonly stdout?: number;
   readonly command?: readonly string[];

@@ -1,7 +1,4 @@
-/**
- * Limits the number of core files that a cached GET executes, because a developer who traces a request has to read all
- * of them.
- */
+/** A developer who traces a cached GET has to read every file that it executes, so their number is limited. */
 import { Agent } from 'node:http';
 import { Session } from 'node:inspector/promises';
 import { sep } from 'node:path';
@@ -14,7 +11,6 @@ import { startTestApp, type TestApp } from '../support/test-app.js';
 
 const core = fileURLToPath(new URL('../../core/', import.meta.url));
 
-/** Returns the core files in which a function was called since the last call. */
 const calledFiles = async (session: Session): Promise<string[]> => {
   const { result } = await session.post('Profiler.takePreciseCoverage');
   return result
@@ -25,10 +21,7 @@ const calledFiles = async (session: Session): Promise<string[]> => {
     .sort();
 };
 
-/**
- * Returns the core files that every call of `work` executes. Timers of the service run only during some of the calls,
- * so their files are excluded.
- */
+/** Timers of the service run only during some calls, so only files that every call executes count. */
 const filesOf = async (work: () => Promise<unknown>, pauseMs: number): Promise<string[]> => {
   const session = new Session();
   session.connect();
@@ -79,7 +72,7 @@ describe('a cached GET with the json adapter and Redis', () => {
   });
 
   it('executes functions in at most 25 files of core, with a prefetched permit', async () => {
-    // Waits for the start of a second, because only several requests within one second cause prefetching.
+    // Only several requests within one second cause prefetching, so the test waits for the start of a second.
     await delay(1000 - (Date.now() % 1000));
     for (let i = 0; i < 10; i++) await get();
     const files = await filesOf(get, 0);

@@ -53,9 +53,7 @@ describe('ApiError', () => {
 });
 
 describe('errors of another copy of the package', () => {
-  /**
-   * Creates an error like one thrown by another copy of the package, where an equally named class is a different class.
-   */
+  /** Another copy of the package has a different class with the same name. */
   const foreign = (name: string): Error => Object.assign(new Error('from elsewhere'), { name });
 
   for (const type of [ApiError, StorageError, LimiterUnavailable, KeyStoreError]) {

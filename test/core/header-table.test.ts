@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { isFrameworkHeader, responseHeaders } from '../../core/header-table.js';
 import { startTestApp, type TestApp } from '../support/test-app.js';
 
-/** Headers that the OpenAPI document omits: those for the connection, the body and browser policies. */
+/** The OpenAPI document omits headers for the connection, the body and browser policies. */
 const UNDOCUMENTED =
   /^(access-control-.*|connection|content-.*|cross-origin-resource-policy|date|keep-alive|referrer-policy|x-content-type-options)$/;
 

@@ -38,7 +38,7 @@ interface Import {
   readonly to: string;
 }
 
-/** Returns the layer of a file, such as `redis` for `redis/connection.ts`. A top-level file is its own layer. */
+/** The layer of `redis/connection.ts` is `redis`. A top-level file is its own layer. */
 const layerOf = (file: string): string => file.split('/')[0]!;
 
 const importsIn = (folder: string): Import[] => {
@@ -49,7 +49,6 @@ const importsIn = (folder: string): Import[] => {
   });
 };
 
-/** Finds imports in core of the same layer or of higher layers. */
 const upward = (imports: readonly Import[], layers: readonly string[]): string[] =>
   imports
     .filter(({ from, to }) => layerOf(from) !== layerOf(to) && !to.startsWith('../'))

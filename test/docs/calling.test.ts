@@ -26,7 +26,7 @@ describe('docs/guides/calling.md', () => {
   let app: TestApp;
   let folder: string;
   let env: Record<string, string>;
-  /** Expected output of each program: the number of rows in each list, and the name of the market. */
+  /** Every program must print the number of rows in each list, and the name of the market. */
   let summary: string;
 
   before(async () => {
@@ -97,7 +97,7 @@ describe('docs/guides/calling.md', () => {
     this.timeout(60_000);
     await mkdir(join(folder, 'node_modules'));
     await symlink(packageRoot, join(folder, 'node_modules/metro-forecast-api'), 'dir');
-    // The program has no type annotations, so the same text is checked as calls.mts and run as calls.mjs.
+    // Without type annotations, the same program is valid TypeScript and JavaScript.
     for (const name of ['calls.mts', 'calls.mjs']) await writeFile(join(folder, name), snippet('TypeScript', 'ts'));
     const types = ['--typeRoots', join(packageRoot, 'node_modules/@types'), '--types', 'node'];
     const options = ['--strict', '--noEmit', '--skipLibCheck', '--target', 'es2022', '--module', 'nodenext', ...types];

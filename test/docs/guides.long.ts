@@ -74,7 +74,7 @@ class Reader {
   async stop(): Promise<void> {
     const service = this.#service;
     if (service?.pid === undefined || service.exitCode !== null || service.signalCode !== null) return;
-    // npx starts the command as a child process, so the whole process group is killed.
+    // npx starts the command as a child process, so the test kills the whole process group.
     process.kill(-service.pid, 'SIGKILL');
     await once(service, 'exit');
   }

@@ -55,7 +55,7 @@ describe(PAGE, () => {
     const { status, body } = await local.request('/markets/26420');
     expect([status, JSON.parse(body).name]).to.deep.equal([200, 'Houston-Pasadena-The Woodlands, TX']);
 
-    // Publishes a newer quarter while requests are running. Every response must come from a version with forecasts.
+    // A newer quarter is published while requests are running. Every response must come from a version with forecasts.
     await writeFile(join(folder, 'hpi_at_metro.csv'), `${[...rows, newer].join('\r\n')}\r\n`);
     const seen = new Set<string>();
     let done = false;

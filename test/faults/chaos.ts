@@ -10,7 +10,7 @@ export interface Injected {
   readonly kind: string;
   readonly from: number;
   readonly to: number;
-  /** Milliseconds until the service recovered. Undefined if the next fault did not wait for recovery. */
+  /** Undefined if the next fault did not wait for the recovery. */
   readonly recoveredMs: number | undefined;
 }
 

@@ -14,9 +14,9 @@ import { skip } from '../support/skip.js';
 
 const INVALID_PER_SECOND = 100_000 / 60;
 const VALID_PER_SECOND = 200;
-/** Value of `limits.requestsPerMinute`, the limit per address for requests without a valid key. */
+/** Limit per address for requests without a valid key. */
 const LIMIT = 600;
-/** Reads per second for detecting changed keys: a poll every `pollMs`, and a read of the change stream every 750 ms. */
+/** A replica detects changed keys by a poll every `pollMs`, and by a read of the change stream every 750 ms. */
 const READS_PER_SECOND = 3;
 
 const FLOODER = '127.0.0.1';
@@ -38,7 +38,7 @@ const p99 = (arrivals: readonly Arrival[]): number =>
 const count = (arrivals: readonly Arrival[], status: number): number =>
   arrivals.filter((arrival) => arrival.status === status).length;
 
-/** Duration of the flood in seconds, which is long enough for 100,000 invalid keys. */
+/** In 60 seconds, the test sends 100,000 invalid keys. */
 const SECONDS = 60;
 
 describe('a flood of invalid keys from one address', function () {
@@ -70,7 +70,7 @@ describe('a flood of invalid keys from one address', function () {
       METRO_CONFIG: config,
       MONGODB_URI: mongod.url,
       REDIS_URL: redisServer.url,
-      // Overload protection is off, because it would reject requests on a slow machine.
+      // Overload protection would reject requests on a slow machine.
       METRO__SERVER__OVERLOAD: 'null',
     };
     ({ key } = JSON.parse(await runProcess(['keys', 'create', '--name', 'test', '--limit', '1000000', '--json'], env)));

@@ -11,15 +11,11 @@ import { isRejected, mostInWindow } from '../support/windows.js';
 type Store = 'redis' | 'mongo';
 
 const STORES: Readonly<Record<Store, string>> = { redis: 'Redis', mongo: 'MongoDB' };
-/**
- * Duration of each fault in milliseconds: longer than every timeout of the service, so that it detects dead
- * connections.
- */
+/** Each fault lasts longer than every timeout of the service, so that the service detects dead connections. */
 const FAULT_MS: Readonly<Record<Store, number>> = { redis: 800, mongo: 1800 };
 /**
- * Maximum response time in milliseconds. A response waits for at most two calls to Redis of 150 ms each
- * (`redis.timeoutMs`), and up to 4 s for MongoDB (`http.answerMs`). The rest is headroom for a busy machine, where even
- * responses without a valid key are slow.
+ * A response waits for at most two calls to Redis of 150 ms each (`redis.timeoutMs`), and up to 4 s for MongoDB
+ * (`http.answerMs`). The rest is a margin for a busy machine.
  */
 const BOUND_MS: Readonly<Record<Store, number>> = { redis: 2000, mongo: 6000 };
 /** If the machine stalls for this long, reads can fail without a fault. */
@@ -27,7 +23,7 @@ const STALLED_MS = 1000;
 const SEVERITY = 0.75;
 const LIMIT = 60;
 
-/** Returns a path that has not been requested before. */
+/** Each path is requested only once. */
 let day = Date.parse('1400-01-01');
 const unread = (): string => {
   day += 86_400_000;

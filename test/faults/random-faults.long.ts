@@ -1,4 +1,4 @@
-/** Injects random faults into both stores, under load and during publications. A response must never be wrong. */
+/** Random faults hit both stores, under load and during publications. A response must never be wrong. */
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,16 +29,14 @@ const LIMITED_PER_SECOND = [2, 6, 12];
 const BOUND_MS = 6000;
 /** Maximum time that reads fail after a fault of MongoDB. On an idle machine, this takes 3 seconds. */
 const RECOVERY_MS = 10_000;
-/** If the machine stalls for this long, reads can fail without a fault. */
 const STALLED_MS = 1000;
 
 /**
- * Address for requests with the unknown key. `untilKnown` has already used permits of the default address, and the
- * local share of a new replica is small.
+ * `untilKnown` has used permits of the default address, and the local share of a new replica is small. Requests with
+ * the unknown key therefore use another address.
  */
 const OTHER_ADDRESS = { 'X-Forwarded-For': '192.0.2.1' };
 
-/** Returns a path that has not been requested before. */
 let day = Date.parse('1400-01-01');
 const unread = (): string => {
   day += 86_400_000;
@@ -138,7 +136,6 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
     };
   };
 
-  /** Publishes at random times. A publication can fail because MongoDB is unreachable, but it is always atomic. */
   const publishAtRandom = async ({ random, until }: { random: Random; until: number }): Promise<void> => {
     while (performance.now() < until) {
       const number = Math.floor(random.uniform() * VERSIONS.length);
@@ -150,7 +147,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
         published++;
         if (random.uniform() < 0.2) await service.command('snapshots', 'prune', '--keep', '1');
       } catch {
-        // A publication can fail while MongoDB is unreachable.
+        // While MongoDB is unreachable, a publication can fail.
       }
       await delay(random.uniform() * 3000);
     }
@@ -159,7 +156,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
   const show = ({ status, path, headers, body }: Answer): string =>
     `${status} ${path} of ${headers['snapshot-version']}, ${headers['ratelimit']}: ${body.slice(0, 100)}`;
 
-  /** Includes requests that fail with a 503 because MongoDB is unreachable, since the limiter also counts them. */
+  /** The limiter also counts requests that fail with a 503 because MongoDB is unreachable. */
   const counted = (): Answer[] =>
     answers.limited.map((answer) => (answer.status === 503 ? { ...answer, status: 200 } : answer));
 

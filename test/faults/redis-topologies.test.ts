@@ -26,7 +26,7 @@ const connect = async (config: Omit<RedisConfig, 'keyPrefix' | 'timeoutMs' | 'co
   return redis;
 };
 
-/** Creates a limiter that has been running for a minute, so it has its full local share. */
+/** A limiter that has been running for a minute has its full local share. */
 const createLimiter = (redis: RedisConnection) => {
   let aheadMs = 0;
   const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + aheadMs };
@@ -36,7 +36,6 @@ const createLimiter = (redis: RedisConnection) => {
   return limiter;
 };
 
-/** Sends requests until it is stopped. Counts them and measures the longest response time. */
 const load = (limiters: readonly RedisLimiter[], caller: string, limit: number) => {
   const seen = { allowed: 0, rejected: 0, longestMs: 0 };
   let isRunning = true;
@@ -68,7 +67,7 @@ const recovery = async (limiters: readonly RedisLimiter[]): Promise<void> => {
   await delay(50);
 };
 
-/** Returns unused permits. Redis has then counted exactly the allowed requests. */
+/** After unused permits have been returned, Redis has counted exactly the allowed requests. */
 const returnPermits = async (limiters: readonly RedisLimiter[]): Promise<void> => {
   await Promise.all(limiters.map((limiter) => limiter.close()));
 };
@@ -101,7 +100,7 @@ describe('a Redis Cluster of three nodes', () => {
   };
 
   it('allows exactly the limit with two replicas, whatever the hash slot', async () => {
-    // This test counts requests, so a slow machine must not look like an outage.
+    // The test counts requests, so a slow machine must not look like an outage.
     const limiters = [createLimiter(await connectCluster(5000)), createLimiter(await connectCluster(5000))];
     for (let i = 0; i < 12; i++) {
       const takes = limiters.flatMap((limiter) => Array.from({ length: 20 }, () => limiter.take(`key:${i}`, 25)));
@@ -144,7 +143,7 @@ describe('a Redis Cluster of three nodes', () => {
   it('a hash slot moves while new callers arrive: decides every request, and applies no local share', async () => {
     const limiter = createLimiter(await connectCluster(5000));
     const { slot } = await partitionOf('key:first-0');
-    // Uses every partition, so that all nodes are connected and have loaded the script.
+    // These requests use every partition, so that all nodes are connected and have loaded the script.
     for (let i = 0; i < 200; i++) await limiter.take(`key:first-${i}`, 10);
     const countOn = ({ admin }: ClusterNode) => admin.cluster('COUNTKEYSINSLOT', slot) as Promise<number>;
     const counts = await Promise.all(nodes.map(countOn));
@@ -190,7 +189,7 @@ describe('Redis Sentinel', () => {
 
   it('the primary dies under load: no request is rejected or waits long, and the new primary counts every request', async () => {
     const sentinel = { name: sentinels.name, nodes: sentinels.nodes, tls: false, db: 0 };
-    // The timeout is longer than the pauses of a busy machine, because a late reply counts as an outage.
+    // A shorter timeout would treat a pause of a busy machine as an outage.
     const connections = [await connect({ sentinel }, 250), await connect({ sentinel }, 250)];
     const limiters = connections.map(createLimiter);
     const caller = 'key:failover';

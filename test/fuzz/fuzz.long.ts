@@ -68,7 +68,6 @@ describe('npm run fuzz', function () {
   for (const [what, change, failure] of wrong) {
     it(`reports ${what}`, async () => {
       const changed = await serveChanged(service, change);
-      // These failures are expected, so they are not printed.
       let output = '';
       const print = (text: string) => {
         output += text;

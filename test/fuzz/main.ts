@@ -1,4 +1,4 @@
-/** `npm run fuzz`: runs all checks and phases of Schemathesis against a service with each adapter. */
+/** `npm run fuzz` runs all checks and phases of Schemathesis against a service with each adapter. */
 import { randomInt } from 'node:crypto';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { OperatorError } from '../../core/errors.js';

@@ -11,7 +11,7 @@ import { findPythonPackage } from '../support/python-package.js';
 
 const HOOKS = join(packageRoot, 'test/fuzz/hooks.py');
 const PHASES = ['examples', 'coverage', 'fuzzing', 'stateful'];
-/** Oldest supported major version. Earlier versions lack links, the coverage phase and hooks. */
+/** Earlier versions lack links, the coverage phase and hooks. */
 const OLDEST = 4;
 
 export interface Schemathesis {
@@ -20,7 +20,6 @@ export interface Schemathesis {
   readonly version: string;
 }
 
-/** @throws OperatorError if Schemathesis is not available */
 export const findSchemathesis = async (): Promise<Schemathesis> => {
   const program = onPath('schemathesis');
   const command: [string, ...string[]] = program ? [program] : ['python3', '-m', 'schemathesis.cli'];
@@ -52,7 +51,7 @@ export interface Orders {
   readonly seed: number;
   /** Path of the only operation to test. Default: all operations. */
   readonly path?: string;
-  /** Receives the output. Default: the output of this process. */
+  /** Receives the output. Default: standard output of this process. */
   readonly print?: (text: string) => void;
 }
 
@@ -70,7 +69,6 @@ interface Report {
   readonly test_cases: { readonly generated: number; readonly with_failures: number; readonly errored: number };
 }
 
-/** Runs all checks in all phases. */
 export const runSchemathesis = async (
   { command, env }: Schemathesis,
   { url, key }: Target,

@@ -1,6 +1,5 @@
 /**
- * Starts the service that is fuzzed. It has the sample data, all built-in endpoints and pages, and third-party plugins
- * with their data.
+ * The fuzzed service has the sample data, all built-in endpoints and pages, and third-party plugins with their data.
  */
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -27,11 +26,10 @@ export interface FuzzedService extends Target {
   stop(): Promise<void>;
 }
 
-/** Argument of `metro-forecast new plugin`. */
 const WRITTEN_PLUGIN = 'own-figures';
 const PERMIT_MONTHS = ['2025-10-01', '2025-11-01', '2025-12-01'];
 
-/** A table with a column named like a parameter (`limit`). */
+/** The column `limit` has the same name as a parameter. */
 const TREES = {
   name: 'trees',
   key: ['id'],
@@ -62,7 +60,7 @@ const rowsOf = async <T = Document>(directory: string, collection: string): Prom
   return rows;
 };
 
-/** Installs packages in the folder of the configuration, where an operator would install them. */
+/** An operator would install plugins in the folder of the configuration too. */
 const installPlugins = async (folder: string): Promise<void> => {
   const modules = join(folder, 'node_modules');
   await mkdir(modules);

@@ -1,4 +1,4 @@
-/** Excludes log messages and descriptions from mutation, because tests need not detect changes of text. */
+/** Tests need not detect changes of text, so log messages and descriptions are not mutated. */
 import { declareValuePlugin, PluginKind } from '@stryker-mutator/api/plugin';
 
 const isDescription = (path) => path.isObjectProperty() && path.node.key.name === 'description';

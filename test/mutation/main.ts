@@ -1,5 +1,5 @@
 /**
- * `npm run mutation`: runs StrykerJS, which changes the code in one place at a time and counts the changes that tests
+ * `npm run mutation` runs StrykerJS, which changes the code in one place at a time and counts the changes that tests
  * detect.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -13,17 +13,13 @@ import { type Scope, scopes } from './scopes.js';
 const folder = join(packageRoot, 'test/mutation');
 const stryker = join(folder, 'node_modules/@stryker-mutator/core/bin/stryker.js');
 
-/** StrykerJS is installed on the first run. */
 const install = (): void => {
   if (existsSync(stryker)) return;
   process.stderr.write(`Installing StrykerJS into ${folder} ...\n`);
   execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder, stdio: ['ignore', 2, 2] });
 };
 
-/**
- * @param options options of StrykerJS, which override the options of the scope
- * @returns whether the mutation score is high enough
- */
+/** @param options override the options of the scope @returns whether the mutation score is high enough */
 const runScope = ({ name, sources, tests }: Scope, options: readonly string[]): boolean => {
   process.stdout.write(`Scope ${name}\n`);
   const args = ['run', join(folder, 'stryker.config.js'), '--mutate', sources.join(), '--testFiles', tests.join()];

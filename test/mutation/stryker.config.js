@@ -1,4 +1,4 @@
-/** Options of StrykerJS for all scopes. `main.ts` adds the files to mutate and the tests to run. */
+/** `main.ts` adds the files to mutate and the tests to run. */
 import { fileURLToPath } from 'node:url';
 
 export default {

@@ -12,7 +12,6 @@ import { startTestApp, type TestApp } from '../support/test-app.js';
 
 const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status'];
 
-/** A session starts with or without the `initialize` handshake. */
 const NEGOTIATIONS = { 'a handshake': { mode: 'legacy' }, 'no handshake': { mode: 'auto' } } as const;
 
 const connect = async (
@@ -444,7 +443,7 @@ const post = (
     body: typeof message === 'string' ? message : JSON.stringify(message),
   });
 
-/** Times depend on the moment of the request. */
+/** Responses contain times that depend on when the request was sent. */
 const withoutTimes = ({ text, isError }: { text: string; isError: boolean }) => ({
   isError,
   body: JSON.parse(text.replace(/"(generated_at|updated_at|age_seconds)":("[^"]*"|\d+)/g, '"$1":null')),

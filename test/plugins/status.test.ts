@@ -28,7 +28,7 @@ describe('plugin status', () => {
     const { status, json } = await request(`${service.url}/status`);
     expect(status).to.equal(200);
     expect(json).to.deep.equal({
-      // Operational, because the newest finished run succeeded and no source is late or stale.
+      // The newest finished run succeeded, and no source is late or stale.
       status: 'operational',
       generated_at: '2026-03-01T00:00:00Z',
       snapshot: { version: 'fixture-1', published_at: '2026-03-02T12:00:00Z', synthetic: true },

@@ -64,7 +64,7 @@ describe('keys of every kind, sent to three replicas in every part of a request'
     const places = [...(await leftBehind(service, scraped)), { name: 'the responses', text: answers }];
     assert.deepEqual(findSecrets(places, secrets), []);
 
-    // Finding the ids and hashes shows that the right places were searched.
+    // If the test finds the ids and hashes, it has searched the right places.
     const all = (name: RegExp) =>
       places
         .filter((place) => name.test(place.name))

@@ -1,6 +1,4 @@
-/**
- * Produces a table that shows, for each fault, the number of failed requests under two loads and the response times.
- */
+/** The table shows, for each fault, the number of failed requests under two loads and the response times. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { assert } from 'chai';
@@ -13,19 +11,14 @@ import { type Replicas, startReplicas } from '../support/replicas.js';
 const CACHED = ['/markets', '/markets/12060/history', '/movers', '/forecasts', '/signals', '/series', '/forecast-runs'];
 const CACHED_PER_SECOND = 150;
 const READ_PER_SECOND = 30;
-/**
- * Maximum response time in milliseconds. Reads fail with a 503 within 2 seconds, and the margin allows for a busy
- * machine.
- */
+/** Reads fail with a 503 within 2 seconds. The margin allows for a busy machine. */
 const BOUND_MS = 2500;
-/** Duration of each fault in milliseconds. Reads from a frozen MongoDB take up to two seconds to fail. */
+/** Reads from a frozen MongoDB take up to two seconds to fail. */
 const OUTAGE_MS = { redis: 1000, mongo: 2000, replica: 1000 };
-/**
- * Maximum recovery time in milliseconds. Replicas recover within two seconds, and the rest is headroom for the stores.
- */
+/** Replicas recover within two seconds. The margin allows for slow stores. */
 const RECOVERY_MS = 5000;
 
-/** Paths that have not been requested before, so their responses are not cached. */
+/** Responses to new paths are not cached. */
 let paths = 0;
 const unread = (): string => {
   const sorts = ['name', '-name', 'cbsa', '-cbsa', 'id', '-id'];
@@ -38,7 +31,7 @@ export interface Fault {
   /** Component with the fault. While MongoDB is down, requests that need a read can get a 503. */
   readonly affects: 'redis' | 'mongo' | 'replica';
   start(service: Replicas, keyId: string): unknown;
-  /** Ends the fault. Undefined if the fault has no duration. */
+  /** Undefined if the fault has no duration. */
   end?(service: Replicas, keyId: string): unknown;
   /** Duration of the fault in milliseconds. Default: `OUTAGE_MS`. */
   readonly outageMs?: number;
@@ -72,10 +65,7 @@ export interface Topology {
 
 const HEAD = ['fault', 'failed (cached)', 'longest', 'failed (read)', 'longest', 'recovered', 'status'];
 
-/**
- * Defines one test per fault and prints the table after the last test.
- * @param names names of the faults from `start`
- */
+/** Defines one test per fault and prints the table after the last test. @param names faults from `start` */
 export const describeFaults = (title: string, names: readonly string[], start: () => Promise<Topology>): void => {
   describe(`the fault table, ${title}`, () => {
     let topology: Topology;
@@ -114,7 +104,7 @@ export const describeFaults = (title: string, names: readonly string[], start: (
         }),
       );
 
-    /** Waits until every replica knows the key and has the responses in its cache. */
+    /** Every replica must know the key and have the responses in its cache. */
     const warmUp = async (): Promise<void> => {
       await untilKnown(service, key);
       for (const path of CACHED) for (const { status } of await askEach(path)) assert.equal(status, 200, path);
@@ -123,8 +113,8 @@ export const describeFaults = (title: string, names: readonly string[], start: (
     const apiComponent = (answer: Answer) => JSON.parse(answer.body).components[0];
 
     /**
-     * Waits until every replica is healthy and can read from MongoDB.
-     * @returns the responses of `STATUS` and the duration of the recovery
+     * Waits until every replica is healthy and can read from MongoDB. Returns the responses of `STATUS` and the
+     * duration of the recovery.
      */
     const recovered = async (): Promise<{ readonly ms: number; readonly status: readonly Answer[] }> => {
       const since = performance.now();

@@ -1,4 +1,4 @@
-/** Starts three replicas behind nginx for tests of rate limits. The clock of one replica is ahead. */
+/** Three replicas run behind nginx. The clock of one replica is ahead. */
 import { fileURLToPath } from 'node:url';
 import { assert } from 'chai';
 import { writeVersions } from '../support/dataset-version.js';
@@ -37,7 +37,7 @@ export const startLimitedReplicas = async (): Promise<LimitedReplicas> => {
   const shifted = fileURLToPath(new URL('../support/shifted-clock.js', import.meta.url));
   const service = await startReplicas({
     dataset: versions.directories[0] as string,
-    // Other limits apply during an outage, so a stalled machine must not look like one.
+    // Other limits apply during an outage, so a stalled machine must not look like an outage.
     env: { METRO__REDIS__TIMEOUT_MS: '2000' },
     replicaEnv: (index): Readonly<Record<string, string>> =>
       index === 2 ? { NODE_OPTIONS: `--import=${shifted}`, CLOCK_SHIFT_MS: String(CLOCK_SHIFT_MS) } : {},

@@ -9,7 +9,7 @@ import { assertAllowedOrRejected, type LimitedReplicas, PATHS, startLimitedRepli
 
 const SECONDS = 190;
 
-/** Collects a caller's buckets from Redis before they leave the window. */
+/** The buckets of a caller are read from Redis before they leave the window. */
 class RedisWindow {
   readonly buckets = new Map<string, Bucket>();
 
@@ -53,8 +53,7 @@ describe(`bursts at the edges of windows for ${SECONDS} seconds, with the clock 
   });
 
   /**
-   * Returns the requests per second. The rate is above the limit at the edges of each minute, half the limit in the
-   * middle, and 4 otherwise.
+   * Requests per second: above the limit at the edges of each minute, half the limit in the middle, and 4 otherwise.
    */
   const perSecondAt = (second: number, limit: number): number => {
     const phase = second % 60;
@@ -81,7 +80,7 @@ describe(`bursts at the edges of windows for ${SECONDS} seconds, with the clock 
       if (requests.length % 50 === 0) await window.read();
     }
     const answers = [...first, ...(await Promise.all(requests))];
-    // Unused permits have been returned by then.
+    // Unused permits have been returned after this delay.
     await delay(4000);
     await window.read();
     return { answers, window };

@@ -62,7 +62,7 @@ describe('quotas and usage of keys with three replicas behind nginx', function (
     return untilKnown({ ...service, replicas: [replica] }, key);
   };
 
-  /** Waits until the replicas have reported their usage, and then reads it with the CLI. */
+  /** Replicas report their usage with a delay. */
   const usageOf = async (id: string): Promise<{ requests: number; refused: number }> => {
     await delay(RETURNED_MS);
     const [{ data }] = JSON.parse(await service.command('keys', 'usage', id, '--json'));

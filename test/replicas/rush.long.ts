@@ -29,8 +29,8 @@ describe('limits with three replicas, one of which has a clock 30 seconds ahead'
   };
 
   it('the clocks differ', async () => {
-    // The Last-Modified of the OpenAPI document is the time at which the replica started, according to the replica's
-    // clock.
+    // The Last-Modified of the OpenAPI document is the time at which the replica started, according to the clock of the
+    // replica.
     const startTimes = await Promise.all(
       replicas.service.replicas.map(async ({ url }) => {
         const { headers } = await request(`${url}/openapi.json`);

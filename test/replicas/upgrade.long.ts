@@ -1,4 +1,4 @@
-/** Upgrades replicas from the previous version and rolls them back, one at a time and under load. */
+/** Replicas are upgraded from the previous version and rolled back, one at a time and under load. */
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,6 @@ type Version = string;
 
 const programOf = (version: Version): string => join(version, 'cli/metro-forecast.js');
 
-/** Returns the sample dataset that ships with a version. */
 const sampleOf = (version: Version): string =>
   ['plugins/metro/dataset', 'metro/dataset'].map((name) => join(version, name)).find((path) => existsSync(path))!;
 
@@ -41,8 +40,8 @@ describe('an upgrade from the previous version', function () {
   const current: Version = packageRoot;
   let previous: Version;
   /**
-   * Whether the previous version is a release. Unreleased builds store usage in Redis in a different format and use
-   * different keys for backtests, so each version then counts only its own requests and serves only its own data.
+   * Unreleased builds store usage in Redis in a different format and use different keys for backtests. Each version
+   * then counts only its own requests and serves only its own data.
    */
   let isRelease: boolean;
   let folder: string;
@@ -139,7 +138,7 @@ describe('an upgrade from the previous version', function () {
       }
     };
     const requests = new Map<Version, number>();
-    /** Sends requests with the counted key. The replicas must have counted all of them. */
+    /** The replicas must have counted all requests with this key. */
     const expectUsage = async (version: Version) => {
       const counter = isRelease ? current : version;
       for (const replica of [...replicas, ...replicas]) {
@@ -175,7 +174,7 @@ describe('an upgrade from the previous version', function () {
 
     const [oldName, newName] = [nameOf(sampleOf(previous)), nameOf(sampleOf(current))];
     const oldData = () => oldName;
-    /** Returns the data that a program must serve after the newer version has published its dataset. */
+    /** The data that a program must serve after the newer version has published its dataset. */
     const newData = (program: Version) => (isRelease || program === current ? newName : oldName);
     await untilServed(key, oldData);
     await expectUsage(previous);

@@ -151,7 +151,7 @@ describe('a package with copies of built-in folders, and this package from its t
   });
 });
 
-/** Compares responses without times and without the digests in URLs of page files. The digests depend on file times. */
+/** Times and the digests in URLs of page files are ignored. The digests depend on file times. */
 const expectEqual = (copied: Record<string, [number, string]>, builtin: Record<string, [number, string]>): void => {
   expect(Object.keys(copied)).to.have.members(Object.keys(builtin));
   const comparable = ([status, body]: [number, string]) => [
@@ -164,7 +164,7 @@ const expectEqual = (copied: Record<string, [number, string]>, builtin: Record<s
   }
 };
 
-/** Links the entries of `from` that `to` does not have. Scopes, `adapters` and `plugins` can be in both: they are merged. */
+/** Scopes, `adapters` and `plugins` can be in both folders. Their entries are merged. */
 const linkMissing = async (from: string, to: string): Promise<void> => {
   const present = new Map((await readdir(to, { withFileTypes: true })).map((entry) => [entry.name, entry]));
   for (const { name } of await readdir(from, { withFileTypes: true })) {

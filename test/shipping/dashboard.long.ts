@@ -11,7 +11,7 @@ import { skip } from '../support/skip.js';
 import { startTestApp, type TestApp } from '../support/test-app.js';
 
 const JOB = 'metro-forecast-api';
-/** Prometheus scrapes once per second, so this interval covers several scrapes. */
+/** Prometheus scrapes once per second, so this interval contains several scrapes. */
 const RATE_INTERVAL = '5s';
 const GIVE_UP_MS = 30_000;
 
@@ -69,7 +69,7 @@ describe('the dashboard with a real Prometheus and a live service', function () 
     return (json as Parsed).data;
   };
 
-  /** Returns the current values of a query, without NaN (the quantile of an empty set). */
+  /** The quantile of an empty set is NaN, which is omitted. */
   const valuesOf = async (expr: string): Promise<readonly number[]> => {
     const written = expr.replaceAll('$job', JOB).replaceAll('$__rate_interval', RATE_INTERVAL);
     const { result } = await get(`query?query=${encodeURIComponent(written)}`);

@@ -10,7 +10,7 @@ import { loadConfig } from '../../product.js';
 import { needPythonPackage } from '../support/python-package.js';
 import { at, read } from '../support/shipped-files.js';
 
-/** Instructions of the Dockerfile, each as a pair of name and arguments. Continued lines are joined. */
+/** Instructions as pairs of name and arguments. Continued lines are joined. */
 const instructions = read('Dockerfile')
   .replace(/^#.*\n/gm, '')
   .replace(/\\\n\s*/g, '')
@@ -20,7 +20,6 @@ const instructions = read('Dockerfile')
 const all = (name: string): string[] => instructions.filter(([each]) => each === name).map(([, rest]) => rest);
 const final = instructions.slice(instructions.findLastIndex(([name]) => name === 'FROM'));
 const last = (name: string): string | undefined => final.findLast(([each]) => each === name)?.[1];
-/** Paths that the final stage copies from the build stage, relative to the repository. */
 const copied = final
   .filter(([name]) => name === 'COPY')
   .flatMap(([, rest]) =>
@@ -46,7 +45,6 @@ describe('Dockerfile', () => {
     const built = ['node_modules', 'dist'];
     expect(copied.filter((path) => !built.includes(path) && !existsSync(at(path)))).to.deep.equal([]);
     const published = (JSON.parse(read('package.json')).files as string[]).filter((path) => !path.startsWith('!'));
-    // The image does not contain documentation.
     const pages = ['CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'bench/results', 'compose.yaml'];
     const missing = [...published, 'package.json', 'node_modules'].filter(
       (path) => !pages.includes(path) && !copied.some((each) => path === each || path.startsWith(`${each}/`)),

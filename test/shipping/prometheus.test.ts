@@ -24,7 +24,7 @@ interface Scenario {
 }
 
 const during = (quiet: string, failure: string, after: string) => `${quiet}x9 ${failure}x80 ${after}x40`;
-/** A counter that rises by `each` per minute for 80 minutes and is constant before and after. */
+/** The counter rises by `each` per minute for 80 minutes. */
 const rising = (each: number) => `0x9 0+${each}x80 ${each * 80}x40`;
 const count = (name: string, labels: string, values: string) => ({ [`${name}{${OF_ONE},${labels}}`]: values });
 const perJob = { job: JOB };
@@ -40,7 +40,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   ServiceDown: { series: { [`up{${OF_ONE}}`]: during('1', '0', '1') }, labels: perInstance },
   ServiceAbsent: { series: { [`up{${OF_ONE}}`]: during('1', '_', '1') }, labels: perJob },
   ServerErrors: { series: count('http_server_errors_total', 'status="500"', rising(1)), labels: perJob },
-  // No request reaches a route, because overload protection rejects all of them.
+  // Overload protection rejects all requests, so no request reaches a route.
   RequestsTurnedAway: {
     series: {
       ...count('http_server_errors_total', 'status="503"', '0x140'),

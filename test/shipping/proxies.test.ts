@@ -30,11 +30,11 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
   after(() => rm(folder, { recursive: true }));
 
   const REPLICAS = read('config/deploy/tls/nginx.conf');
-  /** The change that the file describes for one service. */
+  /** Comments in the nginx configuration describe this change for a single service. */
   const ONE_SERVICE = REPLICAS.replace(/(^ {2}(server|#) .*\n)+/m, '  server 127.0.0.1:8080;\n');
   const SHIPPED = Object.entries({ 'one service': ONE_SERVICE, replicas: REPLICAS });
 
-  /** Converts a shipped file to a complete nginx configuration with a self-signed certificate. */
+  /** Adds a self-signed certificate, so that nginx accepts the configuration. */
   const withCertificate = async (text: string): Promise<string> => {
     const [key, certificate] = ['key.pem', 'certificate.pem'].map((file) => join(folder, file));
     const subject = ['-subj', '/CN=api.example.com', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
@@ -58,7 +58,6 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
     });
   }
 
-  /** Sends a request over TLS with curl. @returns the response with its headers */
   const get = async (port: number, path = '/api/v1/ready', ...options: readonly string[]): Promise<string> => {
     const { stdout } = await run('curl', ['-ski', '--http1.1', ...options, `https://127.0.0.1:${port}${path}`]);
     return stdout;
@@ -74,7 +73,7 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
         const text = whole
           .replaceAll(`${folder}/t`, `${own}/t`)
           .replace(`${folder}/pid`, `${own}/nginx.pid`)
-          // Removes the IPv6 listeners. The redirecting server listens on a Unix socket, and the TLS server on
+          // The test removes IPv6 listeners. The redirecting server listens on a Unix socket, and the TLS server on
           // 127.0.0.1.
           .replace(/^ +listen \[.*;$/gm, '')
           .replace('listen 80;', `listen unix:${own}/http.sock;`)

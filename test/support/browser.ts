@@ -1,4 +1,4 @@
-/** Starts headless Chromium for page tests, and collects all errors. */
+/** Headless Chromium for page tests. All errors are collected. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -22,14 +22,10 @@ const FLAGS = [
 
 const axe = () => readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/**
- * Server settings for browser tests. The browser driver runs in the server process and would trigger overload
- * protection.
- */
+/** The browser driver runs in the server process and would trigger overload protection. */
 export const BROWSED = { port: 0, overload: null };
 
 export interface TestBrowser {
-  /** A page in a new session. */
   readonly page: Page;
   /** Errors and warnings on the console, uncaught errors, failed requests, and requests to other origins. */
   readonly complaints: string[];
@@ -42,7 +38,7 @@ export interface BrowserOptions {
   readonly width?: number;
 }
 
-/** Starts Chromium for a hook. Skips the hook if Chromium is not installed. */
+/** Skips the tests if Chromium is not installed. */
 export const openBrowser = async (context: Context, options: BrowserOptions): Promise<TestBrowser> => {
   const executablePath = NAMES.map((name) => onPath(name)).find((path) => path !== undefined);
   if (executablePath === undefined) {
@@ -102,13 +98,12 @@ export const accessibilityProblems = async (page: Page): Promise<string[]> => {
   });
 };
 
-/** `page.url()` lags behind. */
+/** `page.url()` can return the previous address. */
 export const addressOf = (page: Page): Promise<string> => page.evaluate<string>('location.href');
 
 /**
- * Holds the first request of the page to an address.
- * @returns `requested`, which resolves when the page sends the request, and `release`, which continues the request and
- * waits until the page shows the response
+ * Holds the first request of the page to an address. `requested` resolves when the page sends the request. `release`
+ * continues the request and waits until the page shows the response.
  */
 export async function holdFirst(
   page: Page,

@@ -1,4 +1,4 @@
-/** Folder outside the repository for programs that are downloaded once per machine. */
+/** Programs are downloaded once per machine, into a folder outside the repository. */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 

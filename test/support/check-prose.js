@@ -26,10 +26,10 @@ const CODE = /\.(?:ts|js|mjs|cjs|lua|css)$/;
 const COMMENT = { lua: /--[^\n]*/g, other: /\/\*[\s\S]*?\*\/|(?<![:"'])\/\/[^\n]*/g };
 const MESSAGE = /'(?:[^'\\\n]|\\.){25,}'|`(?:[^`\\\n]|\\.){25,}`|"(?:[^"\\\n]|\\.){25,}"/g;
 
-/** Keeps line breaks, so that line numbers do not change. */
+/** Line breaks are kept, so that line numbers do not change. */
 const blank = (text) => text.replace(/[^\n]/g, ' ');
 
-/** Returns the prose of a file. Spaces replace everything else. */
+/** Spaces replace everything except prose. */
 const proseOf = (path, text) => {
   if (path.endsWith('.md')) return text.replace(/```[\s\S]*?```/g, blank).replace(/`[^`\n]*`/g, blank);
   const pieces = [];

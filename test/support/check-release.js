@@ -1,4 +1,4 @@
-// Stops `npm publish`, which runs this file, if package.json still contains placeholders.
+// `npm publish` runs this file, which fails if package.json still contains placeholders.
 import { readFileSync } from 'node:fs';
 
 const PLACEHOLDER = 'OWNER';

@@ -9,7 +9,7 @@ const main = fileURLToPath(new URL('./command-main.js', import.meta.url));
 
 export const commandArgs = (args: readonly string[]): string[] => [main, ...args];
 
-/** Runs Node. Resolves with standard output. Rejects with standard error if the program fails. */
+/** Resolves with standard output. Rejects with standard error if the program fails. */
 export const runNode = async (args: readonly string[], env: Variables): Promise<string> => {
   const options = { cwd: packageRoot, env: { ...process.env, ...env } };
   const { stdout } = await promisify(execFile)(process.execPath, args, options);
@@ -29,7 +29,7 @@ export const startProcess = (
     stdio,
   });
 
-/** Runs the CLI. Resolves with the exit code and all output, even if the command fails. */
+/** Resolves with the exit code and all output, even if the command fails. */
 export const runCommandLine = (args: readonly string[]): Promise<{ code: number; output: string }> =>
   new Promise((resolve) => {
     execFile(process.execPath, commandArgs(args), { cwd: packageRoot }, (error, stdout, stderr) => {

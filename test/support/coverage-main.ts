@@ -1,4 +1,4 @@
-/** `npm run coverage`: runs the tests and prints the lines of `core/` and `adapters/` that no process executed. */
+/** `npm run coverage` runs the tests and prints the lines of `core/` and `adapters/` that no process executed. */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -19,7 +19,7 @@ const percent = (files: readonly FileCoverage[]): number => {
   return 100 * (1 - files.reduce((sum, { missed }) => sum + missed.length, 0) / lines);
 };
 
-/** Formats line numbers as ranges, such as `3-5, 9`. */
+/** Returns ranges such as `3-5, 9`. */
 const spans = (lines: readonly number[]): string => {
   const found: [number, number][] = [];
   for (const line of lines) {

@@ -24,7 +24,7 @@ describe('readCoverage()', () => {
       new LruMap(1).values();`;
     const env = { ...process.env, NODE_V8_COVERAGE: folder };
     await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { env });
-    // If a process is killed while it writes its coverage file, the file is incomplete, like this one.
+    // A process that is killed while it writes its coverage file leaves an incomplete file.
     await writeFile(join(folder, 'half.json'), '{"result":[{"scr');
     files = await readCoverage([folder], compiled, ['core']);
   });

@@ -1,4 +1,4 @@
-/** Computes the executed source lines from the coverage files that V8 writes for each process (`NODE_V8_COVERAGE`). */
+/** V8 writes a coverage file for each process (`NODE_V8_COVERAGE`). The files determine the executed source lines. */
 import { readdir, readFile } from 'node:fs/promises';
 import { SourceMap } from 'node:module';
 import { join, relative } from 'node:path';
@@ -8,7 +8,7 @@ export interface FileCoverage {
   /** Path of the source file, such as `core/errors.ts`. */
   readonly file: string;
   readonly lines: number;
-  /** Numbers of the lines that never ran. The first line is 1. */
+  /** Numbers of the lines that never ran, starting at 1. */
   readonly missed: readonly number[];
 }
 
@@ -19,7 +19,7 @@ interface Script {
   }[];
 }
 
-/** Parses a coverage file. Returns no scripts if a killed process left the file incomplete. */
+/** Returns no scripts if a killed process left the file incomplete. */
 const scriptsOf = (text: string): readonly Script[] => {
   try {
     return JSON.parse(text).result;
@@ -28,7 +28,7 @@ const scriptsOf = (text: string): readonly Script[] => {
   }
 };
 
-/** Marks the executed characters of a script. Ranges are nested, and the innermost range applies. */
+/** Ranges are nested, and the innermost range applies. */
 const mark = (ran: Uint8Array, { functions }: Script): void => {
   const inOneProcess = new Uint8Array(ran.length);
   const ranges = functions.flatMap((each) => each.ranges);

@@ -1,6 +1,4 @@
-/** A strict RFC 4180 parser for checking CSV. */
-
-/** Returns all records with the header. Throws if the text violates the grammar or a record does not end with CRLF. */
+/** A strict parser of RFC 4180. Throws if the text violates the grammar or a record does not end with CRLF. */
 export const parseCsv = (text: string): string[][] => {
   const field = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y;
   const records: string[][] = [];

@@ -1,4 +1,3 @@
-/** Creates versions of the fixture whose bodies all differ, for tests that publish several versions. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +10,7 @@ export interface DatasetVersion {
   readonly collections: Readonly<Record<string, readonly Document[]>>;
 }
 
-/** Creates a version of the fixture. Names contain `number`, and values are increased by `number`. */
+/** The bodies of all versions differ: names contain `number`, and values are increased by `number`. */
 export const datasetVersion = (number: number): DatasetVersion => {
   const shift = (value: unknown) => (typeof value === 'number' ? value + number : value);
   const shifted: Record<string, (row: Record<string, unknown>) => Record<string, unknown>> = {

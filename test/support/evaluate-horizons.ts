@@ -25,7 +25,7 @@ const seasonal = ({ quarters, firstQuarter }: Panel, quarter: number, market: nu
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Returns the realized forecasts since 1990 for which every benchmark has a forecast too. */
+/** Only forecasts since 1990 for which every benchmark has a forecast are compared. */
 const scoredOf = (panel: Panel, horizon: Horizon) => {
   const newest = panel.firstQuarter + panel.quarters.length - 1;
   const rows = createPanelRows({

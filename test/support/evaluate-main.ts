@@ -1,5 +1,5 @@
 /**
- * `npm run evaluate DIR`: computes the tables of the methodology page from FHFA and FRED files, and prints them as
+ * `npm run evaluate DIR` computes the tables of the methodology page from FHFA and FRED files, and prints them as
  * Markdown.
  */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -25,7 +25,7 @@ const INDEX = /^hpi_at_metro.*\.csv$/;
 /** Optional files with the indexes of the nation and the states. */
 const WIDE = /STHPI.*\.csv$/;
 
-/** Imports files and makes forecasts. The dataset's creation time is the release time of its newest quarter. */
+/** The creation time of the dataset is the release time of its newest quarter. */
 const forecastFiles = async (sources: readonly string[], to: string): Promise<void> => {
   await importInto({ sources, to });
   const { manifest } = await openDirectory(to);
@@ -37,7 +37,7 @@ const forecastFiles = async (sources: readonly string[], to: string): Promise<vo
 
 const panelsOf = async (directory: string) => readPanels((await openDirectory(directory)).dataset);
 
-/** Returns the figures of the methodology page by name. A service with this dataset shows the same figures. */
+/** A service with this dataset shows the same figures on the methodology page. */
 const figuresOf = async (path: string): Promise<Map<string, string>> => {
   const { figures } = await pageModules('metro/explorer/browser/methodology/figures');
   const app = await startTestApp({ config: { adapter: { use: 'json', options: { path } } } });

@@ -38,8 +38,8 @@ const withSales = (panel: Panel, change: (values: readonly SeriesValue[]) => rea
 });
 
 /**
- * Compares the forecasts found in both maps. Returns the mean change and the mean absolute change of the point
- * forecasts, and the share of signals that differ.
+ * Compares forecasts that are in both maps: the mean change, the mean absolute change, and the share of signals that
+ * differ.
  */
 const compare = (before: ReadonlyMap<string, Forecast>, after: ReadonlyMap<string, Forecast>) => {
   const pairs = [...before].flatMap(([key, row]) => {
@@ -77,7 +77,7 @@ function* newestMonth(panel: Panel): Generator<string> {
   }
 }
 
-/** Covers markets with at least 40 values at the origin. The comparison of models uses the same markets. */
+/** Like the comparison of models, only markets with at least 40 values at the origin count. */
 function* accuracy(panel: Panel): Generator<string> {
   const counts = new Int32Array(panel.markets.length);
   const counted = panel.quarters.map((levels) =>
@@ -136,7 +136,7 @@ const gapsOf = ({ quarters, markets: areas }: Panel) => {
   return `${gaps} quarters of ${withGaps} areas are interpolated`;
 };
 
-/** Reports growth by season, and how much growth and forecasts change from one quarter to the next. */
+/** Growth by season, and the change of growth and forecasts from one quarter to the next. */
 function* noise(panel: Panel): Generator<string> {
   const seasons: number[][] = [[], [], [], []];
   const changes = panel.markets.map((): number[] => []);

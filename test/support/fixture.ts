@@ -1,6 +1,4 @@
-/**
- * A small dataset with every kind of row, null value and edge case that endpoints handle. All figures are fictional.
- */
+/** A small fictional dataset with every kind of row, null value and edge case that endpoints handle. */
 import type { Document, Manifest } from '../../core/contracts/dataset.js';
 import type {
   Backtest,
@@ -145,7 +143,7 @@ const inputs = [
 ];
 
 const runs: ForecastRun[] = [
-  // This published error was not revised.
+  // The published forecast error of this row was not revised.
   {
     ...run(1, '2024-11-26T14:00:00Z'),
     basis: 'published',
@@ -198,13 +196,13 @@ const forecasts: Forecast[] = [
     ...benchmarks(-1, 1, 2),
   }),
   forecast(2, HOUSTON, 2.5, { lower_80: null, upper_80: null, signal: null, risk_score: null }),
-  // The run of this forecast failed, so it is never served.
+  // The run of this forecast failed, so the API never returns the forecast.
   forecast(3, HOUSTON, 99),
   forecast(4, ATLANTA, 4.25),
   forecast(4, HOUSTON, 3.5, { signal: 'contract', contributions: [1, 2.5] }),
   forecast(5, ATLANTA, 5.25, { signal: 'expand', risk_score: 'A' }),
   forecast(5, HOUSTON, 1.5, { contributions: [1.1, 0.4] }),
-  // The run of this forecast is unfinished, so it is never served.
+  // The run of this forecast is unfinished, so the API never returns the forecast.
   forecast(6, HOUSTON, -99),
 ];
 
@@ -240,5 +238,5 @@ export const collections = {
   backtests,
 } as const;
 
-/** The same data, typed as the argument of `publish()`. */
+/** The same data, with the type of the argument of `publish()`. */
 export const documents = collections as unknown as Readonly<Record<string, readonly Document[]>>;

@@ -6,7 +6,7 @@ export interface TestResponse {
   readonly headers: IncomingHttpHeaders;
   readonly bytes: Buffer;
   readonly text: string;
-  /** The parsed body. Throws if the body is not JSON. */
+  /** Throws if the body is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of any shape
   readonly json: any;
 }

@@ -1,4 +1,4 @@
-/** Lists Koa packages, each with requests to which a service and a plain Koa application must respond identically. */
+/** A service and a plain Koa application must respond identically to these requests with each Koa package. */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -239,7 +239,6 @@ const routing: Readonly<Record<string, Trial>> = {
   },
 };
 
-/** Comparisons for packages that parse JSON bodies. */
 const PARSED: Omit<Trial, 'add'> = {
   sees: (ctx) => (ctx.request as { body?: unknown }).body,
   requests: [

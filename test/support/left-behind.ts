@@ -10,7 +10,6 @@ import type { Replicas } from './replicas.js';
 import type { Place } from './secret-forms.js';
 import type { Server } from './services.js';
 
-/** Returns all Redis keys with their values, the slow log and the client list. */
 const redisPlaces = async (url: string): Promise<Place[]> => {
   const redis = new Redis(url);
   try {
@@ -39,7 +38,7 @@ const redisPlaces = async (url: string): Promise<Place[]> => {
   }
 };
 
-/** The only collection that can contain hashes of keys. */
+/** Only this collection can contain hashes of keys. */
 const KEYS = 'dataset.api_keys';
 /** MongoDB keeps copies of documents in the oplog and in the images for retryable writes. */
 const OPLOG = 'local.oplog.rs';
@@ -48,7 +47,7 @@ const IMAGES = 'config.image_collection';
 const keepsHashes = (collection: string, { ns }: { readonly [name: string]: unknown }): boolean =>
   collection === KEYS || collection === IMAGES || (collection === OPLOG && ns === KEYS);
 
-/** Returns every document in every database. System databases are included. */
+/** System databases are included. */
 const mongoPlaces = async (url: string): Promise<Place[]> => {
   const client = new MongoClient(url);
   try {
@@ -73,10 +72,7 @@ const mongoPlaces = async (url: string): Promise<Place[]> => {
 
 const LOGS = ['log', 'stderr'];
 
-/**
- * Returns the files in a server's folder. For MongoDB, only log files are included, because documents are read through
- * the server.
- */
+/** Documents of MongoDB are read through the server, so only its log files are read from the folder. */
 const filePlaces = ({ folder }: Server, isMongo: boolean): Place[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => !isMongo || LOGS.includes(name))
@@ -85,10 +81,7 @@ const filePlaces = ({ folder }: Server, isMongo: boolean): Place[] =>
     // MongoDB logs slow commands in full, including commands that write hashes.
     .map((path) => ({ name: path, text: `${path} ${readFileSync(path, 'latin1')}`, keepsHashes: isMongo }));
 
-/**
- * Collects everything from the replicas and their stores. The replicas must have flushed their logs.
- * @param metrics the metrics text of each replica
- */
+/** The replicas must have flushed their logs. @param metrics metrics text of each replica */
 export const leftBehind = async (
   { redis, mongo, nginx, replicas }: Replicas,
   metrics: readonly string[],

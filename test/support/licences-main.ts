@@ -1,4 +1,4 @@
-/** `npm run licenses`: lists the packages that are installed with the service, by licence. */
+/** `npm run licenses` lists the packages that are installed with the service, by licence. */
 import { installedPackages, PERMISSIVE } from './licences.js';
 
 const packages = (await installedPackages()).filter(({ development }) => !development);

@@ -20,7 +20,7 @@ export interface InstalledPackage {
   readonly name: string;
   readonly version: string;
   readonly licence: string;
-  /** Whether `npm ci --omit=dev` omits the package. */
+  /** `npm ci --omit=dev` omits development packages. */
   readonly development: boolean;
   readonly installScript: boolean;
 }

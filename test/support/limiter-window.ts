@@ -14,9 +14,7 @@ export interface Bucket {
   readonly count: number;
 }
 
-/**
- * Decodes a caller's hash field into buckets, oldest first. Includes expired buckets that have not been removed yet.
- */
+/** Decodes the hash field of a caller. Includes expired buckets that have not been removed yet. */
 export const bucketsOf = (field: Buffer): Bucket[] => {
   const tail = field.length - TAIL;
   const newest = Number(field.readBigUInt64BE(tail) >> 8n) / LENGTH;
@@ -29,10 +27,7 @@ export const bucketsOf = (field: Buffer): Bucket[] => {
   return buckets;
 };
 
-/**
- * Encodes buckets as a caller's hash field.
- * @param buckets oldest first
- */
+/** @param buckets oldest first */
 export const fieldOf = (buckets: readonly Bucket[]): Buffer => {
   const tail = BUCKET * buckets.length;
   const field = Buffer.alloc(tail + TAIL);
@@ -57,6 +52,6 @@ export const readWindow = async (redis: Redis | Cluster, prefix: string, caller:
   return field ? bucketsOf(field) : [];
 };
 
-/** Returns the number of permits in a caller's window, as stored by the last call that changed the window. */
+/** Number of permits in the window of a caller, as stored by the last call that changed the window. */
 export const countedIn = async (redis: Redis | Cluster, prefix: string, caller: string): Promise<number> =>
   (await readWindow(redis, prefix, caller)).reduce((sum, { count }) => sum + count, 0);

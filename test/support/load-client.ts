@@ -1,8 +1,8 @@
-/** A client that sends many requests over keep-alive connections and records the times of responses. */
+/** Sends many requests over keep-alive connections and records the times of responses. */
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A response. Times are in milliseconds on the monotonic clock of this process. */
+/** Times are in milliseconds on the monotonic clock of this process. */
 export interface Answer {
   readonly path: string;
   readonly sent: number;
@@ -18,14 +18,14 @@ export class LoadClient {
   readonly #url: URL;
   readonly #headers: Readonly<Record<string, string>>;
 
-  /** @param url the URL of the service, including the base path */
+  /** @param url URL of the service, including the base path */
   constructor(url: string, key: string, connections = 16, headers: Readonly<Record<string, string>> = {}) {
     this.#url = new URL(url);
     this.#headers = { Authorization: `Bearer ${key}`, ...headers };
     this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
   }
 
-  /** Sends a GET request. The promise never rejects. */
+  /** The promise never rejects. */
   get(path: string): Promise<Answer> {
     const { hostname, port, pathname } = this.#url;
     const options = {
@@ -79,7 +79,6 @@ export const sendSteadily = (client: LoadClient, perSecond: number, nextPath: ()
   };
 };
 
-/** Requests each path once, with at most `atOnce` concurrent requests. */
 export const sendAll = async (
   client: LoadClient,
   paths: readonly string[],

@@ -1,7 +1,4 @@
-/**
- * Starts a service with a test's middleware. The middleware wraps the routes of a plugin or the whole service, or runs
- * in a mount.
- */
+/** The middleware of a test wraps the routes of a plugin or the whole service, or runs in a mount. */
 import type { Middleware } from 'koa';
 import compose from 'koa-compose';
 import { dataRoute, definePlugin, serviceRoute } from '../../core/contracts/plugin.js';
@@ -27,7 +24,7 @@ const NOTHING: Chosen = { own: [], around: [], mount: () => undefined };
 
 const no_thing = defineError({ code: 'no_thing', status: 404, sentence: 'There is no such thing.', when: 'Unknown.' });
 
-/** Enough rows that responses are compressed. */
+/** 100 rows are enough for compressed responses. */
 const THINGS = Array.from({ length: 100 }, (_, i) => ({ id: i + 1, name: `Thing number ${i + 1}` }));
 
 const rows = {

@@ -8,9 +8,9 @@ const MORE_HEADERS = ['X-Api-Key', 'X-Forwarded-For', 'If-None-Match', 'Accept',
 const text = ({ headers, text: body }: TestResponse): string => `${JSON.stringify(headers)}${body}\n`;
 
 /**
- * Resolves with the headers and bodies of all responses.
- * @param url the service's URL, including the base path
- * @param valid an active key, for requests whose misplaced key is outside the Authorization header
+ * Returns the headers and bodies of all responses.
+ * @param url URL of the service, including the base path
+ * @param valid an active key for requests whose misplaced key is outside the Authorization header
  */
 export const misplaceKeys = async (url: string, keys: readonly string[], valid: string): Promise<string> => {
   let answers = '';

@@ -16,7 +16,7 @@ interface Connection {
   received: string;
 }
 
-/** Maximum number of connections. If all of them are busy, requests wait, and their latency includes this time. */
+/** If all 500 connections are busy, requests wait, and their latency includes this time. */
 const MOST_CONNECTIONS = 500;
 
 export class OpenLoop {
@@ -30,10 +30,6 @@ export class OpenLoop {
   #asksAgain = false;
   readonly #waiting: number[] = [];
 
-  /**
-   * @param path path of every request, or a function that returns the path of the next request
-   * @param key key of every request, or a function that returns the key of the next request
-   */
   constructor(port: number, path: string | (() => string), key: string | (() => string), localAddress = '127.0.0.1') {
     this.#port = port;
     this.#localAddress = localAddress;
@@ -56,8 +52,7 @@ export class OpenLoop {
   }
 
   /**
-   * Measures the throughput. Each connection sends its next request after each response. Resolves with the number of
-   * 200 responses per second.
+   * Measures the throughput in 200 responses per second. Each connection sends its next request after each response.
    */
   async capacity(connections: number, seconds: number): Promise<number> {
     this.#arrivals = [];

@@ -1,4 +1,4 @@
-/** Expects the promise to reject with an OperatorError, and resolves with its message. */
+/** Returns the message of the OperatorError with which the promise rejects. */
 import { expect } from 'chai';
 import { OperatorError } from '../../core/errors.js';
 

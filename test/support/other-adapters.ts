@@ -1,4 +1,4 @@
-/** Sections of the configuration for every built-in adapter except `json`. */
+/** Configuration of every built-in adapter except `json`. */
 import { partOf } from '../../core/app/create-app.js';
 import type { Dataset } from '../../core/contracts/storage.js';
 import { mongoForTests, uniqueName } from './services.js';

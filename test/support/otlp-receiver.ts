@@ -26,7 +26,7 @@ export interface OtlpReceiver {
   readonly url: string;
   readonly requests: readonly { readonly target: string; readonly headers: object; readonly body: string }[];
   readonly spans: readonly ReceivedSpan[];
-  /** Sets the status of later responses. Default: 200. With 0, no response is sent. */
+  /** Status of later responses. Default: 200. With 0, no response is sent. */
   answerWith(status: number): void;
   next(): Promise<void>;
   close(): Promise<void>;

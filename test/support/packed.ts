@@ -1,4 +1,3 @@
-/** Installs the tarball of `npm pack` in another folder without a registry. */
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -42,10 +41,7 @@ export const packed = (): Promise<Packed> => {
   return made;
 };
 
-/**
- * Unpacks the tarball of this package into `node_modules`, and adds links to the dependencies.
- * @param others other installed packages that the folder needs
- */
+/** Installs the tarball of `npm pack` without a registry. The dependencies are links. */
 export const installPacked = async (folder: string, others: readonly string[] = []): Promise<void> => {
   const modules = join(folder, 'node_modules');
   const ours = join(modules, 'metro-forecast-api');

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { request } from './http-client.js';
 import { startTestApp, type TestApp } from './test-app.js';
 
-/** JavaScript that lists clipped or overlapping labels of charts in the browser. */
+/** Finds clipped or overlapping labels of charts in the browser. */
 export const LABEL_PROBLEMS = `[...document.querySelectorAll('.plot > svg')].flatMap((plot) => {
         const frame = plot.getBoundingClientRect();
         const labels = [...plot.querySelectorAll('text')].map((text) => ({ is: text.textContent, at: text.getBoundingClientRect() }));
@@ -12,7 +12,7 @@ export const LABEL_PROBLEMS = `[...document.querySelectorAll('.plot > svg')].fla
         return [...outside, ...over].map(({ is }) => is);
       })`;
 
-/** JavaScript that lists text and controls that overlap or leave the window. */
+/** Finds text and controls that overlap or leave the window. */
 export const LAYOUT_PROBLEMS = `(() => {
         const parts = [...document.querySelectorAll(':is(header, main, footer) :is(h1, h2, p, a, button, label, summary, select, input, output, legend, dt, dd, li)')]
           .filter((each) => each.checkVisibility({ opacityProperty: true }) && !each.closest('.scroll, svg, .values, #found, .hidden-text, nav ul, .each-year'))
@@ -32,16 +32,13 @@ export const LAYOUT_PROBLEMS = `(() => {
 
 const CSS = '/pages/shared/page.css';
 
-/**
- * @param path path of the mount
- * @param plugins other plugins that the page needs
- */
+/** @param path path of the mount @param plugins other plugins that the page needs */
 export const describePageFiles = (path: string, plugin: string, plugins: readonly string[]): void => {
   describe(`the files of ${path}`, () => {
     let app: TestApp;
     let page: string;
     const get = (target: string, headers = {}) => request(`${app.origin}${target}`, { headers });
-    /** Returns the URL of the files, which contains their digest. */
+    /** The URL of the files contains their digest. */
     const root = () => page.slice(page.indexOf(`${path}/v-`)).slice(0, `${path}/v-012345678901`.length);
 
     before(async () => {

@@ -6,7 +6,7 @@ export interface ParquetFile {
    * null.
    */
   readonly rows: readonly Readonly<Record<string, unknown>>[];
-  /** Describes each column, such as `value DOUBLE REQUIRED`. */
+  /** For example `value DOUBLE REQUIRED`. */
   readonly columns: readonly string[];
   readonly codecs: ReadonlySet<string>;
   readonly groupRows: readonly number[];

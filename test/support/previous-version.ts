@@ -9,13 +9,12 @@ import { cacheFolder } from './cache-folder.js';
 
 const run = promisify(execFile);
 
-/** The commit to use as the previous version until there is a tagged release. */
+/** Until there is a tagged release, this commit is the previous version. */
 const FIRST = '5282b729';
 
 const git = async (...args: readonly string[]): Promise<string> =>
   (await run('git', ['-C', packageRoot, ...args])).stdout.trim();
 
-/** Returns the newest release. If there is none, returns the oldest commit from which upgrades must work. */
 const findPrevious = async (): Promise<{ readonly commit: string; readonly isRelease: boolean }> => {
   const [tag] = (await git('tag', '--list', 'v*', '--sort=-version:refname')).split('\n');
   return { commit: await git('rev-parse', '--verify', `${tag || FIRST}^{commit}`), isRelease: Boolean(tag) };

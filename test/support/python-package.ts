@@ -1,7 +1,4 @@
-/**
- * Finds a Python installation with a package. If there is none, downloads the package once into a folder outside the
- * repository.
- */
+/** A missing Python package is downloaded once into a folder outside the repository. */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
@@ -13,8 +10,8 @@ import { skip } from './skip.js';
 const run = promisify(execFile);
 
 /**
- * Returns an environment in which `python3` can import the package. Rejects if Python is missing or pip cannot download
- * the package.
+ * `python3` can import the package in this environment. Rejects if Python is missing or pip cannot download the
+ * package.
  */
 export const findPythonPackage = async (name: string): Promise<NodeJS.ProcessEnv> => {
   const has = (env: NodeJS.ProcessEnv): Promise<boolean> =>
@@ -43,10 +40,10 @@ export const findPythonPackage = async (name: string): Promise<NodeJS.ProcessEnv
   return env;
 };
 
-/** Runs `python3`. Resolves with its output. Rejects with all output if the exit code is not 0. */
+/** Resolves with the output of `python3`. Rejects with all output if the exit code is not 0. */
 export type RunPython = (args: readonly string[], input?: string) => Promise<string>;
 
-/** Returns a function that runs `python3` with a package from PyPI. Skips the test if the package is not available. */
+/** Skips the test if the package is not available on PyPI. The returned function runs `python3`. */
 export const needPythonPackage = async (context: Context, name: string): Promise<RunPython> => {
   const env = await findPythonPackage(name).catch((error: Error) =>
     skip(context, `there is no ${name}: ${error.message.split('\n')[0]}`),

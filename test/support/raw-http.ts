@@ -25,7 +25,7 @@ export interface RawOptions {
   readonly closesWithinMs?: number;
 }
 
-/** Parses the response at the start of the text. Returns undefined if the response is incomplete. */
+/** Returns undefined if the response is incomplete. */
 const take = (text: string): { response: RawResponse; length: number } | undefined => {
   const end = text.indexOf('\r\n\r\n');
   if (end < 0) return undefined;
@@ -42,7 +42,7 @@ const take = (text: string): { response: RawResponse; length: number } | undefin
   return { response: { status, headers, body: text.slice(end + 4, length) }, length };
 };
 
-/** @param bytes data to send. Strings are sent as Latin-1 */
+/** @param bytes Strings are sent as Latin-1 */
 export const exchange = (
   port: number,
   bytes: string | Buffer,

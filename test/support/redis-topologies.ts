@@ -1,4 +1,4 @@
-/** Starts a Redis Cluster, or Redis with Sentinels, for tests of failover and slot migration. */
+/** A Redis Cluster, or Redis with Sentinels, for tests of failover and slot migration. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -23,7 +23,7 @@ export interface ClusterNode {
 
 const SLOTS = 16_384;
 
-/** Starts three primaries with a third of the hash slots each. */
+/** Each of the three primaries has a third of the hash slots. */
 export const startCluster = async (): Promise<{ nodes: readonly ClusterNode[]; stop(): Promise<void> }> => {
   const nodes = await Promise.all(
     [0, 1, 2].map(async () => {
@@ -56,7 +56,7 @@ export const startCluster = async (): Promise<{ nodes: readonly ClusterNode[]; s
   };
 };
 
-/** Starts moving a hash slot. Afterwards, the source replies with ASK for keys that have moved. */
+/** After the start of a migration, the source replies with ASK for keys that have moved. */
 export const startMigration = async (slot: number, from: ClusterNode, to: ClusterNode): Promise<void> => {
   await to.admin.cluster('SETSLOT', slot, 'IMPORTING', from.id);
   await from.admin.cluster('SETSLOT', slot, 'MIGRATING', to.id);
@@ -81,9 +81,7 @@ export interface Sentinels {
   stop(): Promise<void>;
 }
 
-/**
- * Starts a primary with one replica, and three Sentinels, which fail over when the primary has not replied for 500 ms.
- */
+/** The three Sentinels fail over when the primary has not replied for 500 ms. */
 export const startSentinels = async (): Promise<Sentinels> => {
   const name = 'limits';
   // By default, a primary waits five seconds for more replicas before it syncs.

@@ -1,4 +1,4 @@
-/** `npm run reference`: writes the generated pages of docs/reference/. */
+/** `npm run reference` writes the generated pages of docs/reference/. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packageRoot } from '../../core/util/package.js';

@@ -29,7 +29,7 @@ const range = ({ minimum, maximum }: JsonSchema): string => {
   return maximum === undefined ? ` from ${minimum}` : ` ${minimum} to ${maximum}`;
 };
 
-/** Describes the type of a setting, such as `integer 1 to 65535`, `"reject" or "ignore"` or `list of string`. */
+/** Returns text such as `integer 1 to 65535`, `"reject" or "ignore"` or `list of string`. */
 const typeOf = (schema: JsonSchema): string => {
   const { enum: values, anyOf, oneOf, items, type } = schema;
   if (Array.isArray(values)) return values.map((value) => JSON.stringify(value)).join(' or ');
@@ -43,10 +43,7 @@ const typeOf = (schema: JsonSchema): string => {
   return names.join(' or ');
 };
 
-/**
- * Returns one row for each setting of a schema. An object with declared properties is expanded into one row per
- * property. Any other object is a single setting.
- */
+/** An object with declared properties has one row per property. Any other object is a single setting. */
 const settingsOf = (schema: JsonSchema, path = ''): string[][] =>
   propertiesOf(schema).flatMap(([name, each]) => {
     const at = path === '' ? name : `${path}.${name}`;
@@ -57,10 +54,7 @@ const settingsOf = (schema: JsonSchema, path = ''): string[][] =>
     return [[`\`${at}\``, typeOf(each), fallback, String(each['description'] ?? '')]];
   });
 
-/**
- * Modules are configured by name, or by an object with `use` and `options`. Module options are listed on the module's
- * own page.
- */
+/** A module is configured by name, or by an object with `use` and `options`. Its options are listed on its own page. */
 const isModule = (schema: JsonSchema): boolean => Object.hasOwn((schema['properties'] ?? {}) as object, 'use');
 
 const HEADINGS = ['Setting', 'Value', 'Default', 'Meaning'];
@@ -135,7 +129,7 @@ const REPEATED = [
   /\n\nExit codes: 0 success, 1 failure, 2 wrong usage\.$/,
 ];
 
-/** Returns the help of a command without the parts that all commands share. */
+/** Parts that all commands share are omitted. */
 const helpOf = (command: Command): string => {
   let help = '';
   command.configureOutput({ writeOut: (text) => (help += text) });
@@ -169,7 +163,7 @@ export const cliPages = async (): Promise<{ readonly service: string; readonly d
 
 const byStatus = (a: ErrorKind, b: ErrorKind): number => a.status - b.status || (a.code < b.code ? -1 : 1);
 
-/** Starts a service with metrics and with every built-in plugin that declares errors. */
+/** The service has metrics and every built-in plugin that declares errors. */
 const withService = async <Result>(use: (app: App) => Promise<Result>): Promise<Result> => {
   const app = await createApp({
     server: { port: 0 },

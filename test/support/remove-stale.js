@@ -1,4 +1,4 @@
-/** Deletes files in `dist` whose source file no longer exists, so that deleted or moved tests do not run. */
+/** Compiled files without a source file are deleted, so that deleted or moved tests do not run. */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 

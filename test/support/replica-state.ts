@@ -57,12 +57,11 @@ export const follow = async (service: Replicas, key: string, version: string): P
 export const metricsPorts = (count: number): Promise<readonly number[]> =>
   Promise.all(Array.from({ length: count }, freePort));
 
-/** The components that depend on each store. */
 const PARTS = { redis: ['limiter', 'cache'], mongo: ['storage', 'keys'] } as const;
 
 /**
- * Resolves when every replica reports the components of a store as up and can read uncached data from MongoDB. The
- * result is the duration in milliseconds.
+ * Resolves with the milliseconds until every replica reports the components of a store as up and can read uncached data
+ * from MongoDB.
  * @param metrics metrics ports of the replicas
  * @param unread returns a new uncached path on each call
  */

@@ -1,4 +1,4 @@
-/** `npm run replicas`: runs MongoDB, Redis, three replicas and nginx for manual tests, until Ctrl-C. */
+/** `npm run replicas` runs MongoDB, Redis, three replicas and nginx for manual tests, until Ctrl-C. */
 import { join } from 'node:path';
 import { packageRoot } from '../../core/util/package.js';
 import { startReplicas } from './replicas.js';

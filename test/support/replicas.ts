@@ -16,9 +16,9 @@ import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 export interface ReplicasOptions {
   /** Dataset that is published before the replicas start. Default: none. */
   readonly dataset?: string;
-  /** Whether MongoDB is standalone. Without change streams, replicas only poll. */
+  /** A standalone MongoDB has no change streams, so replicas only poll. */
   readonly standalone?: boolean;
-  /** Whether replicas reach each store through a proxy. Commands always connect directly. */
+  /** Replicas reach each store through a proxy. Commands always connect directly. */
   readonly proxied?: boolean;
   /** Variables for another Redis, such as a cluster. If set, no single server is started. */
   readonly redisEnv?: Readonly<Record<string, string>> | undefined;
@@ -58,7 +58,7 @@ const startReplica = (env: Readonly<Record<string, string>>): Promise<Server> =>
     ready: async (port) => void (await request(`http://127.0.0.1:${port}${BASE_PATH}/health`)),
   });
 
-/** Opens the stores in this process, because starting a process for each command would take almost a second. */
+/** Starting a process for each command would take almost a second, so this process opens the stores. */
 const openStores = async (env: Readonly<Record<string, string>>) => {
   const config = await loadConfig({ path: replicasConfig, env });
   const overrides = { logger: pino({ level: 'silent' }) };
@@ -76,7 +76,7 @@ const publish = async (env: Readonly<Record<string, string>>, directory: string)
   }
 };
 
-/** Starts the replicas. All processes end with this process, even if it is killed. */
+/** All processes end with this process, even if it is killed. */
 export const startReplicas = async (options: ReplicasOptions = {}): Promise<Replicas> => {
   const started: Server[] = [];
   const begin = async (server: Promise<Server>): Promise<Server> => {

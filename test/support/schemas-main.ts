@@ -1,4 +1,4 @@
-/** Writes `config/schema.json`, and the JSON Schemas of the dataset files to `docs/schemas`. Each build runs it. */
+/** Each build writes `config/schema.json`, and the JSON Schemas of the dataset files in `docs/schemas`. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { configSchema } from '../../core/config/schema.js';

@@ -1,10 +1,10 @@
 /** Lists the forms in which a secret can leak. */
 import { createHash } from 'node:crypto';
 
-/** Length of the substrings to search for. An attacker who knows this much of a secret could guess the rest. */
+/** An attacker who knows 24 characters of a secret could guess the rest. */
 const PART = 24;
 
-/** Encodes text in base64 at each offset within a longer text. Characters that depend on adjacent bytes are dropped. */
+/** Base64 at each offset within a longer text. Characters that depend on adjacent bytes are dropped. */
 const base64 = (text: string, encoding: 'base64' | 'base64url'): string[] =>
   [0, 1, 2].map((before) => {
     const whole = Buffer.from(`${'\0'.repeat(before)}${text}`).toString(encoding);
@@ -47,7 +47,7 @@ export const formsOf = (secret: string): SecretForms => {
   };
 };
 
-/** Text to search. Bytes are decoded as Latin-1. Hashes are allowed if `keepsHashes` is true. */
+/** Bytes are decoded as Latin-1. Hashes are allowed if `keepsHashes` is true. */
 export interface Place {
   readonly name: string;
   readonly text: string;

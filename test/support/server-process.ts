@@ -1,7 +1,4 @@
-/**
- * Runs a server as a child process with a temporary folder. When this process ends, even by SIGKILL, the server is
- * killed and its folder is removed.
- */
+/** When this process ends, even by SIGKILL, the server is killed and its temporary folder is removed. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
@@ -15,15 +12,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface Server {
   readonly url: string;
   readonly port: number;
-  /** Temporary folder. Its file `stderr` contains the standard error of the process. */
+  /** The file `stderr` in this temporary folder contains the standard error of the process. */
   readonly folder: string;
   readonly pid: number;
   stop(): Promise<void>;
-  /** Kills the process. Resolves when it has exited. */
+  /** Resolves when the process has exited. */
   kill(signal?: NodeJS.Signals): Promise<void>;
-  /** Restarts the process with the same port, folder and arguments. A running process is killed first. */
+  /** The restarted process has the same port, folder and arguments. A running process is killed first. */
   restart(): Promise<void>;
-  /** Sends SIGSTOP. Connections stay open, but requests get no response until `resume`. */
+  /** After SIGSTOP, connections stay open, but requests get no response until `resume`. */
   freeze(): void;
   resume(): void;
 }
@@ -32,16 +29,19 @@ export interface ServerSpec {
   readonly name: string;
   readonly program: string;
   args(port: number, folder: string): readonly string[];
-  /** Returns environment variables for each start of the server. */
+  /** Environment variables for each start of the server. */
   env?(port: number): Readonly<Record<string, string>>;
   url(port: number): string;
-  /** Resolves if the server is ready. Retried until it resolves. */
+  /** The check is repeated until it resolves. */
   ready(port: number): Promise<void>;
 }
 
 const START_TIMEOUT_MS = 30_000;
 
-/** Ports below the ephemeral range. An outgoing connection could take an ephemeral port before the server starts. */
+/**
+ * These ports are below the ephemeral range. An outgoing connection could take an ephemeral port before the server
+ * starts.
+ */
 const PORTS = [10_000, 32_768] as const;
 
 export const freePort = async (): Promise<number> => {
@@ -60,8 +60,8 @@ export const freePort = async (): Promise<number> => {
 };
 
 /**
- * Starts a shell that kills the server and removes the folder when this process exits, because its standard input then
- * ends. The shell runs in its own session, so that Ctrl-C does not stop it.
+ * A shell kills the server and removes the folder when this process exits, because its standard input then ends. The
+ * shell runs in its own session, so that Ctrl-C does not stop it.
  */
 const watch = (folder: string): ChildProcess => {
   const script = 'cat >/dev/null; [ -f "$1/pid" ] && kill -9 "$(cat "$1/pid")" 2>/dev/null; rm -rf "$1"';

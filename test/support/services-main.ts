@@ -1,4 +1,4 @@
-/** `npm run services`: runs Redis and MongoDB for manual tests, until Ctrl-C. */
+/** `npm run services` runs Redis and MongoDB for manual tests, until Ctrl-C. */
 import { mongoForTests, redisForTests } from './services.js';
 
 const [redis, mongo] = await Promise.all([redisForTests(), mongoForTests()]);

@@ -1,6 +1,4 @@
-/**
- * Starts real Redis and MongoDB servers for tests and benchmarks, on free ports of 127.0.0.1 and in temporary folders.
- */
+/** Real Redis and MongoDB servers run on free ports of 127.0.0.1 and in temporary folders. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -23,8 +21,7 @@ const pingRedis = async (port: number): Promise<void> => {
 };
 
 /**
- * Starts a Redis that the test can kill and freeze. It has no persistence, but `args` for redis-server can enable it.
- * The last value of a repeated argument applies.
+ * Redis has no persistence, but `args` for redis-server can enable it. The last value of a repeated argument applies.
  */
 export const startRedis = async (options: { readonly args?: readonly string[] } = {}): Promise<Server> =>
   startServer({
@@ -93,13 +90,10 @@ const shared = (variable: string, start: () => Promise<Server>): (() => Promise<
   };
 };
 
-/** The Redis that all tests in this process share. It is the server at `REDIS_URL` or is started by the first call. */
+/** All tests in this process share the Redis at `REDIS_URL`, or the server that the first call starts. */
 export const redisForTests = shared('REDIS_URL', startRedis);
 
-/**
- * The MongoDB that all tests in this process share. It is the server at `MONGODB_URI`, or a replica set that the first
- * call starts.
- */
+/** All tests in this process share the MongoDB at `MONGODB_URI`, or the replica set that the first call starts. */
 export const mongoForTests = shared('MONGODB_URI', startMongo);
 
 export const uniqueName = (what: string): string => `test-${what}-${randomBytes(6).toString('hex')}`;

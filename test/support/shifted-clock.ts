@@ -1,6 +1,6 @@
 /**
- * Shifts the system clock of the program that imports this file by CLOCK_SHIFT_MS. The monotonic clock stays the same,
- * because setting a real system clock does not change it either.
+ * Shifts the system clock by CLOCK_SHIFT_MS. The monotonic clock stays the same, because setting a real system clock
+ * does not change it either.
  */
 const shift = Number(process.env['CLOCK_SHIFT_MS'] ?? 0);
 const RealDate = Date;

@@ -1,6 +1,6 @@
 /**
- * Opens many slow connections, and prints as JSON how long each one stayed open, in milliseconds. This script runs as a
- * separate process, so that it does not slow down the server.
+ * Opens many slow connections, and prints as JSON how long each one stayed open, in milliseconds. The script runs in
+ * its own process, so that it does not slow down the server.
  *
  * Arguments: port, key, and pairs of a kind and a number of connections. `trickle` connections send a request head one
  * byte at a time. `silent` connections send nothing. `unread` connections send many requests and read no responses.
@@ -12,9 +12,9 @@ const [port, key, ...orders] = process.argv.slice(2) as [string, string, ...stri
 const GIVE_UP_MS = 25_000;
 const TRICKLE_MS = 500;
 const PROBE_MS = 500;
-/** Milliseconds between new connections. Long enough that the service does not see a flood of connections. */
+/** Without this delay, the service would see a flood of connections. */
 const OPENING_MS = 10;
-/** Enough requests that their responses fill the buffers on both sides of a connection. */
+/** Six responses fill the buffers on both sides of a connection. */
 const UNREAD_REQUESTS = 6;
 
 const head = (path: string): string =>
@@ -29,8 +29,8 @@ const behave = (socket: Socket, kind: string): void => {
   } else if (kind === 'unread') {
     socket.pause();
     socket.write(head('/observations?series_id=metro_hpi').repeat(UNREAD_REQUESTS));
-    // The client does not see the end of the stream, because unread responses come first. It notices that the server
-    // has closed the connection when another byte triggers a reset.
+    // Unread responses hide the end of the stream. The client notices that the server has closed the connection when
+    // another byte triggers a reset.
     const timer = setInterval(() => socket.write('\n'), PROBE_MS);
     socket.on('close', () => clearInterval(timer));
   }

@@ -1,4 +1,4 @@
-/** Mounts an in-memory file system of 64 KiB for tests that fill a disk. */
+/** An in-memory file system of 64 KiB, for tests that fill a disk. */
 import { execFileSync } from 'node:child_process';
 import type { Context } from 'mocha';
 import { skip } from './skip.js';

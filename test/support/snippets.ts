@@ -15,7 +15,7 @@ export interface Snippet {
   readonly line: number;
 }
 
-/** @param path path of the file, relative to the repository */
+/** @param path relative to the repository */
 export const snippetsOf = (path: string): Snippet[] =>
   parseSnippets(readFileSync(join(packageRoot, path), 'utf8'), path);
 

@@ -21,7 +21,6 @@ export const spawnCommand = (args: readonly string[], env: Readonly<Record<strin
   return { process: child, output, exited: once(child, 'exit') as Service['exited'] };
 };
 
-/** Returns the process ids of the children. */
 export const childrenOf = (pid: number): readonly number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
 

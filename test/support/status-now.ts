@@ -1,4 +1,4 @@
-/** A plugin with the route `/status-now`, which works like `/status` but is not cached. */
+/** The route `/status-now` works like `/status` but is not cached. */
 import { definePlugin, serviceRoute } from '../../core/contracts/plugin.js';
 import status from '../../plugins/status.js';
 

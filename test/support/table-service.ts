@@ -1,4 +1,4 @@
-/** Starts a service with two tables and their pages: books by year, and the daily weather at three stations. */
+/** A service with two tables and their pages: books by year, and the daily weather at three stations. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const BOOKS = `isbn,title,author,published,pages
 9780141441146,Jane Eyre,Charlotte Brontë,1847,
 `;
 
-/** Exceeds the number of rows that a table page loads at once. */
+/** A table page loads fewer rows than this at once. */
 const DAYS = 2000;
 const dayAfter = (days: number) => new Date(Date.UTC(2020, 0, 1 + days)).toISOString().slice(0, 10);
 

@@ -40,7 +40,7 @@ describe('a TCP proxy', () => {
       seen.error = error.code ?? '';
     });
     await once(socket, 'connect');
-    /** Sends text. Resolves with the milliseconds until `back` bytes were received. */
+    /** Returns the milliseconds until `back` bytes were received. */
     const say = async (text: string, back = text.length): Promise<number> => {
       const since = performance.now();
       const wanted = seen.text.length + back;

@@ -14,13 +14,12 @@ export interface TcpFault {
   readonly resetAfterBytes?: number;
   /** Number of bytes from the server that each connection delivers. The rest is dropped, but requests still arrive. */
   readonly replyBytes?: number;
-  /** Whether connections go dead without a notification to either end. */
+  /** Connections go dead without a notification to either end. */
   readonly halfOpen?: boolean;
 }
 
 export interface TcpProxy {
   readonly port: number;
-  /** Replaces the current fault. */
   inject(fault: TcpFault): void;
   /** Ends the fault. Delayed data continues immediately. Connections that went dead or lost data stay dead. */
   heal(): void;
@@ -31,13 +30,13 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
-/** Number of slices per second in which a connection with limited bandwidth sends data. */
+/** A connection with limited bandwidth sends data in this number of slices per second. */
 const SLICES = 20;
 const UNBOUNDED = Number.POSITIVE_INFINITY;
 
 export const startTcpProxy = async (targetPort: number): Promise<TcpProxy> => {
   const sockets = new Set<Socket>();
-  /** Sockets that missed bytes. They receive no more data, because the missing bytes would leave a gap. */
+  /** Sockets that missed bytes receive no more data, because the missing bytes would leave a gap. */
   const silent = new WeakSet<Socket>();
   let fault: TcpFault = {};
   let replaced: AbortController | undefined;
@@ -101,7 +100,7 @@ export const startTcpProxy = async (targetPort: number): Promise<TcpProxy> => {
       from.on('close', () => {
         sockets.delete(from);
         if (silent.has(to)) return;
-        // Ends the stream only after all earlier data has been delivered.
+        // The stream ends only after all earlier data has been delivered.
         void (last ?? Promise.resolve()).then(() => to.end(() => to.destroy()));
       });
     };

@@ -6,8 +6,8 @@ export const isAllowed = ({ status }: Answer): boolean => status === 200 || stat
 export const isRejected = ({ status }: Answer): boolean => status === 429;
 
 /**
- * Returns the highest number of allowed requests that were both sent and answered within one window. The limiter
- * counts a request after it is sent and before it is answered. A number above the limit is therefore a bug.
+ * Highest number of allowed requests that were both sent and answered within one window. The limiter counts a request
+ * after it is sent and before it is answered. A number above the limit is therefore a bug.
  */
 export const mostInWindow = (answers: readonly Answer[]): number => {
   const passed = answers.filter(isAllowed).sort((a, b) => a.sent - b.sent);
@@ -26,7 +26,7 @@ export const mostInWindow = (answers: readonly Answer[]): number => {
 };
 
 /**
- * Returns the rejections that were premature. Even if every request that might have been allowed is counted, the window
+ * Returns the rejections that were too early. Even if every request that might have been allowed is counted, the window
  * before such a rejection contains fewer requests than the limit.
  * @param lateMs maximum delay in milliseconds until a permit is available again
  */
@@ -46,8 +46,8 @@ export const rejectedTooSoon = (answers: readonly Answer[], limit: number, lateM
   return answers.filter(
     (answer) =>
       isRejected(answer) &&
-      // Counts the requests that were sent before the rejection arrived, minus the requests that were answered before
-      // the window of the rejected request.
+      // The window contains the requests sent before the rejection arrived, minus the requests answered before the
+      // window of the rejected request.
       below(sent, answer.received) - below(received, answer.sent - WINDOW_MS - lateMs) < limit,
   );
 };

@@ -1,4 +1,4 @@
-/** Tests the packages that `metro-forecast new` writes, with this package installed from its tarball. */
+/** The packages that `metro-forecast new` writes must work with this package installed from its tarball. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';

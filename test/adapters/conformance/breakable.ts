@@ -1,4 +1,4 @@
-/** Creates adapters with deliberate bugs. The backend of these adapters can also be made unreachable. */
+/** Adapters with deliberate bugs. The backend of an adapter can also be made unreachable. */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { StorageError } from '../../../core/errors.js';
 import type { FolderAdapter } from './folder-adapter.js';
 import { createSqlite, type Dialect } from './sqlite-adapter.js';
 
-/** Returns buggy methods that replace the adapter's methods. */
+/** Buggy methods that replace the methods of an adapter. */
 export type Fault = (adapter: StorageAdapter, context: AdapterContext) => Partial<StorageAdapter>;
 
 const gone = new WeakSet<StorageAdapter>();
@@ -39,13 +39,13 @@ export interface Breakage {
   readonly capabilities?: Capabilities;
   readonly fault?: Fault;
   readonly context?: (context: AdapterContext) => AdapterContext;
-  /** Uses the SQLite adapter of the tests instead of the memory adapter, with these parts replaced. */
+  /** If set, the SQLite adapter of the tests replaces the memory adapter, and these parts of it are buggy. */
   readonly sqlite?: Partial<Dialect>;
-  /** Subclass of the folder adapter to use instead of the memory adapter. */
+  /** If set, this class replaces the memory adapter. */
   readonly folder?: typeof FolderAdapter;
-  /** Uses the published SQLite adapter instead of the memory adapter. */
+  /** If true, the published SQLite adapter replaces the memory adapter. */
   readonly database?: boolean;
-  /** Uses the published json adapter, whose files the suite can damage. */
+  /** If true, the published json adapter replaces the memory adapter. The suite can damage its files. */
   readonly files?: boolean;
 }
 
@@ -119,6 +119,5 @@ export const inSnapshots =
     };
   };
 
-/** Like `inSnapshots`, for bugs without state. */
 export const inSnapshot = (change: (snapshot: Snapshot, adapter: StorageAdapter) => Partial<Snapshot>): Fault =>
   inSnapshots((adapter) => (snapshot) => change(snapshot, adapter));

@@ -1,4 +1,3 @@
-/** Key stores with one bug each. */
 import type {
   KeyAuditEntry,
   KeyChange,

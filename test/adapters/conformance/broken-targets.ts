@@ -1,7 +1,4 @@
-/**
- * Defines the correct and broken adapters for the suite. The second process of the suite also imports this file and
- * selects an adapter by name.
- */
+/** The second process of the suite also imports this file, and selects an adapter by name. */
 import { describeAdapter } from '../../../adapters/conformance/index.js';
 import { targetOf } from './breakable.js';
 import { brokenAdapters } from './faults/index.js';

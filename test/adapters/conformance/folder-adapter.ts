@@ -1,6 +1,6 @@
 /**
- * Implements a small adapter with every capability of a durable store. Each version is a JSON file, and `catalog.json`
- * lists the versions. Tests subclass the adapter to break single methods or to vary correct behaviour.
+ * A small adapter with every capability of a durable store. Each version is a JSON file, and `catalog.json` lists the
+ * versions. Tests subclass the adapter to break single methods or to vary correct behaviour.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ export interface Move {
 
 export interface Catalog {
   readonly versions: readonly Stored[];
-  /** Oldest first. */
+  /** The oldest activation comes first. */
   readonly moves: readonly Move[];
 }
 
@@ -41,7 +41,7 @@ export type Content = Record<string, readonly Document[]>;
 
 export const conflict = (message: string): StorageError => new StorageError('conflict', message);
 
-/** Freezes parsed documents, because they are shared between readers. */
+/** Readers share parsed documents, so the documents are frozen. */
 const freeze = (_name: string, value: unknown): unknown => Object.freeze(value);
 
 export class FolderAdapter implements StorageAdapter {
@@ -53,7 +53,6 @@ export class FolderAdapter implements StorageAdapter {
   pollMs = 20;
   readonly contents = new Map<string, Content>();
   readonly byKey = new WeakMap<readonly Document[], Map<string, Document>>();
-  /** Number of snapshots in use, by version id. */
   readonly holds = new Map<string, number>();
 
   constructor(readonly context: AdapterContext) {}

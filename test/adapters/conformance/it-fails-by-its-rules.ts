@@ -1,4 +1,4 @@
-/** Defines a test that expects a broken adapter to fail every rule that the adapter lists. */
+/** A broken adapter must fail every rule that it lists. */
 import { expect } from 'chai';
 import { targetOf } from './breakable.js';
 import type { BrokenAdapter } from './faults/breaking.js';

@@ -1,9 +1,7 @@
 /**
- * Runs the conformance suite on two adapters that return wrong rows in long lists. Prints the failed tests, their
- * messages and the peak memory as JSON.
- *
- * Runs as a separate process, because comparing lists can block the main thread and exhaust memory. A worker thread
- * kills the process if it uses more memory than the limit given as an argument, in MB.
+ * Two adapters return wrong rows in long lists. Comparing long lists can exhaust the memory, so the suite runs in this
+ * process. A worker thread kills the process if it uses more memory than the limit given as an argument, in MB. The
+ * output contains the failed tests and the peak memory as JSON.
  */
 import { Worker } from 'node:worker_threads';
 import { targetOf } from './breakable.js';

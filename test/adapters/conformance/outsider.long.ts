@@ -1,6 +1,5 @@
 /**
- * Installs the tarball in a package outside the repository. Tests its types and both module systems, and runs the
- * conformance suite.
+ * The tarball must work in a package outside the repository: its types, both module systems, and the conformance suite.
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** Defines correct adapters of different kinds, which must pass the suite. */
+/** Correct adapters of different kinds must pass the suite. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Document } from '../../../core/contracts/dataset.js';
@@ -9,7 +9,6 @@ import type { Breakage } from './breakable.js';
 import { type Catalog, conflict, FolderAdapter, type Move } from './folder-adapter.js';
 
 interface RightAdapter extends Breakage {
-  /** Completes the phrase "an adapter that ...". */
   readonly that: string;
 }
 
@@ -17,7 +16,6 @@ const CAPABILITIES = { publish: true, versions: true, durable: true } as const;
 const KEY_BYTES = 400;
 const ROW_BYTES = 100_000;
 
-/** Stores that are open in this process. */
 const opened = new Set<string>();
 
 const sizeOf = (value: unknown): number => (typeof value === 'string' ? Buffer.byteLength(value) : 8);
@@ -133,11 +131,10 @@ export const rightAdapters: readonly RightAdapter[] = [
   },
 ];
 
-/** Which adapter was the last to use a version, and when, by file of the version. */
+/** Last use of each version file, and the adapter that used it. */
 const lastUses = new Map<string, { readonly by: FolderAdapter; readonly at: number }>();
 const LINGER_MS = 300;
 
-/** Adapters with slow locks, and rules that they must pass. */
 export const slowAdapters: readonly (RightAdapter & { readonly rules: readonly string[] })[] = [
   {
     that: 'keeps versions for a while after another adapter has released them',

@@ -9,16 +9,16 @@ const FILE = fileURLToPath(new URL('./broken-targets.js', import.meta.url));
 export interface Outcome {
   readonly passed: number;
   readonly skipped: readonly string[];
-  /** Errors of failed tests, by test title without the adapter's heading. */
+  /** Errors of failed tests, by title without the heading of the adapter. */
   readonly failed: ReadonlyMap<string, Error>;
 }
 
-/** @param rules titles of the tests to run, without the adapter's heading. Default: all tests */
+/** @param rules titles without the heading of the adapter. Default: all tests */
 export const runSuite = async (target: AdapterUnderTest, rules?: readonly string[]): Promise<Outcome> => {
   const mocha = new Mocha({ reporter: Mocha.reporters.Base, timeout: 20_000 });
   const scope = globalThis as Record<string, unknown>;
   const outer = Object.fromEntries(GLOBALS.map((name) => [name, scope[name]]));
-  // Mocha emits this event before it loads a file. It makes `describe` and `it` add tests to this instance.
+  // Mocha emits this event before it loads a file. `describe` and `it` then add tests to this instance.
   mocha.suite.emit('pre-require', globalThis as never, FILE, mocha);
   try {
     describeAdapter(target);

@@ -1,4 +1,4 @@
-/** A correct key store that keeps its keys in this process. Stores with the same folder share their keys. */
+/** A correct key store in memory. Stores with the same folder share their keys. */
 import { auditEntry } from '../../../core/audit/key-audit.js';
 import type { AuditVerification } from '../../../core/contracts/audit.js';
 import type {

@@ -1,8 +1,8 @@
 /**
  * A SQLite adapter with every capability. Tests can replace each of its parts with a broken one.
  *
- * Each version is a database file that is written once. `catalog.json` lists the versions and names the current
- * version. It is always replaced as a whole. Strings are stored as UTF-8 bytes, which SQLite compares byte by byte.
+ * Each version is a database file that is written once. `catalog.json` lists the versions and is always replaced as a
+ * whole. Strings are stored as UTF-8 bytes, which SQLite compares byte by byte.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -23,10 +23,9 @@ export interface Version {
 }
 
 export interface Catalog {
-  /** Oldest publication first. */
+  /** The oldest publication comes first. */
   readonly versions: readonly Version[];
   readonly moves: readonly { readonly version: string; readonly file: string; readonly since: string }[];
-  /** Oldest first. */
   readonly audit: readonly DataAuditEntry[];
 }
 
@@ -39,17 +38,17 @@ type Value = Uint8Array | string | number;
 
 /** Parts of the adapter that tests can replace. Most of them build SQL. */
 export interface Dialect {
-  /** Returns the SQL expression for a key field or order field. */
+  /** SQL expression for a key field or order field. */
   column(field: string, collection: Collection): string;
   stored(value: Scalar, field: string): Value;
   equal(field: string): string;
   from(field: string): string;
   to(field: string): string;
-  /** Returns an SQL condition that matches rows after a position, with one parameter per field. */
+  /** SQL condition that matches rows after a position, with one parameter per field. */
   behind(fields: readonly string[], descending: boolean): string;
   orderBy(order: readonly string[], descending: boolean): string;
   query(query: Query): Query;
-  /** Returns the number of rows on the next page. `read` is the number of rows read so far. */
+  /** Number of rows on the next page. `read` is the number of rows read so far. */
   page(query: Query, read: number): number;
   offset(query: Query, read: number): number;
   text(document: Document): string;
@@ -58,7 +57,7 @@ export interface Dialect {
   /** Interval between polls of the catalog in milliseconds. Undefined disables polling. */
   pollMs: number | undefined;
   release(held: { holds: number }, released: boolean): void;
-  /** Chooses the versions to delete. `versions` contains neither the current version nor held versions. */
+  /** Chooses the versions to delete. `versions` contains neither the current version nor locked versions. */
   prune(versions: readonly Version[], keep: number): readonly Version[];
   since(moves: Catalog['moves'], time: Date): Catalog['moves'][number] | undefined;
 }
@@ -242,7 +241,6 @@ class SqliteAdapter implements StorageAdapter {
     },
   };
 
-  /** @returns a function that inserts a row */
   #makeTable(db: sqlite.Database, collection: Collection): (document: Document) => void {
     const { name, key, orders = [] } = collection;
     const { column, stored, text } = this.#dialect;
@@ -355,6 +353,5 @@ class SqliteAdapter implements StorageAdapter {
   }
 }
 
-/** @param dialect buggy parts that replace the correct ones */
 export const createSqlite = (context: AdapterContext, dialect: Partial<Dialect> = {}): StorageAdapter =>
   new SqliteAdapter(dialect, context);

@@ -36,7 +36,7 @@ describe('metro-forecast completion', () => {
   const END = '--end--';
 
   /**
-   * Resolves with the completions that a shell offers for each line. The shell runs once for all lines.
+   * Returns the completions that a shell offers for each line. The shell runs once for all lines.
    * @param ask definition of the shell function `ask`
    */
   const offered = async (shell: string, ask: string, lines: readonly (readonly string[])[]): Promise<string[][]> => {
@@ -54,7 +54,7 @@ describe('metro-forecast completion', () => {
         printf '%s\\n' "\${COMPREPLY[@]}" ${END}; }`,
       lines,
     );
-  // zsh displays completions with these functions. The test redefines the functions to print the completions.
+  // zsh displays completions with these functions. The test redefines them to print the completions.
   const inZsh = (...lines: string[][]) =>
     offered(
       'zsh',
@@ -65,7 +65,6 @@ describe('metro-forecast completion', () => {
       lines,
     );
 
-  /** Lines for the subcommands and options of each command, with the expected completions. */
   const everyCommand = async () =>
     commandNodes(await createProgram()).map(({ path, commands, choices, options }) => ({
       path,

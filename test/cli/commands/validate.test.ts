@@ -35,7 +35,7 @@ describe('metro-forecast validate', () => {
     }
   };
 
-  /** Corrupts a row of the index. The manifest no longer has a checksum of the file, so the row itself is reported. */
+  /** The manifest no longer has a checksum of the file, so the corrupt row itself is reported. */
   const breakRow = async (): Promise<string> => {
     const path = join(to, 'manifest.json');
     const manifest = JSON.parse(await readFile(path, 'utf8'));

@@ -38,7 +38,7 @@ describe('the graph of parts', () => {
       const [a, b] = [resolve(one, name), resolve(other, name)];
       expect(resolve(one, name), name).to.equal(a);
       const isGiven = name === 'config' || name === 'modules';
-      // Disabled parts are null in both containers, and the system clock is shared.
+      // Disabled parts are null in both containers, and both share the system clock.
       if (!isGiven && a !== null && name !== 'clock') expect(a === b, name).to.equal(false);
     }
     await Promise.all([close(one), close(other)]);

@@ -33,7 +33,7 @@ const number = {
   properties: { a: { type: 'number' } },
 } as const;
 
-/** The argument is not typed, because plugins in JavaScript can return anything. */
+/** Plugins in JavaScript can return anything, so the argument has no type. */
 const answering = (answer: unknown): Plugin =>
   definePlugin({
     name: 'answers',

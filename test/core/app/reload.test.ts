@@ -12,7 +12,6 @@ describe('metro-forecast reload', function () {
   it('with workers replaces them under load without a failed request, and keeps them after every kind of error', async () => {
     service = await ReloadedService.start(2);
     await reloadUnderLoad(service, { perSecond: 100, reloads: 8, brokenEvery: 2 });
-    // The old workers have exited, and the new workers exit cleanly when the service stops.
     await until(() => childrenOf(service.pid).length <= 3);
     expect(await service.stop()).to.deep.equal([0, null]);
     expect(service.log).to.not.contain('a worker exited');

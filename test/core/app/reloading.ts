@@ -59,7 +59,7 @@ export class ReloadedService {
     return service;
   }
 
-  /** Replaces the configuration. The sections are merged into the defaults of these tests. */
+  /** The given sections are merged into the default configuration of the tests. */
   async configure(change: { readonly server?: object; readonly [section: string]: unknown }): Promise<void> {
     const config = {
       adapter: { use: 'json', options: { path: join(packageRoot, 'plugins/metro/dataset') } },
@@ -77,7 +77,7 @@ export class ReloadedService {
     return writeFile(join(this.#folder, name), text);
   }
 
-  /** Configurations that must be rejected, each with a part of the expected error message. */
+  /** Each configuration must be rejected with this part of an error message. */
   broken(): readonly (readonly [apply: () => Promise<void>, message: string])[] {
     const taken = (this.#taken.address() as { port: number }).port;
     return [

@@ -52,7 +52,7 @@ describe('workers', () => {
     client.close();
     const count = (status: number) => answers.filter((answer) => answer.status === status).length;
     expect([count(200), count(429)]).to.deep.equal([600, 1400]);
-    // The kernel can assign all connections to one worker. New connections are opened until both workers have
+    // The kernel can assign all connections to one worker. The test opens connections until both workers have
     // responded.
     await until(async () => {
       await request(`${service.url}/markets`, { headers: { Connection: 'close' } });

@@ -5,8 +5,8 @@ import type { DataAuditEntry } from '../../../core/contracts/audit.js';
 const verified = { chained: 0, head: null, notes: [], faults: [] };
 
 /**
- * Parses a short notation: `+b<a` publishes b and replaces a, `>b<a` reactivates b, and `-b` deletes b. Nothing after
- * `<` means that there was no current version.
+ * Parses a short notation: `+b<a` publishes b and replaces a, `>b<a` reactivates b, and `-b` deletes b. Without a name
+ * after `<`, there was no current version.
  */
 const entriesOf = (text: string): readonly DataAuditEntry[] =>
   text

@@ -9,7 +9,7 @@ export interface CacheHarness {
 let names = 0;
 const fresh = (): string => `value-${++names}`;
 
-/** Creates a build function whose promise the test resolves or rejects. */
+/** The test resolves or rejects the promise of this build function. */
 export const controlledBuild = () => {
   let builds = 0;
   let end: ((value: string) => void) | undefined;

@@ -19,7 +19,6 @@ describe('JsonFields', () => {
       fc.property(fc.array(fc.tuple(documents, fc.nat(2)), { minLength: 1 }), (given) => {
         const fields = new JsonFields(['b', 'a']);
         for (const [document, spaces] of given) {
-          // A document is a single line, so it cannot contain line breaks.
           const text = JSON.stringify(document, null, spaces).replaceAll('\n', ' ');
           const json = Buffer.from(`${text},${text}`);
           const start = Buffer.byteLength(text) + 1;

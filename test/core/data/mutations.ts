@@ -100,8 +100,7 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
     const place = places.length > 0 ? pick(random, places) : 0;
     list.splice(at, 1, list[at]!.slice(0, place), list[at]!.slice(place + below(random, 2)));
   }),
-  // Splits a line at a comma and moves the rest to the start of the next line, followed by a comma. A reader that
-  // joined the lines with commas would find valid JSON.
+  // A reader that joined the two lines with a comma would find valid JSON.
   'break a line and join the rest': onLines((list, random) => {
     const at = below(random, list.length);
     const line = list[at]!;
@@ -123,7 +122,6 @@ const texts = (): Record<string, string> => ({
   'readings.ndjson': lines(rows.readings),
 });
 
-/** Returns the expected content of a file. Each line is parsed separately. */
 const contentOf = (bytes: Buffer): unknown[] => {
   const text = bytes.toString('utf8').replace(/^\ufeff/, '');
   const list = text.split('\n');
@@ -138,7 +136,7 @@ const namesIn = (value: unknown): number => {
   return Array.isArray(value) ? inner : inner + Object.keys(value).length;
 };
 
-/** Matches the location in an error, which is `markets.ndjson:12:`, or `markets.ndjson:` for the whole file. */
+/** The location in an error is `markets.ndjson:12:`, or `markets.ndjson:` for the whole file. */
 const PLACE = /\b(?:manifest\.json|[A-Za-z0-9][A-Za-z0-9._-]*)(?::\d+)?: |manifest\.json cannot be read/;
 
 const errorsOf = async (path: string): Promise<readonly string[]> => {
@@ -164,7 +162,6 @@ const servedFrom = async (path: string): Promise<ReadonlyMap<string, readonly Do
   return served;
 };
 
-/** Applies one to three random mutations and returns their names. */
 const damage = async (path: string, random: Random): Promise<string[]> => {
   await writeByHand(path, texts());
   const names = Array.from({ length: 1 + below(random, 3) }, () => pick(random, Object.keys(MUTATIONS)));
@@ -176,9 +173,8 @@ const damage = async (path: string, random: Random): Promise<string[]> => {
 };
 
 /**
- * Damages a directory. If it is still valid, it must be served exactly as written. Otherwise, each error must name the
+ * A damaged directory that is still valid must be served exactly as written. Otherwise, each error must name the
  * damaged file.
- * @returns whether the directory is valid
  */
 const check = async (path: string, seed: string): Promise<boolean> => {
   const what = `seed "${seed}": ${(await damage(path, randomFrom(seed))).join(', ')}`;
@@ -197,7 +193,6 @@ const check = async (path: string, seed: string): Promise<boolean> => {
   return true;
 };
 
-/** Checks `count` damaged directories. Resolves with the number that are still valid. */
 export const checkMutations = async (count: number, seed: string): Promise<number> => {
   const folder = await mkdtemp(join(tmpdir(), 'mutations-'));
   let valid = 0;
@@ -209,7 +204,7 @@ export const checkMutations = async (count: number, seed: string): Promise<numbe
   return valid;
 };
 
-/** Returns the seed. `MUTATION_SEED=... npm run test:long` repeats a run. */
+/** `MUTATION_SEED=... npm run test:long` repeats a run. */
 export const mutationSeed = (): string =>
   process.env['MUTATION_SEED'] ??
   createHash('sha256').update(String(process.hrtime.bigint())).digest('hex').slice(0, 8);

@@ -39,7 +39,7 @@ describe('PackedDocuments', () => {
     const list = packed([small.slice(0, 700), small.slice(700), [large], [{ i: 20_001 }]]);
     expect(list.length).to.equal(20_002);
     const between = (start: number, end: number) => Array.from({ length: end - start }, (_, i) => start + i);
-    // Compared as text, because chai takes too long to compare 18,500 documents.
+    // chai takes too long to compare 18,500 documents, so the test compares text.
     expect(JSON.stringify(list.read(between(500, 19_000))) === JSON.stringify(small.slice(500, 19_000))).to.equal(true);
     expect(list.read(between(19_999, 20_002))).to.deep.equal([small[19_999], large, { i: 20_001 }]);
   });

@@ -26,8 +26,8 @@ const controlled = (options: { maxInFlight?: number; maxEventLoopDelayMs?: numbe
     },
   });
   /**
-   * Simulates one turn of the event loop that handles requests one after another.
-   * @returns the number of admitted requests
+   * Simulates one turn of the event loop that handles requests one after another. Returns the number of admitted
+   * requests.
    */
   const turn = (requests: number, msEach: number, { stolenShare = 0 } = {}) => {
     let admitted = 0;
@@ -41,7 +41,6 @@ const controlled = (options: { maxInFlight?: number; maxEventLoopDelayMs?: numbe
     for (const end of ends.splice(0)) end();
     return admitted;
   };
-  /** Simulates two long turns of the event loop, the second longer than the first. */
   const overload = () => {
     turn(50, 1);
     turn(150, 1);
@@ -120,7 +119,6 @@ describe('Admission', () => {
     expect(enter(20).length).to.equal(1);
     expect(turn(1, 0)).to.equal(0);
     admission.leave();
-    // Eight requests of 0.5 ms take 4 ms.
     for (let i = 0; i < 60; i++) expect(turn(2, 0.5)).to.equal(2);
     expect(turn(1, 0)).to.equal(1);
     expect(enter(20).length).to.be.within(8, 9);
@@ -192,7 +190,6 @@ describe('a service beyond its capacity', () => {
   before(async () => {
     waiting = [];
     logger = keptLogger();
-    // The store of this limiter responds slowly.
     const limiter: Limiter = {
       take: () => new Promise<Decision>((resolve) => waiting.push(resolve)),
       health: () => ({ ok: true, message: null }),

@@ -21,8 +21,8 @@ for (const [what, limits] of [
     after(() => service.close());
 
     /**
-     * Sends a request whose target has `targetBytes` bytes and whose header fields have `fieldBytes` bytes in total.
-     * The fields are Host and `count` others.
+     * The request target has `targetBytes` bytes. `Host` and `count` other header fields have `fieldBytes` bytes in
+     * total.
      */
     const send = async (targetBytes: number, fieldBytes: number, count = 1) => {
       const target = `${HEALTH}?`.padEnd(targetBytes, 'a').slice(0, Math.max(targetBytes, HEALTH.length));
@@ -52,7 +52,7 @@ for (const [what, limits] of [
     }
 
     it('a target of maxUrlBytes is parsed; one more byte is a 414', async () => {
-      // The endpoint has no parameters, so a 400 shows that the target was parsed.
+      // The endpoint has no parameters, so this error shows that the target was parsed.
       expect((await send(maxUrlBytes, 100)).code).to.equal('unknown_parameter');
       expect(await send(maxUrlBytes + 1, 100)).to.include({ status: 414, code: 'uri_too_long' });
     });

@@ -28,7 +28,7 @@ const all = (family: string, rows: readonly Row[], expected: Omit<HostileRequest
 const named = (texts: readonly string[], bytes: (text: string) => string): Row[] =>
   texts.map((text) => [shown(text), bytes(text)]);
 
-/** @param key a valid key, so that no request is rejected for a missing key */
+/** @param key must be valid, so that no request is rejected for a missing key */
 export const hostileRequests = (key: string): readonly HostileRequest[] => {
   const auth = `Authorization: Bearer ${key}\r\n`;
   const head = `Host: test\r\n${auth}`;

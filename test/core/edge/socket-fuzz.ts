@@ -1,4 +1,4 @@
-/** Simulates clients that violate HTTP and TCP at random. The service under test is a child process. */
+/** Clients violate HTTP and TCP at random. The service under test is a child process. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ export interface FuzzedService {
   readonly metricsPort: number;
   log(): string;
   isRunning(): boolean;
-  /** Stops the service. Resolves with the exit code, the signal, and the milliseconds until the exit. */
+  /** Resolves with the exit code, the signal, and the milliseconds until the exit. */
   stop(): Promise<{ readonly ms: number; readonly code: number | null; readonly signal: string | null }>;
   remove(): Promise<void>;
 }
@@ -159,7 +159,7 @@ const requestBytes = (random: Random): string => {
   return `${line}${fields.join('\r\n')}\r\n\r\n${pick(random, BODIES)}`;
 };
 
-/** Describes what a client sends, how it is split into pieces, and how the client ends the connection. */
+/** The bytes that a client sends, how they are split into pieces, and how the client ends the connection. */
 interface Script {
   readonly pieces: readonly string[];
   readonly pauseMs: number;
@@ -196,10 +196,7 @@ const perform = async (socket: Socket, script: Script): Promise<void> => {
 
 const CONCURRENT = 64;
 
-/**
- * Opens connections to the ports in turn. Each connection follows a random script.
- * @returns the client sockets that are still open
- */
+/** Each connection follows a random script. Returns the client sockets that are still open. */
 export const fuzz = async (ports: readonly number[], count: number, seed: number): Promise<ReadonlySet<Socket>> => {
   const random = randomFrom(seed);
   const open = new Set<Socket>();
@@ -221,7 +218,7 @@ export const fuzz = async (ports: readonly number[], count: number, seed: number
   return open;
 };
 
-/** Counts the open sockets on this port in `/proc/net`, excluding listening sockets. */
+/** Counts the open sockets on this port in `/proc/net`, without listening sockets. */
 export const socketsOf = (port: number): number => {
   const local = port.toString(16).toUpperCase().padStart(4, '0');
   return ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((file) =>

@@ -105,7 +105,7 @@ describe('Authenticator.identify(authorization)', () => {
     const { ring, issue } = setUp();
     const refused: Partial<KeyRecord>[] = [
       { revoked_at: '2025-06-01T00:00:00Z' },
-      // The replica that revoked this key has a clock that is ahead.
+      // The clock of the replica that revoked this key is ahead.
       { revoked_at: '2026-06-01T00:00:00Z' },
       { expires_at: '2026-01-01T00:00:00Z' },
       { expires_at: 'no date' },

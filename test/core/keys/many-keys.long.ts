@@ -37,7 +37,7 @@ it('commands that change a file of 100,000 keys need at most 150 MB, also if the
   this.timeout(300_000);
   const folder = await mkdtemp(join(tmpdir(), 'keys-'));
   const config = join(folder, 'metro-forecast.json');
-  // Unlike `VmHWM`, `maxRSS` includes the memory of the process that started this one.
+  // `maxRSS` would also contain the memory of the parent process, so the test reads `VmHWM`.
   const printPeak =
     "process.on('exit', () => console.log(/VmHWM:\\s*(\\d+)/.exec(process.getBuiltinModule('fs').readFileSync('/proc/self/status', 'utf8'))[1]))";
   const peakMb = async (...args: string[]): Promise<number> => {

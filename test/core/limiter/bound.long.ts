@@ -10,14 +10,13 @@ import { keptLogger } from '../../support/kept-logger.js';
 import { startRedis } from '../../support/services.js';
 import { startTcpProxy } from '../../support/tcp-proxy.js';
 
-/** A seed always produces the same faults. */
 const SEED = process.env['FAULTS_SEED'] || String(randomInt(1e9));
 const SECONDS = 45;
 const REPLICAS = 3;
-/** Length of the window in milliseconds, which is long enough for an outage and the recovery. */
+/** Length of the window in milliseconds. It contains an outage and the recovery. */
 const WINDOW_MS = 6000;
 const CALLER = 'key:k1';
-/** A window may exceed the limit if Redis lost data within it, or at most this many milliseconds outside it. */
+/** A window may exceed the limit if Redis lost data during the window or this many milliseconds before or after it. */
 const MARGIN_MS = 200;
 
 interface Allowed {
@@ -45,7 +44,6 @@ describe(`the bound of a limit under random faults for ${SECONDS} seconds, FAULT
     [40, true],
     [300, true],
   ] as const) {
-    // All runs are concurrent. Each run has a separate Redis.
     it(`a limit of ${limit}, ${restarts ? 'replicas restart' : 'no replica restarts'}`, () =>
       results.get(`${limit} ${restarts}`)?.());
   }
@@ -85,7 +83,6 @@ describe(`the bound of a limit under random faults for ${SECONDS} seconds, FAULT
           }
           await delay(5 + chance(20));
         }
-        // A killed replica reports nothing.
         redis.close();
         await Promise.all(requests);
         void limiter.close();

@@ -1,10 +1,10 @@
-/** Models `decide.lua` in TypeScript, for tests that control the clock, memory and network of Redis. */
+/** A model of `decide.lua` in TypeScript. Tests control the clock, memory and network of the model. */
 import type { AppliedReply, Ask, Call, Reply, Returned, UsageReport } from '../../../core/limiter/calls.js';
 import { DAY_MS, quotaLeft, type Used } from '../../../core/limiter/quotas.js';
 import { BUCKETS } from '../../../core/limiter/script.js';
 import type { Bucket } from '../../support/limiter-window.js';
 
-/** Bugs of the model that the tests must detect. */
+/** The tests must detect each of these bugs. */
 export type RedisBug =
   | 'applies calls that arrive late or twice'
   | 'does not notice that it lost calls'
@@ -27,16 +27,14 @@ export interface ModelOptions {
   readonly bug?: RedisBug | undefined;
 }
 
-/** Models the script and its data. Times are in microseconds. The model never deletes data. */
+/** Times are in microseconds. Unlike Redis, the model never deletes data. */
 export class ModelRedis {
   readonly window: number;
   readonly bucket: number;
 
   constructor(
     readonly options: ModelOptions,
-    /** Buckets by caller, oldest first. */
     readonly windows = new Map<string, readonly Bucket[]>(),
-    /** Last applied call by replica. */
     readonly calls = new Map<number, { readonly at: number; readonly number: number }>(),
     /** Usage by caller, and then by day and counter. */
     readonly usage = new Map<string, ReadonlyMap<string, Counted>>(),
@@ -72,7 +70,7 @@ export class ModelRedis {
     return Math.ceil(moment / this.bucket) * this.bucket;
   }
 
-  /** Returns the end of the bucket that counts a request at `moment`. */
+  /** A request at `moment` is counted in the bucket with this end. */
   #leavingEnd(moment: number): number {
     const isEarly = this.options.bug === 'drops a bucket when its start has left the window';
     return isEarly ? this.#bucketEnd(moment) - this.bucket : this.#bucketEnd(moment);
@@ -145,10 +143,6 @@ export class ModelRedis {
     return Math.floor((this.#bucketEnd(moment) - 1) / DAY);
   }
 
-  /**
-   * Adds reported daily counts to the counters and subtracts returned permits.
-   * @returns the usage of all counters
-   */
   #report(
     counters: Map<string, Counted>,
     { counterId, days }: UsageReport,

@@ -1,5 +1,5 @@
 /**
- * Defines tests that every limiter must pass. Each test sends a schedule of requests and compares the decisions with a
+ * Every limiter must pass these tests. Each test sends requests on a schedule and compares the decisions with a
  * reference window.
  */
 import { assert } from 'chai';
@@ -15,7 +15,7 @@ export interface LimiterHarness {
   /** Maximum delay in milliseconds until a permit is available again. */
   lateMs(limit: number): number;
   readonly runs: number;
-  /** Whether `wait` takes real time. Schedules are then concurrent. */
+  /** If `wait` takes real time, all schedules run at the same time. */
   readonly isRealTime: boolean;
 }
 
@@ -27,7 +27,6 @@ interface Admitted {
 
 const sum = (admitted: readonly Admitted[]): number => admitted.reduce((total, { count }) => total + count, 0);
 
-/** Sends the requests of one caller and compares each decision with all earlier decisions. */
 class Reference {
   readonly #harness: LimiterHarness;
   readonly #caller: string;
@@ -38,10 +37,6 @@ class Reference {
     this.#caller = caller;
   }
 
-  /**
-   * Sends concurrent requests.
-   * @returns the number of allowed requests
-   */
   async burst(size: number, limit: number, replica = 0): Promise<number> {
     const { replicas, windowMs } = this.#harness;
     const limiter = replicas[replica % replicas.length] as Limiter;
@@ -225,7 +220,7 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
         refused: sumOf(days.map(({ refused }) => refused)),
       };
     };
-    /** Waits for the limiter to report its rejections. It does so on a timer, which can be late on a busy machine. */
+    /** The limiter reports its rejections on a timer, which can be late on a busy machine. */
     const isCounted = async (name: string, expected: Awaited<ReturnType<typeof usedBy>>): Promise<void> => {
       for (let tries = 0; tries < 20 && (await usedBy(name)).refused < expected.refused; tries++) {
         await harness.wait(harness.windowMs / 15);
@@ -248,7 +243,7 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
               harness.replicas[(sent + i) % harness.replicas.length]!.take(name, limit, quotas),
             ),
           );
-          // Unused prefetched permits are returned when the time of their bucket has passed.
+          // Unused prefetched permits are returned when their bucket has ended.
           await harness.wait(harness.windowMs / 30);
         }
         const last = await harness.replicas[0]!.take(name, limit, quotas);

@@ -13,7 +13,6 @@ const LIMIT = 3;
 const REPLICAS = [0, 1] as const;
 const SHARE = Math.floor(LIMIT / REPLICAS.length);
 const CALLS_IN_FLIGHT = 2;
-/** The Redis clock at the start of a run, in microseconds. */
 const EPOCH_US = 5e12;
 const DAY = dayOfBucket(EPOCH_US);
 const WINDOW_MS = 60;
@@ -21,12 +20,12 @@ const BUCKET_MS = 1;
 /** Duration of each action. A call takes less time than a bucket. */
 const TICK_MS = 1 / 8;
 const TIMEOUT_MS = 7 / 8;
-/** Duration of the action `half window`. Two of these actions take slightly less than a window. */
+/** Two of these actions take slightly less than a window. */
 const HALF_WINDOW_MS = WINDOW_MS / 2 - 4 * TICK_MS;
 /** Maximum number of calls that a replica needs to report everything. */
 const ATTEMPTS = 6;
 
-/** Bugs of a replica that the invariants must detect. */
+/** The invariants must detect each of these bugs of a replica. */
 export type ReplicaBug =
   | 'resyncs while a call is in flight'
   | 'does not resync after a lost reply'
@@ -36,7 +35,7 @@ export type ReplicaBug =
   | 'returns permits that were used';
 export type Bug = RedisBug | ReplicaBug;
 
-/** What happens to the call that a request triggers. A message that is in flight can still be lost. */
+/** Fate of the call that a request triggers. A message that is in flight can still be lost. */
 type Fate = 'answered' | 'in flight' | 'lost' | 'reply lost';
 
 export type Action =
@@ -91,14 +90,13 @@ export const WORLDS = {
 
 interface Allowed {
   readonly at: number;
-  /** Id of the replica, and whether Redis granted the permit. */
   readonly by: number;
   readonly granted: boolean;
 }
 
 interface Sent {
   readonly call: Call;
-  /** A poll has an empty batch. */
+  /** The batch of a poll is empty. */
   readonly batch: readonly Entry[];
   readonly waiting: number;
   readonly at: number;
@@ -110,7 +108,7 @@ const check = (holds: boolean, message: string): void => {
   if (!holds) throw new Error(message);
 };
 
-/** Follows the same protocol as `RedisLimiter` and `Partition`. */
+/** The model follows the protocol of `RedisLimiter` and `Partition`. */
 class Replica {
   readonly window = new SlidingWindow(WINDOW_MS, BUCKET_MS);
   readonly sync: PartitionSync;
@@ -141,10 +139,7 @@ class Replica {
     return prefetched !== undefined && this.#now >= prefetched.expiresAt;
   }
 
-  /**
-   * Sends a request.
-   * @returns whether the request triggered a call
-   */
+  /** Returns whether the request triggered a call. */
   take(): boolean {
     const { world, bug } = this.history;
     for (let i = 0; i < world.requests; i++) {
@@ -165,7 +160,6 @@ class Replica {
     this.#send();
   }
 
-  /** @returns whether a call was sent */
   poll(): boolean {
     const isBusy = this.#isQueued || this.inFlight.length > 0;
     if (this.isLocal || isBusy || !this.sync.mayHaveLostData(this.#now, 0)) return false;
@@ -253,10 +247,9 @@ class Replica {
 class History {
   now = 1000.5;
   readonly allowed: Allowed[] = [];
-  /** Calls that timed out. They can arrive at any time within a window, even twice. */
+  /** Calls that timed out. Each can arrive at any time within a window, even twice. */
   readonly lost: { readonly id: number; readonly sent: Sent }[] = [];
   #redis: ModelRedis;
-  /** States of Redis before each applied call. */
   #earlier: ModelRedis[] = [];
   readonly #replicas: Replica[];
   #hasLostData = false;
@@ -279,17 +272,13 @@ class History {
   }
 
   /**
-   * Returns the time of Redis in microseconds. The offset of four ticks makes buckets in Redis start at other times
-   * than buckets in replicas.
+   * The clock of Redis is offset by four ticks, so that its buckets start at other times than the buckets of replicas.
    */
   #micros(ms = this.now): number {
     return EPOCH_US + (ms + 4 * TICK_MS) * 1000;
   }
 
-  /**
-   * Applies an action.
-   * @returns false if nothing changed except the time
-   */
+  /** Returns false if nothing changed except the time. */
   act(action: Action): boolean {
     this.#pass(TICK_MS);
     const isDone = this.#act(action);
@@ -390,7 +379,7 @@ class History {
     return reply;
   }
 
-  /** Checks that Redis never grants more than the limit in a window, unless it lost data. */
+  /** Redis must never grant more than the limit in a window, unless it lost data. */
   #checkAllowed(): void {
     if (this.#hasLostData) return;
     const times = this.allowed.filter(({ granted }) => granted).map(({ at }) => at);
@@ -409,7 +398,7 @@ class History {
     return sum(this.#redis.counted(CALLER, this.#micros(at)));
   }
 
-  /** Ends all outages. Afterwards, Redis must count each allowed request exactly once while it is in the window. */
+  /** After all outages, Redis must count each allowed request exactly once while it is in the window. */
   settle(): void {
     this.act(['heal']);
     for (let round = 0; round < 2; round++) {
@@ -446,8 +435,8 @@ class History {
   }
 
   /**
-   * Checks the usage. The usage of a running replica must be exact. The usage of a stopped replica must include at
-   * least the requests that Redis granted.
+   * The usage of a running replica must be exact. The usage of a stopped replica must include at least the requests
+   * that Redis granted.
    */
   #checkUsage(): void {
     for (const { id, caller } of this.#replicas) {
@@ -470,7 +459,6 @@ class History {
         ({ by, granted }) => by === id && (running.has(id) || (granted && !this.#hasLostData)),
       );
       for (const { at } of own) {
-        // The last tick before the request leaves the window.
         const moment = Math.max(this.now, at + WINDOW_MS - TICK_MS);
         const inWindow = own.filter((each) => each.at + WINDOW_MS > moment).length;
         check(this.#counted(moment, id) >= inWindow, 'a request was not counted, or not long enough');
@@ -485,10 +473,7 @@ class History {
   }
 }
 
-/**
- * Executes a run and then ends all outages. Throws if an invariant is violated.
- * @returns whether the last action changed anything
- */
+/** Throws if an invariant is violated. Returns whether the last action changed anything. */
 export const run = (world: World, actions: Run, bug?: Bug): boolean => {
   const history = new History(world, bug);
   let isDone = true;
@@ -498,15 +483,12 @@ export const run = (world: World, actions: Run, bug?: Bug): boolean => {
 };
 
 /**
- * Every run starts with a request to the first replica, because replicas are interchangeable and do nothing before a
- * request.
+ * Replicas are interchangeable and do nothing before a request, so every run starts with a request to the first
+ * replica.
  */
 const isFirst = ([kind, replica]: Action): boolean => kind === 'ask' && replica === 0;
 
-/**
- * Tries every run of up to `depth` actions, shortest runs first.
- * @returns the first run that violates an invariant
- */
+/** Tries every run of up to `depth` actions, shortest runs first. Returns the first run that violates an invariant. */
 export const search = (world: World, depth: number, bug?: Bug): { run: Run; error: unknown } | undefined => {
   let runs: Run[] = world.actions.filter(isFirst).map((action) => [action]);
   for (let length = 1; length <= depth; length++) {

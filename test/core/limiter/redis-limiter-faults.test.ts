@@ -16,14 +16,12 @@ import { startTcpProxy } from '../../support/tcp-proxy.js';
 
 const CALLER = 'key:k1';
 const REPLICAS = 3;
-/**
- * Timeout of a call in milliseconds. It exceeds the pauses of a busy machine, because a late reply counts as an outage.
- */
+/** Timeout of a call in milliseconds. A shorter timeout would treat a pause of a busy machine as an outage. */
 const TIMEOUT_MS = 250;
 const CONNECT_MS = 1000;
-/** Maximum time for decisions in milliseconds: longer than a call timeout, but shorter than a connection timeout. */
+/** Decisions can wait for a call timeout, but not for a connection timeout. */
 const AT_ONCE_MS = 800;
-/** Maximum recovery time in milliseconds. Recovery takes half a second, and the margin allows for a busy machine. */
+/** Recovery takes half a second. The margin allows for a busy machine. */
 const RECOVERY_MS = 5000;
 
 describe('RedisLimiter and an outage', () => {
@@ -51,7 +49,7 @@ describe('RedisLimiter and an outage', () => {
     readonly ageMs?: number;
   }
 
-  /** Creates a replica. By default, it has been running for a whole window, so it has its full local share. */
+  /** By default, the replica has been running for a whole window, so it has its full local share. */
   const create = async (options: Options = {}) => {
     const { port = server.port, outagePolicy = 'local', logger = keptLogger(), ageMs = WINDOW_MS } = options;
     const { countsUsage = false } = options;
@@ -85,7 +83,7 @@ describe('RedisLimiter and an outage', () => {
     for (const until = performance.now() + 5000; performance.now() < until; await delay(10)) {
       if ((await counted()) === expected) break;
     }
-    // Reads the count again after some time, because it must not change.
+    // The count must not change during this delay.
     await delay(50);
     assert.equal(await counted(), expected);
   };
@@ -247,7 +245,7 @@ describe('RedisLimiter and an outage', () => {
     const proxy = await startTcpProxy(server.port);
     const limiter = await create({ port: proxy.port });
     let used = 0;
-    // Sends requests until the limiter holds more prefetched permits than the requests below need.
+    // The limiter must hold more prefetched permits than the requests below need.
     while ((await counted()) <= used + 100) used += countAllowed(await take(limiter, 1, 100_000));
     proxy.cutReplies();
     used += countAllowed(await take(limiter, 100, 100_000));
@@ -375,7 +373,7 @@ describe('RedisLimiter and an outage', () => {
     proxy.inject({ bytesPerSecond: 1024 });
     const since = performance.now();
     const limiter = await create({ port: proxy.port });
-    // At startup, the client has to read the reply to INFO, which is longer than 6 KB.
+    // At startup, the client must read the reply to INFO, which is longer than 6 KB.
     assert.isBelow(performance.now() - since, 4000);
     assert.equal(countAllowed(await take(limiter, 201)), 200);
     proxy.heal();

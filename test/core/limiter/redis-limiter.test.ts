@@ -12,7 +12,7 @@ import { defineLimiterSuite } from './limiter-suite.js';
 
 const closers: (() => unknown)[] = [];
 
-/** The timeouts are long, so that a busy machine does not look like an outage and change the number of calls. */
+/** With long timeouts, a busy machine does not look like an outage and does not change the number of calls. */
 const connect = async (url: string, keyPrefix = `${uniqueName('limiter')}:`): Promise<RedisConnection> => {
   const connection = connectRedis({ url, keyPrefix, timeoutMs: 5000, connectTimeoutMs: 5000 }, keptLogger());
   await connection.opened;
@@ -32,7 +32,7 @@ const create = (redis: RedisConnection, windowMs?: number, countsUsage = false) 
   return limiter;
 };
 
-/** Waits for at least `ms`. Timers can fire up to a millisecond early. */
+/** Timers can fire up to a millisecond early. */
 const wait = async (ms: number): Promise<void> => {
   const until = performance.now() + ms;
   while (performance.now() < until) await delay(until - performance.now());
@@ -140,11 +140,11 @@ describe('RedisLimiter', () => {
 
   it('60,000 addresses: Redis keeps the last 10,000 to 20,000 of them', async () => {
     await admin.flushall();
-    // Enough memory for 20,000 addresses. Beyond that, writes fail.
+    // This memory is enough for 20,000 addresses. Beyond that, writes fail.
     await admin.config('SET', 'maxmemory', '24mb');
     const connection = await connect(server.url, 'flood:');
     const limiter = create(connection);
-    /** Asks a new replica, which knows only the data in Redis. */
+    /** A new replica knows only the data in Redis. */
     const isRejected = async (caller: string): Promise<boolean> => {
       const other = create(connection);
       const { allowed } = await other.take(caller, 1);
@@ -195,7 +195,7 @@ describe('RedisLimiter', () => {
   ] as const) {
     it(`a limit of ${limit}, used ${over}, takes at most 1 KB in Redis`, async () => {
       const prefix = `bytes-${limit}:`;
-      // A window that is long enough to use most of its buckets, even on a busy machine.
+      // The window is long enough to use most of its buckets, even on a busy machine.
       const limiter = create(await connect(server.url, prefix), 1800);
       const until = performance.now() + 1790;
       while (performance.now() < until) {
@@ -256,10 +256,6 @@ describe('RedisLimiter', () => {
   });
 
   describe('prefetched permits', () => {
-    /**
-     * Sends requests one after another.
-     * @returns the number of allowed requests
-     */
     const takeInTurn = async (limiter: RedisLimiter, caller: string, times: number, limit: number) => {
       let allowed = 0;
       for (let i = 0; i < times; i++) if ((await limiter.take(caller, limit)).allowed) allowed++;
@@ -325,7 +321,7 @@ describe('RedisLimiter', () => {
         create(redis),
       ) as [RedisLimiter, RedisLimiter];
       const [, micros] = await admin.time();
-      // All calls must fall into the same Redis bucket.
+      // All calls must belong to the same bucket in Redis.
       if (Number(micros) > 500_000) await wait(600);
       await takeInTurn(idle, 'key:missed', 40, 6400);
       const decisions = await Promise.all(Array.from({ length: 6400 }, () => busy.take('key:missed', 6400)));

@@ -1,4 +1,4 @@
-/** Compares `decide.lua` with its TypeScript model. Both get the same random calls. */
+/** `decide.lua` and its TypeScript model get the same random calls. */
 import { assert } from 'chai';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
@@ -11,7 +11,7 @@ import { redisForTests, uniqueName } from '../../support/services.js';
 import { ModelRedis } from './decide-model.js';
 
 const WINDOW_MS = 60_000;
-/** One hour before the end of a month. */
+/** One hour before the end of a month, so that usage of two months occurs. */
 const START = Date.UTC(2027, 1, 28, 23) * 1000;
 const DAY = 86_400_000_000;
 
@@ -77,10 +77,7 @@ const oldPermits: readonly Step[] = [
   { ...ordinary, micros: 0, asks: [{ ...asking, permits: 0, returned: [{ bucketEnd: START, count: 2 }] }] },
 ];
 
-/**
- * Normalizes buckets. Buckets with the same end have no order, and several buckets of one replica are equivalent to one
- * bucket.
- */
+/** Buckets with the same end have no order, and several buckets of one replica are equivalent to one bucket. */
 const byEnd = (buckets: readonly Bucket[]): [string, number][] => {
   const counts = new Map<string, number>();
   for (const { end, replica, count } of buckets) {
@@ -110,8 +107,8 @@ describe('decide.lua', () => {
   after(() => redis.disconnect());
 
   /**
-   * Checks that Redis and the model have the same data. Redis can delete fields that are no longer in use, which are
-   * then deleted from the model.
+   * Redis and the model must have the same data. Redis can delete fields that are no longer in use, which are then
+   * deleted from the model.
    */
   const compare = async (key: string, model: ModelRedis, now: number, idle: ReadonlyMap<string, number>) => {
     const isOld = (at: number) => at + model.window + model.bucket <= now;

@@ -12,7 +12,6 @@ import { keptLogger } from '../../support/kept-logger.js';
 import { startRedis } from '../../support/services.js';
 import { startTcpProxy } from '../../support/tcp-proxy.js';
 
-/** A seed always produces the same faults. */
 const SEED = process.env['FAULTS_SEED'] || String(randomInt(1e9));
 const SECONDS = 15;
 const REPLICAS = 3;
@@ -44,7 +43,7 @@ describe(`usage under random faults for ${SECONDS} seconds, FAULTS_SEED=${SEED}`
     const outcome: Outcome = { allowed: 0, refused: 0, killed: 0 };
     const start = async (port: number) => {
       const logger = keptLogger();
-      // A long timeout, so that a slow machine does not cause local decisions, which a killed replica could not report.
+      // With a short timeout, a slow machine would cause local decisions, which a killed replica cannot report.
       const timeoutMs = mode === 'kills' ? 5000 : 40;
       const config = { url: `redis://127.0.0.1:${port}`, keyPrefix: 'p:', timeoutMs, connectTimeoutMs: 300 };
       const redis = connectRedis(config, logger);
@@ -105,7 +104,7 @@ describe(`usage under random faults for ${SECONDS} seconds, FAULTS_SEED=${SEED}`
           proxy.mend();
         }
       }
-      // Enough time for all replicas to reconnect and resync.
+      // All replicas reconnect and resync during this delay.
       await delay(3000);
       settled.resolve();
     };

@@ -7,7 +7,6 @@ import { freePort } from '../../support/server-process.js';
 
 const run = promisify(execFile);
 
-/** Runs `code` with a `logger` in another process. Resolves with the log of that process. */
 const logOf = async (code: string, format = 'json'): Promise<string> => {
   const at = (file: string) => JSON.stringify(join(packageRoot, 'dist', file));
   const program = `import { createLogger } from ${at('core/observe/logger.js')};

@@ -30,7 +30,7 @@ describe('metrics', () => {
       }),
     );
   };
-  /** Resolves with the increase of each series while `during` runs. */
+  /** Increase of each series while `during` runs. */
   const rise = async (during: () => Promise<unknown>) => {
     const before = await scrape();
     await during();

@@ -210,7 +210,7 @@ describe('GET /openapi.json', () => {
       const more = content[PARQUET] ? ['parquet'] : [];
       expect(parameter.schema.enum).to.deep.equal(['json', 'csv', 'ndjson', ...more]);
       const rows = dereferenced(content['application/json'].schema.properties.data.items);
-      // Uses the columns of the example, because columns can depend on parameters.
+      // Columns can depend on parameters, so the test uses the columns of the example.
       const [row] = content['application/json'].example.data;
       const all = Object.keys(rows.properties);
       const some = ['/observations', '/markets/{cbsa}/history'].includes(path)

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { request } from '../../support/http-client.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
-/** Sent by browsers when a user opens an address. */
+/** Browsers send this `Accept` header when a user opens an address. */
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 
 describe('errors in a browser', () => {

@@ -9,11 +9,9 @@ import { request, type TestResponse } from '../../support/http-client.js';
 import { TRIALS, type Trial, type TrialRequest } from '../../support/koa-trials.js';
 import { type MiddlewareApp, startMiddlewareApp } from '../../support/middleware-app.js';
 
-// The package has no types.
 const koaWebsocket = ((await import('koa-websocket' as string)) as { default: (app: Koa) => void }).default;
 
 const THINGS = '/api/v1/things';
-/** Every package gets these requests. */
 const REQUESTS: readonly TrialRequest[] = [
   { path: THINGS },
   { path: THINGS, method: 'HEAD' },
@@ -24,16 +22,16 @@ const REQUESTS: readonly TrialRequest[] = [
   { path: '/nowhere' },
 ];
 
-/** Headers that can differ between otherwise equal responses. */
+/** These headers can differ between otherwise equal responses. */
 const VARIABLE = ['date', 'connection', 'keep-alive', 'x-request-id', 'ratelimit', 'ratelimit-policy'];
-/** Headers that the service sets before middleware runs. */
+/** The service sets these headers before middleware runs. */
 const COMMON = /^(content-security|referrer-|x-content-type|access-control|cross-origin)/;
 
 const config = { auth: { keys: 'memory', tiers: { open: { requestsPerMinute: 1e6 } }, anonymous: 'open' } };
 
 const isJson = ({ headers }: TestResponse): boolean => /^application\/json/.test(headers['content-type'] ?? '');
 
-/** Middleware that makes a plain Koa application copy the responses of the service at `origin`. */
+/** A plain Koa application copies the responses of the service at `origin`. */
 const copyOf = (origin: string): { first: Middleware; last: Middleware } => ({
   async first(ctx, next) {
     const { headers } = await request(`${origin}/nowhere`);
@@ -68,7 +66,7 @@ const add = (app: Koa, { add, sees }: Trial, log: string[], upstream: string): v
   });
 };
 
-/** A trial's requests replace the common requests with the same method and path. */
+/** The requests of a trial replace the common requests with the same method and path. */
 const requestsOf = ({ requests = [] }: Trial): readonly TrialRequest[] => {
   const isOwn = ({ path, method }: TrialRequest) => requests.some((own) => own.path === path && own.method === method);
   return [...REQUESTS.filter((each) => !isOwn(each)), ...requests];
@@ -102,7 +100,6 @@ describe('Koa packages around the service and around plain Koa', function () {
   let bare: MiddlewareApp;
   const { warn } = console;
   before(async () => {
-    // koa-etag logs a deprecation warning.
     console.warn = () => undefined;
     bare = await startMiddlewareApp(config);
   });

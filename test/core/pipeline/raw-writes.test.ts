@@ -10,7 +10,7 @@ import { type MiddlewareApp, startMiddlewareApp } from '../../support/middleware
 
 const THING = { id: 1, name: 'Thing number 1' };
 
-/** Cases in which the middleware responds and there is no route. */
+/** The middleware responds, and there is no route. */
 const ALONE: Readonly<Record<string, (ctx: Context) => unknown>> = {
   'flushHeaders, then a text': (ctx) => {
     ctx.flushHeaders();
@@ -156,8 +156,8 @@ const ALONE: Readonly<Record<string, (ctx: Context) => unknown>> = {
 };
 
 /**
- * Cases in which the middleware writes before or after the response of a route. The body of the route is an object in
- * the plain Koa application.
+ * The middleware writes before or after the response of a route. In the plain Koa application, the body of the route is
+ * an object.
  */
 const AROUND_A_ROUTE: Readonly<Record<string, Middleware>> = {
   'next(), then flushHeaders': async (ctx, next) => {
@@ -222,10 +222,9 @@ const AROUND_A_ROUTE: Readonly<Record<string, Middleware>> = {
   },
 };
 
-/** Matches header lines that plain Koa also sends. The service sends other headers too. */
+/** Plain Koa also sends these header lines. The service sends other headers too. */
 const COMPARED = /^(HTTP\/1\.1|content-type|content-length|transfer-encoding|connection|trailer|x-a|link):?\s/i;
 
-/** Removes the time and the headers that only the service sends. */
 const comparable = (received: string): string =>
   received.replaceAll(/HTTP\/1\.1 [\s\S]*?\r\n\r\n/g, (head) => {
     const lines = head.split('\r\n').filter((line) => COMPARED.test(line));
@@ -271,7 +270,7 @@ describe('raw writes', () => {
     await service.close();
   });
 
-  /** Sends a request twice over one connection, because the second response shows where the first one ends. */
+  /** The second response on the same connection shows where the first one ends. */
   const both = async (method: string, path: string): Promise<[ours: string, plainKoa: string]> => {
     const head = `${method} ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\n`;
     const requests = `${head}\r\n${head}Connection: close\r\n\r\n`;

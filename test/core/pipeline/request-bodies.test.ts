@@ -8,7 +8,7 @@ import { exchange, type RawOptions } from '../../support/raw-http.js';
 const PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
 const CHUNKED = 'Transfer-Encoding: chunked\r\n';
 const inChunks = (body: string): string => `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
-/** Maximum response time in milliseconds. It is far below `requestTimeoutMs`, but much longer than a response takes. */
+/** Maximum response time in milliseconds, far below `requestTimeoutMs`. */
 const AT_ONCE_MS = 5000;
 
 describe('bodies of requests', () => {
@@ -49,7 +49,6 @@ describe('bodies of requests', () => {
     return { statuses, codes, closed, rest };
   };
 
-  /** Returns a route's response counts by status, and the number of internal errors. */
   const counted = async (route: string): Promise<Record<string, number>> => {
     const { text: metrics } = await request(service.metricsUrl!);
     const counts = metrics.matchAll(/^http_request_duration_seconds_count\{route="([^"]+)",status="(\d+)"\} (\d+)$/gm);

@@ -16,7 +16,7 @@ const things = {
 const limit = { description: 'How many.', schema: { type: 'integer', minimum: 1, maximum: 9 } };
 const mount = { path: '/page', summary: 'A page', handler: () => undefined };
 
-/** The declaration is not typed, because plugins can be written in JavaScript. */
+/** Plugins can be written in JavaScript, so the declaration has no type. */
 const plugin = (more: object): Plugin =>
   ({ kind: 'plugin', name: 'mine', version: '1.0.0', description: 'Mine.', routes: () => [], ...more }) as Plugin;
 const withRoute = (more: object): Plugin => plugin({ routes: () => [{ ...things, ...more }] as Route[] });

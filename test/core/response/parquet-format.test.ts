@@ -40,7 +40,7 @@ const table = fc
     }));
   });
 
-/** Returns the rows as JSON values, except that missing values are null and JSON columns are text. */
+/** In Parquet files, missing values are null and JSON columns are text. */
 const inJson = (columns: readonly Column[], rows: readonly object[]) =>
   (JSON.parse(JSON.stringify(rows)) as Record<string, unknown>[]).map((row) =>
     Object.fromEntries(

@@ -55,7 +55,7 @@ describe('send()', () => {
   });
   after(() => Promise.all([stopServer(direct), stopServer(byNode)]));
 
-  /** Resolves with all bytes until the server closes the connection. A placeholder replaces the time. */
+  /** A placeholder replaces the time. */
   const bytesOf = async (port: number, lines: readonly string[]): Promise<string> => {
     const client = connect(port, '127.0.0.1');
     client.write(`${lines.join('\r\n')}\r\n\r\n`);
@@ -245,10 +245,7 @@ describe('large bodies', () => {
     expect(rest).to.equal('');
   };
 
-  /**
-   * Requests bodies of these lengths without reading the responses. Resolves when the server has to wait for the
-   * client.
-   */
+  /** Resolves when the server has to wait for the client, which does not read the responses. */
   const askUnread = async (...lengths: readonly number[]): Promise<Socket> => {
     const client = connect(port, '127.0.0.1').pause();
     clients.push(client);

@@ -51,10 +51,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
 
   const newCaller = async (limit = LIMIT) => (await service.newKey({ limit_per_minute: limit })).key;
 
-  /**
-   * Requests a cached response every 10 ms until the promise settles.
-   * @returns the number of responses by status
-   */
+  /** Requests a cached response every 10 ms until the promise settles. Returns the number of responses by status. */
   const cachedDuring = async (attack: Promise<unknown>) => {
     const statuses: Record<number, number> = {};
     let isRunning = true;
@@ -73,10 +70,6 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
     return statuses;
   };
 
-  /**
-   * Pipelines requests on one connection.
-   * @returns statuses of all responses
-   */
   const pipelined = async (key: string, targets: readonly string[]): Promise<readonly string[]> => {
     const { port, pathname } = new URL(service.url);
     const socket = connect(Number(port), '127.0.0.1');
@@ -86,7 +79,6 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
       targets.map((to, i) => `GET ${pathname}${to} ${head}${i === last ? 'Connection: close\r\n' : ''}\r\n`).join(''),
     );
     const statuses: string[] = [];
-    // A status line can be split across two chunks.
     let rest = '';
     for await (const chunk of socket) {
       const text = rest + (chunk as Buffer).toString('latin1');
@@ -148,7 +140,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
       expect(encodings).to.deep.equal(new Array(10).fill(encoding));
       clearInterval(count);
       expect(waiting).to.be.above(2);
-      // This response does not have to wait, because the compressed body is already cached.
+      // The compressed body is already cached, so this response does not have to wait.
       expect((await get(lists[0]!)).headers['content-encoding']).to.equal(encoding);
     }
   });

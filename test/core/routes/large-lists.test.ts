@@ -21,7 +21,6 @@ const things = collection({ name: 'things', key: ['id'], schema: ROW });
 const ROWS = 20_000;
 const rows = Array.from({ length: ROWS }, (_, id) => ({ id, text: `row ${id} ${'x'.repeat(100)}` }));
 
-/** Number of batches read, and number of lists ended. */
 const seen = { batches: 0, ended: 0 };
 
 async function* watched(batches: AsyncIterable<readonly object[]>, end?: () => Promise<void>) {

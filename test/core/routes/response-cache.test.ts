@@ -5,7 +5,6 @@ import { Representation } from '../../../core/response/representation.js';
 import { type DataRequest, ENTRY_OVERHEAD, ResponseCache } from '../../../core/routes/response-cache.js';
 
 const BODY = 99;
-/** Size of a cache entry in bytes, including its one-letter key and overhead. */
 const BYTES = BODY + 1 + ENTRY_OVERHEAD;
 const responseOf = (size: number): Representation =>
   new Representation(Buffer.alloc(size, ' '), JSON_TYPE, { lastModified: new Date(0), head: '' });

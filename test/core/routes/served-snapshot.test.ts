@@ -20,7 +20,6 @@ const values = collection({
 const collections = new Map<string, Collection>([[values.name, values]]);
 
 describe('CurrentSnapshot.refresh()', () => {
-  /** Errors that handlers throw, by request and version. */
   let failures: Readonly<Record<string, Error>>;
 
   const requestOf = (name: string): DataRequest => ({

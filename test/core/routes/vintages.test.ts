@@ -1,4 +1,6 @@
-/** Publishes and activates versions at random. `as_of` must return the data that was served at the end of the day. */
+/**
+ * Versions are published and activated at random. `as_of` must return the data that was served at the end of the day.
+ */
 
 import { expect } from 'chai';
 import fc from 'fast-check';

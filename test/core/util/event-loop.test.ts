@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { BackgroundPacing, TurnQueue } from '../../../core/util/event-loop.js';
 
-/** Creates an event loop that is always idle or always busy. Counts how often its state is read. */
+/** The event loop is always idle or always busy. The result counts how often its state is read. */
 const loopThatIs = (state: 'idle' | 'busy') => {
   const loop = {
     looks: 0,
@@ -45,7 +45,7 @@ describe('TurnQueue', () => {
   });
 });
 
-/** Counts the turns of the event loop while ten tasks run one after the other, each for `taskMs`. */
+/** Turns of the event loop while ten tasks of `taskMs` run one after the other. */
 const turnsFor = async (taskMs: number): Promise<number> => {
   const queue = new TurnQueue(200);
   let turns = 0;

@@ -1,4 +1,4 @@
-// Mistakes that must not compile. If the line after `@ts-expect-error` compiles, that is an error.
+// Each mistake must not compile. If the line after `@ts-expect-error` compiles, that is an error.
 import { createApp } from 'metro-forecast-api';
 import { dataRoute, definePlugin, type SnapshotReader } from 'metro-forecast-api/plugin';
 import { permits } from './plugin.js';

@@ -16,7 +16,6 @@ import { startTestApp, type TestApp } from '../../support/test-app.js';
 const run = promisify(execFile);
 const DATA = ['markets', 'forecasts', 'observations', 'signals', 'status'];
 
-/** Displayed language names by the name used in URLs. */
 const LANGUAGES = { curl: 'curl', python: 'Python', r: 'R', typescript: 'TypeScript' } as const;
 
 interface Described {
@@ -25,7 +24,7 @@ interface Described {
   readonly responses: Readonly<Record<string, { readonly $ref?: string }>>;
 }
 
-/** Runs in the browser. Finds elements that are clipped, outside the window, or on top of each other. */
+/** Finds elements in the browser that are clipped, outside the window, or on top of each other. */
 const LAYOUT_PROBLEMS = `(() => {
   const found = [];
   const name = (element) => element.tagName + '.' + element.className + ' ' + element.textContent.slice(0, 40);
@@ -56,7 +55,7 @@ const LAYOUT_PROBLEMS = `(() => {
   return found;
 })()`;
 
-/** Runs in the browser. Returns the layout shift since the page started loading. */
+/** Returns the layout shift in the browser since the page started loading. */
 const LAYOUT_SHIFT = `new Promise((resolve) => {
   let total = 0;
   new PerformanceObserver((list) => {
@@ -80,7 +79,7 @@ describe('the reference page', () => {
   let operations: Described[];
   let loads = 0;
 
-  /** Chromium only scrolls if just the fragment changes, so the page is always reloaded. */
+  /** If only the fragment changes, Chromium does not reload the page. */
   const open = async (hash = '', query = '') => {
     const { page } = browser;
     await page.goto(`${app.origin}/docs?load=${loads++}${query}${hash}`);
@@ -146,7 +145,6 @@ describe('the reference page', () => {
     expected.push(...Object.keys(document_.components.headers).map((name) => `/headers/${name}`));
     expected.push('/listMarkets/fields/data/cbsa', '/getStatus/fields/components', '/errors/fields/details/issue');
     expect(places).to.include.members(expected);
-    // Each name must link to its anchor.
     const broken = await browser.page.evaluate(
       `[...document.querySelectorAll('a[href^="#"]')]
         .map((link) => decodeURIComponent(link.getAttribute('href').slice(1)))

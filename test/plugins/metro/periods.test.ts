@@ -57,8 +57,7 @@ describe('metro/periods', () => {
     expect(inferCadence(['2020-01-01', '2020-01-15', '2020-01-29', '2020-02-12'])).to.equal('biweekly');
     expect(inferCadence(['2020-01-01', '2020-07-01', '2021-01-01', '2022-01-01'])).to.equal('semiannual');
     expect(inferCadence(['2007-01-01', '2012-01-01', '2017-01-01'])).to.equal('five-year');
-    // Mortgage rates are published on Thursdays, except in the week of Thanksgiving, when they are published on
-    // Wednesday.
+    // Mortgage rates are published on Thursdays. In the week of Thanksgiving, they are published on Wednesday.
     expect(inferCadence(['2023-11-09', '2023-11-16', '2023-11-22', '2023-11-30'])).to.equal('weekly');
     for (const days of [
       ['2025-01-01'],

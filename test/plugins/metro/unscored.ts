@@ -1,4 +1,3 @@
-/** Forecast fields of a market without a forecast. */
 export const unscored = {
   signal: null,
   risk_score: null,

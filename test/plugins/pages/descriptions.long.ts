@@ -1,4 +1,4 @@
-/** Validates the dataset descriptions of a service with frictionless and mlcroissant. Both also read the data. */
+/** frictionless and mlcroissant validate the dataset descriptions of a service, and read the data. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

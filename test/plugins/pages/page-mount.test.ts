@@ -35,10 +35,7 @@ export const text = (words) => h('p', { id: 'made' }, words);
 describe('pageMount(page)', () => {
   let folder: string;
   let app: TestApp | undefined;
-  /**
-   * The compiled folder, which does not exist because browser code is not compiled. The page must find the source
-   * folder.
-   */
+  /** Browser code is not compiled, so this folder in `dist` does not exist. The page must find the source folder. */
   const url = () => pathToFileURL(`${join(folder, 'dist', 'mine', 'browser')}/`);
   const mount = () =>
     pageMount({ path: '/mine', summary: 'Mine', folder: url(), at: 'mine/browser', values: { color: '<red>' } });

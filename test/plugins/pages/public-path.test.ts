@@ -12,7 +12,7 @@ const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status', 'd
 const start = (server: object): Promise<TestApp> =>
   startTestApp({ config: { plugins: PLUGINS, server: { ...BROWSED, ...server } } });
 
-/** Starts an nginx server that strips `/lib/` from the path and sends this prefix in a header. */
+/** nginx strips `/lib/` from the path and sends this prefix in a header. */
 const startProxy = async (origin: string): Promise<Server> =>
   startServer({
     name: 'nginx',

@@ -2,15 +2,12 @@ import { startTestApp, type TestApp } from '../../support/test-app.js';
 
 export const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status', 'docs', 'explore'];
 
-/**
- * Returns the configuration of a service that callers can use without a key.
- * @param tier tier of these callers
- */
+/** Configuration of a service that callers can use without a key. @param tier tier of callers without a key */
 export const open = (tier: object = {}) => ({
   auth: { keys: { use: 'memory' }, tiers: { public: tier, enterprise: {} }, anonymous: 'public' },
 });
 
-/** Starts a service on a free port and then restarts it with this port in the public URL. */
+/** The service is restarted, because its public URL contains the free port of the first start. */
 export const startPublic = async (more: object): Promise<TestApp> => {
   const config = { plugins: [...PLUGINS, 'vintages'], ...open(), ...more };
   const first = await startTestApp({ config });

@@ -171,7 +171,7 @@ describe('the pages of tables in Chromium', () => {
     await page.goto(`${await addressOf(page)}`.replace('again', 'shared'));
     await countIs('201–300 of 5,999 rows');
     expect((await cells(2))[0]).to.equal(third);
-    // A shared link contains only the position of one page. The position of the previous page is unknown.
+    // A shared link contains the position of one page, so the position of the previous page is unknown.
     expect(await page.getByRole('button', { name: 'Previous' }).isDisabled()).to.equal(true);
     await page.getByRole('button', { name: 'First page' }).click();
     await countIs('1–100 of 5,999 rows');

@@ -37,7 +37,7 @@ const matching = ({ filters, q }: Pick<Question, 'filters' | 'q'>): readonly Row
       (q === undefined || SEARCHES[q]!(`${row['town']} ${row['note']}`)),
   );
 
-/** Groups rows in the simplest way. All numbers are multiples of 1/4, so their sums are exact. */
+/** All numbers are multiples of 1/4, so their sums are exact. */
 const expected = (question: Pick<Question, 'filters' | 'q' | 'by' | 'of'>) => {
   const { by, of } = question;
   const groups = new Map<string, Row[]>(by.length === 0 ? [['[]', []]] : []);

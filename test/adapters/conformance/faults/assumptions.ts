@@ -1,4 +1,4 @@
-/** Defines adapters with assumptions about data, callers and timing that are usually true. */
+/** These adapters assume something about data, callers or timing that is usually true. */
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Document, Manifest } from '../../../../core/contracts/dataset.js';
@@ -13,7 +13,6 @@ import type { BrokenAdapter } from './breaking.js';
 const DURABLE = { publish: true, versions: true, durable: true } as const;
 const OPENS = 10;
 
-/** Changes every value of a document, from the innermost to the outermost. */
 const storing = (change: (value: unknown) => unknown): typeof FolderAdapter =>
   class extends FolderAdapter {
     override encode(document: Document) {
@@ -190,7 +189,9 @@ export const callerAssumptions: readonly BrokenAdapter[] = [
 const UNLOCKS =
   'another adapter over the same store can open an exclusive store after one that was closed while it was opening';
 
-/** Locks its store although it was closed while it opened. A second `close()` unlocks the store. */
+/**
+ * A store that is closed while it opens must not keep its lock. This adapter keeps the lock until a second `close()`.
+ */
 class LateLock extends FolderAdapter {
   owns = false;
   override async open() {

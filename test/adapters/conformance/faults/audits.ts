@@ -21,8 +21,8 @@ const currentOf = (adapter: StorageAdapter): string | null => {
 const placed = (entries: readonly DataAuditEntry[]) => entries.map((entry, i) => ({ entry, place: `entry ${i}` }));
 
 /**
- * Creates an adapter with an in-memory audit log.
- * @param recorded returns the entries to store for a change
+ * An adapter with an in-memory audit log.
+ * @param recorded entries to store for a change
  * @param wrong buggy methods that replace the correct ones
  */
 const auditing = (

@@ -1,4 +1,4 @@
-/** Defines adapters that cache the results of reads, and return them after `close()` or for other queries. */
+/** These adapters cache the results of reads, and return them after `close()` or for other queries. */
 import type { Snapshot, TotalsQuery } from '../../../../core/contracts/storage.js';
 import { inSnapshots } from '../breakable.js';
 import { type BrokenAdapter, versioning } from './breaking.js';
@@ -15,7 +15,6 @@ type Call = (...given: readonly unknown[]) => Promise<unknown>;
 
 type KeyOf = (name: string, query: TotalsQuery) => unknown;
 
-/** Returns a method of a snapshot that calls `before`, and caches its results by the version and `keyOf`. */
 const cached = (
   snapshot: Snapshot,
   method: Method,
@@ -51,10 +50,10 @@ const afterCloseAsOf = (method: Method): Pick<BrokenAdapter, 'fault'> =>
     };
   });
 
-/** Caches all totals of one snapshot by a key that lacks a part of the query. */
+/** Totals are cached by a key that lacks a part of the query. */
 const cachingTotals = (keyOf: KeyOf): Pick<BrokenAdapter, 'fault'> => ({
   fault: inSnapshots((adapter) => (snapshot) => {
-    // The memory adapter leaves most totals to the framework.
+    // The memory adapter has no totals of its own, so the framework computes them.
     const whole: Snapshot = { ...snapshot, totals: (name, query, signal) => totalsOf(snapshot, name, query, signal) };
     return cached(whole, 'totals', new Map(), (signal) => adapter.ping(signal), keyOf);
   }),

@@ -1,4 +1,4 @@
-/** Defines bugs of adapters that store fields in columns, and of adapters that name indexes after their fields. */
+/** Typical bugs of adapters that store fields in columns, or name indexes after their fields. */
 import { LONG_NAMES } from '../../../../adapters/conformance/rows.js';
 import type { Document, Manifest } from '../../../../core/contracts/dataset.js';
 import type { Dataset } from '../../../../core/contracts/storage.js';
@@ -7,7 +7,6 @@ import { asking, type BrokenAdapter, publishing } from './breaking.js';
 const ORDERS = 'reading find(collection, { order, descending })';
 const NAMES = `${ORDERS} orders by fields with long, similar or reserved names`;
 
-/** Calls `start` for each collection of a publication, and passes the documents to the returned function. */
 const storing = (start: () => (document: Document) => Document) =>
   publishing((adapter, dataset, options) => {
     const read: Dataset['read'] = async function* (name) {
@@ -17,7 +16,7 @@ const storing = (start: () => (document: Document) => Document) =>
     return adapter.publish!({ ...dataset, read }, options);
   });
 
-/** Uses the first of these orders whose index has the same name. */
+/** Two orders can get the same index name. The adapter then uses the index of the first order. */
 const indexedAs = (nameOf: (order: readonly string[]) => string) =>
   asking((query) => {
     const first = [

@@ -2,7 +2,6 @@ import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Breakage } from '../breakable.js';
 import { type BrokenAdapter, getting, reading } from './breaking.js';
 
-/** Changes every scalar in a document, at any depth. */
 const deeply = (value: unknown, change: (value: unknown) => unknown): unknown => {
   if (Array.isArray(value)) return value.map((one) => deeply(one, change));
   if (typeof value !== 'object' || value === null) return change(value);

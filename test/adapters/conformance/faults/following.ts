@@ -1,4 +1,4 @@
-/** Defines bugs in noticing changes, calling `changed()` and reopening a store after all adapters were closed. */
+/** Bugs in noticing changes, in calling `changed()` and in reopening a store. */
 import { existsSync, readFileSync } from 'node:fs';
 import { type Catalog, conflict, FolderAdapter } from '../folder-adapter.js';
 import type { BrokenAdapter } from './breaking.js';
@@ -325,10 +325,7 @@ export const followingBugs: readonly BrokenAdapter[] = [
 const memoryOf = new Map<string, Catalog>();
 const opened = new Map<string, number>();
 
-/**
- * Creates an adapter class that loses part of the catalog when it opens a store, unless another adapter in this process
- * has the store open.
- */
+/** Part of the catalog is lost when a store is opened, unless another adapter in this process has it open. */
 const forgetting = (forget: (catalog: Catalog) => Catalog) =>
   class extends FolderAdapter {
     #isCounted = false;

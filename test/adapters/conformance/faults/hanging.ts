@@ -1,4 +1,4 @@
-/** Defines adapters with calls that never settle, and with streams that never end. */
+/** Some calls of these adapters never settle, and some streams never end. */
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Dataset, PublishOptions } from '../../../../core/contracts/storage.js';
 import { inSnapshot } from '../breakable.js';

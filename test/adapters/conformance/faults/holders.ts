@@ -102,7 +102,6 @@ export const holderFaults: readonly BrokenAdapter[] = [
   },
 ];
 
-/** Adds the items of the dataset to `found` when they are read. */
 const collecting = (dataset: Dataset, found: Map<string, Document>): Dataset => ({
   manifest: dataset.manifest,
   async *read(name) {

@@ -1,4 +1,4 @@
-/** Lists the broken adapters by class. Each adapter names its bug and the rules of the suite that must fail. */
+/** Broken adapters by class. Each adapter names its bug and the rules of the suite that must fail. */
 
 import { callerAssumptions, lockAssumptions, valueAssumptions } from './assumptions.js';
 import { auditFaults } from './audits.js';
@@ -89,5 +89,5 @@ export const classes = {
 
 export const brokenAdapters: readonly BrokenAdapter[] = Object.values(classes).flat();
 
-/** The first adapter of each class. `npm test` runs only these adapters. */
+/** `npm test` runs only the first adapter of each class. */
 export const triedOften: readonly BrokenAdapter[] = Object.values(classes).flatMap((faults) => faults.slice(0, 1));

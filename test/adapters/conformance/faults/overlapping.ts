@@ -1,4 +1,4 @@
-/** Defines bugs that appear only when reads overlap, are aborted, or are left early. */
+/** These bugs appear only when reads overlap, are aborted, or are left early. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { JsonRows, Query, Versions } from '../../../../core/contracts/storage.js';
@@ -14,7 +14,6 @@ const ANY_REASON = `${MANY} a signal aborted with any reason makes every read re
 
 type Reads = Map<string, Promise<Document | undefined>>;
 
-/** Returns a copy of the result of the first read with this id. */
 const shared = async (reads: Reads, id: string, read: () => Promise<Document | undefined>) => {
   const reading = reads.get(id) ?? read();
   reads.set(id, reading);

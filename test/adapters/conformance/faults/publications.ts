@@ -1,4 +1,4 @@
-/** Defines bugs in interrupted and concurrent publications, and in operations during a publication. */
+/** Bugs in interrupted and concurrent publications, and in operations during a publication. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Document, Manifest } from '../../../../core/contracts/dataset.js';
@@ -16,7 +16,7 @@ const prunedIds = new Map<string, string>();
 const isFailure = (error: unknown, ...codes: string[]): boolean =>
   error instanceof StorageError && codes.includes(error.code);
 
-/** While a publication is in progress, runs `act` before each call to the method. `act` may throw. */
+/** During a publication, `act` runs before each call to the method. `act` may throw. */
 const during = (method: 'ping' | 'list' | 'prune' | 'activate' | 'asOf', act: () => void) =>
   class extends FolderAdapter {
     constructor(...given: ConstructorParameters<typeof FolderAdapter>) {

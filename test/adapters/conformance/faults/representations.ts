@@ -1,4 +1,3 @@
-/** Bugs in how a store represents keys, documents and manifests. */
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Scalar } from '../../../../core/contracts/storage.js';
 import { FolderAdapter } from '../folder-adapter.js';

@@ -1,4 +1,4 @@
-/** Defines adapters that confuse versions with similar rows, or miss changes of other adapters. */
+/** These adapters confuse versions with similar rows, or miss changes of other adapters. */
 import { existsSync, rmSync, type Stats, statSync, writeFileSync } from 'node:fs';
 import type { Manifest } from '../../../../core/contracts/dataset.js';
 import type { StorageAdapter } from '../../../../core/contracts/storage.js';
@@ -52,7 +52,7 @@ export const similarBugs: readonly BrokenAdapter[] = [
     fails: [similar('are noticed by another adapter if they replace one of the same size within a second')],
     folder: class extends FolderAdapter {
       #seen: unknown;
-      /** Removes the activations of deleted versions, so that the size of the catalog does not grow. */
+      /** Activations of deleted versions are removed, so that the catalog does not grow. */
       override save({ versions, moves }: Catalog) {
         super.save({ versions, moves: moves.filter(({ id }) => versions.some((each) => each.id === id)) });
       }
@@ -112,7 +112,6 @@ export const similarBugs: readonly BrokenAdapter[] = [
   },
 ];
 
-/** Does not look for changes of other adapters before its own changes. */
 class Unaware extends FolderAdapter {
   override pollMs = 400;
   isStale = false;
@@ -245,7 +244,6 @@ export const openingBugs: readonly BrokenAdapter[] = [
   },
 ];
 
-/** Returns the audit with a change in its entries. */
 const auditing = (
   that: string,
   fails: readonly string[],

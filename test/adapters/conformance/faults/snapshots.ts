@@ -1,9 +1,8 @@
-/** Defines bugs in snapshots, in the isolation of stores, and in calls to `changed()`. */
 import type { StorageAdapter } from '../../../../core/contracts/storage.js';
 import { inSnapshot } from '../breakable.js';
 import { aborted, type BrokenAdapter, getting } from './breaking.js';
 
-// All open adapters. They share the most recently published dataset.
+// All open adapters share the most recently published dataset.
 const sharing: StorageAdapter[] = [];
 
 export const snapshotFaults: readonly BrokenAdapter[] = [

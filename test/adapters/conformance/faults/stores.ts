@@ -1,4 +1,4 @@
-/** Defines bugs that appear when several adapters share a store, in one process or in two. */
+/** These bugs appear when several adapters share a store, in one process or in two. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { rename, writeFile as writeDraft } from 'node:fs/promises';
 import type { AdapterContext, Dataset, StorageAdapter } from '../../../../core/contracts/storage.js';

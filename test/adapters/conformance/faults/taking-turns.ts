@@ -1,4 +1,4 @@
-/** Defines broken adapters whose bugs appear only if two adapters change the same store in turn. */
+/** These bugs appear only if two adapters change the same store in turn. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Dataset, PublishOptions } from '../../../../core/contracts/storage.js';
 import { type Catalog, conflict, FolderAdapter, type Move } from '../folder-adapter.js';
@@ -22,7 +22,6 @@ const IDLE = several('notice a change after a while without changes');
 const ON_TOP = several('make changes on top of the changes of others that they have not noticed yet');
 const HELD = several('do not keep a version that was held only by an adapter that is closed');
 
-/** Makes changes without reading the catalog first. */
 class Stale extends FolderAdapter {
   isChanging = false;
   override look() {

@@ -1,6 +1,4 @@
-/**
- * Defines adapters with bugs in version names, in publication times, and in the choice of versions to delete or lock.
- */
+/** Bugs in version names, in publication times, and in the choice of versions to delete or lock. */
 import { writeFileSync } from 'node:fs';
 import type { Manifest } from '../../../../core/contracts/dataset.js';
 import type { AdapterContext, Snapshot } from '../../../../core/contracts/storage.js';
@@ -297,7 +295,7 @@ export const momentBugs: readonly BrokenAdapter[] = [
   },
 ];
 
-/** Treats two version names as equal if `change` returns the same name for both. */
+/** Two version names count as equal if `change` returns the same name for both. */
 const named = (change: (version: string) => string) =>
   class extends FolderAdapter {
     override isTaken(version: string) {
@@ -307,7 +305,7 @@ const named = (change: (version: string) => string) =>
 
 const SIMILAR = 'versions with similar names stay whole when another is deleted, or its publication fails';
 
-/** Deletes the rows of all versions whose names start with a prefix. */
+/** Deletes the rows of all versions whose names start with the name of the deleted version. */
 class PrefixAdapter extends FolderAdapter {
   removeRows(prefix: string) {
     const found = this.catalog.versions.filter(({ version }) => version.startsWith(prefix));

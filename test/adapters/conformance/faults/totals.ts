@@ -53,7 +53,7 @@ export const totalsOf = async (snapshot: Snapshot, name: string, query: TotalsQu
 
 const same = <T>(value: T): T => value;
 
-/** Adds totals and searches to the memory adapter. A bug changes a query or the groups in its result. */
+/** Adds totals and searches to the memory adapter. The bug changes a query or the groups in its result. */
 const totalling = (
   changed: (query: TotalsQuery) => TotalsQuery,
   change: (groups: readonly Group[], query: TotalsQuery) => readonly Group[] = same,
@@ -73,7 +73,7 @@ const totalling = (
 const searchingFor = (change: (words: readonly string[]) => readonly string[]) =>
   totalling(same, same, ({ words, ...query }) => ({ ...query, ...(words && { words: change(words) }) }));
 
-/** For each `eq` filter, also returns documents whose field equals `other(value)`. */
+/** An `eq` filter also matches documents whose field equals `other(value)`. */
 const equalling = (other: (value: string) => string) =>
   totalling(({ where, ...query }) => ({
     ...query,
@@ -94,7 +94,7 @@ const summing = (change: (sum: number) => number) =>
     })),
   );
 
-/** Adds the prices of all documents in a plain loop, without compensating for rounding errors. */
+/** Adds all prices without compensating for rounding errors. */
 const plainly = (snapshot: Snapshot) => async (name: string, query: TotalsQuery, signal?: AbortSignal) => {
   const groups = await totalsOf(snapshot, name, query, signal);
   if (query.of !== 'price' || query.by.length > 0 || query.where.length > 0) return groups;
@@ -103,7 +103,7 @@ const plainly = (snapshot: Snapshot) => async (name: string, query: TotalsQuery,
   return groups.map((group) => ({ ...group, numbers: { ...group.numbers!, sum } }));
 };
 
-/** Applies one operator to the values of a field as text. */
+/** Compares the values of a field as text. */
 const asText = (operator: Condition['operator'], matches: (found: unknown, value: Condition['value']) => boolean) =>
   ({
     capabilities: { ...memory.capabilities, json: false },

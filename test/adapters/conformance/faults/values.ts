@@ -1,4 +1,3 @@
-/** Defines bugs in values, keys and manifests, and leaks of resources. */
 import type { Document, Manifest } from '../../../../core/contracts/dataset.js';
 import type { AdapterContext, Dataset, PublishOptions, Query, Scalar } from '../../../../core/contracts/storage.js';
 import { type Catalog, type Content, FolderAdapter } from '../folder-adapter.js';
@@ -363,7 +362,7 @@ export const descriptionBugs: readonly BrokenAdapter[] = [
   },
 ];
 
-/** Folder of the first adapter. In the last bug below, all adapters use this folder. */
+/** All adapters with the last bug below use the folder of the first adapter. */
 let firstFolder: string | undefined;
 
 export const resourceBugs: readonly BrokenAdapter[] = [

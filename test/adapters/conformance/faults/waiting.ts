@@ -1,4 +1,4 @@
-/** Defines bugs in publications that wait or are rejected, and in calls whose effects depend on earlier calls. */
+/** Bugs in publications that wait or are rejected, and in calls whose effects depend on earlier calls. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Dataset, PublishOptions } from '../../../../core/contracts/storage.js';
@@ -8,7 +8,6 @@ import { type BrokenAdapter, versioning } from './breaking.js';
 
 const WAITING = 'a publication that waits for another one';
 
-/** Waits for another adapter to release its lock, and ignores the signal. */
 class Patient extends FolderAdapter {
   isWaiting = false;
   override async lock(options: PublishOptions) {

@@ -5,7 +5,7 @@ import { HOUSTON } from '../../../support/fixture.js';
 import { needPandas } from '../../../support/pandas.js';
 import { startTestApp, type TestApp } from '../../../support/test-app.js';
 
-/** Reads lists from standard input. Prints the kind of each column and its values as JSON. */
+/** The program reads lists from standard input, and prints the kind and the values of each column as JSON. */
 const PROGRAM = `
 import io, json, sys
 import pandas as pd
@@ -33,10 +33,7 @@ json.dump(answers, sys.stdout)
 
 type Row = Readonly<Record<string, unknown>>;
 
-/**
- * Returns the kind that pandas should infer for a column. In pandas, integer and boolean columns cannot have missing
- * values, and an empty column is not text.
- */
+/** In pandas, integer and boolean columns cannot have missing values, and an empty column is not text. */
 const expectedKind = (values: readonly unknown[]): string | undefined => {
   const present = values.filter((value) => value !== null && value !== undefined);
   const complete = present.length === values.length;
@@ -46,7 +43,7 @@ const expectedKind = (values: readonly unknown[]): string | undefined => {
   return complete && present.every((value) => typeof value === 'boolean') ? 'boolean' : 'string';
 };
 
-/** Returns the value that pandas reads. Nested values are JSON. */
+/** pandas reads nested values as JSON text. */
 const expectedCell = (value: unknown): unknown =>
   typeof value === 'object' && value !== null ? JSON.stringify(value) : (value ?? null);
 

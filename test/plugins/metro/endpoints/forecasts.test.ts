@@ -204,7 +204,7 @@ describe('plugin forecasts', () => {
         bias_pp: -9.5,
         benchmark_bias_pp: -1,
         coverage_80: 0,
-        // The interval has a width of 8, and the outcome lies 5.5 outside it: 8 + 2 / 0.2 * 5.5.
+        // The interval has a width of 8, and the outcome is 5.5 outside the interval: 8 + 2 / 0.2 * 5.5.
         interval_score_80: 63,
         direction_hit_rate: 0,
         benchmark_hit_rate: 1,
@@ -215,7 +215,7 @@ describe('plugin forecasts', () => {
         decline_share: 1,
         predicted_decline_share: 0.1,
         brier_score: 0.81,
-        // The negative log of a probability of 0.1.
+        // The logarithmic loss of a probability of 0.1 is -ln(0.1).
         log_loss: rounded(-Math.log(0.1)),
       },
       {

@@ -93,7 +93,7 @@ const READ: typeof LISTS = {
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Converts rows to the form that a Parquet reader returns: every row has every column, and times have milliseconds. */
+/** In a Parquet file, every row has every column, and times have milliseconds. */
 const expectedRows = (rows: readonly Row[], columns: readonly string[]): Row[] =>
   rows.map((row) =>
     Object.fromEntries(
@@ -107,7 +107,7 @@ const expectedRows = (rows: readonly Row[], columns: readonly string[]): Row[] =
   );
 
 /**
- * Python expressions that read a file into dictionaries. DuckDB would need another package for times with time zones.
+ * Each Python expression reads a file into dictionaries. DuckDB would need another package for times with time zones.
  */
 const READERS = {
   pyarrow: `

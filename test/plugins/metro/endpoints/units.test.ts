@@ -63,7 +63,7 @@ describe('unitsOf(units, cadence, prices)', () => {
   it('change and yoy of a weekly series allow for a holiday, and compare with the week 52 weeks before', () => {
     const weeks = Array.from({ length: 60 }, (_, i) => {
       const day = new Date(Date.UTC(2023, 0, 5 + 7 * i));
-      // In one week, the observation is dated a day earlier.
+      // In this week, the observation is dated a day earlier.
       if (i === 46) day.setUTCDate(day.getUTCDate() - 1);
       return [day.toISOString().slice(0, 10), 100 + i] as const;
     });

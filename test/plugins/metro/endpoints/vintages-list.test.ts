@@ -60,7 +60,7 @@ for (const [name, section] of Object.entries(otherAdapters)) {
       await publishTo(service, datasetOf(1, first));
       const alone = await service.get('/vintages');
       expect(alone.json).to.deep.equal({ data: [row(1, true, null)] });
-      // Waits for the next second, because HTTP dates have a resolution of one second.
+      // HTTP dates have a resolution of one second, so the test waits for the next second.
       await new Promise((next) => setTimeout(next, 1000 - (Date.now() % 1000)));
       await publishTo(service, datasetOf(2, second));
       const known = { headers: { 'If-Modified-Since': alone.headers['last-modified']! } };

@@ -7,7 +7,8 @@ import { pageModules } from '../../../support/page-modules.js';
 type Color = readonly [number, number, number];
 
 /**
- * Matrices for linear RGB that simulate colour blindness at full severity, from Machado, Oliveira and Fernandes (2009).
+ * Matrices for linear RGB that simulate colour blindness at full severity. Source: Machado, Oliveira and Fernandes
+ * (2009).
  */
 const SIGHTS: Readonly<Record<string, readonly Color[]>> = {
   'all cones': [
@@ -40,7 +41,7 @@ const linear = (hex: string): Color =>
     .map((at) => Number.parseInt(hex.slice(at, at + 2), 16) / 255)
     .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)) as unknown as Color;
 
-/** Converts to OKLab, in which equal distances look about equally different. */
+/** In OKLab, equal distances look about equally different. */
 const oklab = (color: Color): Color => {
   const cones = times(
     [

@@ -46,7 +46,6 @@ describe('the weight of the explorer', () => {
       const get = (target: string) => request(`${app.origin}${target}`, { headers: { 'Accept-Encoding': 'gzip' } });
       const sizes = new Map<string, number>([['/explore', (await get('/explore')).bytes.length]]);
       const sum = () => [...sizes.values()].reduce((total, size) => total + size, 0);
-      /** Loads files and queues the modules that they import. */
       const load = async (targets: readonly string[]): Promise<void> => {
         for (const target of targets.filter((one) => !sizes.has(one))) {
           sizes.set(target, (await get(target)).bytes.length);
@@ -80,7 +79,6 @@ const PAYEMS = ['2025-08-01', '2025-09-01', '2025-10-01', '2025-11-01'].map((per
 const ofUnemployment = (fixture.documents['series'] ?? []).find((one) => one['series_id'] === 'UNRATE');
 
 const byKey = (key: string) => (a: Document, b: Document) => (`${a[key]}` < `${b[key]}` ? -1 : 1);
-/** The fixture with an attribution, a division and a series of large values. */
 const collections = {
   ...fixture.documents,
   markets: [
@@ -108,7 +106,7 @@ describe('the explorer in Chromium', () => {
   let app: TestApp;
   let browser: TestBrowser;
   let views = 0;
-  /** Changing only the fragment would not reload the page, so the query changes too. */
+  /** A change of the fragment does not reload the page, so the query changes too. */
   const view = async (name: string) => {
     await browser.page.goto(`${app.origin}/explore?view=${views++}#/${name}`);
     await browser.page.waitForSelector('main:not([aria-busy]) h1');
@@ -117,7 +115,7 @@ describe('the explorer in Chromium', () => {
     await browser.page.getByLabel('API key').fill(key);
     await browser.page.getByRole('button', { name: 'Use this key' }).click();
   };
-  /** Waits until an expression is true. The content security policy forbids `waitForFunction`. */
+  /** The content security policy forbids `waitForFunction`. */
   const until = async (expression: string) => {
     while (!(await browser.page.evaluate(expression))) await setTimeout(20);
   };
@@ -336,11 +334,11 @@ describe('the explorer in Chromium', () => {
         .nth(figure)
         .locator('.plot .line')
         .evaluateAll((lines) => lines.map((line) => line.getAttribute('d') ?? ''));
-    // 2025 Q3 is missing. The line ends before it, and the next quarter is a dot.
+    // The value of 2025 Q3 is missing, so the line ends, and the next quarter is a dot.
     await view(`markets/${fixture.ATLANTA}`);
     await page.locator('figure .plot svg').first().waitFor();
     expect((await strokes(0))[0]).to.match(/^M[^ML]+L[^ML]+$/);
-    // There are forecasts for 2025 Q4 and 2026 Q4, but none in between.
+    // There are forecasts for 2025 Q4 and 2026 Q4, but none between these quarters.
     await view(`markets/${fixture.HOUSTON}`);
     await page.locator('figure .plot svg').first().waitFor();
     expect(await strokes(1)).to.deep.equal(['', '']);

@@ -117,7 +117,7 @@ describe('the methodology in Chromium', () => {
       expect(await page.locator('.guides [aria-current]').getAttribute('href')).to.equal(`/docs/${name}`);
       for (const link of await page.locator('a[href^="/docs"]').all()) {
         const target = await link.getAttribute('href');
-        // Removes the fragment, which browsers do not send.
+        // Browsers do not send the fragment.
         expect((await request(`${app.origin}${target!.replace(/#.*/, '')}`)).status, target!).to.equal(200);
       }
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).to.be.at.most(0);

@@ -9,7 +9,7 @@ const { searcher, namesIn, nearly, onlyOne, stateNamed, tellingName, optionsFor,
 );
 
 const areas = [...metroAreas.values()];
-/** The markets in FHFA's index. For a metro with divisions, the index contains only the divisions. */
+/** FHFA's index contains the divisions of a metro instead of the metro. */
 const markets = areas
   .filter(({ divisions }) => divisions.length === 0)
   .map(({ cbsa, name, kind }) => ({ cbsa, name: kind === 'division' ? `${name} (MSAD)` : name }));

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { normalCdf } from '../../../../plugins/metro/forecast/normal-distribution.js';
 
 describe('normalCdf(x)', () => {
-  // From Abramowitz and Stegun, table 26.1, to 15 decimal places.
+  // Source: Abramowitz and Stegun, table 26.1, to 15 decimal places.
   const table: readonly [number, number][] = [
     [0, 0.5],
     [0.5, 0.69146246127401],

@@ -7,8 +7,7 @@ import { randomFrom } from '../../../../plugins/metro/sample/random.js';
 export const FIRST = quarterIndex(1990, 1);
 
 /**
- * Creates a panel of a fictional index from 1990Q1, for six markets in three states. One market starts late, and two
- * markets have gaps.
+ * A fictional index from 1990Q1, for six markets in three states. One market starts late, and two markets have gaps.
  */
 export const madeUpPanel = (quarters = 100): Panel => {
   const names = ['Ames, IA', 'Ankeny, IA', 'Boise City, ID', 'Casper, WY', 'Cody, WY', 'Dubois, ID-WY'];
@@ -28,7 +27,6 @@ export const madeUpPanel = (quarters = 100): Panel => {
   return createPanel(markets, rows);
 };
 
-/** Returns the first `quarters` quarters of the panel. Later values of the index and the macro series are dropped. */
 export const cut = (panel: Panel, quarters: number): Panel => {
   const next = quarterStart(panel.firstQuarter + quarters);
   return {
@@ -56,7 +54,7 @@ export const madeUpMetroPanel = (): Panel => {
   return { ...panel, markets, macro: macroSeries([{ series_id: 'HSN1F', cadence: 'monthly' }], sales) };
 };
 
-/** Returns the fictional panel as documents. One more market has no index. */
+/** One more market has no index. */
 export const rowsOfPanel = (): Record<string, Document[]> => {
   const { markets, quarters, firstQuarter } = madeUpPanel();
   const figures = { signal: null, risk_score: null, yoy_price: 2, forecast_12m: null };

@@ -38,7 +38,7 @@ describe('persistence', () => {
   });
 });
 
-/** Returns 100 times the log growth of each market over the 4 quarters up to `t`. The panel must not have gaps. */
+/** 100 times the log growth of each market over the 4 quarters up to `t`. The panel has no gaps. */
 const growthAt = (quarters: readonly Float64Array[], t: number): number[] =>
   [...(quarters[t] ?? [])].map((level, market) => 100 * Math.log(level / (quarters[t - 4]?.[market] ?? Number.NaN)));
 const meanOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -69,13 +69,13 @@ describe('ar1-nation', () => {
     const { point } = [...walk(ar1Nation, whole, { minValues: 20 })][50] as { point: Float64Array };
     const growth = growthAt(whole.quarters, 50);
     const logs = [...point].map((value) => 100 * Math.log1p(value / 100));
-    // Derives the coefficients from three forecasts.
+    // Three forecasts determine the coefficients.
     const b1 = ((logs[1] as number) - (logs[0] as number)) / ((growth[1] as number) - (growth[0] as number));
     const rows = Array.from({ length: 43 }, (_, i) => i + 4).flatMap((t) => {
       const [then, outcome] = [growthAt(whole.quarters, t), growthAt(whole.quarters, t + 4)];
       return then.map((own, market) => [1, own, meanOf(then), outcome[market] as number] as const);
     });
-    // Solves the normal equations by coordinate descent. The errors of the fit are orthogonal to each regressor.
+    // Coordinate descent solves the normal equations. The errors of the fit are orthogonal to each regressor.
     const b = [0, 0, 0] as [number, number, number];
     for (let round = 0; round < 20_000; round++) {
       for (const k of [0, 1, 2] as const) {

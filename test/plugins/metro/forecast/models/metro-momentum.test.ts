@@ -24,11 +24,11 @@ const solved = (matrix: number[][], right: readonly number[]): number[] => {
   return system.map((line, i) => at(line, right.length) / at(line, i));
 };
 
-/** Computes the point forecasts in logs at every quarter, directly from the formula. */
+/** The expected point forecasts in logs at every quarter, directly from the formula. */
 const byDefinition = (panel: Panel) => {
   const all = [...panel.markets.keys()];
   const L = panel.quarters.map((quarter) => [...quarter].map((level) => 100 * Math.log(level)));
-  /** Returns the log of an index at quarter `t`. A missing value between two quarters is interpolated. */
+  /** The log of an index at quarter `t`. A missing value between two quarters is interpolated. */
   const F = (i: number, t: number): number => {
     const known = (s: number) => there(L[s]?.[i]);
     if (t < 0 || known(t)) return L[t]?.[i] ?? Number.NaN;
@@ -70,7 +70,7 @@ const byDefinition = (panel: Panel) => {
       (sumOf(seen.map((j) => K(i, j) * weight(j))) + 0.05)
     );
   };
-  /** Returns the smoothed log of sales `lag` months before the newest month that is known at quarter `t`. */
+  /** The smoothed log of sales, `lag` months before the newest month that is known at quarter `t`. */
   const sales = (t: number, lag: number) => {
     const end = quarterStart(panel.firstQuarter + t + 1);
     const months = (panel.macro.get('HSN1F') ?? []).filter(({ start }) => start < end);
@@ -126,7 +126,7 @@ const byDefinition = (panel: Panel) => {
   };
 };
 
-/** Computes the half-widths of the intervals directly from the formula, from all point forecasts in logs. */
+/** The expected half-widths of the intervals, directly from the formula. */
 const halfWidths = (panel: Panel, forecasts: readonly (readonly (number | undefined)[] | undefined)[], t: number) => {
   const all = [...panel.markets.keys()];
   const L = panel.quarters.map((quarter) => [...quarter].map((level) => 100 * Math.log(level)));

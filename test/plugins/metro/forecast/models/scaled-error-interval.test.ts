@@ -16,7 +16,7 @@ describe('quantile(sorted, probability)', () => {
 });
 
 describe('withScaledErrorInterval(markets, 4, next)', () => {
-  /** Computes forecasts with constant errors for two markets with a constant index. Errors are in percentage points. */
+  /** Two markets have a constant index and constant errors, in percentage points. */
   const run = (quarters: number, errors: readonly number[], levels = (_quarter: number) => [100, 100]) => {
     const forecaster = withScaledErrorInterval(errors.length, 4, () => Float64Array.from(errors));
     return Array.from({ length: quarters }, (_, quarter) =>
@@ -32,7 +32,7 @@ describe('withScaledErrorInterval(markets, 4, next)', () => {
 
   it('matches the formula for errors of 1 and 3 points', () => {
     // At quarter 68, the outcomes of origins 60 to 64 are known. Each market has 5 errors, and the pooled mean is 2.
-    // Only origin 64 has error ratios, and they are scaled by the error from origin 60.
+    // Only origin 64 has error ratios, which are scaled by the error from origin 60.
     const { point, lower, upper } = run(69, [1, 3])[68] as ReturnType<typeof run>[number];
     const sigma = (own: number, n: number) => ((n * own + 20 * 2) / (n + 20)) * Math.sqrt(2);
     const [small, large] = [1 / sigma(1, 1), 3 / sigma(3, 1)];
