@@ -100,39 +100,40 @@ const itemOf = (table: Table): FrontPageItem => ({
 
 const list = (words: readonly string[]): string => new Intl.ListFormat('en').format(words);
 
-const summaryOf = (tables: readonly Table[]): Finding[] => {
+const contentText = ([first, second]: readonly Table[]): string => {
+  const rows = inSentence(rowsText(first!));
+  if (second) {
+    return sizeOf(first!) === sizeOf(second)
+      ? `The largest have ${rows}.`
+      : `The largest is ${inSentence(first!.title)}, with ${rows}.`;
+  }
+  const columns = first!.columns.map((column) => inSentence(titleOf(column)));
+  const more = columns.length - MOST_COLUMNS_NAMED;
+  const names = list([...columns.slice(0, MOST_COLUMNS_NAMED), ...(more > 0 ? [`${more} more`] : [])]);
+  return `The ${columns.length === 1 ? 'only column is' : 'columns are'} ${names}.`;
+};
+
+const summaryOf = (tables: readonly Table[], bars: Bars | undefined): Finding[] => {
   const rows = tables.flatMap((table) => table.rows);
   const total = tables.every((table) => table.total !== undefined)
     ? tables.reduce((sum, table) => sum + table.total!, 0)
     : undefined;
-  const [first] = tables;
   const newest = tables
     .flatMap((table) => table.newest ?? [])
     .toSorted()
     .at(-1);
-  const columns = first!.columns.map((column) => inSentence(titleOf(column)));
-  const more = columns.length - MOST_COLUMNS_NAMED;
+  const size = { rows, total };
+  const where = tables.length === 1 ? 'one table' : `${tables.length} tables`;
   return [
     {
-      figure: sizeText({ rows, total }, '> '),
-      sentence: `${rowsText({ rows, total })} in ${tables.length === 1 ? 'one table' : `${tables.length} tables`}.`,
+      figure: sizeText(size, '> '),
+      sentence: `${rowsText(size)} in ${where}. ${contentText(tables)}`,
       href: '/tables',
     },
     ...(newest === undefined
       ? []
       : [{ figure: newest, sentence: `The latest date in the data is ${dateText(newest)}.` }]),
-    tables.length === 1
-      ? {
-          figure: columnsText(columns),
-          sentence: `The ${columns.length === 1 ? 'only column is' : 'columns are'} ${list([...columns.slice(0, MOST_COLUMNS_NAMED), ...(more > 0 ? [`${more} more`] : [])])}.`,
-        }
-      : {
-          figure: `${tables.length} tables`,
-          sentence:
-            sizeOf(first!) === sizeOf(tables[1]!)
-              ? `The largest have ${inSentence(rowsText(first!))}.`
-              : `The largest is ${inSentence(first!.title)}, with ${inSentence(rowsText(first!))}.`,
-        },
+    ...(bars ? [peakOf(bars)] : []),
   ];
 };
 
@@ -145,7 +146,12 @@ const PERIODS = [
 const MOST_BARS = 80;
 
 interface Bars {
+  readonly table: Table;
+  /** What the bars show, such as `books per year`. */
+  readonly name: string;
   readonly title: string;
+  /** The adjective for the largest value. */
+  readonly most: string;
   readonly values: readonly (readonly [period: string, value: number])[];
 }
 
@@ -158,7 +164,8 @@ const mean = (values: readonly number[]): number => values.reduce((sum, value) =
  * Counts the rows in each period. If the key contains the date, the counts would hardly differ, so the bars show the
  * mean of the first numeric column.
  */
-const barsOf = ({ columns, rows, title, total, key }: Table): Bars | undefined => {
+const barsOf = (table: Table): Bars | undefined => {
+  const { columns, rows, title, total, key } = table;
   const time = columns.find(isDate);
   if (!time || total !== rows.length) return undefined;
   const isKey = ([name]: Column) => key.includes(name);
@@ -179,10 +186,18 @@ const barsOf = ({ columns, rows, title, total, key }: Table): Bars | undefined =
     .slice(-MOST_BARS)
     .map(([name, all]): [string, number] => [name, measure ? mean(all) : all.length]);
   if (values.length < 3) return undefined;
-  return {
-    title: measure ? `${title}: mean ${inSentence(titleOf(measure))} per ${period}` : `${title} per ${period}`,
-    values,
-  };
+  if (!measure) {
+    const name = `${title} per ${period}`;
+    return { table, name: inSentence(name), title: name, most: 'Most', values };
+  }
+  const name = `mean ${inSentence(titleOf(measure))} per ${period}`;
+  return { table, name, title: `${title}: ${name}`, most: 'Highest', values };
+};
+
+const peakOf = ({ name, most, values }: Bars): Finding => {
+  const [period, value] = values.reduce((highest, each) => (each[1] > highest[1] ? each : highest));
+  const figure = value.toLocaleString('en-US', { maximumFractionDigits: 2 });
+  return { figure, sentence: `${most} ${name}: ${figure} (${period}).` };
 };
 
 const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [960, 360, 90, 34, 14];
@@ -241,29 +256,25 @@ const drawingOf = ({ values }: Bars): Drawing => {
   };
 };
 
-const figureOf = (tables: readonly Table[]): FrontPageFigure | undefined => {
-  for (const table of tables) {
-    const bars = barsOf(table);
-    if (!bars) continue;
-    const [first, last] = [bars.values[0]![0], bars.values.at(-1)![0]];
-    return {
-      title: bars.title,
-      description: `Bar chart of ${bars.values.length} periods, from ${first} to ${last}. The table lists the values.`,
-      drawing: drawingOf(bars),
-      note: `From ${first} to ${last}, ${rowsText(table).toLowerCase()}.`,
-      href: `/tables#${table.path}`,
-    };
-  }
-  return undefined;
+const figureOf = (bars: Bars): FrontPageFigure => {
+  const { table, title, values } = bars;
+  const [first, last] = [values[0]![0], values.at(-1)![0]];
+  return {
+    title,
+    description: `Bar chart of ${values.length} periods, from ${first} to ${last}. The table lists the values.`,
+    drawing: drawingOf(bars),
+    note: `From ${first} to ${last}, ${rowsText(table).toLowerCase()}.`,
+    href: `/tables#${table.path}?tab=time`,
+  };
 };
 
 export const tablesFrontPage = async (context: FrontPageContext): Promise<FrontPageContent> => {
   const tables = (await tablesOf(context)).toSorted((a, b) => sizeOf(b) - sizeOf(a));
   if (tables.length === 0) return {};
-  const figure = figureOf(tables);
+  const [bars] = tables.flatMap((table) => barsOf(table) ?? []);
   return {
-    findings: summaryOf(tables),
-    ...(figure && { figure }),
+    findings: summaryOf(tables, bars),
+    ...(bars && { figure: figureOf(bars) }),
     items: tables.map(itemOf),
     search: { path: '/tables', label: `Search ${inSentence(tables[0]!.title)}`, placeholder: 'Any word in a row' },
   };

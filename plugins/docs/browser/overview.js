@@ -61,7 +61,7 @@ export const introduction = ({ title, version, summary, description, about, oper
 };
 
 /** @param {...import('../../pages/shared/dom.js').Children} content */
-const notice = (...content) => h('p', { class: 'notice', role: 'status' }, ...content);
+const notice = (...content) => h('div', { class: 'notice', role: 'status' }, ...content);
 
 const keyPlace = () => {
   const place = h('div');
@@ -69,7 +69,7 @@ const keyPlace = () => {
   const content = () => {
     if (getKey() !== '') {
       const forget = h('button', { type: 'button', class: 'quiet', onclick: () => setKey('') }, 'Forget key');
-      return notice('Requests from this page include your key.', forget);
+      return notice(h('p', 'Requests from this page include your key.'), forget);
     }
     if (anonymousLimits === '') return form();
     const enter = h(
@@ -77,7 +77,7 @@ const keyPlace = () => {
       { type: 'button', class: 'quiet', onclick: () => place.replaceChildren(form()) },
       'Use a key',
     );
-    return notice(`You can try the endpoints without a key, up to ${anonymousLimits}.`, enter);
+    return notice(h('p', `You can try the endpoints without a key, up to ${anonymousLimits}.`), enter);
   };
   const show = () => place.replaceChildren(content());
   addEventListener('keychange', show);

@@ -63,34 +63,37 @@ const nationFinding = ({ nation, markets, forecasts, target }: Facts): Finding[]
   return [{ figure: signed(last), sentence: `House prices ${change} ${where}${expected}.`, href: '/explore#/markets' }];
 };
 
-const fallsText = (falling: number, all: number): string => {
-  if (falling === 0) return 'No metro is expected to see falling prices.';
-  const some = falling < all ? `${count(falling)} of ${count(all)}` : all === 2 ? 'both' : `all ${count(all)}`;
-  return `Prices are expected to fall in ${some} metros.`;
+const amongText = (rising: number, all: number): string => {
+  if (rising === all) return all === 2 ? 'both metros' : `all ${count(all)} metros`;
+  return `${rising === 0 ? 'none of the' : `${count(rising)} of`} ${count(all)} metros`;
 };
 
-const extremes = (forecasts: readonly Forecast[], target: string): Finding[] => {
-  const href = '/explore#/markets';
+/** The main finding of the map, in the words of the explorer. */
+const mapTitle = ({ forecasts, target }: Facts): string => {
+  const rising = forecasts.filter(({ forecast_12m }) => forecast_12m > 0).length;
+  const move =
+    forecasts.length === 1
+      ? `${moveText(forecasts[0]!.forecast_12m, ['fall', 'stay the same', 'rise'])} in ${shortName(forecasts[0]!.name)}`
+      : `rise in ${amongText(rising, forecasts.length)}`;
+  return `House prices are expected to ${move} by ${quarter(target)}`;
+};
+
+const extremes = ({ forecasts, target }: Facts): Finding[] => {
+  if (forecasts.length === 1) return [];
   const sorted = forecasts.toSorted((a, b) => a.forecast_12m - b.forecast_12m);
   const [least, most] = [sorted[0]!, sorted.at(-1)!];
   const [low, high] = [signed(least.forecast_12m), signed(most.forecast_12m)];
-  if (forecasts.length === 1) {
-    const move = moveText(least.forecast_12m, ['fall', 'stay the same', 'rise']);
-    return [
-      {
-        figure: low,
-        sentence: `Prices in ${shortName(least.name)} are expected to ${move} by ${quarter(target)}.`,
-        href,
-      },
-    ];
-  }
-  const falling = forecasts.filter(({ forecast_12m }) => forecast_12m < 0).length;
   const range =
     low === high
-      ? `All forecasts are ${low}.`
-      : `The forecasts range from ${shortName(least.name)} (${low}) to ${shortName(most.name)} (${high}).`;
-  const sentence = `${fallsText(falling, forecasts.length)} ${range}`;
-  return [{ figure: `${count(falling)} of ${count(forecasts.length)}`, sentence, href }];
+      ? `all forecasts are ${low}`
+      : `the forecasts range from ${shortName(least.name)} (${low}) to ${shortName(most.name)} (${high})`;
+  return [
+    {
+      figure: low === high ? low : `${low.slice(0, -1)} to ${high}`,
+      sentence: `By ${quarter(target)}, ${range}.`,
+      href: '/explore#/markets',
+    },
+  ];
 };
 
 const accuracy = (backtest: Backtest | null | undefined): Finding[] => {
@@ -166,13 +169,14 @@ const shapesOf = (
   ];
 };
 
-const mapOf = ({ markets, forecasts, target, series }: Facts): FrontPageFigure => {
+const mapOf = (facts: Facts): FrontPageFigure => {
+  const { markets, forecasts, series } = facts;
   const outlines = readOutlines();
   const [width, height] = outlines.size;
   const { classOf, legend } = classesOf(forecasts.map(({ forecast_12m }) => forecast_12m));
   const source = series ? ` Source of the index: ${series.source}.` : '';
   return {
-    title: `Where the model expects prices to rise and fall by ${quarter(target)}`,
+    title: mapTitle(facts),
     description: `Map of the United States with the 12-month forecasts of ${forecasts.length} metros. The list in the explorer has the same figures.`,
     drawing: { width, height, shapes: shapesOf(outlines, markets, classOf) },
     legend: forecasts.length < markets.length ? [...legend, { color: 'none', label: 'no forecast' }] : legend,
@@ -217,7 +221,7 @@ export const metroFrontPage = async ({ get }: FrontPageContext): Promise<FrontPa
     series: series?.data.find(({ series_id }: Series) => series_id === METRO_HPI),
   };
   return {
-    findings: [...nationFinding(facts), ...extremes(forecasts, target), ...accuracy(backtest?.data)],
+    findings: [...nationFinding(facts), ...extremes(facts), ...accuracy(backtest?.data)],
     figure: mapOf(facts),
     about: aboutRun(runOf(forecasts, runs?.data), nation === undefined && markets.length > 1),
     search,

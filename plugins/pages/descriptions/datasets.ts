@@ -22,6 +22,7 @@ export interface Dataset {
   /** Identifier for programs, such as `forecast_runs`. */
   readonly name: string;
   readonly path: string;
+  readonly operationId: string;
   readonly title: string;
   readonly description: string;
   readonly columns: readonly Column[];
@@ -78,6 +79,7 @@ const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined
   return {
     name: path.slice(1).replaceAll(/[^A-Za-z0-9]+/g, '_'),
     path,
+    operationId: get.operationId,
     title: get.summary,
     description: get.description,
     columns: Object.entries<Json>(row.properties)

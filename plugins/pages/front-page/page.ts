@@ -80,12 +80,12 @@ const searchOf = (site: Site): Markup | undefined => {
 const button = ({ publicPath }: Site, href: string, text: string, style = 'button'): Markup =>
   html`<a class="${style}" href="${href.startsWith('/') ? publicPath : ''}${href}">${text}</a>`;
 
-const heroOf = (site: Site): Markup => {
+const introOf = (site: Site): Markup => {
   const { title, summary } = site.info;
   const page = pagesOf(site).pages.find(({ frontPage }) => frontPage !== undefined);
   const docs = mountAt(site, '/docs');
   const source = keySource(site);
-  return html`<section class="hero">
+  return html`<section class="intro">
         <h1>${title}</h1>
         ${summary !== '' && html`<p class="summary">${summary}</p>`}
         ${searchOf(site)}
@@ -95,6 +95,12 @@ const heroOf = (site: Site): Markup => {
           ${!site.anonymous && source !== undefined && button(site, source, 'Get a key', 'button quiet')}
         </p>
       </section>`;
+};
+
+/** A wide window shows the figure next to the title, so that visitors see data first. */
+const leadOf = (site: Site): Markup => {
+  const figure = figureSection(site);
+  return figure ? html`<div class="lead">${introOf(site)}${figure}</div>` : introOf(site);
 };
 
 const footerOf = (site: Site): Markup => {
@@ -133,7 +139,7 @@ export const frontPageHtml = (context: MountContext, content: Content): string =
     ${headerOf(site)}
     ${new Markup(syntheticBanner(context))}
     <main id="main">
-      ${[heroOf, findingsSection, figureSection, offerSection, dataSection, statusSection].map((section) => section(site))}
+      ${[leadOf, findingsSection, offerSection, dataSection, statusSection].map((section) => section(site))}
     </main>
     ${footerOf(site)}
   </body>

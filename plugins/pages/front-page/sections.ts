@@ -49,13 +49,12 @@ export const offerSection = (site: Site): Markup | undefined => {
       </section>`;
   }
   if (datasets.length === 0) return undefined;
-  const cards = datasets
-    .slice(0, MOST_LISTS)
-    .map(
-      ({ path, title, columns }) =>
-        html`<li><code>${path}</code><span>${title}. ${count(columns.length)} ${columns.length === 1 ? 'column' : 'columns'}.</span></li>`,
-    );
   const docs = mountAt(site, '/docs');
+  const cards = datasets.slice(0, MOST_LISTS).map(({ path, operationId, title, columns }) => {
+    const name = html`<code>${path}</code>`;
+    const heading = docs ? link(site, `${docs.path}#/${operationId}`, name) : name;
+    return html`<li>${heading}<span>${title}. ${count(columns.length)} ${columns.length === 1 ? 'column' : 'columns'}.</span></li>`;
+  });
   return html`<section aria-labelledby="offer">
         <h2 id="offer">Published data</h2>
         <ul class="cards">${cards}</ul>
@@ -68,10 +67,10 @@ const guideTo = (site: Site, path: string, text: string): Markup | undefined =>
 
 const commandOf = ({ content, publicUrl }: Site): string | undefined => {
   const [dataset] = content.catalog.datasets;
-  if (!dataset) return undefined;
-  const origin = publicUrl.startsWith('http') ? '' : 'https://…';
+  // Without `server.publicUrl`, the origin is unknown, so the command would not work.
+  if (!dataset || !publicUrl.startsWith('http')) return undefined;
   const key = dataset.isOpen ? '' : '-H "Authorization: Bearer $API_KEY" ';
-  return `curl ${key}'${origin}${dataset.distributions[0]!.url}'`;
+  return `curl ${key}'${dataset.distributions[0]!.url}'`;
 };
 
 const access = (site: Site): Markup => {

@@ -57,6 +57,18 @@ export const period = (date, cadence) => {
   return cadence === 'monthly' ? `${year}-${month}` : /^(annual|five-year)$/.test(cadence) ? year : day(date);
 };
 
+/**
+ * Returns a period for a sentence, such as "November 2025" or "30 December 2025".
+ * @param {string} date first day of the period, in UTC @param {string} cadence
+ */
+export const periodInWords = (date, cadence) => {
+  const short = period(date, cadence);
+  const parts = short.split('-').length;
+  if (parts === 1) return short;
+  const day = parts === 3 ? { day: /** @type {const} */ ('numeric') } : {};
+  return new Date(date).toLocaleDateString('en-GB', { ...day, month: 'long', year: 'numeric', timeZone: 'UTC' });
+};
+
 /** @param {string | null} time */
 export const day = (time) => (time === null ? DASH : time.slice(0, 10));
 

@@ -1,4 +1,4 @@
-import { period } from '../../../pages/shared/format.js';
+import { periodInWords } from '../../../pages/shared/format.js';
 
 /**
  * @typedef {{ id: string, cadence: string, state: string, latest_period: string | null, age_seconds: number | null,
@@ -19,7 +19,7 @@ export const overdue = (sources, generatedAt, ids) =>
       if (latest === null || age === null) return [];
       const due = new Date(Date.parse(generatedAt) + (late - age) * 1000).toLocaleDateString('en-US', MONTHS);
       return [
-        `${ids.length > 1 ? `${id}: data` : 'Data'} up to ${period(latest, cadence)}; an update was due in ${due}.`,
+        `${ids.length > 1 ? `${id}: data` : 'Data'} up to ${periodInWords(latest, cadence)}; an update was due in ${due}.`,
       ];
     })
     .join(' ');

@@ -32,8 +32,8 @@ export const commonCause = (newest, prior) => {
 };
 
 /**
- * Returns text such as "+1.50 pp of +1.60 pp from new home sales".
- * @param {{ driver: string | null, driver_pp: number | null, delta_pp: number }} mover
+ * Returns text such as "+1.50 pp from new home sales".
+ * @param {{ driver: string | null, driver_pp: number | null }} mover
  */
-export const mainDriver = ({ driver, driver_pp, delta_pp }) =>
-  driver === null ? '–' : `${points(driver_pp)} of ${points(delta_pp)} from ${inputLabel(driver)}`;
+export const mainDriver = ({ driver, driver_pp }) =>
+  driver === null ? '–' : `${points(driver_pp)} from ${inputLabel(driver)}`;

@@ -6,7 +6,7 @@ import { latestOf } from '../../../pages/data-views/latest.js';
 import { column, dataTable, numbers } from '../../../pages/data-views/table.js';
 import { getJson, Problem } from '../../../pages/shared/api.js';
 import { h } from '../../../pages/shared/dom.js';
-import { day, exact, period } from '../../../pages/shared/format.js';
+import { day, exact, period, periodInWords } from '../../../pages/shared/format.js';
 import { catalog, creditOf, HPI, seriesOf } from './catalog.js';
 import { addMonths, monthsBetween } from './market-figures.js';
 import { recessions } from './recessions.js';
@@ -48,7 +48,9 @@ export const seriesView = (parameters, signal, query) =>
 /** @param {readonly Series[]} rows */
 const findingOnSeries = (rows) => {
   const [newest] = rows.toSorted((a, b) => ((a.observation_end ?? '') < (b.observation_end ?? '') ? 1 : -1));
-  const upTo = newest?.observation_end ? `, with data up to ${period(newest.observation_end, newest.cadence)}` : '';
+  const upTo = newest?.observation_end
+    ? `, with data up to ${periodInWords(newest.observation_end, newest.cadence)}`
+    : '';
   return `${rows.length} series on house prices and the economy${upTo}`;
 };
 
@@ -164,8 +166,8 @@ const findingOf = ({ title, cadence, units }, rows) => {
   const direction = before && (last.value > before.value ? `up from ${then}` : `down from ${then}`);
   const from =
     then === undefined ? '' : then === now ? ', the same as a year earlier' : `, ${direction} a year earlier`;
-  const when = period(last.period_start, cadence);
-  return `${title}: ${now} ${when === day(last.period_start) ? 'on' : 'in'} ${when}${from}`;
+  const preposition = period(last.period_start, cadence) === day(last.period_start) ? 'on' : 'in';
+  return `${title}: ${now} ${preposition} ${periodInWords(last.period_start, cadence)}${from}`;
 };
 
 /** @param {string} id @param {AbortSignal} signal @param {URLSearchParams} query */
@@ -183,7 +185,9 @@ const oneSeries = async (id, signal, query) => {
     title: findingOf(series, rows),
     name: series.title,
     question: `How has this series changed over time? (${unitOf(series)})`,
-    about: [`${series.source}, ${series.cadence}, up to ${last ? period(last.period_start, series.cadence) : '–'}`],
+    about: [
+      `${series.source}, ${series.cadence}, up to ${last ? periodInWords(last.period_start, series.cadence) : '–'}`,
+    ],
     series: [id],
     content: [
       h(

@@ -119,8 +119,8 @@ describe('the explorer’s reasons for a forecast', () => {
   });
 
   it('name the input that changed a forecast most', () => {
-    const mover = { driver: 'new_home_sales', driver_pp: 1.5, delta_pp: 1.6 };
-    expect(mainDriver(mover)).to.equal('+1.50 pp of +1.60 pp from new home sales');
+    const mover = { driver: 'new_home_sales', driver_pp: 1.5 };
+    expect(mainDriver(mover)).to.equal('+1.50 pp from new home sales');
     expect(mainDriver({ ...mover, driver: null })).to.equal('–');
   });
 });

@@ -977,7 +977,7 @@ describe('the explorer in Chromium', () => {
     await view('series');
     expect(await cells(0), 'series').to.include.members(['2025 Q4', '2025-11']);
     await view('series/PAYEMS');
-    expect(await page.locator('h1').innerText()).to.contain('in 2025-11');
+    expect(await page.locator('h1').innerText()).to.contain('in November 2025');
   });
 
   it('leaves room for two words of a name on a narrow screen', async () => {

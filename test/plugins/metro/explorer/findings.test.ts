@@ -180,8 +180,8 @@ describe('the key figures of the front page', () => {
     return metroFrontPage({ get } as unknown as FrontPageContext);
   };
   const textsOf = async (...markets: readonly object[]) => {
-    const { findings = [] } = await frontPage(markets);
-    return findings.slice(0, 2).map(({ figure, sentence }) => `${figure}: ${sentence}`);
+    const { findings = [], figure: map } = await frontPage(markets);
+    return [...findings.map(({ figure, sentence }) => `${figure}: ${sentence}`), map?.title];
   };
   for (const [name, markets, expected] of [
     [
@@ -189,7 +189,7 @@ describe('the key figures of the front page', () => {
       [market('Boise City, ID', -1.26, 2)],
       [
         '+2.0%: House prices rose 2.0% in the year to 2025 Q4 in Boise City, ID; the model expects a fall of 1.3% by 2026 Q4.',
-        '−1.3%: Prices in Boise City, ID are expected to fall 1.3% by 2026 Q4.',
+        'House prices are expected to fall 1.3% in Boise City, ID by 2026 Q4',
       ],
     ],
     [
@@ -197,7 +197,8 @@ describe('the key figures of the front page', () => {
       [market('Boise City, ID', -1, 0.04), market('Austin, TX', -2, -0.04)],
       [
         '0.0%: House prices did not change in the year to 2025 Q4 in the median metro; the model expects a fall of 1.5% by 2026 Q4.',
-        '2 of 2: Prices are expected to fall in both metros. The forecasts range from Austin, TX (−2.0%) to Boise City, ID (−1.0%).',
+        '−2.0 to −1.0%: By 2026 Q4, the forecasts range from Austin, TX (−2.0%) to Boise City, ID (−1.0%).',
+        'House prices are expected to rise in none of the 2 metros by 2026 Q4',
       ],
     ],
     [
@@ -205,7 +206,17 @@ describe('the key figures of the front page', () => {
       [market('Boise City, ID', 0, 1), market('Austin, TX', 0, 1), market('Reno, NV', 0, 1)],
       [
         '+1.0%: House prices rose 1.0% in the year to 2025 Q4 in the median metro; the model expects no change by 2026 Q4.',
-        '0 of 3: No metro is expected to see falling prices. All forecasts are 0.0%.',
+        '0.0%: By 2026 Q4, all forecasts are 0.0%.',
+        'House prices are expected to rise in none of the 3 metros by 2026 Q4',
+      ],
+    ],
+    [
+      'two rising metros',
+      [market('Boise City, ID', 1, 1), market('Austin, TX', 2, 1)],
+      [
+        '+1.0%: House prices rose 1.0% in the year to 2025 Q4 in the median metro; the model expects a rise of 1.5% by 2026 Q4.',
+        '+1.0 to +2.0%: By 2026 Q4, the forecasts range from Boise City, ID (+1.0%) to Austin, TX (+2.0%).',
+        'House prices are expected to rise in both metros by 2026 Q4',
       ],
     ],
   ] as const) {
