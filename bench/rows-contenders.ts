@@ -19,7 +19,7 @@ export const PEER = 'SQLite behind Fastify';
 interface Contender {
   readonly name: string;
   readonly command: ServerCommand;
-  /** Translates the paths of the service. Undefined if the contender accepts these paths. */
+  /** Translates the paths of the service. Undefined if the contender accepts the same paths. */
   readonly ask?: (path: string) => Message;
   /** CPU time for filling the store, in seconds. Undefined if the contender reads the dataset itself. */
   readonly filled?: number | undefined;

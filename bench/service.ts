@@ -7,7 +7,7 @@ import { packageRoot } from '../core/util/package.js';
 
 export const BASE = '/api/v1';
 
-/** No caller reaches this limit, but the limiter counts every request. */
+/** No caller reaches the huge limit, but the limiter counts every request. */
 export const HUGE_LIMIT = 100_000_000;
 
 export const bearer = (key: string): string => `Bearer ${key}`;

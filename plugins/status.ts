@@ -20,7 +20,7 @@ const { date, dateTime, nullable, record, text } = schemas;
 
 type Level = ComponentState['status'];
 
-/** The states in order, from best to worst. */
+/** Levels in order, from best to worst. */
 const LEVELS: readonly Level[] = ['operational', 'unknown', 'degraded', 'outage'];
 
 const worst = (levels: readonly Level[]): Level =>
@@ -102,7 +102,7 @@ const storage: CheckedComponent = {
 
 type CheckedComponent = StatusComponent & Required<Pick<StatusComponent, 'check'>>;
 
-/** Plugins can replace the built-in components and add their own. */
+/** Plugins can replace the components `api` and `storage`, and add their own. */
 const componentsOf = (declared: readonly StatusComponent[]): readonly CheckedComponent[] => [
   ...[api, storage].map((own) => ({ ...own, ...declared.find(({ replaces }) => replaces === own.id) })),
   ...declared.filter((component): component is CheckedComponent => component.replaces === undefined),

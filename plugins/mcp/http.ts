@@ -42,7 +42,7 @@ const MAX_DEPTH = 32;
  * No valid call has 250 values. The SDK needs about a thousand times as long to reject an invalid value as to parse it.
  */
 const MAX_VALUES = 250;
-/** Maximum length of a message id in characters. Every response repeats the id. */
+/** Every response repeats the id of its message, so the id may have at most 128 characters. */
 const MAX_ID_LENGTH = 128;
 
 const BATCH =
@@ -126,7 +126,6 @@ const messageError = (message: unknown): string | undefined => {
 /** Maximum length of an error message in characters. The SDK quotes every invalid value. */
 const LONGEST_ERROR = 500;
 
-/** @param body JSON, or events with one line of JSON each */
 const withShortErrors = (body: string): string =>
   body.replace(
     /^((?:data: )?)(\{(?!"result":).*\})$/gm,
@@ -147,7 +146,7 @@ interface BrowserOptions {
   readonly allowedHosts: readonly string[] | null;
 }
 
-/** Origin of pages on the same machine, such as the MCP inspector. */
+/** Pages on the same machine, such as the MCP inspector, may call the service. */
 const LOCAL = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
 
 const withoutPort = (host: string): string => host.replace(/:\d*$/, '').toLowerCase();

@@ -196,7 +196,6 @@ const HASH_LENGTH = 8;
 export const toolName = (operationId: string): string =>
   operationId.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** Converts `price[gte]` to `price_gte`. */
 export const argumentName = (parameter: string): string =>
   parameter.replace(/[^A-Za-z0-9_-]+/g, '_').replace(/^_+|_+$/g, '');
 

@@ -17,7 +17,7 @@ export interface Area {
   readonly kind: AreaKind;
   /** Postal codes of the states, in the order of the title. Empty for the nation. */
   readonly states: readonly string[];
-  /** The code of the metropolitan area that contains a division. Null for other areas. */
+  /** Code of the metropolitan area that contains a division. Null for other areas. */
   readonly parent: string | null;
   readonly divisions: readonly string[];
   /** Centre in degrees. A division uses the centre of its metropolitan area. */
@@ -25,7 +25,6 @@ export interface Area {
   readonly longitude: number;
 }
 
-/** The title "New York-Newark-Jersey City, NY-NJ" contains the postal codes NY and NJ. */
 const postalCodesIn = (name: string): string[] => /, ([A-Z]{2}(?:-[A-Z]{2})*)/.exec(name)?.[1]?.split('-') ?? [];
 
 const metropolitan: Area[] = table.metropolitan.map(({ cbsa, name, latitude, longitude }) => ({

@@ -75,7 +75,6 @@ export const hpi = collection({
 });
 export type Hpi = RowOf<typeof hpi>;
 
-/** The catalogue has one series for all metro indexes, and one for each macro series. */
 export const series = collection({
   name: 'series',
   key: ['series_id'],
@@ -124,7 +123,7 @@ export const forecastRuns = collection({
       features: { type: ['array', 'null'], items: text },
       notes: nullable({ type: 'string' }),
     },
-    // A run without `basis` counts as reconstructed.
+    // An older run without `basis` counts as reconstructed.
     { ...runOrigin, rules: runRules, coefficients, inputs, signal_change_share: signalChangeShare },
   ),
 });

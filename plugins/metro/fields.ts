@@ -11,11 +11,10 @@ export type Signal = (typeof SIGNALS)[number];
 export const RISK_GRADES = ['A', 'B', 'C', 'D', 'F'] as const;
 export type RiskGrade = (typeof RISK_GRADES)[number];
 
-/** Whether a run was published in time or reconstructed later, see `basisOf`. */
 export const BASES = ['published', 'reconstructed'] as const;
 export type Basis = (typeof BASES)[number];
 
-/** This series contains all metro indexes. Its values are in the collection `hpi`. */
+/** The series `metro_hpi` contains all metro indexes. Its values are in the collection `hpi`. */
 export const METRO_HPI = 'metro_hpi';
 
 export const cbsa = { type: 'string', pattern: '^\\d{5}$', description: 'Core-based statistical area code.' } as const;

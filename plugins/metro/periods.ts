@@ -5,7 +5,6 @@ const { monthsIn, nextPeriod } = periods;
 
 export const quarterName = (index: number): string => `${Math.floor(index / 4)}Q${(index % 4) + 1}`;
 
-/** Parses a quarter such as `2005Q4`. */
 export const parseQuarter = (text: string): number | undefined => {
   const [, year, quarter] = /^(\d{4})Q([1-4])$/i.exec(text) ?? [];
   return year && quarter ? quarterIndex(Number(year), Number(quarter)) : undefined;

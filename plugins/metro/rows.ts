@@ -4,7 +4,6 @@ export async function* inOneBatch<T extends object>(rows: readonly T[]): AsyncGe
   yield rows;
 }
 
-/** @param onRead called with the number of rows read so far */
 export const readAll = async <T>(rows: Rows, onRead: (count: number) => void = () => {}): Promise<T[]> => {
   const all: T[] = [];
   for await (const batch of rows as AsyncIterable<readonly T[]>) {

@@ -32,7 +32,10 @@ const pagePolicy = (ancestors: readonly string[] = []): string => {
 /** Policy of a script, style or image that a user opens directly. On a page, the policy of the page applies. */
 const FILE_POLICY = "default-src 'none'; frame-ancestors 'none'";
 
-/** Browsers revalidate pages on every use, so users see a new release immediately. */
+/**
+ * Content security policy of a script, style or image that a user opens directly. On a page, the policy of the page
+ * applies.
+ */
 const REVALIDATED = 'no-cache';
 /** The address of a file contains a digest of all files, so the content of an address never changes. */
 const IMMUTABLE = 'public, max-age=31536000, immutable';

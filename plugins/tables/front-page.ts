@@ -137,7 +137,7 @@ const summaryOf = (tables: readonly Table[], bars: Bars | undefined): Finding[] 
   ];
 };
 
-/** Dates in the same period share this number of characters, such as 7 for a month. */
+/** All dates in a period start with the same characters: 7 for a month, 4 for a year. */
 const PERIODS = [
   [10, 'day'],
   [7, 'month'],

@@ -1,4 +1,4 @@
-/** This name is also the tag of the operations in the OpenAPI document. */
+/** Name of the plugin, and tag of its operations in the OpenAPI document. */
 export const TABLES = 'tables';
 
 export const listPath = (name: string): string => `/${name.replaceAll('_', '-')}`;

@@ -65,7 +65,7 @@ export interface Table {
 
 const MOST_LISTED = 20;
 
-/** Endpoints that are not tables use these paths. */
+/** Paths of endpoints that are not tables. */
 const RESERVED: readonly string[] = ['health', 'ready', 'status', 'totals', 'usage'];
 
 export const tableNameError = (name: string): string | undefined =>

@@ -16,7 +16,7 @@ import { skip } from '../support/skip.js';
 import { until } from '../support/until.js';
 import { rowsToPublish, SqliteStore } from './sqlite-store.js';
 
-/** The test kills a publisher after each of these fractions of the time that one publication takes. */
+/** The test kills a publisher at several times, as fractions of the duration of a publication. */
 const MOMENTS = [0.05, 0.3, 0.5, 0.7, 0.9, 0.95, 1, 1.1];
 
 const start = (name: string, ...values: readonly string[]) => {
@@ -158,7 +158,7 @@ describe('several processes that use the same SQLite file', function () {
       for (const { child } of readers) child.kill('SIGKILL');
     }
     expect(tablesIn()).to.have.length(5);
-    // The file is this small only if the space of deleted versions is reused.
+    // If the space of deleted versions was not reused, the file would be larger.
     expect((await stat(store.path)).size).to.be.below(5 * 8_000_000);
   });
 

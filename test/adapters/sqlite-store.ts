@@ -21,7 +21,7 @@ export const contextIn = (
   problem,
 });
 
-/** Publishing these rows takes a few hundred milliseconds. The labels of the items contain the version. */
+/** Publishing the rows takes a few hundred milliseconds. The labels of the items contain the version. */
 export const rowsToPublish = (version: string) => ({ ...rowsWithCrowd(), items: itemsOf(version) });
 
 type Publishing = StorageAdapter & Required<Pick<StorageAdapter, 'publish' | 'versions' | 'audit'>>;

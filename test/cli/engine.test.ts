@@ -5,7 +5,7 @@ import { skip } from '../support/skip.js';
 
 const program = new URL('../../cli/engine.js', import.meta.url).href;
 
-/** Changed priorities cannot be restored, so the test runs in a child process. */
+/** A process cannot restore a changed priority, so the test runs in a child process. */
 const script = (workedMs: number) => `
 import { readdirSync } from 'node:fs';
 import { getPriority } from 'node:os';

@@ -81,7 +81,7 @@ describe('a cached GET with the json adapter and Redis', () => {
   });
 
   it('executes functions in at most 28 files of core, with a call to Redis', async () => {
-    // Prefetched permits expire within a second, so each of these requests calls Redis.
+    // Prefetched permits expire within a second, so each request calls Redis.
     const files = await filesOf(get, 1100);
     expect(files).to.include('limiter/calls.ts');
     expect(files, files.join('\n')).to.have.length.at.most(28);

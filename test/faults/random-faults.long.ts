@@ -31,10 +31,7 @@ const BOUND_MS = 6000;
 const RECOVERY_MS = 10_000;
 const STALLED_MS = 1000;
 
-/**
- * `untilKnown` has used permits of the default address, and the local share of a new replica is small. Requests with
- * the unknown key therefore use another address.
- */
+/** `untilKnown` has used permits of the default address, so requests with the unknown key come from another address. */
 const OTHER_ADDRESS = { 'X-Forwarded-For': '192.0.2.1' };
 
 let day = Date.parse('1400-01-01');

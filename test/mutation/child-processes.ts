@@ -1,4 +1,4 @@
-/** This root hook of mocha also activates the current mutant in child processes and worker threads. */
+/** A root hook of mocha that activates the current mutant in child processes and worker threads too. */
 
 declare const __stryker__: { readonly activeMutant?: string };
 

@@ -120,7 +120,7 @@ describe('the plugin opentelemetry', () => {
       await served.get('/forecasts', { headers: { traceparent: `00-${TRACE}-${PARENT}-00` } });
     }
     const spans = await spansOf(served);
-    // These bounds are nine standard deviations from the mean.
+    // Both bounds are nine standard deviations from the mean.
     expect(spans.length).to.be.within(36, REQUESTS - 36);
     expect(new Set(spans.map(({ name }) => name))).to.deep.equal(new Set(['GET /api/v1/markets']));
   });

@@ -80,7 +80,7 @@ describe(`bursts at the edges of windows for ${SECONDS} seconds, with the clock 
       if (requests.length % 50 === 0) await window.read();
     }
     const answers = [...first, ...(await Promise.all(requests))];
-    // Unused permits have been returned after this delay.
+    // Replicas return unused permits within four seconds.
     await delay(4000);
     await window.read();
     return { answers, window };

@@ -124,7 +124,7 @@ describe('quotas and usage of keys with three replicas behind nginx', function (
       await service.redis.resume();
       await delay(4000);
       await service.redis.freeze();
-      // Each replica uses up its local share during this delay.
+      // Each replica uses up its local share during the delay.
       await delay((QUOTA / PER_SECOND) * 1000);
       await service.redis.resume();
       await delay(4000);

@@ -27,7 +27,7 @@ describe('GET /status with three replicas', () => {
     this.timeout(60_000);
     const { key } = await service.createKey(100_000);
     await untilKnown(service, key);
-    // MongoDB's profiler records every query. All of these requests together must read the runs only once.
+    // MongoDB's profiler records every query. All requests together must read the runs only once.
     const db = mongo.db('dataset');
     await db.command({ profile: 2 });
     const client = new LoadClient(service.url, key, 500);

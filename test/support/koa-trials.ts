@@ -1,4 +1,4 @@
-/** A service and a plain Koa application must respond identically to these requests with each Koa package. */
+/** Requests to which a service and a plain Koa application must respond identically, for each Koa package. */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';

@@ -16,7 +16,7 @@ interface Connection {
   received: string;
 }
 
-/** If all 500 connections are busy, requests wait, and their latency includes this time. */
+/** If all 500 connections are busy, requests wait. Their latency includes the waiting time. */
 const MOST_CONNECTIONS = 500;
 
 export class OpenLoop {
@@ -51,9 +51,7 @@ export class OpenLoop {
     return this.#arrivals;
   }
 
-  /**
-   * Measures the throughput in 200 responses per second. Each connection sends its next request after each response.
-   */
+  /** Returns the number of 200 responses per second. Each connection sends its next request after each response. */
   async capacity(connections: number, seconds: number): Promise<number> {
     this.#arrivals = [];
     this.#asksAgain = true;

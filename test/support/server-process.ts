@@ -39,7 +39,7 @@ export interface ServerSpec {
 const START_TIMEOUT_MS = 30_000;
 
 /**
- * These ports are below the ephemeral range. An outgoing connection could take an ephemeral port before the server
+ * The ports are below the ephemeral range. An outgoing connection could take an ephemeral port before the server
  * starts.
  */
 const PORTS = [10_000, 32_768] as const;

@@ -12,7 +12,7 @@ const [port, key, ...orders] = process.argv.slice(2) as [string, string, ...stri
 const GIVE_UP_MS = 25_000;
 const TRICKLE_MS = 500;
 const PROBE_MS = 500;
-/** Without this delay, the service would see a flood of connections. */
+/** Without a delay between connections, the service would see a flood of connections. */
 const OPENING_MS = 10;
 /** Six responses fill the buffers on both sides of a connection. */
 const UNREAD_REQUESTS = 6;

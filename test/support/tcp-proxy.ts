@@ -30,7 +30,7 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
-/** A connection with limited bandwidth sends data in this number of slices per second. */
+/** A connection with limited bandwidth sends data in 20 slices per second. */
 const SLICES = 20;
 const UNBOUNDED = Number.POSITIVE_INFINITY;
 

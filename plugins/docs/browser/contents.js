@@ -3,7 +3,10 @@ import { linkTo, placeOf } from './parts.js';
 
 /** @import { Model } from './model.js' */
 
-/** Distance from the top of the window, in pixels. The last heading above this line belongs to the current section. */
+/**
+ * Distance from the top of the window, in pixels. The section of the last heading above this line is marked in the
+ * contents.
+ */
 const READING_LINE = 140;
 
 /** @param {string} title @param {readonly (readonly [place: string, text: string, code?: boolean])[]} links */
@@ -45,7 +48,6 @@ const reveal = (nav, link) => {
   else if (bottom > box.bottom - 40) nav.scrollTop += bottom - box.bottom + 40;
 };
 
-/** Marks the current section in the contents and adds it to the address, so that a reload returns to it. */
 export const followReading = () => {
   const nav = find('#contents');
   const parts = [...document.querySelectorAll('[data-part]')];
@@ -55,7 +57,7 @@ export const followReading = () => {
   let naming;
   const name = () => {
     const here = decodeURIComponent(location.hash.slice(1));
-    // An address that refers to an element in the current section stays as it is.
+    // An address of an element inside the section stays as it is.
     if (here === current || here.startsWith(`${current}/`)) return;
     history.replaceState(history.state, '', linkTo(current));
   };
@@ -75,7 +77,6 @@ export const followReading = () => {
     naming = first
       ? undefined
       : setTimeout(() => {
-          // A link or the search can change the address during this delay.
           if (location.hash === hash) name();
         }, 300);
   };

@@ -45,7 +45,7 @@ const aim = () => {
   target.scrollIntoView({ behavior: 'instant' });
 };
 
-/** The search code is loaded when the search box first gets the focus. @param {Model} model */
+/** @param {Model} model */
 const startSearchOnFocus = (model) => {
   const input = /** @type {HTMLInputElement} */ (find('#search'));
   /** @type {string | undefined} */

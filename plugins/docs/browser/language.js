@@ -36,7 +36,7 @@ const choose = (name) => {
 /** @param {() => void} listener */
 export const onLanguage = (listener) => addEventListener('languagechange-of-samples', listener);
 
-/** @param {string} name unique on the page */
+/** @param {string} name */
 export const languageChoice = (name) => {
   const inputs = Object.entries(LANGUAGES).map(([value, { name: text }]) => {
     const input = h('input', { type: 'radio', name, value, checked: value === chosen });

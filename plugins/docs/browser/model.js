@@ -16,13 +16,10 @@
  *   groups: Group[], operations: Operation[], errors: ErrorKind[], errorFields: Field[], headers: Header[], changes: Change[] }} Model
  */
 
-/** Schemas can be recursive, so nested fields are listed only down to this depth. */
+/** Schemas can be recursive, so nested fields are listed only to a depth of six levels. */
 const DEEPEST = 6;
 
-/**
- * @param {Any} document @param {Any} value
- * @returns {Any} the value, or the target of its `$ref` merged with the other keywords
- */
+/** @param {Any} document @param {Any} value @returns {Any} */
 const resolve = (document, value) => {
   const { $ref, ...own } = value;
   if (typeof $ref !== 'string' || !$ref.startsWith('#/')) return value;
@@ -181,7 +178,7 @@ const headersOf = (document) => {
   });
 };
 
-/** @param {Any} document every path must have a GET operation @returns {Model} */
+/** @param {Any} document @returns {Model} */
 export const modelOf = (document) => {
   const { title, version, summary = '', description = '', 'x-changes': changes = [], ...about } = document['info'];
   const operations = Object.entries(document['paths']).map(([path, { get }]) => operationOf(document, path, get));

@@ -41,7 +41,6 @@ export const fieldList = (place, fields, listed) =>
     'ul',
     { class: 'entries' },
     ...fields.map((field) => {
-      // Expands the only field of a response, such as `data`.
       const rows = field.type.replace(/^array of /, '');
       const open = listed !== undefined && fields.length === 1 && !listed.has(rows);
       if (open) listed.add(rows);

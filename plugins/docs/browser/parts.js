@@ -13,7 +13,7 @@ export const nameLink = (place, ...children) => h('a', { class: 'name', href: li
 
 /**
  * @param {{ place: string, title: string, level?: 'h2' | 'h3', id?: string }} heading @param {Children} text
- * @param {Children} [aside] samples, shown next to the text
+ * @param {Children} [aside]
  */
 export const section = ({ place, title, level = 'h2', id }, text, aside = []) =>
   h(

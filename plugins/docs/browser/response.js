@@ -85,7 +85,7 @@ const keyNeeded = () => {
 
 /**
  * @param {Operation} operation @param {{ target: string, query: readonly (readonly [string, string])[] }} call
- * @param {() => void} close called when the user closes the response
+ * @param {() => void} close
  * @returns {Promise<HTMLElement>} the response, or the reason why there is none
  */
 export const respond = async (operation, { target, query }, close) => {

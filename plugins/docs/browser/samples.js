@@ -2,7 +2,7 @@ import { keyVariable } from '../../pages/shared/api.js';
 
 /**
  * @typedef {{ url: string, query: readonly (readonly [name: string, value: string])[], sendsKey: boolean, text: boolean
- *   }} Call `url` excludes the query; `text`: the response is not JSON
+ *   }} Call
  */
 
 /** JSON strings are also valid string literals in JavaScript, Python and R. @param {string} value */
@@ -70,10 +70,7 @@ const typescript = ({ url, query, sendsKey, text }) =>
     `console.log(await response.${text ? 'text' : 'json'}());`,
   ].join('\n');
 
-/**
- * The keys are also values of the URL parameter `lang`.
- * @type {Readonly<Record<string, { name: string, write: (call: Call) => string }>>}
- */
+/** @type {Readonly<Record<string, { name: string, write: (call: Call) => string }>>} */
 export const LANGUAGES = {
   curl: { name: 'curl', write: curl },
   python: { name: 'Python', write: python },

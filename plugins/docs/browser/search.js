@@ -58,10 +58,7 @@ const contentOf = ({ kind, name, where }) => [
   h('span', { class: 'what' }, name, where ? h('span', { class: 'where' }, where) : null),
 ];
 
-/**
- * @param {HTMLInputElement} input @param {import('./model.js').Model} model
- * @param {() => void} aim called if the user chooses the entry that the address already refers to
- */
+/** @param {HTMLInputElement} input @param {import('./model.js').Model} model @param {() => void} aim */
 export const startSearch = (input, model, aim) => {
   const note = find('#found-note');
   const go = (/** @type {Entry | undefined} */ entry) => {

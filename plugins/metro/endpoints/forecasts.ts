@@ -58,7 +58,6 @@ type ForecastRow = MarketRow & { readonly horizon_months: Horizon; readonly poin
 
 const forecastList = listParameters<ForecastRow>(forecastSchema);
 
-/** The 12-month forecasts are part of `markets`. Other horizons are read from `forecasts`. */
 const newestForecasts = async (snapshot: SnapshotReader, horizon_months: Horizon): Promise<ForecastRow[]> => {
   const rows = (await snapshot.find(markets)).map(marketRow);
   if (horizon_months === HORIZON_MONTHS) {

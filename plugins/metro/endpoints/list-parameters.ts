@@ -37,7 +37,7 @@ export const isOfKind = (kinds: readonly string[] = METRO_KINDS): ((row: { reado
   return ({ cbsa }) => chosen.has(kindOf(cbsa));
 };
 
-/** Equivalent requests share a cached response, because kinds are sorted and the default is removed. */
+/** Kinds are sorted and the default is removed, so that equivalent requests share a cached response. */
 export const normalizeKind = <Input extends { readonly kind?: readonly string[] | undefined }>({
   kind,
   ...others
@@ -51,7 +51,6 @@ export const normalizeKind = <Input extends { readonly kind?: readonly string[] 
 
 const STATES = [...new Set([...metroAreas.values()].flatMap(({ states }) => states))].sort();
 
-/** Filters without defaults. A list offers the filters that have the name of a property of its rows, and `state`. */
 const FILTERS = {
   state: filter('Postal codes of states. A market can be in several states.', STATES, ['TX', 'OK']),
   signal: filter('Signals.', SIGNALS, ['expand']),
@@ -89,7 +88,6 @@ interface ListOptions<T> {
   readonly read?: (row: T, field: string) => Scalar | null;
 }
 
-/** @param row callers can sort by its properties and select them with `fields` */
 export const listParameters = <T extends ListRow = ListRow>(
   row: JsonSchema,
   { order = ['cbsa'], read }: ListOptions<T> = {},

@@ -27,7 +27,7 @@ import { isOfKind, kindParameter, listParameters, normalizeKind } from './list-p
 import { cbsaParameter, listResponse, marketNotFound, requireMarket } from './shared.js';
 import { checkSpan, indexOfMarket, normalizeSpan, periodsOfMarket, spanParameters } from './spans.js';
 
-/** Only properties that callers cannot exclude with `fields` are required. */
+/** Properties that callers can exclude with `fields` are not required. */
 export const marketSchema = {
   title: 'Market',
   ...markets.schema,

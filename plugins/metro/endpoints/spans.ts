@@ -7,7 +7,6 @@ export interface Span {
   readonly until?: string;
 }
 
-/** Rows are selected by the first day of their period, and forecasts by their target period. */
 export const spanParameters = {
   since: { description: 'Earliest period, inclusive.', schema: date, example: '2024-01-01' },
   until: { description: 'Latest period, inclusive.', schema: date, example: '2025-12-31' },

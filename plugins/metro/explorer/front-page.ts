@@ -114,7 +114,6 @@ const accuracy = (backtest: Backtest | null | undefined): Finding[] => {
 
 const colorOf = (index: number): string => (index < 0 ? `fall-${-index}` : `rise-${index + 1}`);
 
-/** Classes of equal width on both sides of zero. The first and last classes are open-ended. */
 const classesOf = (values: readonly number[]) => {
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const width = WIDTHS.find((one) => -least <= one * FALLS && most <= one * RISES) ?? WIDTHS.at(-1)!;
@@ -153,7 +152,7 @@ const shapesOf = (
     const shape = {
       path: outline || diamond(x, y),
       fill: forecast === null ? 'none' : colorOf(order),
-      // With forced colours, the fill has the colour of the land, so an outline keeps these metros visible.
+      // An outline keeps metros without a forecast visible, even with forced colours.
       stroke: forecast === null ? 'control' : 'page',
       width: 2,
       title: `${name}: ${forecast === null ? 'no forecast' : signed(forecast)}`,

@@ -30,7 +30,6 @@ export interface Scores {
   readonly n: number;
   readonly declines: number;
   readonly declines_called: number;
-  /** Share of outcomes above 0. A forecast that always predicts a rise has this hit rate. */
   readonly base_rate_up: number;
   readonly mae_pp: number;
   readonly rmse_pp: number;

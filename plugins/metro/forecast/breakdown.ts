@@ -8,7 +8,6 @@ import { quartersOf } from './model.js';
 export const BREAKDOWN_KEYS = ['year', 'quarter', 'grade', 'signal', 'state', 'size', 'probability', 'basis'] as const;
 type BreakdownKey = (typeof BREAKDOWN_KEYS)[number];
 
-/** Size classes of point forecasts, with their lower limits in percent. */
 const SIZES = [
   ['below 0', Number.NEGATIVE_INFINITY],
   ['0 to 2', 0],

@@ -33,8 +33,7 @@ const wasPublishedEarlier = (run: ForecastRun, vintage: string): boolean =>
   run.basis === 'published' && run.vintage !== vintage;
 
 /**
- * Selects the runs to keep, with their forecasts. Incomplete runs are recomputed. Runs without `basis` are too, because
- * they might have used other rules.
+ * Incomplete runs are recomputed. Runs without `basis` are also recomputed, because they might have used other rules.
  */
 const keptOf = async (dataset: Dataset, recompute: boolean) => {
   const old = await readAll<ForecastRun>(dataset.read(forecastRuns.name));

@@ -23,7 +23,6 @@ export interface QuarterForecasts {
   readonly point: Float64Array;
   readonly lower: Float64Array;
   readonly upper: Float64Array;
-  /** Fitted coefficients by regressor, if the model has coefficients. */
   readonly coefficients?: Readonly<Record<string, number>> | undefined;
   /** Contribution of each input in percentage points. The contributions of a market add up to its point forecast. */
   readonly contributions?: Readonly<Record<string, Float64Array>> | undefined;
@@ -46,19 +45,17 @@ export interface Forecaster {
 export interface ForecastOptions {
   /** Markets with fewer index values get no forecast. */
   readonly minValues: number;
-  /** Forecast horizon in months. Default: 12. */
   readonly horizon?: Horizon;
 }
 
 export const defaultForecastOptions: ForecastOptions = { minValues: 20 };
 
 export interface ForecastModel {
-  /** Name in kebab case. The command line selects models by name. */
+  /** Name in kebab case, used on the command line. */
   readonly name: string;
   /** The version must change whenever the formula changes. */
   readonly version: string;
   readonly summary: string;
-  /** Names of the inputs, published with each run. */
   readonly features: readonly string[];
   readonly series: readonly string[];
   readonly needsCentres: boolean;

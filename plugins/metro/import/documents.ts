@@ -26,7 +26,6 @@ export const toMarket = (index: MetroIndex): Market => ({
   forecast_12m: null,
 });
 
-/** Returns the market of a national or state index, or an empty list for other series. */
 export const toWideMarkets = ({ id, cadence, days, values }: MacroSeries): Market[] => {
   const area = cadence === 'quarterly' ? areaOfSeries(id) : undefined;
   return area ? [toMarket({ cbsa: area.cbsa, name: area.name, quarters: days.map(quarterOf), values })] : [];

@@ -4,7 +4,6 @@ import { quarterIndex } from '../periods.js';
 import type { Row } from './csv.js';
 import type { ImportErrors } from './import-errors.js';
 
-/** The index of one area. Quarters without a value are omitted. */
 export interface MetroIndex {
   readonly cbsa: string;
   readonly name: string;

@@ -6,7 +6,6 @@ import type { Row } from './csv.js';
 import { fredEntryOf } from './fred-catalog.js';
 import type { ImportErrors } from './import-errors.js';
 
-/** One series in date order. Days without a value are omitted. */
 export interface MacroSeries {
   readonly id: string;
   readonly cadence: Cadence;
@@ -20,7 +19,10 @@ const MIN_DATES = 4;
 const isNumber = (text: string): boolean => NUMBER.test(text) && Number.isFinite(Number(text));
 const isMissing = (value: string) => value === '' || value === '.';
 
-/** Both `downloads/unrate.csv` and `https://host/UNRATE.csv?download` contain the series `UNRATE`. */
+/**
+ * A file such as `downloads/unrate.csv` and a URL such as `https://host/UNRATE.csv?download` contain the series
+ * `UNRATE`.
+ */
 const idFromName = (file: string): string => {
   const path = /^https?:/i.test(file) ? new URL(file).pathname : file;
   return basename(path)

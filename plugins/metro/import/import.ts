@@ -13,11 +13,9 @@ import { type Imported, type OnRead, readInputs } from './read.js';
 
 export interface ImportOptions {
   readonly sources: readonly string[];
-  /** Dataset directory. The import creates a missing directory. */
   readonly to: string;
   /** Day on which the data was available, `YYYY-MM-DD`. Default: derived from the newest data. */
   readonly vintage?: string | undefined;
-  /** Drop bad rows. By default, a bad row stops the import. */
   readonly skipBadRows?: boolean | undefined;
   readonly time?: Date | undefined;
   /** Creation time of the dataset. Must not be before the data was available. Default: `time`. */

@@ -5,13 +5,11 @@ import { OperatorError } from 'metro-forecast-api/plugin';
 
 interface Opened {
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** Size in bytes. Undefined if it is not known in advance. */
   readonly size: number | undefined;
 }
 
 export interface Input {
   readonly name: string;
-  /** A file that was found in a directory can be unrelated to the import. */
   readonly found: boolean;
   open(): Promise<Opened>;
 }

@@ -25,10 +25,8 @@ import type { Imported } from './read.js';
 
 export interface Merged {
   readonly sources: readonly Source[];
-  /** Rows to write by collection, in key order. Other collections remain unchanged. */
   readonly collections: ReadonlyMap<string, Rows>;
   readonly droppedMarkets: readonly string[];
-  /** Number of rows dropped from each collection, because they were computed from the replaced index. */
   readonly droppedRows: Readonly<Record<string, number>>;
 }
 

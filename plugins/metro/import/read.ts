@@ -9,13 +9,11 @@ import type { Input } from './input.js';
 import { EXPECTED, type FileKind, peek, recognize } from './recognize.js';
 
 export interface Imported {
-  /** Areas in FHFA's file, sorted by code. Undefined without such a file. */
   readonly index: readonly MetroIndex[] | undefined;
   readonly macro: readonly MacroSeries[];
   readonly ignored: readonly string[];
 }
 
-/** Progress in bytes. `total` is undefined if the size is not known in advance. */
 export type OnRead = (progress: { input: string; done: number; total: number | undefined }) => void;
 
 const describe = (kind: FileKind | undefined, head: string): string =>

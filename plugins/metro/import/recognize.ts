@@ -7,7 +7,6 @@ export const EXPECTED =
   "FHFA's all-transactions index by metro (hpi_at_metro.csv: name, code, year, quarter, index, error; no header) " +
   'or FRED series (header "observation_date,<SERIES>,...", "DATE,<SERIES>,..." or "date,value")';
 
-/** The first 4096 bytes of a file are enough to recognize its format. */
 const HEAD = 4096;
 
 const isFhfaRow = ({ cells }: Row): boolean =>

@@ -24,7 +24,6 @@ export interface Outlines {
 }
 
 const SIZE = [975, 610] as const;
-/** Number of coordinate steps per pixel of `us-atlas`. */
 const STEPS = 5;
 /** Simplification removes triangles that are smaller than this, in square pixels of `us-atlas`. */
 const DETAIL = 0.35;
@@ -33,7 +32,6 @@ const SMALLEST = 0.6;
 
 const round = (value: number) => Math.round(value * STEPS);
 
-/** Formats a line as relative steps. Consecutive points that are equal after rounding become one point. */
 const stepsOf = (points: readonly Position[]): string => {
   let [x, y] = [0, 0];
   const steps: string[] = [];
@@ -62,7 +60,6 @@ const outlineOf = ({ coordinates }: MultiPolygon): string => {
   return kept.map((ring) => `${stepsOf(ring)}Z`).join('');
 };
 
-/** For example, `48:059,253` contains the counties 48059 and 48253. */
 const countyCodes = (group: string): string[] => {
   const [state, list = ''] = group.split(':');
   return list.split(',').map((county) => `${state}${county}`);

@@ -16,14 +16,13 @@ export const geoNamesZipCodes = (text: string, state: string, fips: string): Zip
     .map((line) => line.split('\t'))
     .flatMap(([, zip = '', , , code, , county = '']) => (code === state ? [{ zip, county_fips: fips + county }] : []));
 
-/** Ascending ZIP codes are written as the first code and the differences between consecutive codes. */
+/** Formats ZIP codes as the first code and the differences between consecutive codes. */
 const stepsOf = (zips: readonly string[]): string =>
   zips
     .map(Number)
     .map((zip, index, all) => zip - (all[index - 1] ?? 0))
     .join(' ');
 
-/** Returns the ZIP codes of each area. In metros with divisions, the ZIP codes belong to the divisions. */
 export const zipCodesByArea = (rows: readonly ZipCode[]): Record<string, string> => {
   const areaOfCounty = new Map([...countiesByArea].flatMap(([cbsa, counties]) => counties.map((code) => [code, cbsa])));
   const zipsByArea = new Map<string, string[]>([...countiesByArea.keys()].map((cbsa) => [cbsa, []]));

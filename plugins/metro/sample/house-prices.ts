@@ -41,7 +41,6 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   '39300': { gaps: [quarterIndex(2003, 4), quarterIndex(2011, 1), quarterIndex(2011, 2), quarterIndex(2011, 3)] },
 };
 
-/** Quarterly log growth in percent from a first-order autoregression around 0. */
 const momentum = (seed: string, persistence: number, volatility: number): number[] => {
   const random = randomFrom(seed);
   let value = 0;
@@ -54,7 +53,6 @@ const momentum = (seed: string, persistence: number, volatility: number): number
 const nationalMomentum = () => momentum('nation 3', 0.9, 0.35);
 const momentumOf = (state: string) => momentum(`state ${state}`, 0.9, 0.4);
 
-/** Long-run growth per quarter, in percent. */
 const TREND = 0.75;
 
 /**

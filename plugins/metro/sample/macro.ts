@@ -38,7 +38,6 @@ const MONTHLY = { cadence: 'monthly', from: '1996-07-01', to: '2026-07-01' } as 
 
 const DEFINITIONS: readonly Definition[] = [
   { ...DAILY, id: 'DGS10', title: '10-Year Treasury Yield', start: 3.8, around: 4.2, shock: 0.05 },
-  // This series has positive and negative values.
   { ...DAILY, id: 'T10Y2Y', title: '10-Year Less 2-Year Treasury Yield', start: -0.2, around: 0.2, shock: 0.04 },
   {
     id: 'MORTGAGE30US',
@@ -66,7 +65,7 @@ const DEFINITIONS: readonly Definition[] = [
     shock: 6_000,
     decimals: 0,
   },
-  // One month of this series is missing.
+  // The series lacks one month.
   {
     id: 'UNRATE',
     title: 'Unemployment Rate',
@@ -102,7 +101,7 @@ const DEFINITIONS: readonly Definition[] = [
     shock: 0.12,
     decimals: 2,
   },
-  // This series has ended, so the source is stale.
+  // The series has ended, so the source is stale.
   {
     id: 'HOUST',
     title: 'Housing Starts',

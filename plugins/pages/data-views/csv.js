@@ -1,7 +1,7 @@
 /** Sources publish at most 6 decimals. Further digits are rounding errors. */
 const DECIMALS = 6;
 
-/** Spreadsheets would execute a cell that starts with one of these characters as a formula. */
+/** Spreadsheets execute a cell as a formula if it starts with `=`, `+`, `-`, `@`, a tab or a line break. */
 const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/u;
 
 /** @param {string | number | null | undefined} cell */

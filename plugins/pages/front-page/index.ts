@@ -13,7 +13,7 @@ import { pngOf } from './png.js';
 import { figureOf } from './site.js';
 import { lightColors } from './styles.js';
 
-/** RFC 8631 defines these link relations, and RFC 6903 defines `terms-of-service`. */
+/** RFC 8631 defines the link relations, except `terms-of-service`, which RFC 6903 defines. */
 interface Link {
   readonly rel: 'service-desc' | 'service-doc' | 'status' | 'terms-of-service';
   readonly href: string;

@@ -1,4 +1,4 @@
-/** This module imports nothing, so that it works when other modules are missing. */
+/** The module imports nothing, so that it works when other modules are missing. */
 
 export const loadAdvice = () => {
   const responses = /** @type {PerformanceResourceTiming[]} */ (performance.getEntriesByType('resource'));

@@ -29,13 +29,10 @@ export const decimalsOf = (values, most = MOST_DECIMALS) => {
   );
 };
 
-/** Doubles have 15 to 17 significant digits. */
+/** A double has at most 17 significant digits. */
 const MOST_DIGITS = 17;
 
-/**
- * Returns the common number of decimals of a column, or undefined if large numbers would then have too many digits.
- * @param {readonly unknown[]} values
- */
+/** @param {readonly unknown[]} values */
 const sharedDecimals = (values) => {
   const decimals = decimalsOf(values);
   const most = 10 ** (MOST_DIGITS - decimals);

@@ -18,10 +18,7 @@ export const conditionText = ({ column: { label }, operator, value }) => {
   return `${label} ${OPERATORS[operator]} ${value.endsWith(DAY_END) ? value.slice(0, -DAY_END.length) : value}`;
 };
 
-/**
- * @param {Table} table @param {URLSearchParams} query
- * @param {number | null | undefined} count number of matching rows, if known
- */
+/** @param {Table} table @param {URLSearchParams} query @param {number | null | undefined} count */
 export const filtersText = (table, query, count) => {
   if (matchingOf(table, query).size === 0) return '';
   const q = query.get('q') ?? '';

@@ -24,10 +24,7 @@ export const conditionsOf = ({ columns, filters }, query) =>
 /** Appends `*` to the last word, because the user might still be typing it. @param {string} typed */
 export const searchFor = (typed) => (/[\p{L}\p{N}]$/u.test(typed.trim()) ? `${typed.trim()}*` : typed.trim());
 
-/**
- * @param {Table} table @param {URLSearchParams} query @param {string} [except] a column whose filters are ignored
- * @returns {URLSearchParams}
- */
+/** @param {Table} table @param {URLSearchParams} query @param {string} [except] @returns {URLSearchParams} */
 export const matchingOf = (table, query, except) => {
   const parameters = new URLSearchParams();
   for (const { column, operator, value } of conditionsOf(table, query)) {
@@ -73,8 +70,7 @@ export const chosenValues = (query, name) => {
 /** @param {string} name @param {readonly (string | null)[]} values @returns {Record<string, string>} */
 export const selecting = (name, values) => {
   const [first = null] = values;
-  // A single value can need quotes, which the API accepts only in lists. Without quotes, empty values and surrounding
-  // spaces would be lost.
+  // The API accepts quotes only in lists, so a value that needs quotes is sent as a list.
   const isList = values.length > 1 || (first !== null && (first === '' || first !== first.trim()));
   return {
     [`${name}[null]`]: values.length === 1 && first === null ? 'true' : '',

@@ -4,9 +4,8 @@ import { words } from './cells.js';
 /** @import { Table } from './tables.js' */
 
 /**
- * @typedef {{ count?: number | null, page?: import('./row-list.js').Page | undefined }} State `count`: number of
- *   matching rows, undefined while they are counted, or null if the API cannot count them; `page`: the rows shown, if
- *   any
+ * @typedef {{ count?: number | null, page?: import('./row-list.js').Page | undefined }} State `count`: undefined while
+ *   the rows are counted, null if the API cannot count them
  */
 
 /** On the last page, the number of matching rows is known even if the API cannot count. @param {State} state */
@@ -33,10 +32,7 @@ export const titleOf = ({ name }, { total, newest }) => {
   return [words(name), facts.join(', ')].filter(Boolean).join(': ');
 };
 
-/**
- * @param {Pick<Table, 'name'>} table @param {Facts} facts
- * @param {number | null | undefined} count number of matching rows, if known
- */
+/** @param {Pick<Table, 'name'>} table @param {Facts} facts @param {number | null | undefined} count */
 export const filteredTitleOf = ({ name }, { total }, count) => {
   if (typeof count !== 'number') return `${words(name)}: matching rows`;
   return `${words(name)}: ${total === undefined ? counted(count, 'matching row') : `${exact(count)} of ${counted(total, 'row')}`}`;

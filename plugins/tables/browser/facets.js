@@ -11,7 +11,7 @@ import { chosenValues, conditionsOf, DAY_END, matchingOf, selecting, toggled } f
 
 /** @typedef {(change: Record<string, string>) => void} Keep */
 
-/** Each click on "More values" shows the next of these numbers of values. */
+/** The list of values shows 10 values first. Each click on "More values" shows the next number of values. */
 const SIZES = [10, 50, 250, 1000];
 
 const INITIALLY_OPEN = 2;
@@ -116,7 +116,7 @@ const reasonOf = ({ status, message }) => {
 /**
  * @param {Table} table @param {Column} column @param {URLSearchParams} query
  * @param {{ signal: AbortSignal, choose: Keep, isVisible: () => boolean, showFields: (isNeeded: boolean) => void }}
- *   options `showFields` is called with true if the list does not contain all values
+ *   options
  */
 const facetValues = (table, column, query, { signal, choose, isVisible, showFields }) => {
   const next = latestOf(signal);

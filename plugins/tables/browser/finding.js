@@ -17,7 +17,7 @@ export const contentOf = ({ columns, key }) => {
 };
 
 /**
- * @param {Table} table @param {Column | undefined} time a column with dates or years
+ * @param {Table} table @param {Column | undefined} time
  * @param {Promise<number>} total @param {AbortSignal} signal
  * @returns {Promise<import('./count-text.js').Facts>}
  */

@@ -11,8 +11,8 @@ import { readPage, rejectionOf } from './rows.js';
 /** @import { Row } from './time-figures.js' */
 
 /**
- * @typedef {{ after: string | null, from: number }} Start `after`: the API parameter, null for the first page; `from`:
- *   number of the first row, counted from 1
+ * @typedef {{ after: string | null, from: number }} Start `after`: parameter of the API; `from`: number of the first
+ *   row, counted from 1
  * @typedef {Start & import('./rows.js').Page} Page
  */
 
@@ -64,7 +64,7 @@ const columnsOf = (table, query, rows) => {
       const text = isMarked ? marked(shown, search) : shown;
       return index === 0 ? h('a', { href: rowAddress(table, row) }, text) : (linkOf(shown) ?? text);
     },
-    // The API sorts the rows, so all rows have the same value here. `dataTable` then keeps their order.
+    // The API has sorted the rows. With equal values, `dataTable` keeps this order.
     value: table.sorts.includes(column.name) ? () => null : undefined,
   }));
 };

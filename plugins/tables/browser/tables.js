@@ -3,7 +3,6 @@ import { words } from './cells.js';
 /**
  * @typedef {'text' | 'date' | 'number' | 'boolean'} Kind
  * @typedef {{ name: string, label: string, kind: Kind, whole: boolean, timed: boolean, description: string }} Column
- *   `whole`: all numbers are integers; `timed`: dates include a time
  * @typedef {object} Table
  * @property {string} name as in the API path, such as `building-permits`
  * @property {readonly Column[]} columns
@@ -35,7 +34,8 @@ const columnOf = (name, schema) => {
 };
 
 /**
- * Returns the allowed values of the parameter `sort`. If a column is also named `sort`, these values are in `anyOf`.
+ * The allowed values of the parameter `sort` are in `enum`. If a column is also named `sort`, the values are in
+ * `anyOf`.
  * @param {Json} schema @returns {string[]}
  */
 const sortValues = ({ enum: values, anyOf }) => values ?? anyOf.find((/** @type {Json} */ one) => one['enum'])?.enum;

@@ -8,7 +8,7 @@ import { decimalsOf, groupTexts, inSentence } from './cells.js';
 /** @import { Row } from './time-figures.js' */
 
 /**
- * @typedef {{ groups: readonly Column[], of: Column | undefined }} Choice `of`: undefined to count rows
+ * @typedef {{ groups: readonly Column[], of: Column | undefined }} Choice
  * @typedef {(column: Column, value: string | null) => void} OnPick
  */
 

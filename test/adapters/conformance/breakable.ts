@@ -39,7 +39,7 @@ export interface Breakage {
   readonly capabilities?: Capabilities;
   readonly fault?: Fault;
   readonly context?: (context: AdapterContext) => AdapterContext;
-  /** If set, the SQLite adapter of the tests replaces the memory adapter, and these parts of it are buggy. */
+  /** If set, the SQLite adapter of the tests replaces the memory adapter, with the given buggy parts. */
   readonly sqlite?: Partial<Dialect>;
   /** If set, this class replaces the memory adapter. */
   readonly folder?: typeof FolderAdapter;

@@ -54,7 +54,7 @@ describe('metro-forecast completion', () => {
         printf '%s\\n' "\${COMPREPLY[@]}" ${END}; }`,
       lines,
     );
-  // zsh displays completions with these functions. The test redefines them to print the completions.
+  // zsh displays completions with functions such as `_describe`. The test redefines them to print the completions.
   const inZsh = (...lines: string[][]) =>
     offered(
       'zsh',

@@ -7,7 +7,7 @@ defineCacheSuite('MemoryCache', async () => {
     replicas: [new MemoryCache({ clock: { now: () => 0, monotonic: () => now } })],
     wait: async (ms) => {
       now += ms;
-      // Pending promises settle here, as they would during a real delay.
+      // Pending promises must settle, as they would during a real delay.
       await new Promise((resolve) => setImmediate(resolve));
     },
   };

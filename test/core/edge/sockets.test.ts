@@ -135,7 +135,7 @@ describe('random connections', function () {
       for (const socket of last) socket.destroy();
       expect(service.log()).to.not.match(/worker exited|uncaught|unhandled/i);
       expect(code, service.log()).to.equal(0);
-      // This bound is far below `server.drainMs`, but leaves time for a busy machine.
+      // A shutdown takes much less time than `server.drainMs`. The margin allows for a busy machine.
       expect(ms).to.be.below(DRAIN_DELAY_MS + 5000);
     });
   }

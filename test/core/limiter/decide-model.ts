@@ -4,7 +4,7 @@ import { DAY_MS, quotaLeft, type Used } from '../../../core/limiter/quotas.js';
 import { BUCKETS } from '../../../core/limiter/script.js';
 import type { Bucket } from '../../support/limiter-window.js';
 
-/** The tests must detect each of these bugs. */
+/** Bugs that the tests must detect. */
 export type RedisBug =
   | 'applies calls that arrive late or twice'
   | 'does not notice that it lost calls'

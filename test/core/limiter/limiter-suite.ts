@@ -1,5 +1,5 @@
 /**
- * Every limiter must pass these tests. Each test sends requests on a schedule and compares the decisions with a
+ * Tests that every limiter must pass. Each test sends requests on a schedule and compares the decisions with a
  * reference window.
  */
 import { assert } from 'chai';

@@ -58,7 +58,7 @@ describe('MemoryLimiter', () => {
     limiter.take('ip:busy', 1);
     for (let i = 0; i < 4 * MOST_ADDRESSES; i++) {
       limiter.take(`ip:${i}`, 1);
-      // This caller sends requests often enough to stay among the 10,000 most recent addresses.
+      // The caller sends requests often enough to stay among the 10,000 most recent addresses.
       if (i % (MOST_ADDRESSES - 1) === 0) assert.isFalse(limiter.take('ip:busy', 1).allowed, `after ${i}`);
       if (i === MOST_ADDRESSES - 10) assert.isFalse(limiter.take('ip:idle', 1).allowed);
     }

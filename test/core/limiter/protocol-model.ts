@@ -20,12 +20,12 @@ const BUCKET_MS = 1;
 /** Duration of each action. A call takes less time than a bucket. */
 const TICK_MS = 1 / 8;
 const TIMEOUT_MS = 7 / 8;
-/** Two of these actions take slightly less than a window. */
+/** Two actions of half a window take slightly less than a window. */
 const HALF_WINDOW_MS = WINDOW_MS / 2 - 4 * TICK_MS;
 /** Maximum number of calls that a replica needs to report everything. */
 const ATTEMPTS = 6;
 
-/** The invariants must detect each of these bugs of a replica. */
+/** Bugs of a replica that the invariants must detect. */
 export type ReplicaBug =
   | 'resyncs while a call is in flight'
   | 'does not resync after a lost reply'

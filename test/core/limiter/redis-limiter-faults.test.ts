@@ -83,7 +83,7 @@ describe('RedisLimiter and an outage', () => {
     for (const until = performance.now() + 5000; performance.now() < until; await delay(10)) {
       if ((await counted()) === expected) break;
     }
-    // The count must not change during this delay.
+    // The count must not change during the delay.
     await delay(50);
     assert.equal(await counted(), expected);
   };
@@ -95,7 +95,7 @@ describe('RedisLimiter and an outage', () => {
       await delay(5);
     }
     const waited = performance.now() - since;
-    // Redis applies the resync during this delay.
+    // Redis applies the resync during the delay.
     await delay(50);
     return waited;
   };

@@ -140,7 +140,7 @@ describe('RedisLimiter', () => {
 
   it('60,000 addresses: Redis keeps the last 10,000 to 20,000 of them', async () => {
     await admin.flushall();
-    // This memory is enough for 20,000 addresses. Beyond that, writes fail.
+    // 24 MB are enough for 20,000 addresses. Beyond that, writes fail.
     await admin.config('SET', 'maxmemory', '24mb');
     const connection = await connect(server.url, 'flood:');
     const limiter = create(connection);

@@ -59,7 +59,7 @@ const step = fc.record({
   asks: fc.uniqueArray(ask, { selector: ({ caller }) => caller, maxLength: 3 }),
   micros: fc.oneof(
     fc.integer({ min: 0, max: 2_000_000 }),
-    // These offsets from `START` are bucket boundaries.
+    // The offsets from `START` are bucket boundaries.
     fc.constantFrom(0, 1_000_000, 59_000_000, 60_000_000, 61_000_000, 62_000_000),
     fc.integer({ min: 0, max: 70_000_000 }),
     fc.integer({ min: -5_000_000_000, max: 5_000_000_000 }),
@@ -71,7 +71,7 @@ type Step = typeof step extends fc.Arbitrary<infer Each> ? Each : never;
 
 const ordinary = { replica: 1, number: 1, previous: 0 } as const;
 const asking = { caller: 'key:a', limit: 60, resync: undefined, returned: undefined, usage: undefined } as const;
-/** These steps return permits of an expired bucket while the replica has a newer bucket with the same number. */
+/** A replica returns permits of an expired bucket while it has a newer bucket with the same number. */
 const oldPermits: readonly Step[] = [
   { ...ordinary, micros: 256_000_000, asks: [{ ...asking, permits: 3 }] },
   { ...ordinary, micros: 0, asks: [{ ...asking, permits: 0, returned: [{ bucketEnd: START, count: 2 }] }] },

@@ -104,7 +104,7 @@ describe(`usage under random faults for ${SECONDS} seconds, FAULTS_SEED=${SEED}`
           proxy.mend();
         }
       }
-      // All replicas reconnect and resync during this delay.
+      // All replicas reconnect and resync within three seconds.
       await delay(3000);
       settled.resolve();
     };

@@ -141,7 +141,7 @@ describe('metrics', () => {
   });
 
   describe('in config/deploy/observability', () => {
-    /** Prometheus adds these metrics itself. */
+    /** Metrics that Prometheus adds itself. */
     const OWN = new Set(['up']);
     const FUNCTIONS =
       /\b(?:absent|unless|time|increase|sum|max|min|count|rate|histogram_quantile|by|without|label_values)\b/g;

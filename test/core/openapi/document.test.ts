@@ -13,7 +13,7 @@ type Json = any;
 
 const PARQUET = 'application/vnd.apache.parquet';
 
-/** Only services with tiers return these errors, which `test/core/pipeline/tiers.test.ts` covers. */
+/** Errors that only services with tiers return. `test/core/pipeline/tiers.test.ts` covers them. */
 const OF_TIERS = [errors.not_in_tier.code, errors.quota_exceeded.code];
 
 describe('GET /openapi.json', () => {

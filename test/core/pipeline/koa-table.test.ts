@@ -22,9 +22,9 @@ const REQUESTS: readonly TrialRequest[] = [
   { path: '/nowhere' },
 ];
 
-/** These headers can differ between otherwise equal responses. */
+/** Headers that can differ between otherwise equal responses. */
 const VARIABLE = ['date', 'connection', 'keep-alive', 'x-request-id', 'ratelimit', 'ratelimit-policy'];
-/** The service sets these headers before middleware runs. */
+/** Headers that the service sets before middleware runs. */
 const COMMON = /^(content-security|referrer-|x-content-type|access-control|cross-origin)/;
 
 const config = { auth: { keys: 'memory', tiers: { open: { requestsPerMinute: 1e6 } }, anonymous: 'open' } };

@@ -222,7 +222,7 @@ const AROUND_A_ROUTE: Readonly<Record<string, Middleware>> = {
   },
 };
 
-/** Plain Koa also sends these header lines. The service sends other headers too. */
+/** Header lines that plain Koa also sends. The service sends additional headers. */
 const COMPARED = /^(HTTP\/1\.1|content-type|content-length|transfer-encoding|connection|trailer|x-a|link):?\s/i;
 
 const comparable = (received: string): string =>

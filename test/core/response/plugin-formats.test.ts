@@ -43,7 +43,7 @@ const failing: Format = {
   },
 };
 
-/** The `write` of these formats does not yield text or bytes. */
+/** Formats whose `write` does not yield text or bytes. */
 const broken = (name: string, write: () => unknown) =>
   ({ ...tabs, name, mediaTypes: [`application/x-${name}`], write }) as unknown as Format;
 const BROKEN: readonly (readonly [Format, string])[] = [

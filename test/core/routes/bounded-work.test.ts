@@ -19,7 +19,7 @@ describe('the work of one request', () => {
   const health = (query = '', headers: Record<string, string> = {}) =>
     request(`${service.url}/health${query}`, { headers });
 
-  // If the service parsed these headers, it would compress the response or respond with a 406 or a 304.
+  // If the service parsed the headers, it would compress the response or respond with a 406 or a 304.
   for (const [name, value] of [
     ['Accept', filled('a/b,')],
     ['Accept', `a/b${filled(';x=y')}`],

@@ -145,7 +145,7 @@ describe('Vintages', () => {
                 const { version, publishedAt } = snapshot;
                 snapshot.release();
                 served.push({ version, publishedAt: publishedAt.getTime(), value: valuesBy.get(version)! });
-                // This response is cached while the version is current, but must not outlive the version.
+                // The response is cached while the version is current, but must not outlive the version.
                 await bodyAt(vintages, dateOf(START + 3 * DAY), request);
               }
               const dates = served.flatMap(({ publishedAt }) => [publishedAt - DAY, publishedAt, publishedAt + DAY]);

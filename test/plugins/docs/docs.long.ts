@@ -37,7 +37,6 @@ const LAYOUT_PROBLEMS = `(() => {
     const { left, right, width } = element.getBoundingClientRect();
     if (width > 1 && (right > innerWidth + 1 || left < 0)) found.push('outside: ' + name(element));
   }
-  // The children of these elements must not overlap.
   const parents = '.columns, .part, .text, .entries, .entry, .title, .head, .chips, .fields, .top, .group ul';
   for (const parent of document.querySelectorAll(parents)) {
     const boxes = [...parent.children]

@@ -19,7 +19,7 @@ export const readings: Row[] = Array.from({ length: 300 }, (_, id) => ({
 }));
 const nullable = (type: string, more = {}) => ({ type: [type, 'null'], ...more });
 
-/** These column names are also names of parameters, or could conflict with an alias. */
+/** Column names that are also names of parameters, or that could conflict with an alias. */
 export const NAMES = ['after', 'as_of', 'constructor', 'count', 'fields', 'format', 'limit', 'q', 'sort'];
 export const tricky: Row[] = Array.from({ length: 12 }, (_, id) => ({
   id,

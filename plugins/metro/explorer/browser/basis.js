@@ -21,9 +21,6 @@ export const basisNote = (count, all) => {
   return after === undefined ? [] : [`${before}`, reconstructed(), after];
 };
 
-/**
- * Returns text such as "published and reconstructed forecasts".
- * @param {number} count number of reconstructed forecasts @param {number} all
- */
+/** @param {number} count @param {number} all */
 export const forecastsName = (count, all) =>
   count === 0 ? 'published forecasts' : `${count === all ? '' : 'published and '}reconstructed forecasts`;

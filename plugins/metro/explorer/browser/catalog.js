@@ -1,4 +1,3 @@
-/** The page loads each list only once, such as markets, areas and series. */
 import { getJson } from '../../../pages/shared/api.js';
 import { period } from '../../../pages/shared/format.js';
 import { onceEach } from '../../../pages/shared/once.js';

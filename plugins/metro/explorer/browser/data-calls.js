@@ -1,6 +1,6 @@
 /**
  * @typedef {{ q: string, state: string, signal: string, grade: string, sort: string }} ListChoices
- * @typedef {{ targets: string[], remark: string }} Calls `remark`: what the page computes from the responses
+ * @typedef {{ targets: string[], remark: string }} Calls
  */
 
 const SORTS = new Map([
@@ -52,8 +52,8 @@ export const marketCalls = ({ q, state, signal, grade, sort }, pastTarget) => {
 
 /**
  * @param {{ m: readonly string[], s: readonly string[], show: 'rebased' | 'change' | 'nation', real: boolean, from:
- *   string, money: readonly string[], nation?: string | undefined }} chosen `money`: the series in `s` that support
- *   real terms; `nation`: the national series
+ *   string, money: readonly string[], nation?: string | undefined }} chosen `money`: series that support real terms;
+ *   `nation`: the national series
  * @returns {Calls}
  */
 export const compareCalls = ({ m, s, show, real, from, money, nation }) => {

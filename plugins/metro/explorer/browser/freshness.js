@@ -7,11 +7,7 @@ import { periodInWords } from '../../../pages/shared/format.js';
 
 const MONTHS = /** @type {const} */ ({ month: 'long', year: 'numeric', timeZone: 'UTC' });
 
-/**
- * @param {readonly Source[]} sources from `/status` @param {string} generatedAt
- * @param {readonly string[]} ids
- * @returns {string}
- */
+/** @param {readonly Source[]} sources @param {string} generatedAt @param {readonly string[]} ids @returns {string} */
 export const overdue = (sources, generatedAt, ids) =>
   sources
     .filter(({ id, state }) => ids.includes(id) && (state === 'late' || state === 'stale'))

@@ -50,7 +50,7 @@ export const realOf = async (target, signal) => {
  * CSV responses are a third of the size of JSON responses.
  * @param {AbortSignal} signal @param {string} [since] @param {string} [until]
  * @param {readonly string[]} [codes] Default: all markets
- * @returns {Promise<Map<string, Map<string, number>>>} by CBSA code
+ * @returns {Promise<Map<string, Map<string, number>>>}
  */
 export const allIndexes = async (signal, since, until, codes = []) => {
   const span = `${since ? `&since=${since}` : ''}${until ? `&until=${until}` : ''}${codes.length > 0 ? `&cbsa=${codes}` : ''}`;

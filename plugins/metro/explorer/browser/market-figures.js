@@ -14,7 +14,7 @@ export const addMonths = (date, months) => {
   return time.toISOString().slice(0, 10);
 };
 
-/** @param {string} from inclusive @param {string} to inclusive @param {number} step in months */
+/** @param {string} from @param {string} to @param {number} step in months */
 export const monthsBetween = (from, to, step) => {
   const dates = [];
   for (let date = from; date <= to; date = addMonths(date, step)) dates.push(date);
@@ -51,7 +51,7 @@ export const quarterMeans = (rows, least = 1) => {
   );
 };
 
-/** @param {Values} values @returns {Map<string, number>} percent over four quarters */
+/** @param {Values} values @returns {Map<string, number>} */
 export const yearlyChange = (values) => {
   const changes = new Map();
   for (const [date, value] of values) {

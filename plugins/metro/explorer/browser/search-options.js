@@ -14,7 +14,7 @@ const MOST_OTHERS = 3;
 /** Titles are searched only for queries of at least 3 letters. */
 const LEAST_LETTERS = 3;
 
-/** Each word of the query must be the start of a word in the title. @param {string} query @param {string} title */
+/** @param {string} query @param {string} title */
 const hasWords = (query, title) => {
   const words = wordsOf(title);
   return (
@@ -36,7 +36,10 @@ const seriesOptions = (query, { series }) => {
     }));
 };
 
-/** FHFA publishes indexes only for the divisions of these metros. @param {string} query @param {Lists} lists */
+/**
+ * For a metro with divisions, FHFA publishes indexes only for the divisions.
+ * @param {string} query @param {Lists} lists
+ */
 const dividedOptions = (query, { areas }) =>
   areas
     .filter(({ divisions }) => divisions.length > 0)
@@ -62,8 +65,7 @@ const stateOptions = (query, { markets }) => {
 /**
  * The best options come first. If a market and a state share a name, such as New York, the market comes first.
  * @param {string} typedQuery @param {Lists} lists
- * @returns {{ options: Option[], others: number, sure: Option | undefined }} `others`: number of options that are not
- *   markets; `sure`: the first option, unless several markets match equally well
+ * @returns {{ options: Option[], others: number, sure: Option | undefined }}
  */
 export const optionsFor = (typedQuery, lists) => {
   const query = withoutYear(typedQuery);

@@ -1,4 +1,3 @@
-/** Finds markets by city, nickname, state, ZIP code or CBSA code. */
 import { h } from '../../../pages/shared/dom.js';
 import { plain } from '../../../pages/shared/format.js';
 import { NICKNAMES } from './nicknames.js';
@@ -22,7 +21,7 @@ export const STATES = new Map(
 /** @param {string} name @returns {string[]} */
 export const statesOf = (name) => /, ([A-Z]{2}(?:-[A-Z]{2})*)/.exec(name)?.[1]?.split('-') ?? [];
 
-/** Divisions have the suffix "(MSAD)". @param {string} name */
+/** @param {string} name */
 export const plainName = (name) => name.replace(/\s*\(MSAD\)$/, '');
 
 /** The first city of a name is short enough to label a chart line. @param {string} name */
@@ -31,7 +30,7 @@ export const shortName = (name) =>
     .replace(/,.*/, '')
     .replace(/(?<=.{4})[-–/].*/, '');
 
-/** Titles contain only one of these spellings. @type {Readonly<Record<string, string>>} */
+/** Spelling variants, with the spelling in the titles of metros. @type {Readonly<Record<string, string>>} */
 const SAME_WORDS = { saint: 'st', ft: 'fort', mt: 'mount' };
 
 /** @param {string} text @returns {string[]} */
@@ -62,7 +61,6 @@ const nicknamed = (query) => {
  */
 export const nearly = (typed, word) => {
   const allowed = typed.length >= 8 ? 2 : typed.length >= 4 ? 1 : 0;
-  // The user might have typed only the start of the word.
   const target = word.slice(0, typed.length + allowed);
   if (allowed === 0 || typed[0] !== word[0] || target.length < typed.length - allowed) return false;
   let [before, row] = [/** @type {number[]} */ ([]), Array.from({ length: target.length + 1 }, (_, index) => index)];
@@ -140,10 +138,7 @@ export const tellingName = (name, all) => {
   return alike ? `${short}, ${statesOf(name).join('-')}` : short;
 };
 
-/**
- * @typedef {{ words: string[], states: string[] }} Term one word, or the words of the name of a state; `states`: codes
- *   of the states that the words can mean
- */
+/** @typedef {{ words: string[], states: string[] }} Term */
 
 /** @param {string} query @returns {Term[]} */
 const termsOf = (query) => {
@@ -165,7 +160,7 @@ const termsOf = (query) => {
 /**
  * @template {{ cbsa: string, name: string }} Row @param {readonly Row[]} rows
  * @param {ReadonlyMap<string, string>} [parents] code and name of the parent metro, by division code
- * @returns {(query: string) => Row[]} the rows that match the whole query, best first
+ * @returns {(query: string) => Row[]}
  */
 export const searcher = (rows, parents = new Map()) => {
   const entries = rows.map((row) => ({
@@ -200,7 +195,7 @@ export const searcher = (rows, parents = new Map()) => {
     }
     return Math.max(...scores);
   };
-  /** A nickname of a metro also finds the divisions of the metro. @param {string} query */
+  /** @param {string} query */
   const named = (query) => {
     const codes = nicknamed(query);
     if (codes.size === 0) return [];

@@ -86,7 +86,7 @@ const MONTHS = new Map([
   ['five-year', 60],
 ]);
 
-/** @param {readonly Observation[]} rows oldest first @param {string} cadence */
+/** @param {readonly Observation[]} rows @param {string} cadence */
 const periodsOf = (rows, cadence) => {
   const known = new Map(rows.map(({ period_start, value }) => [period_start, value]));
   const step = MONTHS.get(cadence);

@@ -1,4 +1,3 @@
-/** The table of ZIP codes is loaded when the user enters a ZIP code. */
 import { onceEach } from '../../../pages/shared/once.js';
 
 const once = onceEach();
@@ -9,7 +8,7 @@ const load = async () => {
   const response = await fetch(new URL('./zip-codes.json', import.meta.url));
   if (!response.ok) throw new Error(`zip-codes.json: ${response.status}`);
   /**
-   * The first ZIP code of each area, followed by the differences between consecutive codes.
+   * Each area has its first ZIP code and the differences between consecutive codes.
    * @type {{ areas: Record<string, string> }}
    */
   const { areas } = await response.json();

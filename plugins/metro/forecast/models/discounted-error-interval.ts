@@ -3,8 +3,7 @@ import { weightedQuantile } from './weighted-quantile.js';
 
 const COVERAGE = 0.8;
 /**
- * Each quarter, the weight of an error decays by these factors: in the mean of a market, and in the quantile of all
- * errors.
+ * Each quarter, the weight of an error falls to 95% in the mean of a market, and to 90% in the quantile of all errors.
  */
 const OWN_DISCOUNT = 0.95;
 const QUANTILE_DISCOUNT = 0.9;
@@ -14,7 +13,6 @@ const PRIOR_ERRORS = 8;
 const LEAST_SHARE = 0.25;
 /** Number of quarters between the first forecasts and the first bounds. */
 const WARM_UP_QUARTERS = 20;
-/** Number of regressors: the intercept, own errors, |g4| and |forecast - g4|. */
 const WIDTH = 4;
 
 interface Pending {
@@ -94,7 +92,6 @@ export const createDiscountedErrorInterval = (markets: number, horizon: number) 
     return regressors;
   };
 
-  /** Returns q, the factor that converts expected errors to half-widths. */
   const widening = (b: Float64Array): number => {
     const ratios: number[] = [];
     const weights: number[] = [];

@@ -1,4 +1,3 @@
-/** Commands select these models by name. Add new models here. */
 import { nearest, OperatorError } from 'metro-forecast-api/plugin';
 import { quarterOf } from '../../periods.js';
 import type { ForecastModel } from '../model.js';

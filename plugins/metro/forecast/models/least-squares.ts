@@ -1,8 +1,8 @@
 /** Solves least-squares problems with few regressors and many rows, using the normal equations. */
 
 /**
- * Tolerance for collinearity. If previous regressors explain all but this share of the sum of squares of a regressor,
- * the rest is rounding error and the coefficient is 0.
+ * Tolerance for collinearity: if previous regressors explain all but 1e-10 of the sum of squares of a regressor, the
+ * rest is rounding error and the coefficient is 0.
  */
 const COLLINEAR = 1e-10;
 

@@ -3,14 +3,12 @@
  * and after the last value stay missing.
  */
 
-/** Converts a difference of `100 x log` to a change in percent. */
 export const toPercent = (growth: number): number => 100 * Math.expm1(growth / 100);
 
 export interface LogHistory {
   readonly length: number;
   /** Number of values per market so far, without interpolated values. */
   readonly counts: Int32Array;
-  /** Adds the index levels of the next quarter. `NaN` marks a missing level. */
   push(levels: Float64Array): void;
   /** Returns 100 times the log of each index, or `NaN` if it is missing. */
   at(quarter: number): Float64Array;

@@ -8,10 +8,9 @@ import { createRegionalGrowth } from './regional-growth.js';
 
 /** FRED series HSN1F: new one-family houses sold in the United States, monthly, seasonally adjusted annual rate. */
 const NEW_HOME_SALES = 'HSN1F';
-/** Sales are smoothed by a weighted mean over 24 months. The weights decay by this factor per month. */
+/** Sales are smoothed by a weighted mean over 24 months, with the decay factor 0.75 per month. */
 const SALES_MONTHS = 24;
 const SALES_DECAY = 0.75;
-/** Number of quarters over which the long-term growth G is measured. */
 const LONG_QUARTERS = 20;
 /** Index of the first regressor with a penalty. This regressor and all later ones contain national sales. */
 const FIRST_PENALISED = 4;
@@ -42,7 +41,6 @@ const INPUTS: readonly string[] = [
 interface Pending {
   readonly logs: Float64Array;
   readonly precision: Float64Array;
-  /** Regressors, one row per market. `NaN` marks a market without a forecast. */
   readonly rows: Float64Array;
 }
 

@@ -34,7 +34,6 @@ export const pooledMomentum: ForecastModel = {
     const seen: Float64Array[] = [];
     const row = new Float64Array(4);
 
-    /** Writes the regressors of a market to `row`. Returns false if a regressor is unknown. */
     const regressors = (market: number, quarter: number, growth: GroupGrowth): boolean => {
       const log = history.at(quarter)[market]!;
       row[0] = 1;
@@ -74,7 +73,6 @@ export const pooledMomentum: ForecastModel = {
   },
 };
 
-/** Mean log growth over the last quarter, in percent. `NaN` if no market has a value. */
 interface GroupGrowth {
   readonly states: Float64Array;
   readonly nation: number;

@@ -5,7 +5,7 @@ const SEASONS = 4;
 /** The noise of an index is measured over 8 quarters. The pooled noise counts as 4 more quarters. */
 const NOISE_QUARTERS = 8;
 const NOISE_PRIOR = 4;
-/** At this distance, the weight of a neighbour is 1/e. */
+/** At a distance of 100 km, the weight of a neighbour is 1/e. */
 const NEIGHBOUR_KM = 100;
 /** Weight of the national mean, relative to the weights of the neighbours. */
 const NATION_WEIGHT = 0.05;

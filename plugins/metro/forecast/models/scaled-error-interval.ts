@@ -2,7 +2,7 @@ import type { Forecaster, QuarterForecasts } from '../model.js';
 import { percentChange } from '../panel.js';
 
 const COVERAGE = 0.8;
-/** With this number of errors, a market's own errors and the pooled errors have equal weight. */
+/** With 20 errors, a market's own errors and the pooled errors have equal weight. */
 const PRIOR_ERRORS = 20;
 /** Number of recent origins with known outcomes whose mean error measures the current uncertainty. */
 const RECENT_ORIGINS = 8;

@@ -1,4 +1,4 @@
-/** These adapters assume something about data, callers or timing that is usually true. */
+/** Adapters that assume something about data, callers or timing that is usually true. */
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Document, Manifest } from '../../../../core/contracts/dataset.js';

@@ -1,4 +1,4 @@
-/** These adapters keep listeners, timers, publications, manifests or encodings too long. */
+/** Adapters that keep listeners, timers, publications, manifests or encodings too long. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Manifest } from '../../../../core/contracts/dataset.js';

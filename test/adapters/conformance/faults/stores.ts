@@ -1,4 +1,4 @@
-/** These bugs appear when several adapters share a store, in one process or in two. */
+/** Bugs that appear only when several adapters share a store, in one process or in two. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { rename, writeFile as writeDraft } from 'node:fs/promises';
 import type { AdapterContext, Dataset, StorageAdapter } from '../../../../core/contracts/storage.js';

@@ -17,7 +17,7 @@ export const declinesCalled = (groups) => {
   return { called: `${number(called, 0)} of ${number(sum('declines'), 0)}`, falseAlarms };
 };
 
-/** Returns the predicted minus the actual number of declines. @param {readonly Group[]} grades */
+/** @param {readonly Group[]} grades */
 const excessOf = (grades) =>
   grades.reduce(
     (sum, row) => sum + row.n * ((row.predicted_decline_share ?? row.decline_share) - row.decline_share),
@@ -40,10 +40,7 @@ export const breakdownTarget = (by) => `/forecast-backtest/breakdown?by=${by}`;
 /** @param {number} value */
 export const size = (value) => `${number(value)} pp`;
 
-/**
- * A number and a bar show the error of each group. A mark on the bar shows the error of the best benchmark.
- * @param {readonly Group[]} groups
- */
+/** A mark on the bar of each group shows the error of the best benchmark. @param {readonly Group[]} groups */
 export const errorColumns = (groups) => {
   const most = Math.max(...groups.map((row) => Math.max(row.mae_pp, bestError(row))));
   return /** @type {import('../../../../pages/data-views/table.js').Column<Group>[]} */ ([

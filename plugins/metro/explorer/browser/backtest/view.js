@@ -27,10 +27,7 @@ const [BEFORE, SINCE] = ['&until=2013-12-31', '&since=2014-01-01'];
 /** @param {number | null | undefined} one */
 const shareText = (one) => (typeof one === 'number' ? share(one) : '–');
 
-/**
- * @param {string} period @param {readonly Group[]} grades @param {number} most largest share, for the scale of the bars
- * @returns {Column<Group>[]}
- */
+/** @param {string} period @param {readonly Group[]} grades @param {number} most @returns {Column<Group>[]} */
 const periodColumns = (period, grades, most) => {
   if (grades.length === 0) return [];
   const of = (/** @type {Group} */ { group }) => grades.find((row) => row.group === group);
@@ -111,7 +108,7 @@ const comparisonFigures = ({ base_rate_up }, years) => {
   ];
 };
 
-/** Without `n_reconstructed`, all forecasts of a dataset are reconstructed. @param {Backtest} backtest */
+/** A dataset without `n_reconstructed` contains only reconstructed forecasts. @param {Backtest} backtest */
 const reconstructedIn = ({ n, n_reconstructed = n }) => n_reconstructed;
 
 /** @type {Readonly<Record<string, string>>} */

@@ -78,7 +78,7 @@ const yearTable = (years) =>
     ],
   }).element;
 
-/** @param {readonly Group[]} years oldest first @param {AbortSignal} signal @param {string} basis */
+/** @param {readonly Group[]} years @param {AbortSignal} signal @param {string} basis */
 export const yearFigures = (years, signal, basis) => {
   const worst = years.toSorted((a, b) => b.mae_pp - a.mae_pp)[0];
   const common = (/** @type {string} */ title, /** @type {ChartOptions} */ options) => ({

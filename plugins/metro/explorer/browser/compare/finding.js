@@ -4,10 +4,7 @@ import { moveOf, PAST_MOVES, percent, points, quarter } from '../../../../pages/
 
 export const QUESTION = 'How do markets and series compare over time?';
 
-/**
- * Returns the first and last values of each line in the period that all lines have in common.
- * @param {ChartOptions} options
- */
+/** @param {ChartOptions} options */
 const endsOf = ({ lines, dates, from = '' }) => {
   const known = lines.flatMap(({ label, short = label, values }) => {
     const present = values.flatMap((value, at) =>

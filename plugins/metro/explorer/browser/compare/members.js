@@ -19,7 +19,6 @@ import { plainName, searcher, tellingName } from '../search.js';
  */
 
 export const MOST_MEMBERS = 8;
-/** If the URL contains no members, the view compares these example markets. */
 const EXAMPLE = ['12420', '19740'];
 
 /** @type {readonly (readonly [Show, string])[]} */
@@ -30,7 +29,7 @@ export const SHOWS = [
 ];
 
 /**
- * @param {Series | undefined} series @param {string} cbsa empty for a macro series
+ * @param {Series | undefined} series @param {string} cbsa
  * @param {AbortSignal} signal @returns {Pick<Member, 'real'>}
  */
 const realTerms = (series, cbsa, signal) => {
@@ -89,7 +88,7 @@ export const offerOf = async (signal) => {
 
 /** @typedef {Awaited<ReturnType<typeof offerOf>>} Offer */
 
-/** Members that do not exist are ignored. @param {URLSearchParams} query @param {Offer} offer */
+/** @param {URLSearchParams} query @param {Offer} offer */
 export const choicesOf = (query, { markets, areas, isMarket, isMacro }) => {
   const [m, s] = [listIn(query.get('m')), listIn(query.get('s'))];
   const isExample = m.length + s.length === 0;

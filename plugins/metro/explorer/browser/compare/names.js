@@ -9,7 +9,7 @@ const MEASURES = { rebased: 'rebased', change: 'yearly change', nation: 'differe
 export const namesOf = (members) => members.map(({ short }) => short).join(', ');
 
 /**
- * The measure comes first, because a file name can be too short for all names.
+ * A file name can be too short for all names, so the measure comes first.
  * @param {readonly Member[]} members @param {Choices} chosen
  */
 export const comparisonFile = (members, { show, real }) =>

@@ -21,7 +21,7 @@ const SHOWN = [
   ['real', 'Real terms'],
 ];
 
-/** Computed values have at most 8 exact decimals. Further decimals are rounding errors. */
+/** Decimals after the eighth are rounding errors of the computation. */
 const DECIMALS = 8;
 
 /** @param {URLSearchParams} query @returns {Choices} */

@@ -47,7 +47,7 @@ const gradeReason = ({ risk_score, decline_probability }, rules) => {
 /**
  * @param {Track} forecast @param {Rules | null} rules
  * @param {readonly import('../grades.js').GroupRecord[]} records
- * @returns {string[]} paragraphs
+ * @returns {string[]}
  */
 export const reasonsOf = (forecast, rules, records) =>
   rules

@@ -36,7 +36,7 @@ const scoreText = (track) => {
 const countsOf = (track) => [track.filter(({ basis }) => basis === 'reconstructed').length, track.length];
 
 /**
- * @param {readonly Track[]} track oldest first @param {string} name
+ * @param {readonly Track[]} track @param {string} name
  * @returns {import('../../../../pages/data-views/drawing.js').ChartOptions}
  */
 const optionsOf = (track, name) => {

@@ -12,8 +12,7 @@ import { lastQuarterOf } from './runs.js';
 
 /**
  * @typedef {{ q: string, state: string, signal: string, grade: string, colour: Measure, sort: string, all: boolean,
- *   years: boolean, run: number }} Choices `all`: show all rows; `years`: show a map for each year; `run`: index of the
- *   run, or -1 without runs
+ *   years: boolean, run: number }} Choices `run`: index of the run, or -1 without runs
  */
 
 /** @type {readonly (readonly [Measure, string])[]} */

@@ -53,10 +53,7 @@ export const listSection = (loaded, { chosen, choose, signal }) => {
       count.classList.toggle('notice', shown.length === 0);
       count.replaceChildren(...countOf(shown.length, searched.length, rows.length, chosen.q));
     },
-    /**
-     * The rows need their sparklines, so `loadSparks` must be called before `show`.
-     * @param {AbortSignal} shown aborted when another run is selected
-     */
+    /** `loadSparks` must be called before `show`, because the rows contain sparklines. @param {AbortSignal} shown */
     loadSparks: (shown) => list.setSparkQuarters(selectedRun(loaded, chosen).until, signal, shown),
   };
 };

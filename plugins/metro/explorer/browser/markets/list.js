@@ -70,7 +70,6 @@ export const marketList = (options) => {
     const some = codes.length > MOST_CODES ? [] : codes.toSorted();
     const loaded = await allIndexes(signal, quarters[0], quarters.at(-1), some).catch(() => undefined);
     if (!loaded || shown.aborted) return;
-    // Empty indexes are stored too, so that they are not requested again.
     for (const code of codes) indexes.set(code, loaded.get(code) ?? new Map());
     for (const place of table.element.querySelectorAll('.spark span')) {
       fillSpark(/** @type {HTMLElement} */ (place));
@@ -80,8 +79,8 @@ export const marketList = (options) => {
     ...table,
     /**
      * Must be called before the rows are shown, because rows draw their sparklines immediately.
-     * @param {string} until last quarter @param {AbortSignal} signal
-     * @param {AbortSignal} shown aborted when other rows are shown
+     * @param {string} until @param {AbortSignal} signal
+     * @param {AbortSignal} shown
      */
     setSparkQuarters: (until, signal, shown) => {
       quarters = quartersBetween(addMonths(until, -SPARK_MONTHS), until);

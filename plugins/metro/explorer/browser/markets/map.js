@@ -15,10 +15,9 @@ const once = onceEach();
 export const outlines = () =>
   once('map', async () => (await fetchFile(new URL('../map.json', import.meta.url))).json());
 
-/** A metro without an outline is a point with this radius, in map units. */
+/** Radius of the point for a metro without an outline, in map units. */
 const POINT = 34;
 const MARGIN = 16;
-/** Margin in map units around the areas to which the map zooms. */
 const FRAME = 250;
 
 /** @param {Areas} areas @param {readonly string[]} codes @returns {Map<string, SVGElement>} */
@@ -152,10 +151,9 @@ export const drawingOf = ({ size, land, states, areas }, codes, shapes) => {
 };
 
 /**
- * @param {object} options @param {Outlines} options.outlines @param {string} options.label what the map shows
- * @param {readonly string[]} options.codes markets
- * @param {(cbsa: string) => readonly import('../../../../pages/shared/dom.js').Child[]} options.describe returns the
- *   lines of the box next to a market
+ * @param {object} options @param {Outlines} options.outlines @param {string} options.label
+ * @param {readonly string[]} options.codes
+ * @param {(cbsa: string) => readonly import('../../../../pages/shared/dom.js').Child[]} options.describe
  * @param {(cbsa: string) => void} options.onpick
  */
 export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
@@ -212,7 +210,7 @@ export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
       return drawingOf(outlines, new Set(codes), copies);
     },
     colour: (/** @type {ColorOf} */ colorOf) => colourShapes(shapes, colorOf),
-    /** Zooms to areas. Without areas, the whole map is shown. @param {readonly string[]} some codes */
+    /** @param {readonly string[]} some */
     frame: (some) =>
       enclose(
         some.flatMap((cbsa) => (areas[cbsa] ? [{ x: areas[cbsa][1], y: areas[cbsa][2] }] : [])),

@@ -27,7 +27,7 @@ export const legendItems = (steps) => legendOf(steps).map(({ label, swatch }) =>
 
 /**
  * @param {import('./map.js').Outlines} outlines @param {readonly { cbsa: string }[]} markets
- * @param {{ source: string, credits: () => readonly string[] }} origin `credits`: lines below a saved image
+ * @param {{ source: string, credits: () => readonly string[] }} origin
  */
 export const marketMap = (outlines, markets, { source, credits }) => {
   /** @type {Map<string, Row>} */
@@ -70,11 +70,7 @@ export const marketMap = (outlines, markets, { source, credits }) => {
     element: map.element,
     legend,
     source: h('div', { class: 'tools source' }, h('span', { class: 'muted' }, source), ...pictureButtons(picture)),
-    /**
-     * @param {readonly Row[]} rows
-     * @param {{ codes: ReadonlySet<string>, measure: Measure, text: string }} shown `codes`: markets in the list;
-     *   `text`: title
-     */
+    /** @param {readonly Row[]} rows @param {{ codes: ReadonlySet<string>, measure: Measure, text: string }} shown */
     show: (rows, { codes, measure, text }) => {
       byCode = new Map(rows.map((row) => [row.cbsa, row]));
       const values = rows.map((row) => row[measure]);

@@ -28,7 +28,7 @@ const periodOf = (measure, run) => {
 
 /**
  * @param {object} options @param {Choices} options.chosen @param {(change: Partial<Choices>) => void} options.choose
- * @param {(index: number) => void} options.onrun called with the index of a run to show its map
+ * @param {(index: number) => void} options.onrun
  * @param {{ map: import('./map.js').Outlines, runs: readonly Run[] }} options.loaded
  * @param {ReturnType<typeof import('./picture.js').marketMap>} options.picture
  * @param {{ source: string, credits: () => readonly string[] }} options.origin @param {HTMLElement} options.slider

@@ -67,7 +67,7 @@ export const lastYearTo = (indexes, until) => {
   };
 };
 
-/** @param {Run} run @param {AbortSignal} signal @returns {Promise<(cbsa: string) => number | null>} percent */
+/** @param {Run} run @param {AbortSignal} signal @returns {Promise<(cbsa: string) => number | null>} */
 const lastYearOf = async (run, signal) => {
   const until = lastQuarterOf(run);
   return lastYearTo(await allIndexes(signal, addMonths(until, -12), until), until);
@@ -93,7 +93,6 @@ export const rowsByRun = (markets, runs, forecasts, signal) => async (index) => 
     return {
       cbsa,
       name,
-      // Market rows already contain the figures of the newest run.
       signal: isNewest ? market.signal : (forecast?.signal ?? null),
       grade: isNewest ? market.risk_score : (forecast?.risk_score ?? null),
       forecast: isNewest ? market.forecast_12m : (forecast?.point ?? null),

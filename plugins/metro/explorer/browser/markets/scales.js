@@ -47,7 +47,7 @@ const changes = (values) => {
   };
 };
 
-/** @param {Measure} measure @param {readonly (string | number | null)[]} values determine the range of the legend */
+/** @param {Measure} measure @param {readonly (string | number | null)[]} values */
 export const scaleOf = (measure, values) => {
   const { colorOf, steps } =
     measure === 'grade'

@@ -81,7 +81,7 @@ const amongText = (count, all, group) => {
 
 /**
  * @param {readonly Row[]} rows @param {{ measure: Measure, run: Run | undefined, isNewest: boolean, until: string,
- *   chosen: Filters }} shown `until`: newest quarter of data
+ *   chosen: Filters }} shown
  */
 export const findingOf = (rows, { measure, run, isNewest, until, chosen }) => {
   const known = rows.filter((row) => row[measure] !== null);

@@ -21,7 +21,7 @@ import { factsText, findingOf, mapTitle, QUESTIONS } from './texts.js';
 
 /** @typedef {Awaited<ReturnType<typeof load>>} Loaded */
 
-/** The selected run is loaded after the slider has not moved for this time, in milliseconds. */
+/** A run is loaded 120 milliseconds after the slider has stopped. */
 const REST_MS = 120;
 
 /** @param {readonly Market[]} markets @param {AbortSignal} signal */

@@ -10,7 +10,7 @@ import { scaleOf } from './scales.js';
 /** @import { Run } from './runs.js' */
 /** @import { Measure } from './scales.js' */
 
-/** @typedef {Map<string, string | number | null>} Values by CBSA code @typedef {{ index: number, run: Run }} Year */
+/** @typedef {Map<string, string | number | null>} Values @typedef {{ index: number, run: Run }} Year */
 
 const MOST_MAPS = 12;
 

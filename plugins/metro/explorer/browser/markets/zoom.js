@@ -2,7 +2,6 @@ import { h } from '../../../../pages/shared/dom.js';
 
 const MOST = 16;
 const STEP = 1.6;
-/** An arrow key pans by this fraction of the visible area. */
 const PAN = 0.2;
 /** A pointer movement of less than 5 pixels is a click, not a drag. */
 const DRAG = 5;
@@ -32,7 +31,7 @@ const viewOf = (picture, [width, height], onchange) => {
     picture.setAttribute('viewBox', `${x} ${y} ${width / scale} ${height / scale}`);
     onchange();
   };
-  /** Converts window coordinates to coordinates of the drawing. @param {Point} point @returns {Point} */
+  /** @param {Point} point @returns {Point} */
   const inside = (point) => new DOMPoint(point.x, point.y).matrixTransform(picture.getScreenCTM()?.inverse());
   return {
     scale: () => scale,
@@ -42,12 +41,12 @@ const viewOf = (picture, [width, height], onchange) => {
       const kept = scale / next;
       set({ x: point.x - (point.x - x) * kept, y: point.y - (point.y - y) * kept }, next);
     },
-    /** @param {Point} from @param {Point} to in window coordinates */
+    /** @param {Point} from @param {Point} to */
     drag: (from, to) => {
       const [a, b] = [inside(from), inside(to)];
       set({ x: x + a.x - b.x, y: y + a.y - b.y }, scale);
     },
-    /** @param {number} right @param {number} down as fractions of the visible area */
+    /** @param {number} right @param {number} down */
     pan: (right, down) => set({ x: x + (right * width) / scale, y: y + (down * height) / scale }, scale),
     /** @param {Point} point */
     reveal: (point) => {
@@ -55,10 +54,7 @@ const viewOf = (picture, [width, height], onchange) => {
       if (point.x < x || point.x > x + wide || point.y < y || point.y > y + tall)
         set({ x: point.x - wide / 2, y: point.y - tall / 2 }, scale);
     },
-    /**
-     * Shows all points. Without points, the whole drawing is shown.
-     * @param {readonly Point[]} points @param {number} margin
-     */
+    /** @param {readonly Point[]} points @param {number} margin */
     enclose: (points, margin) => {
       if (points.length === 0) return set({ x: 0, y: 0 }, 1);
       const [xs, ys] = [points.map((point) => point.x), points.map((point) => point.y)];

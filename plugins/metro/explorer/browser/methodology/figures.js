@@ -4,7 +4,6 @@ import { widerFigures } from './wider-figures.js';
 
 /** @import { Get } from './tables.js' */
 
-/** The period through 2013 includes the housing crash. */
 const PERIODS = /** @type {const} */ ([
   ['all', ''],
   ['to 2013', '&until=2013-12-31'],

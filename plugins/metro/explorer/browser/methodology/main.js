@@ -7,7 +7,6 @@ import { blocksOf } from '../../../../pages/shared/markdown.js';
 import { onceEach } from '../../../../pages/shared/once.js';
 import { figures } from './figures.js';
 
-/** Replaces the note about the source of the figures in the document. */
 const SOURCE =
   'The tables contain the figures of this service. The text describes FHFA’s 2025Q4 index and new home sales since 1980.';
 
