@@ -58,7 +58,6 @@ export const eachInstance = (): JsonInstance => {
   return instance;
 };
 
-/** In version `v<n>`, every value is n. */
 export const writeVersion = (path: string, n: number, created = `2026-01-${String(n).padStart(2, '0')}T00:00:00Z`) => {
   const { stations, readings } = rowsOf(n);
   return writeDirectory(path, manifestOf(`v${n}`, created), { stations: [stations], readings: [readings] });

@@ -90,7 +90,6 @@ describe('json.open()', () => {
       .with.property('code', 'unavailable');
     const ping = await instance.adapter.ping().catch((reason) => reason);
     expect(ping).to.have.property('code', 'unavailable');
-    // Ten polls take 100 ms.
     await delay(100);
     expect(instance.problems).to.deep.equal(['There is no dataset yet.']);
     expect(instance.log.map(({ msg }) => msg)).to.deep.equal([WAITING]);

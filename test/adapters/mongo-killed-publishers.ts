@@ -9,7 +9,6 @@ import { Replicas, rowsToPublish } from './mongo-replica.js';
 
 const publisher = fileURLToPath(new URL('./mongo-publisher.js', import.meta.url));
 
-/** @param moments when to kill each process, as fractions of the duration of a publication */
 export const describeKilledPublishers = (moments: readonly number[]): void => {
   describe('publishing to MongoDB', () => {
     let replicas: Replicas;

@@ -195,7 +195,6 @@ describe('replicas on MongoDB', () => {
         let deleted: readonly string[] = [];
         for (let tries = 0; deleted.length === 0; tries++) {
           assert(tries < 1000, 'the holds end');
-          // The server receives the renewals of the lock, but the driver aborts them without a reply.
           deleted = await pruner.adapter.versions.prune(1);
         }
         assert.deepEqual(deleted, [FIRST]);

@@ -22,7 +22,6 @@ describe('holds in MongoDB', () => {
 
   const holdsFor = (ms = HOLD_MS) => new VersionLocks(database.connection, clock, ms);
   const documents = () => database.connection.db.collection<{ holds: number[]; expires: Date }>('replicas');
-  /** Returns whether `work` writes the document, by checking whether a marker was overwritten. */
   const writes = async (work: () => Promise<void>): Promise<boolean> => {
     await documents().updateMany({}, { $set: { holds: [-1] } });
     await work();

@@ -62,7 +62,6 @@ describe('a query in SQLite', () => {
     expect(valuesOf({ after: [0, 'x'] })).to.deep.equal([1, 9, 10]);
     expect(valuesOf({ after: [5, 'x'], descending: true })).to.deep.equal([1, 5, 'x', 10]);
     expect(valuesOf({ after: [10, 'x'], descending: true })).to.deep.equal([1, 9, 10]);
-    // Strings are compared by code point, so U+FFFF comes before U+10000.
     const words = { order: ['id'], range: { field: 'id', from: '\u{10000}' }, after: ['\uffff'] };
     expect(selectRows(table, words, 10).values).to.deep.equal(['\u{10000}', 10]);
   });

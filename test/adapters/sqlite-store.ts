@@ -21,7 +21,6 @@ export const contextIn = (
   problem,
 });
 
-/** Publishing the rows takes a few hundred milliseconds. The labels of the items contain the version. */
 export const rowsToPublish = (version: string) => ({ ...rowsWithCrowd(), items: itemsOf(version) });
 
 type Publishing = StorageAdapter & Required<Pick<StorageAdapter, 'publish' | 'versions' | 'audit'>>;

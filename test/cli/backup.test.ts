@@ -26,7 +26,6 @@ const EARLIER = ['/vintages', '/markets?as_of=2026-01-01', '/markets?as_of=2030-
 
 type Register = typeof registerExport;
 
-/** The adapter and the key store of a deployment both use `store`. */
 class Deployment {
   readonly config: string;
   readonly #folder: string;
@@ -164,7 +163,6 @@ describe('export and import-backup', function () {
         // A directory has no earlier versions. After its restore, a store that keeps versions records that they are
         // missing.
         if (from !== 'json' || to === 'json') expect(restoredData).to.equal(data);
-        // Changes after the restore are appended to the same audit logs.
         await target.run(registerKeys, 'keys', 'create', '--name', 'later');
         await target.run(registerPublish, 'publish', versions.directories[0]!);
         await target.verified();

@@ -43,7 +43,6 @@ for (let i = 0; i < 4; i++) {
 console.log(JSON.stringify(created.map((object) => object.deref() !== undefined)));
 `;
 
-/** The "optimized" bit in V8's optimization status. */
 const OPTIMIZED = 1 << 4;
 /** Newer versions of Node have a second optimizing compiler, which stays on. */
 const HAS_ONE_COMPILER = Number(process.versions.node.split('.')[0]) < 24;

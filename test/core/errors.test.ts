@@ -53,7 +53,7 @@ describe('ApiError', () => {
 });
 
 describe('errors of another copy of the package', () => {
-  /** Another copy of the package has a different class with the same name. */
+  /** If two copies of the package are installed, their error classes have equal names but differ. */
   const foreign = (name: string): Error => Object.assign(new Error('from elsewhere'), { name });
 
   for (const type of [ApiError, StorageError, LimiterUnavailable, KeyStoreError]) {

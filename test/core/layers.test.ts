@@ -38,7 +38,6 @@ interface Import {
   readonly to: string;
 }
 
-/** The layer of `redis/connection.ts` is `redis`. A top-level file is its own layer. */
 const layerOf = (file: string): string => file.split('/')[0]!;
 
 const importsIn = (folder: string): Import[] => {

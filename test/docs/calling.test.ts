@@ -26,7 +26,6 @@ describe('docs/guides/calling.md', () => {
   let app: TestApp;
   let folder: string;
   let env: Record<string, string>;
-  /** Every program must print the number of rows in each list, and the name of the market. */
   let summary: string;
 
   before(async () => {

@@ -16,7 +16,6 @@ import { type Snippet, snippetsOf } from '../support/snippets.js';
 
 const run = promisify(execFile);
 
-/** The shell of a reader, with its working directory, variables and running services. */
 class Reader {
   #folder: string;
   #variables = '';

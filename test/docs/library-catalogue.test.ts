@@ -17,7 +17,6 @@ import { snippetsOf } from '../support/snippets.js';
 const run = promisify(execFile);
 const command = join(packageRoot, 'cli/metro-forecast.js');
 
-/** The commands of the tutorial start with this program name, so the test ignores it. */
 const COMMAND = /\bmetro-forecast (?=(keys create|types)\b)/g;
 const WORDS = /metro|forecast|house.?price|\bhpi\b|cbsa|fhfa|mfk_/i;
 

@@ -27,7 +27,6 @@ const wordsOf = (text: string): number => {
   return prose.match(/\p{L}[\p{L}\p{N}'’-]*/gu)?.length ?? 0;
 };
 
-/** Anchors that GitHub generates for headings. */
 const anchorsOf = (text: string): string[] =>
   [...text.replace(/```[\s\S]*?```/g, '').matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
     heading!

@@ -10,7 +10,6 @@ export interface Injected {
   readonly kind: string;
   readonly from: number;
   readonly to: number;
-  /** Undefined if the next fault did not wait for the recovery. */
   readonly recoveredMs: number | undefined;
 }
 

@@ -14,7 +14,6 @@ import { skip } from '../support/skip.js';
 
 const INVALID_PER_SECOND = 100_000 / 60;
 const VALID_PER_SECOND = 200;
-/** Limit per address for requests without a valid key. */
 const LIMIT = 600;
 /** A replica detects changed keys by a poll every `pollMs`, and by a read of the change stream every 750 ms. */
 const READS_PER_SECOND = 3;
@@ -38,7 +37,6 @@ const p99 = (arrivals: readonly Arrival[]): number =>
 const count = (arrivals: readonly Arrival[], status: number): number =>
   arrivals.filter((arrival) => arrival.status === status).length;
 
-/** In 60 seconds, the test sends 100,000 invalid keys. */
 const SECONDS = 60;
 
 describe('a flood of invalid keys from one address', function () {

@@ -23,7 +23,6 @@ const STALLED_MS = 1000;
 const SEVERITY = 0.75;
 const LIMIT = 60;
 
-/** Each path is requested only once. */
 let day = Date.parse('1400-01-01');
 const unread = (): string => {
   day += 86_400_000;

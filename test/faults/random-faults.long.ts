@@ -23,7 +23,6 @@ const SECONDS = 240;
 const SEED = process.env['FAULTS_SEED'] || String(randomInt(1e9));
 const VERSIONS = [1, 2, 3];
 const LIMIT = 120;
-/** Requests per second to each replica with the key that has a low limit. */
 const LIMITED_PER_SECOND = [2, 6, 12];
 /** Maximum response time: `http.answerMs` (4 s) and a margin for a busy machine. */
 const BOUND_MS = 6000;

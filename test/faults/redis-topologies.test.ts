@@ -67,7 +67,6 @@ const recovery = async (limiters: readonly RedisLimiter[]): Promise<void> => {
   await delay(50);
 };
 
-/** After unused permits have been returned, Redis has counted exactly the allowed requests. */
 const returnPermits = async (limiters: readonly RedisLimiter[]): Promise<void> => {
   await Promise.all(limiters.map((limiter) => limiter.close()));
 };
@@ -189,7 +188,6 @@ describe('Redis Sentinel', () => {
 
   it('the primary dies under load: no request is rejected or waits long, and the new primary counts every request', async () => {
     const sentinel = { name: sentinels.name, nodes: sentinels.nodes, tls: false, db: 0 };
-    // A shorter timeout would treat a pause of a busy machine as an outage.
     const connections = [await connect({ sentinel }, 250), await connect({ sentinel }, 250)];
     const limiters = connections.map(createLimiter);
     const caller = 'key:failover';

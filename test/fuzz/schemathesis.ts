@@ -46,12 +46,9 @@ export interface Target {
 }
 
 export interface Orders {
-  /** Maximum number of test cases per operation and phase. */
   readonly examples: number;
   readonly seed: number;
-  /** Path of the only operation to test. Default: all operations. */
   readonly path?: string;
-  /** Receives the output. Default: standard output of this process. */
   readonly print?: (text: string) => void;
 }
 

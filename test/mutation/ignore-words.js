@@ -10,7 +10,7 @@ const isLogCall = (path) => {
 };
 
 const words = {
-  /** @returns the reason for ignoring a node and its children, or undefined */
+  /** @returns */
   shouldIgnore(path) {
     if (isDescription(path)) return 'Descriptions are not tested.';
     if (path.parentPath !== null && isLogCall(path.parentPath)) return 'Log messages are not tested.';

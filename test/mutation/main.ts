@@ -19,7 +19,6 @@ const install = (): void => {
   execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder, stdio: ['ignore', 2, 2] });
 };
 
-/** @param options override the options of the scope @returns whether the mutation score is high enough */
 const runScope = ({ name, sources, tests }: Scope, options: readonly string[]): boolean => {
   process.stdout.write(`Scope ${name}\n`);
   const args = ['run', join(folder, 'stryker.config.js'), '--mutate', sources.join(), '--testFiles', tests.join()];

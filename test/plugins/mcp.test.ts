@@ -443,7 +443,6 @@ const post = (
     body: typeof message === 'string' ? message : JSON.stringify(message),
   });
 
-/** Responses contain times that depend on when the request was sent. */
 const withoutTimes = ({ text, isError }: { text: string; isError: boolean }) => ({
   isError,
   body: JSON.parse(text.replace(/"(generated_at|updated_at|age_seconds)":("[^"]*"|\d+)/g, '"$1":null')),

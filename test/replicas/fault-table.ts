@@ -1,4 +1,3 @@
-/** The table shows, for each fault, the number of failed requests under two loads and the response times. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { assert } from 'chai';
@@ -18,7 +17,6 @@ const OUTAGE_MS = { redis: 1000, mongo: 2000, replica: 1000 };
 /** Replicas recover within two seconds. The margin allows for slow stores. */
 const RECOVERY_MS = 5000;
 
-/** Responses to new paths are not cached. */
 let paths = 0;
 const unread = (): string => {
   const sorts = ['name', '-name', 'cbsa', '-cbsa', 'id', '-id'];
@@ -31,11 +29,8 @@ export interface Fault {
   /** Component with the fault. While MongoDB is down, requests that need a read can get a 503. */
   readonly affects: 'redis' | 'mongo' | 'replica';
   start(service: Replicas, keyId: string): unknown;
-  /** Undefined if the fault has no duration. */
   end?(service: Replicas, keyId: string): unknown;
-  /** Duration of the fault in milliseconds. Default: `OUTAGE_MS`. */
   readonly outageMs?: number;
-  /** Whether `/status` must report the fault. */
   readonly visible: boolean;
 }
 
@@ -104,7 +99,6 @@ export const describeFaults = (title: string, names: readonly string[], start: (
         }),
       );
 
-    /** Every replica must know the key and have the responses in its cache. */
     const warmUp = async (): Promise<void> => {
       await untilKnown(service, key);
       for (const path of CACHED) for (const { status } of await askEach(path)) assert.equal(status, 200, path);

@@ -1,4 +1,3 @@
-/** Three replicas run behind nginx. The clock of one replica is ahead. */
 import { fileURLToPath } from 'node:url';
 import { assert } from 'chai';
 import { writeVersions } from '../support/dataset-version.js';

@@ -9,7 +9,6 @@ import { assertAllowedOrRejected, type LimitedReplicas, PATHS, startLimitedRepli
 
 const SECONDS = 190;
 
-/** The buckets of a caller are read from Redis before they leave the window. */
 class RedisWindow {
   readonly buckets = new Map<string, Bucket>();
 
@@ -53,7 +52,8 @@ describe(`bursts at the edges of windows for ${SECONDS} seconds, with the clock 
   });
 
   /**
-   * Requests per second: above the limit at the edges of each minute, half the limit in the middle, and 4 otherwise.
+   * The rate is above the limit at the edges of each minute, half the limit in the middle, and 4 requests per second
+   * otherwise.
    */
   const perSecondAt = (second: number, limit: number): number => {
     const phase = second % 60;

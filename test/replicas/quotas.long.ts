@@ -12,7 +12,6 @@ import { assertAllowedOrRejected, PATHS } from './limited-replicas.js';
 const QUOTA = 4000;
 const PER_SECOND = 100;
 const DAY_MS = 86_400_000;
-/** Maximum duration of the requests of one test, in milliseconds. */
 const TEST_MS = 90_000;
 const OUTAGE_MS = 4000;
 /** Unused permits are returned within three seconds. The margin allows for a slow machine. */
@@ -62,7 +61,6 @@ describe('quotas and usage of keys with three replicas behind nginx', function (
     return untilKnown({ ...service, replicas: [replica] }, key);
   };
 
-  /** Replicas report their usage with a delay. */
   const usageOf = async (id: string): Promise<{ requests: number; refused: number }> => {
     await delay(RETURNED_MS);
     const [{ data }] = JSON.parse(await service.command('keys', 'usage', id, '--json'));
@@ -124,7 +122,6 @@ describe('quotas and usage of keys with three replicas behind nginx', function (
       await service.redis.resume();
       await delay(4000);
       await service.redis.freeze();
-      // Each replica uses up its local share during the delay.
       await delay((QUOTA / PER_SECOND) * 1000);
       await service.redis.resume();
       await delay(4000);

@@ -32,7 +32,6 @@ describe('replicas behind nginx, replaced under keep-alive load', function () {
   });
 
   let asked = 0;
-  /** Every fourth response needs a read from MongoDB. */
   const nextPath = (): string => {
     asked++;
     if (asked % 4 > 0) return CACHED[asked % CACHED.length] as string;

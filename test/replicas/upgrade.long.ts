@@ -19,7 +19,6 @@ const REPLICAS = 3;
 const PER_SECOND = 200;
 const PATHS = ['/markets', '/markets/12060/history', '/forecasts', '/series', '/observations?series_id=metro_hpi'];
 
-/** Folder of a built version. */
 type Version = string;
 
 const programOf = (version: Version): string => join(version, 'cli/metro-forecast.js');
@@ -174,7 +173,6 @@ describe('an upgrade from the previous version', function () {
 
     const [oldName, newName] = [nameOf(sampleOf(previous)), nameOf(sampleOf(current))];
     const oldData = () => oldName;
-    /** The data that a program must serve after the newer version has published its dataset. */
     const newData = (program: Version) => (isRelease || program === current ? newName : oldName);
     await untilServed(key, oldData);
     await expectUsage(previous);
@@ -191,7 +189,6 @@ describe('an upgrade from the previous version', function () {
       for (const error of errors) expect(error).to.match(/publish/);
       await untilServed(key, newData);
       await replace(0, current);
-      // The newer program changes keys while old and new replicas run.
       added = await createKey(current, 'added');
       await untilServed(added, newData);
       for (let i = 1; i < REPLICAS; i++) await replace(i, current);
@@ -216,7 +213,6 @@ describe('an upgrade from the previous version', function () {
     await expectUsage(previous);
     const [data, keys] = await verified(previous);
     expect([data, keys !== after[1]]).to.deep.equal([after[0], true]);
-    // All replicas run the previous version again, and serve its data.
     if (isRelease) await command(previous, 'snapshots', 'activate', oldName);
     await untilServed(await createKey(previous, 'last'), oldData);
     await verified(previous);

@@ -10,7 +10,6 @@ import { loadConfig } from '../../product.js';
 import { needPythonPackage } from '../support/python-package.js';
 import { at, read } from '../support/shipped-files.js';
 
-/** Instructions as pairs of name and arguments. Continued lines are joined. */
 const instructions = read('Dockerfile')
   .replace(/^#.*\n/gm, '')
   .replace(/\\\n\s*/g, '')

@@ -15,7 +15,6 @@ import { skip } from '../support/skip.js';
 const FOLDER = 'config/deploy/kubernetes';
 const run = promisify(execFile);
 
-/** The manifests that `kubectl apply --kustomize` sends for an overlay. */
 class Built {
   constructor(
     readonly text: string,

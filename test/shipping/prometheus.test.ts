@@ -19,12 +19,10 @@ const OF_ONE = 'job="metro-forecast-api",instance="a"';
 interface Scenario {
   /** Values by series, in the notation of `promtool test rules`. */
   readonly series: Readonly<Record<string, string>>;
-  /** Expected labels of the alert, except severity. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
 const during = (quiet: string, failure: string, after: string) => `${quiet}x9 ${failure}x80 ${after}x40`;
-/** The counter rises by `each` per minute for 80 minutes. */
 const rising = (each: number) => `0x9 0+${each}x80 ${each * 80}x40`;
 const count = (name: string, labels: string, values: string) => ({ [`${name}{${OF_ONE},${labels}}`]: values });
 const perJob = { job: JOB };

@@ -30,11 +30,9 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
   after(() => rm(folder, { recursive: true }));
 
   const REPLICAS = read('config/deploy/tls/nginx.conf');
-  /** Comments in the nginx configuration describe this change for a single service. */
   const ONE_SERVICE = REPLICAS.replace(/(^ {2}(server|#) .*\n)+/m, '  server 127.0.0.1:8080;\n');
   const SHIPPED = Object.entries({ 'one service': ONE_SERVICE, replicas: REPLICAS });
 
-  /** Adds a self-signed certificate, so that nginx accepts the configuration. */
   const withCertificate = async (text: string): Promise<string> => {
     const [key, certificate] = ['key.pem', 'certificate.pem'].map((file) => join(folder, file));
     const subject = ['-subj', '/CN=api.example.com', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];

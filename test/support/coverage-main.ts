@@ -8,7 +8,6 @@ import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../../core/util/package.js';
 import { type FileCoverage, readCoverage } from './coverage.js';
 
-/** Minimum line coverage of each folder, in percent. */
 const THRESHOLD = 95;
 const FOLDERS = ['core', 'adapters'];
 
@@ -19,7 +18,6 @@ const percent = (files: readonly FileCoverage[]): number => {
   return 100 * (1 - files.reduce((sum, { missed }) => sum + missed.length, 0) / lines);
 };
 
-/** Returns ranges such as `3-5, 9`. */
 const spans = (lines: readonly number[]): string => {
   const found: [number, number][] = [];
   for (const line of lines) {
@@ -45,7 +43,6 @@ const report = (files: readonly FileCoverage[]): void => {
   }
 };
 
-/** @param folder folder for the coverage files of V8 */
 const runTests = (folder: string): void => {
   const mocha = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
   const env = { ...process.env, NODE_V8_COVERAGE: folder };

@@ -5,10 +5,8 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export interface FileCoverage {
-  /** Path of the source file, such as `core/errors.ts`. */
   readonly file: string;
   readonly lines: number;
-  /** Numbers of the lines that never ran, starting at 1. */
   readonly missed: readonly number[];
 }
 
@@ -28,7 +26,6 @@ const scriptsOf = (text: string): readonly Script[] => {
   }
 };
 
-/** Ranges are nested, and the innermost range applies. */
 const mark = (ran: Uint8Array, { functions }: Script): void => {
   const inOneProcess = new Uint8Array(ran.length);
   const ranges = functions.flatMap((each) => each.ranges);

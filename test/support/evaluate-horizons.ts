@@ -86,7 +86,6 @@ function* tableOf(panel: Panel, isChosen: (cbsa: string) => boolean): Generator<
   }
 }
 
-/** @param nationAndStates an empty panel produces no tables */
 export function* horizonTables(panel: Panel, nationAndStates: Panel): Generator<string> {
   yield '\n## Horizons, metros\n';
   yield* tableOf(panel, () => true);

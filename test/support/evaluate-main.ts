@@ -22,7 +22,6 @@ import { startTestApp } from './test-app.js';
 
 const DOCUMENT = join(packageRoot, 'docs/explanation/methodology.md');
 const INDEX = /^hpi_at_metro.*\.csv$/;
-/** Optional files with the indexes of the nation and the states. */
 const WIDE = /STHPI.*\.csv$/;
 
 /** The creation time of the dataset is the release time of its newest quarter. */

@@ -56,7 +56,6 @@ const compare = (before: ReadonlyMap<string, Forecast>, after: ReadonlyMap<strin
   };
 };
 
-/** Changes the newest month of new home sales and reports the change of the newest run. */
 function* newestMonth(panel: Panel): Generator<string> {
   const base = forecastsOf(panel, { last: 1 });
   const last = panel.macro.get(SALES)?.at(-1);
@@ -136,7 +135,6 @@ const gapsOf = ({ quarters, markets: areas }: Panel) => {
   return `${gaps} quarters of ${withGaps} areas are interpolated`;
 };
 
-/** Growth by season, and the change of growth and forecasts from one quarter to the next. */
 function* noise(panel: Panel): Generator<string> {
   const seasons: number[][] = [[], [], [], []];
   const changes = panel.markets.map((): number[] => []);
@@ -167,7 +165,6 @@ function* noise(panel: Panel): Generator<string> {
   yield `- Points differ by ${pp(mean(moves))} from one run to the next on average`;
 }
 
-/** Compares the newest quarter of an earlier release and its forecast with the current release. */
 function* revisions(current: Panel, earlier: Panel): Generator<string> {
   const quarter = newestOf(earlier);
   yield `\n## Release of ${quarterName(quarter)} compared with that of ${quarterName(newestOf(current))}\n`;

@@ -196,13 +196,13 @@ const forecasts: Forecast[] = [
     ...benchmarks(-1, 1, 2),
   }),
   forecast(2, HOUSTON, 2.5, { lower_80: null, upper_80: null, signal: null, risk_score: null }),
-  // The run of this forecast failed, so the API never returns the forecast.
+  // The API never returns this forecast, because its run failed.
   forecast(3, HOUSTON, 99),
   forecast(4, ATLANTA, 4.25),
   forecast(4, HOUSTON, 3.5, { signal: 'contract', contributions: [1, 2.5] }),
   forecast(5, ATLANTA, 5.25, { signal: 'expand', risk_score: 'A' }),
   forecast(5, HOUSTON, 1.5, { contributions: [1.1, 0.4] }),
-  // The run of this forecast is unfinished, so the API never returns the forecast.
+  // The API never returns this forecast, because its run is unfinished.
   forecast(6, HOUSTON, -99),
 ];
 
@@ -238,5 +238,4 @@ export const collections = {
   backtests,
 } as const;
 
-/** The same data, with the type of the argument of `publish()`. */
 export const documents = collections as unknown as Readonly<Record<string, readonly Document[]>>;

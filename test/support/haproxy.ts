@@ -20,7 +20,6 @@ backend service
   server one 127.0.0.1:${target}
 `;
 
-/** @param program path of haproxy @param target port of the service */
 export const startHaproxy = (program: string, target: number): Promise<Server> =>
   startServer({
     name: 'haproxy',

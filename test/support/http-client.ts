@@ -15,7 +15,6 @@ export interface TestRequest {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string | string[]>>;
   readonly body?: string;
-  /** Default: a new connection for each request. */
   readonly agent?: Agent;
 }
 

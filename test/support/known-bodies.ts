@@ -19,7 +19,6 @@ export const PATHS = [
 
 export type KnownBodies = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
-/** @param numbers version numbers, as for `writeVersions` */
 export const knownBodies = async (numbers: readonly number[]): Promise<KnownBodies> => {
   const known = new Map<string, ReadonlyMap<string, string>>();
   for (const number of numbers) {

@@ -22,16 +22,13 @@ export interface TrialRequest extends TestRequest {
 }
 
 export interface Trial {
-  /** Adds the package to an application. `log` receives the log lines of the package. */
   readonly add: (app: Koa, log: string[], upstream: string) => void;
-  /** Returns what the package adds to the context, for comparison with plain Koa. */
   readonly sees?: (ctx: Context) => unknown;
   readonly requests?: readonly TrialRequest[];
   /** Response headers with random values or times. The test compares only their names. */
   readonly random?: readonly string[];
 }
 
-/** Many packages have no types. */
 // biome-ignore lint/suspicious/noExplicitAny: the packages have options of any shape
 const load = (name: string): any => {
   const module = require(name);

@@ -47,7 +47,6 @@ const IMAGES = 'config.image_collection';
 const keepsHashes = (collection: string, { ns }: { readonly [name: string]: unknown }): boolean =>
   collection === KEYS || collection === IMAGES || (collection === OPLOG && ns === KEYS);
 
-/** System databases are included. */
 const mongoPlaces = async (url: string): Promise<Place[]> => {
   const client = new MongoClient(url);
   try {
@@ -81,7 +80,6 @@ const filePlaces = ({ folder }: Server, isMongo: boolean): Place[] =>
     // MongoDB logs slow commands in full, including commands that write hashes.
     .map((path) => ({ name: path, text: `${path} ${readFileSync(path, 'latin1')}`, keepsHashes: isMongo }));
 
-/** The replicas must have flushed their logs. @param metrics metrics text of each replica */
 export const leftBehind = async (
   { redis, mongo, nginx, replicas }: Replicas,
   metrics: readonly string[],

@@ -20,7 +20,6 @@ export interface InstalledPackage {
   readonly name: string;
   readonly version: string;
   readonly licence: string;
-  /** `npm ci --omit=dev` omits development packages. */
   readonly development: boolean;
   readonly installScript: boolean;
 }

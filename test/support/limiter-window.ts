@@ -27,7 +27,6 @@ export const bucketsOf = (field: Buffer): Bucket[] => {
   return buckets;
 };
 
-/** @param buckets oldest first */
 export const fieldOf = (buckets: readonly Bucket[]): Buffer => {
   const tail = BUCKET * buckets.length;
   const field = Buffer.alloc(tail + TAIL);

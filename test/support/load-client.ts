@@ -7,7 +7,6 @@ export interface Answer {
   readonly path: string;
   readonly sent: number;
   readonly received: number;
-  /** 0 if the connection ended without a response. */
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
@@ -18,7 +17,6 @@ export class LoadClient {
   readonly #url: URL;
   readonly #headers: Readonly<Record<string, string>>;
 
-  /** @param url URL of the service, including the base path */
   constructor(url: string, key: string, connections = 16, headers: Readonly<Record<string, string>> = {}) {
     this.#url = new URL(url);
     this.#headers = { Authorization: `Bearer ${key}`, ...headers };

@@ -7,11 +7,6 @@ const MORE_HEADERS = ['X-Api-Key', 'X-Forwarded-For', 'If-None-Match', 'Accept',
 
 const text = ({ headers, text: body }: TestResponse): string => `${JSON.stringify(headers)}${body}\n`;
 
-/**
- * Returns the headers and bodies of all responses.
- * @param url URL of the service, including the base path
- * @param valid an active key for requests whose misplaced key is outside the Authorization header
- */
 export const misplaceKeys = async (url: string, keys: readonly string[], valid: string): Promise<string> => {
   let answers = '';
   const get = async (path: string, headers: Readonly<Record<string, string>>) => {

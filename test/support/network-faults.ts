@@ -1,6 +1,5 @@
 import type { TcpFault } from './tcp-proxy.js';
 
-/** Severity is from 0 to 1. */
 export const NETWORK_FAULTS: Readonly<Record<string, (severity: number) => TcpFault>> = {
   latency: (severity) => ({ latencyMs: 20 + severity * 780 }),
   jitter: (severity) => ({ jitterMs: 20 + severity * 780 }),

@@ -12,7 +12,6 @@ const replaceAll = (text: string, from: string, to: string): string => {
   return text.replaceAll(from, to);
 };
 
-/** @param ports local ports of the replicas, one for each replica in the nginx configuration */
 export const startNginx = async (ports: readonly number[]): Promise<Server> =>
   startServer({
     name: 'nginx',

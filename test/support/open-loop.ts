@@ -6,7 +6,6 @@ export interface Arrival {
   /** 0 if the connection ended without a response. */
   readonly status: number;
   readonly retryAfter: boolean;
-  /** Milliseconds from the scheduled time to the response. */
   readonly ms: number;
 }
 

@@ -1,4 +1,3 @@
-/** Configuration of every built-in adapter except `json`. */
 import { partOf } from '../../core/app/create-app.js';
 import type { Dataset } from '../../core/contracts/storage.js';
 import { mongoForTests, uniqueName } from './services.js';

@@ -4,7 +4,6 @@ import { chown, stat } from 'node:fs/promises';
 import type { Context } from 'mocha';
 import { skip } from './skip.js';
 
-/** The user `nobody` on most systems. */
 export const OTHER_USER = { uid: 65534, gid: 65534 };
 
 export const needsRoot = (context: Context): void => {
@@ -13,7 +12,6 @@ export const needsRoot = (context: Context): void => {
 
 export const giveAway = (path: string): Promise<void> => chown(path, OTHER_USER.uid, OTHER_USER.gid);
 
-/** Returns the owner, group and permissions of a file, such as `65534:65534 640`. */
 export const ownerOf = async (path: string): Promise<string> => {
   const { uid, gid, mode } = await stat(path);
   return `${uid}:${gid} ${(mode & 0o777).toString(8)}`;

@@ -15,7 +15,6 @@ export interface ReceivedSpan {
   readonly kind: number;
   /** The value 0 means UNSET, and 2 means ERROR. */
   readonly status: number;
-  /** Nanoseconds since the Unix epoch. */
   readonly start: bigint;
   readonly end: bigint;
   readonly attributes: Readonly<Record<string, Value>>;

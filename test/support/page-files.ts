@@ -3,7 +3,6 @@ import { expect } from 'chai';
 import { request } from './http-client.js';
 import { startTestApp, type TestApp } from './test-app.js';
 
-/** Finds clipped or overlapping labels of charts in the browser. */
 export const LABEL_PROBLEMS = `[...document.querySelectorAll('.plot > svg')].flatMap((plot) => {
         const frame = plot.getBoundingClientRect();
         const labels = [...plot.querySelectorAll('text')].map((text) => ({ is: text.textContent, at: text.getBoundingClientRect() }));
@@ -12,7 +11,6 @@ export const LABEL_PROBLEMS = `[...document.querySelectorAll('.plot > svg')].fla
         return [...outside, ...over].map(({ is }) => is);
       })`;
 
-/** Finds text and controls that overlap or leave the window. */
 export const LAYOUT_PROBLEMS = `(() => {
         const parts = [...document.querySelectorAll(':is(header, main, footer) :is(h1, h2, p, a, button, label, summary, select, input, output, legend, dt, dd, li)')]
           .filter((each) => each.checkVisibility({ opacityProperty: true }) && !each.closest('.scroll, svg, .values, #found, .hidden-text, nav ul, .each-year'))
@@ -32,7 +30,6 @@ export const LAYOUT_PROBLEMS = `(() => {
 
 const CSS = '/pages/shared/page.css';
 
-/** @param path path of the mount @param plugins other plugins that the page needs */
 export const describePageFiles = (path: string, plugin: string, plugins: readonly string[]): void => {
   describe(`the files of ${path}`, () => {
     let app: TestApp;

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { packageRoot } from '../../core/util/package.js';
 
-/** @param names paths under `plugins/`, without `.js` */
 export const pageModules = async (...names: readonly string[]) => {
   // biome-ignore lint/suspicious/noExplicitAny: their types need the DOM, which this project's types do not include
   const modules: any[] = await Promise.all(

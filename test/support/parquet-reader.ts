@@ -6,7 +6,6 @@ export interface ParquetFile {
    * null.
    */
   readonly rows: readonly Readonly<Record<string, unknown>>[];
-  /** For example `value DOUBLE REQUIRED`. */
   readonly columns: readonly string[];
   readonly codecs: ReadonlySet<string>;
   readonly groupRows: readonly number[];

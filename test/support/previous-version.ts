@@ -22,7 +22,6 @@ const findPrevious = async (): Promise<{ readonly commit: string; readonly isRel
 
 interface PreviousVersion {
   readonly folder: string;
-  /** False until the first release. */
   readonly isRelease: boolean;
 }
 

@@ -40,7 +40,6 @@ export const findPythonPackage = async (name: string): Promise<NodeJS.ProcessEnv
   return env;
 };
 
-/** Resolves with the output of `python3`. Rejects with all output if the exit code is not 0. */
 export type RunPython = (args: readonly string[], input?: string) => Promise<string>;
 
 /** Skips the test if the package is not available on PyPI. The returned function runs `python3`. */

@@ -10,22 +10,18 @@ export interface RawResponse {
 
 export interface RawExchange {
   readonly responses: readonly RawResponse[];
-  /** Whether the server closed the connection before the client. */
   readonly closed: boolean;
-  /** Bytes after the last complete response. */
   readonly rest: string;
 }
 
 export interface RawOptions {
   /** Number of responses after which the client disconnects. Default: 1. */
   readonly responses?: number;
-  /** Whether the client ends its side of the connection after sending. */
   readonly end?: boolean;
   /** Milliseconds to wait until the server closes the connection after the last response. Default: 100. */
   readonly closesWithinMs?: number;
 }
 
-/** Returns undefined if the response is incomplete. */
 const take = (text: string): { response: RawResponse; length: number } | undefined => {
   const end = text.indexOf('\r\n\r\n');
   if (end < 0) return undefined;

@@ -1,4 +1,3 @@
-/** A Redis Cluster, or Redis with Sentinels, for tests of failover and slot migration. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,4 +1,3 @@
-/** Generates the pages of docs/reference/ for configuration, CLI, errors and metrics from the code. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
@@ -129,7 +128,6 @@ const REPEATED = [
   /\n\nExit codes: 0 success, 1 failure, 2 wrong usage\.$/,
 ];
 
-/** Parts that all commands share are omitted. */
 const helpOf = (command: Command): string => {
   let help = '';
   command.configureOutput({ writeOut: (text) => (help += text) });

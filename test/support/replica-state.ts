@@ -23,7 +23,6 @@ const requestUntil = async (url: string, key: string, wanted: (answer: Answer) =
   }
 };
 
-/** Repeats a request to every replica until the response matches. Resolves with one response per replica. */
 export const everyReplica = ({ replicas }: Replicas, key: string, wanted: (answer: Answer) => boolean) =>
   Promise.all(replicas.map(({ url }) => requestUntil(url, key, wanted)));
 

@@ -14,7 +14,6 @@ import { startMongo, startRedis } from './services.js';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 
 export interface ReplicasOptions {
-  /** Dataset that is published before the replicas start. Default: none. */
   readonly dataset?: string;
   /** A standalone MongoDB has no change streams, so replicas only poll. */
   readonly standalone?: boolean;
@@ -33,10 +32,8 @@ export interface Replicas {
   readonly nginx: Server;
   /** Proxies between the replicas and the stores. Undefined unless `proxied` is set. */
   readonly proxies: { readonly redis: TcpProxy; readonly mongo: TcpProxy } | undefined;
-  /** URL of nginx with the base path. */
   readonly url: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Runs a command of the CLI against these services. Resolves with standard output. */
   command(...args: string[]): Promise<string>;
   /** Inserts a key into the key store, which is faster than the CLI. */
   createKey(limit?: number | null): Promise<{ readonly id: string; readonly key: string }>;

@@ -19,10 +19,6 @@ const replaceWrite = (stream: NodeJS.WriteStream, write: (text: string) => void)
   };
 };
 
-/**
- * @param register registers the command that `args` runs
- * @param env environment variables that configure the command. Existing variables are removed
- */
 export const runCommand = async (
   register: (command: Command) => void,
   args: readonly string[],

@@ -12,7 +12,6 @@ const base64 = (text: string, encoding: 'base64' | 'base64url'): string[] =>
   });
 
 export interface SecretForms {
-  /** Readable forms of the secret and of its parts, by name. */
   readonly readable: ReadonlyMap<string, string>;
   /** Hashes of the secret. Key stores can contain them, but not the secret. */
   readonly hashes: ReadonlyMap<string, string>;

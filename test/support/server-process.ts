@@ -16,7 +16,6 @@ export interface Server {
   readonly folder: string;
   readonly pid: number;
   stop(): Promise<void>;
-  /** Resolves when the process has exited. */
   kill(signal?: NodeJS.Signals): Promise<void>;
   /** The restarted process has the same port, folder and arguments. A running process is killed first. */
   restart(): Promise<void>;
@@ -29,10 +28,8 @@ export interface ServerSpec {
   readonly name: string;
   readonly program: string;
   args(port: number, folder: string): readonly string[];
-  /** Environment variables for each start of the server. */
   env?(port: number): Readonly<Record<string, string>>;
   url(port: number): string;
-  /** The check is repeated until it resolves. */
   ready(port: number): Promise<void>;
 }
 

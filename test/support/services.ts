@@ -1,4 +1,3 @@
-/** Real Redis and MongoDB servers run on free ports of 127.0.0.1 and in temporary folders. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';

@@ -1,4 +1,3 @@
-/** Real public data for tests is not part of the repository. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Context } from 'mocha';

@@ -8,7 +8,6 @@ export type Parsed = any;
 export const at = (path: string): string => join(packageRoot, path);
 export const read = (path: string): string => readFileSync(at(path), 'utf8');
 
-/** Addresses without a server. */
 export const ADDRESSES = { MONGODB_URI: 'mongodb://127.0.0.1:1/test', REDIS_URL: 'redis://127.0.0.1:1' };
 
 /** Milliseconds that a shutdown can take after the drain. */

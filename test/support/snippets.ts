@@ -6,20 +6,15 @@ import { packageRoot } from '../../core/util/package.js';
 export interface Snippet {
   /** First word after the fence, such as `sh`, `json` or `ts`. Empty if there is none. */
   readonly language: string;
-  /** Rest of the line with the opening fence. */
   readonly info: string;
   readonly code: string;
-  /** The nearest heading above the block. */
   readonly heading: string;
-  /** Line number of the opening fence, for messages. */
   readonly line: number;
 }
 
-/** @param path relative to the repository */
 export const snippetsOf = (path: string): Snippet[] =>
   parseSnippets(readFileSync(join(packageRoot, path), 'utf8'), path);
 
-/** @param source name of the file, for the error about an unclosed block */
 export const parseSnippets = (markdown: string, source = 'the text'): Snippet[] => {
   const found: Snippet[] = [];
   const lines = markdown.split('\n');

@@ -10,7 +10,6 @@ export interface Service {
   readonly exited: Promise<[code: number | null, signal: string | null]>;
 }
 
-/** @param env variables in addition to PATH */
 export const spawnCommand = (args: readonly string[], env: Readonly<Record<string, string>>): Service => {
   const child = spawn(process.execPath, commandArgs(args), {
     cwd: packageRoot,

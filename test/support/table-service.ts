@@ -20,14 +20,12 @@ const BOOKS = `isbn,title,author,published,pages
 const DAYS = 2000;
 const dayAfter = (days: number) => new Date(Date.UTC(2020, 0, 1 + days)).toISOString().slice(0, 10);
 
-/** Oslo has no row for the fourth day. */
 export const weather = ['Bergen', 'Oslo', 'Tromsø'].flatMap((station, north) =>
   Array.from({ length: DAYS }, (_, day) => ({ station, day: dayAfter(day), degrees: (day % 40) - 10 * north })).filter(
     ({ station, day }) => station !== 'Oslo' || day !== dayAfter(3),
   ),
 );
 
-/** @param anonymous whether callers need no key */
 export const startTableService = async ({ anonymous = false } = {}) => {
   const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-tables-'));
   const data = join(folder, 'data');

@@ -40,7 +40,6 @@ describe('a TCP proxy', () => {
       seen.error = error.code ?? '';
     });
     await once(socket, 'connect');
-    /** Returns the milliseconds until `back` bytes were received. */
     const say = async (text: string, back = text.length): Promise<number> => {
       const since = performance.now();
       const wanted = seen.text.length + back;

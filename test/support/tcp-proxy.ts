@@ -25,12 +25,10 @@ export interface TcpProxy {
   heal(): void;
   /** Forwards requests but drops responses, until `mend` is called. */
   cutReplies(): void;
-  /** Ends the fault and closes all connections. */
   mend(): void;
   close(): Promise<void>;
 }
 
-/** A connection with limited bandwidth sends data in 20 slices per second. */
 const SLICES = 20;
 const UNBOUNDED = Number.POSITIVE_INFINITY;
 
@@ -51,7 +49,6 @@ export const startTcpProxy = async (targetPort: number): Promise<TcpProxy> => {
   };
   replace({});
 
-  /** Resolves after `ms`, or when the fault is replaced. */
   const wait = (ms: number): Promise<unknown> =>
     delay(ms, undefined, { signal: replaced?.signal }).catch(() => undefined);
 

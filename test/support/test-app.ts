@@ -1,4 +1,3 @@
-/** Starts a complete service on a free port, with a key and with the fixture or another dataset. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +23,6 @@ export interface TestApp {
   readonly app: App;
   readonly url: string;
   readonly origin: string;
-  /** Null unless the configuration enables metrics. */
   readonly metricsUrl: string | null;
   readonly directory: string;
   readonly keys: MemoryKeyStore;

@@ -1,4 +1,3 @@
-/** A small dataset, and directories that tests can damage. */
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

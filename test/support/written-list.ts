@@ -1,6 +1,5 @@
 import type { Column, Format, Row } from '../../core/contracts/format.js';
 
-/** @param columns columns, or names of columns that accept any value */
 export const piecesOf = async (
   format: Format,
   columns: readonly (Column | string)[],

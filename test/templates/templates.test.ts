@@ -14,7 +14,6 @@ import { runCommand } from '../support/run-command.js';
 
 const run = promisify(execFile);
 
-/** A request to each package and a part of the expected response. */
 const SERVED = {
   plugin: ['/my-own-plugin/oslo', /^\{"data":\[\{[^}]*\},\{[^}]*\}\]\}$/],
   adapter: ['/readings', /^\{"data":\[(\{[^}]*\},?){3}\]\}$/],

@@ -12,7 +12,6 @@ import { StorageError } from '../../../core/errors.js';
 import type { FolderAdapter } from './folder-adapter.js';
 import { createSqlite, type Dialect } from './sqlite-adapter.js';
 
-/** Buggy methods that replace the methods of an adapter. */
 export type Fault = (adapter: StorageAdapter, context: AdapterContext) => Partial<StorageAdapter>;
 
 const gone = new WeakSet<StorageAdapter>();

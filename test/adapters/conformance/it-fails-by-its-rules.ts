@@ -1,4 +1,3 @@
-/** A broken adapter must fail every rule that it lists. */
 import { expect } from 'chai';
 import { targetOf } from './breakable.js';
 import type { BrokenAdapter } from './faults/breaking.js';

@@ -131,7 +131,6 @@ export const rightAdapters: readonly RightAdapter[] = [
   },
 ];
 
-/** Last use of each version file, and the adapter that used it. */
 const lastUses = new Map<string, { readonly by: FolderAdapter; readonly at: number }>();
 const LINGER_MS = 300;
 

@@ -48,7 +48,6 @@ export interface Dialect {
   behind(fields: readonly string[], descending: boolean): string;
   orderBy(order: readonly string[], descending: boolean): string;
   query(query: Query): Query;
-  /** Number of rows on the next page. `read` is the number of rows read so far. */
   page(query: Query, read: number): number;
   offset(query: Query, read: number): number;
   text(document: Document): string;

@@ -35,10 +35,6 @@ describe('metro-forecast completion', () => {
 
   const END = '--end--';
 
-  /**
-   * Returns the completions that a shell offers for each line. The shell runs once for all lines.
-   * @param ask definition of the shell function `ask`
-   */
   const offered = async (shell: string, ask: string, lines: readonly (readonly string[])[]): Promise<string[][]> => {
     const quote = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
     const calls = lines.map((words) => `ask ${['metro-forecast', ...words].map(quote).join(' ')}`);

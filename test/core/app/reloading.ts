@@ -30,7 +30,6 @@ export class ReloadedService {
     this.#taken = taken;
   }
 
-  /** @param prepare returns additional environment variables for the service */
   static async start(
     workers: number,
     prepare: (folder: string) => Promise<Readonly<Record<string, string>>> = async () => ({}),
@@ -59,7 +58,6 @@ export class ReloadedService {
     return service;
   }
 
-  /** The given sections are merged into the default configuration of the tests. */
   async configure(change: { readonly server?: object; readonly [section: string]: unknown }): Promise<void> {
     const config = {
       adapter: { use: 'json', options: { path: join(packageRoot, 'plugins/metro/dataset') } },
@@ -77,7 +75,6 @@ export class ReloadedService {
     return writeFile(join(this.#folder, name), text);
   }
 
-  /** Each configuration must be rejected with this part of an error message. */
   broken(): readonly (readonly [apply: () => Promise<void>, message: string])[] {
     const taken = (this.#taken.address() as { port: number }).port;
     return [

@@ -10,7 +10,6 @@ import { mongoForTests, uniqueName } from '../../support/services.js';
 import { needSharedData } from '../../support/shared-data.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
-/** FHFA's vintages with their publication dates, which are the `created` times of the datasets. */
 const VINTAGES = [
   { file: 'fhfa/hpi_at_metro_2024Q3.csv', created: '2024-11-26T14:00:00Z', last: '2024-07-01', markets: 404 },
   { file: 'fhfa/hpi_at_metro_2025Q4.csv', created: '2026-02-24T14:00:00Z', last: '2025-10-01', markets: 410 },

@@ -9,7 +9,6 @@ export interface CacheHarness {
 let names = 0;
 const fresh = (): string => `value-${++names}`;
 
-/** The test resolves or rejects the promise of this build function. */
 export const controlledBuild = () => {
   let builds = 0;
   let end: ((value: string) => void) | undefined;

@@ -136,7 +136,6 @@ const namesIn = (value: unknown): number => {
   return Array.isArray(value) ? inner : inner + Object.keys(value).length;
 };
 
-/** The location in an error is `markets.ndjson:12:`, or `markets.ndjson:` for the whole file. */
 const PLACE = /\b(?:manifest\.json|[A-Za-z0-9][A-Za-z0-9._-]*)(?::\d+)?: |manifest\.json cannot be read/;
 
 const errorsOf = async (path: string): Promise<readonly string[]> => {

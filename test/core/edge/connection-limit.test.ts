@@ -23,7 +23,6 @@ describe('server.maxConnectionsPerAddress', () => {
     await once(refused.resume(), 'close');
     expect(sockets.map(({ destroyed }) => destroyed)).to.deep.equal([false, false, false]);
     sockets[0]!.destroy();
-    // The service notices closed sockets with a short delay.
     let status: number | undefined;
     while (status === undefined)
       status = await request(`${service.url}/health`).then(

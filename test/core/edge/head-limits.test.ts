@@ -20,10 +20,6 @@ for (const [what, limits] of [
     });
     after(() => service.close());
 
-    /**
-     * The request target has `targetBytes` bytes. `Host` and `count` other header fields have `fieldBytes` bytes in
-     * total.
-     */
     const send = async (targetBytes: number, fieldBytes: number, count = 1) => {
       const target = `${HEALTH}?`.padEnd(targetBytes, 'a').slice(0, Math.max(targetBytes, HEALTH.length));
       const host = 'Host: test\r\n';

@@ -3,7 +3,6 @@ import { METHODS } from 'node:http';
 
 export interface HostileRequest {
   readonly name: string;
-  /** Strings are sent as Latin-1. */
   readonly bytes: string | Buffer;
   readonly status: number;
   /** Expected error code. Undefined if the response is not an error. */
@@ -28,7 +27,6 @@ const all = (family: string, rows: readonly Row[], expected: Omit<HostileRequest
 const named = (texts: readonly string[], bytes: (text: string) => string): Row[] =>
   texts.map((text) => [shown(text), bytes(text)]);
 
-/** @param key must be valid, so that no request is rejected for a missing key */
 export const hostileRequests = (key: string): readonly HostileRequest[] => {
   const auth = `Authorization: Bearer ${key}\r\n`;
   const head = `Host: test\r\n${auth}`;

@@ -21,7 +21,6 @@ describe('1,000 slow connections', function () {
     service = await startTestApp({
       collections: {
         ...fixture.documents,
-        // A response with all rows is almost 1 MB long.
         hpi: [fixture.ATLANTA, fixture.HOUSTON].flatMap((cbsa) =>
           Array.from({ length: 7600 }, (_, i) => ({
             cbsa,

@@ -17,14 +17,12 @@ export interface FuzzedService {
   readonly metricsPort: number;
   log(): string;
   isRunning(): boolean;
-  /** Resolves with the exit code, the signal, and the milliseconds until the exit. */
   stop(): Promise<{ readonly ms: number; readonly code: number | null; readonly signal: string | null }>;
   remove(): Promise<void>;
 }
 
 export const DRAIN_DELAY_MS = 200;
 
-/** @param timeoutMs timeout of request heads, whole requests, unread responses and idle connections */
 export const startFuzzedService = async (workers: number, timeoutMs: number): Promise<FuzzedService> => {
   const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-sockets-'));
   const [port, metricsPort] = [await freePort(), await freePort()];
@@ -159,7 +157,6 @@ const requestBytes = (random: Random): string => {
   return `${line}${fields.join('\r\n')}\r\n\r\n${pick(random, BODIES)}`;
 };
 
-/** The bytes that a client sends, how they are split into pieces, and how the client ends the connection. */
 interface Script {
   readonly pieces: readonly string[];
   readonly pauseMs: number;
@@ -196,7 +193,6 @@ const perform = async (socket: Socket, script: Script): Promise<void> => {
 
 const CONCURRENT = 64;
 
-/** Each connection follows a random script. Returns the client sockets that are still open. */
 export const fuzz = async (ports: readonly number[], count: number, seed: number): Promise<ReadonlySet<Socket>> => {
   const random = randomFrom(seed);
   const open = new Set<Socket>();

@@ -9,9 +9,7 @@ import { skip } from '../../support/skip.js';
 import { DRAIN_DELAY_MS, type FuzzedService, fuzz, socketsOf, startFuzzedService } from './socket-fuzz.js';
 
 const CONNECTIONS = 20_000;
-/** All sockets must be closed 20 seconds after the last connection. */
 const CLOSED_WITHIN_MS = 20_000;
-/** Timeout of request heads, whole requests, unread responses and idle connections. */
 const TIMEOUT_MS = 10_000;
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 

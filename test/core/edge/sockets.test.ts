@@ -12,7 +12,6 @@ import { DRAIN_DELAY_MS, type FuzzedService, fuzz, socketsOf, startFuzzedService
 
 const CONNECT = 'CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n';
 
-/** @param allowHalfOpen whether the client keeps its side open when the service closes the connection */
 const open = async (port: number, allowHalfOpen = true): Promise<Socket> => {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen }).on('error', () => undefined);
   await once(socket, 'connect');

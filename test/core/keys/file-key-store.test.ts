@@ -227,7 +227,6 @@ describe('FileKeyStore', () => {
       // If the write were not atomic, a poll could read an empty file and report a different error.
       await writeFileAtomic(path, content);
       await until(() => !store.health().ok, { withinMs: 5000 });
-      // Several polls read the same file during the delay.
       await delay(120);
       expect(store.lookup(record.hash)).to.deep.equal(record);
       expect(store.health().message).to.not.include(folder);

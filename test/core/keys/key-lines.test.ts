@@ -23,7 +23,6 @@ const read = (content: string): readonly KeyRecord[] | undefined => {
   }
 };
 
-/** With blocks of 500 bytes, most test files have several blocks. */
 const BLOCK_BYTES = 500;
 
 const write = async (file: FileHandle, content: string): Promise<void> => {
@@ -31,7 +30,6 @@ const write = async (file: FileHandle, content: string): Promise<void> => {
   await file.write(content, 0);
 };
 
-/** Returns undefined if the changed lines were not found or the keys are invalid. */
 const changed = async (
   file: FileHandle,
   before: readonly KeyRecord[],

@@ -13,7 +13,6 @@ import { startTcpProxy } from '../../support/tcp-proxy.js';
 const SEED = process.env['FAULTS_SEED'] || String(randomInt(1e9));
 const SECONDS = 45;
 const REPLICAS = 3;
-/** Length of the window in milliseconds. It contains an outage and the recovery. */
 const WINDOW_MS = 6000;
 const CALLER = 'key:k1';
 /** A window may exceed the limit if Redis lost data during the window or this many milliseconds before or after it. */

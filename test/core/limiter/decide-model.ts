@@ -36,7 +36,6 @@ export class ModelRedis {
     readonly options: ModelOptions,
     readonly windows = new Map<string, readonly Bucket[]>(),
     readonly calls = new Map<number, { readonly at: number; readonly number: number }>(),
-    /** Usage by caller, and then by day and counter. */
     readonly usage = new Map<string, ReadonlyMap<string, Counted>>(),
   ) {
     this.window = options.windowMs * 1000;
@@ -70,7 +69,6 @@ export class ModelRedis {
     return Math.ceil(moment / this.bucket) * this.bucket;
   }
 
-  /** A request at `moment` is counted in the bucket with this end. */
   #leavingEnd(moment: number): number {
     const isEarly = this.options.bug === 'drops a bucket when its start has left the window';
     return isEarly ? this.#bucketEnd(moment) - this.bucket : this.#bucketEnd(moment);

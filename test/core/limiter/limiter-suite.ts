@@ -9,7 +9,6 @@ import type { Decision, Limiter, Quotas } from '../../../core/contracts/limiter.
 export interface LimiterHarness {
   readonly windowMs: number;
   readonly replicas: readonly Limiter[];
-  /** Current time of the limiter, in milliseconds. */
   now(): Promise<number>;
   wait(ms: number): Promise<void>;
   /** Maximum delay in milliseconds until a permit is available again. */
@@ -243,7 +242,6 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
               harness.replicas[(sent + i) % harness.replicas.length]!.take(name, limit, quotas),
             ),
           );
-          // Unused prefetched permits are returned when their bucket has ended.
           await harness.wait(harness.windowMs / 30);
         }
         const last = await harness.replicas[0]!.take(name, limit, quotas);

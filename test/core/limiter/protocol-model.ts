@@ -20,9 +20,7 @@ const BUCKET_MS = 1;
 /** Duration of each action. A call takes less time than a bucket. */
 const TICK_MS = 1 / 8;
 const TIMEOUT_MS = 7 / 8;
-/** Two actions of half a window take slightly less than a window. */
 const HALF_WINDOW_MS = WINDOW_MS / 2 - 4 * TICK_MS;
-/** Maximum number of calls that a replica needs to report everything. */
 const ATTEMPTS = 6;
 
 /** Bugs of a replica that the invariants must detect. */
@@ -96,7 +94,6 @@ interface Allowed {
 
 interface Sent {
   readonly call: Call;
-  /** The batch of a poll is empty. */
   readonly batch: readonly Entry[];
   readonly waiting: number;
   readonly at: number;
@@ -108,7 +105,6 @@ const check = (holds: boolean, message: string): void => {
   if (!holds) throw new Error(message);
 };
 
-/** The model follows the protocol of `RedisLimiter` and `Partition`. */
 class Replica {
   readonly window = new SlidingWindow(WINDOW_MS, BUCKET_MS);
   readonly sync: PartitionSync;
@@ -139,7 +135,6 @@ class Replica {
     return prefetched !== undefined && this.#now >= prefetched.expiresAt;
   }
 
-  /** Returns whether the request triggered a call. */
   take(): boolean {
     const { world, bug } = this.history;
     for (let i = 0; i < world.requests; i++) {
@@ -278,7 +273,6 @@ class History {
     return EPOCH_US + (ms + 4 * TICK_MS) * 1000;
   }
 
-  /** Returns false if nothing changed except the time. */
   act(action: Action): boolean {
     this.#pass(TICK_MS);
     const isDone = this.#act(action);

@@ -11,7 +11,6 @@ import { type Bug, type Run, run, search, WORLDS, type World } from './protocol-
 const described = (found: { run: Run; error: unknown } | undefined) =>
   found && `${JSON.stringify(found.run)}: ${(found.error as Error).message}`;
 
-/** Each bug violates an invariant within four actions. */
 const bugs: readonly { readonly bug: Bug; readonly world: keyof typeof WORLDS }[] = [
   { bug: 'applies calls that arrive late or twice', world: 'two requests' },
   { bug: 'does not notice that it lost calls', world: 'two requests' },

@@ -83,7 +83,6 @@ describe('RedisLimiter and an outage', () => {
     for (const until = performance.now() + 5000; performance.now() < until; await delay(10)) {
       if ((await counted()) === expected) break;
     }
-    // The count must not change during the delay.
     await delay(50);
     assert.equal(await counted(), expected);
   };
@@ -95,7 +94,6 @@ describe('RedisLimiter and an outage', () => {
       await delay(5);
     }
     const waited = performance.now() - since;
-    // Redis applies the resync during the delay.
     await delay(50);
     return waited;
   };
@@ -231,7 +229,6 @@ describe('RedisLimiter and an outage', () => {
     assert.equal(countAllowed(await take(stalled, 10, 20)), 10);
     for (let stalls = 0; stalls < 3; stalls++) {
       const decision = stalled.take(CALLER, 20);
-      // The call is sent within two turns of the event loop.
       await new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)));
       for (const until = performance.now() + 1500; performance.now() < until; );
       assert.isTrue((await decision).allowed);
@@ -245,7 +242,6 @@ describe('RedisLimiter and an outage', () => {
     const proxy = await startTcpProxy(server.port);
     const limiter = await create({ port: proxy.port });
     let used = 0;
-    // The limiter must hold more prefetched permits than the requests below need.
     while ((await counted()) <= used + 100) used += countAllowed(await take(limiter, 1, 100_000));
     proxy.cutReplies();
     used += countAllowed(await take(limiter, 100, 100_000));

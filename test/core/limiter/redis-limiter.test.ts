@@ -144,7 +144,6 @@ describe('RedisLimiter', () => {
     await admin.config('SET', 'maxmemory', '24mb');
     const connection = await connect(server.url, 'flood:');
     const limiter = create(connection);
-    /** A new replica knows only the data in Redis. */
     const isRejected = async (caller: string): Promise<boolean> => {
       const other = create(connection);
       const { allowed } = await other.take(caller, 1);
@@ -321,7 +320,6 @@ describe('RedisLimiter', () => {
         create(redis),
       ) as [RedisLimiter, RedisLimiter];
       const [, micros] = await admin.time();
-      // All calls must belong to the same bucket in Redis.
       if (Number(micros) > 500_000) await wait(600);
       await takeInTurn(idle, 'key:missed', 40, 6400);
       const decisions = await Promise.all(Array.from({ length: 6400 }, () => busy.take('key:missed', 6400)));

@@ -51,7 +51,6 @@ const ask = fc.record({
     { nil: undefined, freq: 3 },
   ),
 });
-/** Call numbers are relative to the last applied call of the same replica. */
 const step = fc.record({
   replica: fc.constantFrom(1, 2, 0xffffffff),
   number: fc.oneof({ weight: 5, arbitrary: fc.constant(1) }, fc.integer({ min: -1, max: 3 })),
@@ -59,7 +58,6 @@ const step = fc.record({
   asks: fc.uniqueArray(ask, { selector: ({ caller }) => caller, maxLength: 3 }),
   micros: fc.oneof(
     fc.integer({ min: 0, max: 2_000_000 }),
-    // The offsets from `START` are bucket boundaries.
     fc.constantFrom(0, 1_000_000, 59_000_000, 60_000_000, 61_000_000, 62_000_000),
     fc.integer({ min: 0, max: 70_000_000 }),
     fc.integer({ min: -5_000_000_000, max: 5_000_000_000 }),

@@ -30,7 +30,6 @@ describe('metrics', () => {
       }),
     );
   };
-  /** Increase of each series while `during` runs. */
   const rise = async (during: () => Promise<unknown>) => {
     const before = await scrape();
     await during();

@@ -136,7 +136,6 @@ describe('GET /openapi.json', () => {
       for (const code of Object.keys(response.content['application/json'].examples)) documented.add(code);
     }
     const { registry } = partOf(service.app, 'modules');
-    // The 404 for unknown paths does not belong to any operation.
     const undocumented = new Set<string>([errors.route_not_found.code, ...OF_TIERS]);
     const expected = [...registry.errors.keys()].filter((code) => !undocumented.has(code));
     expect([...documented]).to.have.members(expected);

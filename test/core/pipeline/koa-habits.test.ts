@@ -21,7 +21,6 @@ describe('Koa behaviour', () => {
   const PLACES = ['own', 'around'] as const;
   const run = (place: (typeof PLACES)[number], ...middleware: Middleware[]) => service.use({ [place]: middleware });
 
-  /** The cache serves the second response. */
   const twice = async (path: string, headers: Record<string, string> = {}): Promise<TestResponse[]> => [
     await service.get(path, { headers }),
     await service.get(path, { headers }),

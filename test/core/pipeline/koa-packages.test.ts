@@ -9,7 +9,6 @@ import { request, type TestRequest, type TestResponse } from '../../support/http
 import { type Chosen, type MiddlewareApp, startMiddlewareApp } from '../../support/middleware-app.js';
 
 const require = createRequire(import.meta.url);
-/** Some packages have no types. */
 const load = (name: string): ((...options: unknown[]) => Middleware) => {
   const module = require(name);
   return module.default ?? module;
@@ -41,7 +40,6 @@ describe('Koa packages', () => {
   let plain: Readonly<Record<string, TestResponse>>;
   const warn = console.warn;
   before(async () => {
-    // koa-etag logs a deprecation warning.
     console.warn = () => undefined;
     service = await startMiddlewareApp();
     const paths = ['/things', '/things?format=csv', '/things/1', '/now', '/things/1000', '/nowhere', '/things/x'];

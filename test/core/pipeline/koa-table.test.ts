@@ -22,7 +22,6 @@ const REQUESTS: readonly TrialRequest[] = [
   { path: '/nowhere' },
 ];
 
-/** Headers that can differ between otherwise equal responses. */
 const VARIABLE = ['date', 'connection', 'keep-alive', 'x-request-id', 'ratelimit', 'ratelimit-policy'];
 /** Headers that the service sets before middleware runs. */
 const COMMON = /^(content-security|referrer-|x-content-type|access-control|cross-origin)/;
@@ -66,7 +65,6 @@ const add = (app: Koa, { add, sees }: Trial, log: string[], upstream: string): v
   });
 };
 
-/** The requests of a trial replace the common requests with the same method and path. */
 const requestsOf = ({ requests = [] }: Trial): readonly TrialRequest[] => {
   const isOwn = ({ path, method }: TrialRequest) => requests.some((own) => own.path === path && own.method === method);
   return [...REQUESTS.filter((each) => !isOwn(each)), ...requests];

@@ -10,7 +10,6 @@ import { type MiddlewareApp, startMiddlewareApp } from '../../support/middleware
 
 const THING = { id: 1, name: 'Thing number 1' };
 
-/** The middleware responds, and there is no route. */
 const ALONE: Readonly<Record<string, (ctx: Context) => unknown>> = {
   'flushHeaders, then a text': (ctx) => {
     ctx.flushHeaders();
@@ -155,10 +154,7 @@ const ALONE: Readonly<Record<string, (ctx: Context) => unknown>> = {
   },
 };
 
-/**
- * The middleware writes before or after the response of a route. In the plain Koa application, the body of the route is
- * an object.
- */
+/** The middleware writes before or after the response of a route. */
 const AROUND_A_ROUTE: Readonly<Record<string, Middleware>> = {
   'next(), then flushHeaders': async (ctx, next) => {
     await next();

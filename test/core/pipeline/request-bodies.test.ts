@@ -8,7 +8,6 @@ import { exchange, type RawOptions } from '../../support/raw-http.js';
 const PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
 const CHUNKED = 'Transfer-Encoding: chunked\r\n';
 const inChunks = (body: string): string => `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
-/** Maximum response time in milliseconds, far below `requestTimeoutMs`. */
 const AT_ONCE_MS = 5000;
 
 describe('bodies of requests', () => {

@@ -40,7 +40,6 @@ const table = fc
     }));
   });
 
-/** In Parquet files, missing values are null and JSON columns are text. */
 const inJson = (columns: readonly Column[], rows: readonly object[]) =>
   (JSON.parse(JSON.stringify(rows)) as Record<string, unknown>[]).map((row) =>
     Object.fromEntries(

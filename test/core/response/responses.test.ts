@@ -11,7 +11,6 @@ describe('every response', () => {
     service = await startTestApp({
       collections: {
         ...fixture.documents,
-        // 200 rows are enough for a compressed response.
         hpi: Array.from({ length: 200 }, (_, i) => ({
           cbsa: fixture.ATLANTA,
           period_start: new Date(Date.UTC(1976, i * 3, 1)).toISOString().slice(0, 10),

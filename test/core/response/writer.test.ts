@@ -55,7 +55,6 @@ describe('send()', () => {
   });
   after(() => Promise.all([stopServer(direct), stopServer(byNode)]));
 
-  /** A placeholder replaces the time. */
   const bytesOf = async (port: number, lines: readonly string[]): Promise<string> => {
     const client = connect(port, '127.0.0.1');
     client.write(`${lines.join('\r\n')}\r\n\r\n`);
@@ -115,7 +114,6 @@ describe('FastResponse', () => {
 
   const yes = new Prepared(200, linesOf({ 'Content-Length': '3' }), 'yes');
 
-  /** @returns the response object that `handle` wrote to, and the response that the client received */
   const respond = async (handle: (response: FastResponse) => void) => {
     const responses: ServerResponse[] = [];
     const started = await startServer(FastResponse, (_request, response) => {

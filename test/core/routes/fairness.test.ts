@@ -193,7 +193,6 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
     });
   }
 
-  /** The most expensive requests. Their responses all differ. */
   const EXPENSIVE: readonly ((i: number) => string)[] = [
     (i) => `/observations?units=log&series_id=metro_hpi,${seriesIds().join()}&since=${1976 + (i % 40)}-04-01`,
     (i) => `/signals?state=${STATES.filter((_, j) => (i >> (j % 5)) % 2 === 0).join()}&sort=-name`,

@@ -35,7 +35,6 @@ async function* watched(batches: AsyncIterable<readonly object[]>, end?: () => P
   }
 }
 
-/** The data exceeds the buffers of a connection. */
 async function* repeated(read: () => AsyncIterable<readonly object[]>) {
   for (let i = 0; i < 10; i++) yield* read();
 }

@@ -86,7 +86,6 @@ describe('WorkQueue', () => {
     expect([...outcomes]).to.deep.equal([['a5', 'rejected']]);
     add('c', 'c4', 'c5');
     await settled();
-    // The queue of c is one of the longest when c5 arrives.
     expect([...outcomes.keys()]).to.have.members(['a5', 'a4', 'c5']);
   });
 

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { BackgroundPacing, TurnQueue } from '../../../core/util/event-loop.js';
 
-/** The event loop is always idle or always busy. The result counts how often its state is read. */
 const loopThatIs = (state: 'idle' | 'busy') => {
   const loop = {
     looks: 0,
@@ -45,7 +44,6 @@ describe('TurnQueue', () => {
   });
 });
 
-/** Turns of the event loop while ten tasks of `taskMs` run one after the other. */
 const turnsFor = async (taskMs: number): Promise<number> => {
   const queue = new TurnQueue(200);
   let turns = 0;

@@ -24,7 +24,6 @@ interface Described {
   readonly responses: Readonly<Record<string, { readonly $ref?: string }>>;
 }
 
-/** Finds elements in the browser that are clipped, outside the window, or on top of each other. */
 const LAYOUT_PROBLEMS = `(() => {
   const found = [];
   const name = (element) => element.tagName + '.' + element.className + ' ' + element.textContent.slice(0, 40);
@@ -54,7 +53,6 @@ const LAYOUT_PROBLEMS = `(() => {
   return found;
 })()`;
 
-/** Returns the layout shift in the browser since the page started loading. */
 const LAYOUT_SHIFT = `new Promise((resolve) => {
   let total = 0;
   new PerformanceObserver((list) => {
@@ -391,7 +389,6 @@ describe('the reference page', () => {
       for (const { stdout, response } of await printed('python', (code, _file, env) =>
         run('python3', ['-c', code], { env: { ...found, ...env } }),
       )) {
-        // Python prints values in its own notation.
         if (response.headers['content-type']?.startsWith('text/csv')) {
           expect(stdout).to.equal(`${response.text}\n`);
         } else {

@@ -18,7 +18,6 @@ describe('the Metro Forecast API', () => {
         license: { name: 'MIT', identifier: 'MIT' },
         contact: { name: 'The operator of this service' },
       });
-      // With all plugins, the document contains every change with all of its operations.
       expect(changes).to.deep.equal(metroService.changes);
       expect(description).to.be.a('string').and.not.equal('');
       const { headers } = await request(`${service.url}/markets`);

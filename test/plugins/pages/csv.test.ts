@@ -6,7 +6,6 @@ import { writtenList } from '../../support/written-list.js';
 
 const { csvOf } = await pageModules('pages/data-views/csv');
 
-/** Each character occurs at the start, after apostrophes, and in the middle of a text. */
 const TEXTS = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code)).flatMap((first) => [
   `${first}1+1`,
   `'${first}`,

@@ -12,7 +12,6 @@ const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status', 'd
 const start = (server: object): Promise<TestApp> =>
   startTestApp({ config: { plugins: PLUGINS, server: { ...BROWSED, ...server } } });
 
-/** nginx strips `/lib/` from the path and sends this prefix in a header. */
 const startProxy = async (origin: string): Promise<Server> =>
   startServer({
     name: 'nginx',

@@ -2,7 +2,6 @@ import { startTestApp, type TestApp } from '../../support/test-app.js';
 
 export const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status', 'docs', 'explore'];
 
-/** Configuration of a service that callers can use without a key. @param tier tier of callers without a key */
 export const open = (tier: object = {}) => ({
   auth: { keys: { use: 'memory' }, tiers: { public: tier, enterprise: {} }, anonymous: 'public' },
 });

@@ -1,4 +1,3 @@
-/** Two tables with columns of every type, and random filters for them. */
 import fc from 'fast-check';
 import { definePlugin } from '../../../core/contracts/plugin.js';
 import * as fixture from '../../support/fixture.js';

@@ -1,4 +1,3 @@
-/** Adapters that cache the results of reads, and return them after `close()` or for other queries. */
 import type { Snapshot, TotalsQuery } from '../../../../core/contracts/storage.js';
 import { inSnapshots } from '../breakable.js';
 import { type BrokenAdapter, versioning } from './breaking.js';

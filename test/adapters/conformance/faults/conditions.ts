@@ -1,4 +1,3 @@
-/** Bugs that appear only with a specific key, query, snapshot method or sequence of calls. */
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Dataset, PublishOptions } from '../../../../core/contracts/storage.js';
 import { invalidCollection, momentAfter } from '../../../../core/data/publishing.js';

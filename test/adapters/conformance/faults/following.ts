@@ -1,4 +1,3 @@
-/** Bugs in noticing changes, in calling `changed()` and in reopening a store. */
 import { existsSync, readFileSync } from 'node:fs';
 import { type Catalog, conflict, FolderAdapter } from '../folder-adapter.js';
 import type { BrokenAdapter } from './breaking.js';

@@ -1,4 +1,3 @@
-/** Adapters with calls that never settle and streams that never end. */
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Dataset, PublishOptions } from '../../../../core/contracts/storage.js';
 import { inSnapshot } from '../breakable.js';

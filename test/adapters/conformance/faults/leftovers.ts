@@ -1,4 +1,3 @@
-/** Adapters that keep listeners, timers, publications, manifests or encodings too long. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Manifest } from '../../../../core/contracts/dataset.js';

@@ -1,4 +1,3 @@
-/** Adapters that lose moves and locks after a while, or confuse versions with the same name. */
 import type { Query } from '../../../../core/contracts/storage.js';
 import { type Catalog, FolderAdapter } from '../folder-adapter.js';
 import type { BrokenAdapter } from './breaking.js';

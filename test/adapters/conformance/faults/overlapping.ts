@@ -1,4 +1,3 @@
-/** Bugs that appear only when reads overlap, are aborted, or are left early. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { JsonRows, Query, Versions } from '../../../../core/contracts/storage.js';

@@ -1,4 +1,3 @@
-/** Bugs in interrupted and concurrent publications, and in operations during a publication. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Document, Manifest } from '../../../../core/contracts/dataset.js';
@@ -9,7 +8,6 @@ import type { BrokenAdapter } from './breaking.js';
 
 type Publishing = Parameters<FolderAdapter['publish']>;
 
-/** Documents of failed publications, by store folder. */
 const leftovers = new Map<string, Document[]>();
 const prunedIds = new Map<string, string>();
 

@@ -1,4 +1,3 @@
-/** Adapters that confuse versions with similar rows, or miss changes of other adapters. */
 import { existsSync, rmSync, type Stats, statSync, writeFileSync } from 'node:fs';
 import type { Manifest } from '../../../../core/contracts/dataset.js';
 import type { StorageAdapter } from '../../../../core/contracts/storage.js';

@@ -21,7 +21,6 @@ const within =
 
 let made = 0;
 const open = new Map<string, Set<() => Promise<void>>>();
-/** Datasets that this process published, by store folder. */
 const published = new Map<string, Dataset>();
 
 export const instanceFaults: readonly BrokenAdapter[] = [

@@ -1,4 +1,3 @@
-/** Bugs that appear only if two adapters change the same store in turn. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Dataset, PublishOptions } from '../../../../core/contracts/storage.js';
 import { type Catalog, conflict, FolderAdapter, type Move } from '../folder-adapter.js';

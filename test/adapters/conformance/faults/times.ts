@@ -1,4 +1,3 @@
-/** Bugs in version names, in publication times, and in the choice of versions to delete or lock. */
 import { writeFileSync } from 'node:fs';
 import type { Manifest } from '../../../../core/contracts/dataset.js';
 import type { AdapterContext, Snapshot } from '../../../../core/contracts/storage.js';

@@ -94,7 +94,6 @@ const summing = (change: (sum: number) => number) =>
     })),
   );
 
-/** Adds all prices without compensating for rounding errors. */
 const plainly = (snapshot: Snapshot) => async (name: string, query: TotalsQuery, signal?: AbortSignal) => {
   const groups = await totalsOf(snapshot, name, query, signal);
   if (query.of !== 'price' || query.by.length > 0 || query.where.length > 0) return groups;
@@ -103,7 +102,6 @@ const plainly = (snapshot: Snapshot) => async (name: string, query: TotalsQuery,
   return groups.map((group) => ({ ...group, numbers: { ...group.numbers!, sum } }));
 };
 
-/** Compares the values of a field as text. */
 const asText = (operator: Condition['operator'], matches: (found: unknown, value: Condition['value']) => boolean) =>
   ({
     capabilities: { ...memory.capabilities, json: false },

@@ -362,7 +362,6 @@ export const descriptionBugs: readonly BrokenAdapter[] = [
   },
 ];
 
-/** All adapters with the last bug below use the folder of the first adapter. */
 let firstFolder: string | undefined;
 
 export const resourceBugs: readonly BrokenAdapter[] = [

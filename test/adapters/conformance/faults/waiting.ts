@@ -1,4 +1,3 @@
-/** Bugs in publications that wait or are rejected, and in calls whose effects depend on earlier calls. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Dataset, PublishOptions } from '../../../../core/contracts/storage.js';

@@ -5,7 +5,6 @@ import { HOUSTON } from '../../../support/fixture.js';
 import { needPandas } from '../../../support/pandas.js';
 import { startTestApp, type TestApp } from '../../../support/test-app.js';
 
-/** The program reads lists from standard input, and prints the kind and the values of each column as JSON. */
 const PROGRAM = `
 import io, json, sys
 import pandas as pd
@@ -43,7 +42,6 @@ const expectedKind = (values: readonly unknown[]): string | undefined => {
   return complete && present.every((value) => typeof value === 'boolean') ? 'boolean' : 'string';
 };
 
-/** pandas reads nested values as JSON text. */
 const expectedCell = (value: unknown): unknown =>
   typeof value === 'object' && value !== null ? JSON.stringify(value) : (value ?? null);
 

@@ -84,7 +84,6 @@ const LISTS: Readonly<Record<string, readonly string[]>> = {
   '/forecast-track?': ['cbsa STRING REQUIRED', ...TRACK],
 };
 
-/** Lists for the slower readers, with several row groups, no rows and every type. */
 const READ: typeof LISTS = {
   '/observations?series_id=metro_hpi&': OBSERVATION,
   '/observations?series_id=UNRATE&since=2999-01-01': OBSERVATION,

@@ -50,7 +50,6 @@ for (const [name, adapter] of Object.entries(adapters)) {
   describe(`as_of on ${name}`, function () {
     this.timeout(60_000);
     let service: TestApp;
-    /** Responses that were recorded while each version was current. */
     const then = new Map<string, { text: string; etag: string | undefined; lastModified: string | undefined }>();
     const versions: string[] = [];
 

@@ -706,7 +706,6 @@ describe('the explorer in Chromium', () => {
     await view(`compare?m=${fixture.ATLANTA},${fixture.HOUSTON}&s=UNRATE&from=2025`);
     const plot = page.locator('.plot');
     await plot.press('End');
-    // Each line starts at 100 in its first quarter since 2025.
     const level = (of: number, base: number) => ((100 * of) / base).toFixed(1);
     expect(await page.locator('.readout').textContent()).to.equal(
       `2025 Q4 · Atlanta, GA ${level(209, 200)} · Houston, TX ${level(306.12, 300.1)} · Unemployment Rate (UNRATE) ${level(4.5, 4.35)}`,
@@ -917,7 +916,6 @@ describe('the explorer in Chromium', () => {
     await page.locator('.plot svg').waitFor();
     expect(await page.locator('header, form').filter({ visible: true }).count()).to.equal(0);
     expect(await page.locator('#notes').innerText()).to.equal(FHFA_ATTRIBUTION);
-    // Each chart of a view has a frame that names the market and needs no scrolling.
     await page.setViewportSize({ width: 600, height: 460 });
     await page.goto(`${app.origin}/explore/embed?second#/markets/${fixture.HOUSTON}?figure=forecasts`);
     await page.locator('#forecasts .plot svg').waitFor();

@@ -42,7 +42,6 @@ const input = {
   horizons: [12],
 } as const;
 
-/** Scored forecasts from 77 origins, for markets with at least 40 values. */
 const pairsOf = (panel: Panel, model: ForecastModel): Scorable[] => {
   const { runs, forecasts } = makeRuns({
     ...input,

@@ -54,7 +54,6 @@ export const madeUpMetroPanel = (): Panel => {
   return { ...panel, markets, macro: macroSeries([{ series_id: 'HSN1F', cadence: 'monthly' }], sales) };
 };
 
-/** One more market has no index. */
 export const rowsOfPanel = (): Record<string, Document[]> => {
   const { markets, quarters, firstQuarter } = madeUpPanel();
   const figures = { signal: null, risk_score: null, yoy_price: 2, forecast_12m: null };

@@ -20,7 +20,6 @@ import { rounded } from '../../../../plugins/metro/rounding.js';
 import { unscored } from '../unscored.js';
 import { cut, madeUpMetroPanel, madeUpPanel } from './panels.js';
 
-// The quarters are 1990Q1 to 2014Q4.
 const panel = madeUpPanel();
 const input: RunsInput = {
   panel,

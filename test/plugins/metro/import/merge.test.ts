@@ -56,7 +56,6 @@ const old = {
       synthetic: false,
       sources: ['B', 'D', 'F', 'metro_hpi', 'permits'].map(source),
     },
-    // Every batch has one row.
     async *read(name: string) {
       for (const row of rows[name] ?? []) yield [row];
     },

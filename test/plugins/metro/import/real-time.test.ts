@@ -18,7 +18,6 @@ import { madeUpPanel } from '../forecast/panels.js';
 const declared = new Map(collections.map((one) => [one.name, one]));
 const input = { model: pooledMomentum, options: defaultForecastOptions, rules: defaultRules, span: { last: 8 } };
 
-/** Returns a fictional FHFA file that ends with this quarter, at most 2025Q2. */
 const fileUpTo = (name: string): string => {
   const { markets, quarters } = madeUpPanel();
   const first = quarterIndex(2025, 2) - quarters.length + 1;

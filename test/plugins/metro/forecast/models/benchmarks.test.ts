@@ -38,7 +38,6 @@ describe('persistence', () => {
   });
 });
 
-/** 100 times the log growth of each market over the 4 quarters up to `t`. The panel has no gaps. */
 const growthAt = (quarters: readonly Float64Array[], t: number): number[] =>
   [...(quarters[t] ?? [])].map((level, market) => 100 * Math.log(level / (quarters[t - 4]?.[market] ?? Number.NaN)));
 const meanOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;

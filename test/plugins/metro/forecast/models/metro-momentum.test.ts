@@ -24,11 +24,9 @@ const solved = (matrix: number[][], right: readonly number[]): number[] => {
   return system.map((line, i) => at(line, right.length) / at(line, i));
 };
 
-/** The expected point forecasts in logs at every quarter, directly from the formula. */
 const byDefinition = (panel: Panel) => {
   const all = [...panel.markets.keys()];
   const L = panel.quarters.map((quarter) => [...quarter].map((level) => 100 * Math.log(level)));
-  /** The log of an index at quarter `t`. A missing value between two quarters is interpolated. */
   const F = (i: number, t: number): number => {
     const known = (s: number) => there(L[s]?.[i]);
     if (t < 0 || known(t)) return L[t]?.[i] ?? Number.NaN;
@@ -70,7 +68,6 @@ const byDefinition = (panel: Panel) => {
       (sumOf(seen.map((j) => K(i, j) * weight(j))) + 0.05)
     );
   };
-  /** The smoothed log of sales, `lag` months before the newest month that is known at quarter `t`. */
   const sales = (t: number, lag: number) => {
     const end = quarterStart(panel.firstQuarter + t + 1);
     const months = (panel.macro.get('HSN1F') ?? []).filter(({ start }) => start < end);
@@ -126,7 +123,6 @@ const byDefinition = (panel: Panel) => {
   };
 };
 
-/** The expected half-widths of the intervals, directly from the formula. */
 const halfWidths = (panel: Panel, forecasts: readonly (readonly (number | undefined)[] | undefined)[], t: number) => {
   const all = [...panel.markets.keys()];
   const L = panel.quarters.map((quarter) => [...quarter].map((level) => 100 * Math.log(level)));
