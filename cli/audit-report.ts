@@ -15,7 +15,7 @@ export const addAuditOptions = (command: Command, what: string): Command =>
     .option('--expect <hash>', 'also check that the log contains the entry whose hash an earlier --verify printed')
     .option(...jsonOption);
 
-/** `--expect` implies `--verify`. */
+/** The option `--expect` implies `--verify`. */
 export const isVerification = ({ verify, expect }: AuditOptions): boolean => verify === true || expect !== undefined;
 
 export const reportVerification = (verified: AuditVerification, what: string, json: boolean | undefined): void => {

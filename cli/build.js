@@ -23,7 +23,7 @@ const run = (...args) => {
 
 export const isBuilt = () => existsSync(join(root, 'dist/cli/main.js'));
 
-/** Keeps an existing build if the compiler is missing. */
+/** An existing build is kept if the compiler is missing. */
 export const build = () => {
   const path = compiler();
   if (path) {

@@ -64,7 +64,7 @@ export const keepTicksFast = (): void => {
   process.nextTick(() => alive.push(executionAsyncResource()));
 };
 
-/** CPU time, in milliseconds, after which most code is compiled. Until then, compiler threads keep normal priority. */
+/** CPU time in milliseconds after which most code is compiled. Until then, compiler threads keep normal priority. */
 const WARM_UP_MS = 15_000;
 const CHECK_MS = 1000;
 

@@ -3,7 +3,7 @@ import { UsageError } from './options.js';
 const MINUTES: Readonly<Record<string, number>> = { m: 1, h: 60, d: 24 * 60, w: 7 * 24 * 60 };
 const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z)?$/;
 
-/** Returns milliseconds since 1970, or NaN for invalid dates. `Date.parse` would accept 30 February. */
+/** Returns NaN for invalid dates. `Date.parse` would accept 30 February. */
 const moment = (text: string): number => {
   const time = DATE.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== text.slice(0, 10) ? Number.NaN : time;

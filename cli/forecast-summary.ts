@@ -14,7 +14,6 @@ const newestOf = ({ runs, forecasts }: Runs) => {
   return { id: run?.id ?? null, run_at: run?.run_at ?? null, forecasts: rows.length, signals };
 };
 
-/** Returns the `--json` report on the 12-month runs. The API reference documents the fields. */
 export const forecastReport = ({ version, made, replacedRuns }: ForecastReport) => {
   const runs = made.runs.filter(isOf());
   const added = new Set(made.added.filter(isMainRun));

@@ -44,7 +44,7 @@ const checkName = (name: string): string => {
   if (!/^[^\p{C}]{1,100}$/u.test(name) || name.trim() === '') {
     throw new UsageError('--name must be 1 to 100 characters long and contain no control characters.');
   }
-  // Names appear in lists and stay in the audit, so they must not contain secrets.
+  // Names of keys appear in lists and stay in the audit, so they must not contain secrets.
   if (holdsKey(name)) throw new UsageError('--name must not contain a key.');
   return name;
 };
@@ -61,11 +61,10 @@ export interface KeyRules {
   readonly prefix: string;
   readonly tiers: readonly string[];
   readonly peppers: Peppers;
-  /** Maximum time, in milliseconds, until services accept a new key. */
   readonly visibleAfterMs: number;
 }
 
-/** Creates a key. Resolves when running services accept it. */
+/** Resolves when running services accept the new key. */
 export const createKeyRecord = async (
   store: KeyStore,
   { name, tier, limit, expires }: NewKey,
@@ -131,7 +130,7 @@ export const revokeKey = async (store: KeyStore, id: string, now: number): Promi
 export const succeeds = (key: ShownKey, before: ShownKey): boolean =>
   key.id !== before.id && key.shares_limit_of === familyOf(before) && key.created_at >= before.created_at;
 
-/** Creates a successor that shares the limit. The old key stays valid until the overlap ends. */
+/** Creates a successor that shares the limit of the key. The old key stays valid until the overlap ends. */
 export const rotateKey = async (
   store: KeyStore,
   id: string,
@@ -163,7 +162,9 @@ export const rotateKey = async (
   return { old, created: { ...stored, key } };
 };
 
-/** Also changes predecessors and successors, because the owner could otherwise use one of them with the old limit. */
+/**
+ * Also changes predecessors and successors of the key. Otherwise, the owner could use one of them with the old limit.
+ */
 const changeSharing = async (
   store: KeyStore,
   id: string,
@@ -193,7 +194,7 @@ export const moveKey = (
 ): Promise<ShownKey> => changeSharing(store, id, { tier: checkTier(tier, tiers, 'the tier') }, now);
 
 export interface KeyUsage extends Pick<KeyRecord, 'id' | 'name' | 'tier'> {
-  /** The ids of the predecessors and successors whose requests are included. */
+  /** The ids of the predecessors and successors whose requests are included in the usage. */
   readonly shares_with: readonly string[];
   readonly data: readonly DayUsage[];
 }
@@ -236,7 +237,6 @@ export const verifyAudit = (store: KeyStore, expected: string | undefined): Prom
   return store.verifyAudit(expected);
 };
 
-/** Returns the audit log of all keys, or of one key that might have been deleted, oldest entry first. */
 export const auditOf = async (store: KeyStore, id: string | undefined): Promise<readonly KeyAuditEntry[]> => {
   if (!store.audit) throw new OperatorError(NO_AUDIT);
   const entries = await store.audit();

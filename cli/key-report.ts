@@ -27,7 +27,7 @@ export const formatKeys = (keys: readonly ListedKey[], peppers: Peppers, now: nu
     ]),
   ]);
 
-/** One line per key, or per group of keys that share a limit. */
+/** Formats one line per key, or per group of keys that share a limit. */
 export const formatUsage = (keys: readonly KeyUsage[], now: number): string =>
   table([
     ['ID', 'NAME', 'TIER', 'TODAY', 'THIS MONTH', 'REJECTED TODAY', 'REJECTED THIS MONTH', 'SHARED WITH'],

@@ -1,4 +1,6 @@
-/** The command-line program. Each command is in a separate file. Errors become messages and exit codes here. */
+/**
+ * The command-line program. Each command is in a separate file. This file turns errors into messages and exit codes.
+ */
 import { Command, Help } from 'commander';
 import { fileErrorReason } from '../core/util/error-reason.js';
 import { packageVersion } from '../core/util/package.js';
@@ -106,7 +108,7 @@ export const createProgram = async (names: readonly CommandName[] = NAMES, json 
     outputError: (text, show) => show(json ? errorText(text.trim().replace(/^error: /, ''), [], { json }) : text),
   });
   program.configureHelp({
-    // Shows only the names, because the arguments of commands that are not loaded are unknown.
+    // Only names are shown, because the arguments of commands that are not loaded are unknown.
     subcommandTerm: (command) => (command.parent === program ? command.name() : Help.prototype.subcommandTerm(command)),
   });
   for (const name of names.length > 0 ? names : NAMES) {

@@ -6,12 +6,12 @@ import { packageVersion } from '../core/util/package.js';
 
 const VALID_MS = 10 * 60_000;
 
-/** The code is sent in a header, because proxies log paths and CORS keeps other origins from setting headers. */
+/** The code is sent in a header, because proxies log paths, and CORS keeps other origins from setting headers. */
 const HEADER = 'one-time-code';
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/** The code works once, and only in this process. Another worker would reject it. */
+/** The code works once, and only in the process that created it. Another worker would reject the code. */
 export const oneTimeCode = (validMs = VALID_MS) => {
   let issued: { readonly hash: Buffer; readonly key: string; readonly until: number } | undefined;
 

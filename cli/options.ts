@@ -26,7 +26,7 @@ export interface CommonOptions {
 
 const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
-/** Returns a command that uses the same configuration, for the operator to copy. */
+/** Returns a command with the option for the same configuration, for the operator to copy. */
 export const commandLine = (config: string | undefined, ...words: readonly string[]): string =>
   ['metro-forecast', ...(config === undefined ? [] : ['--config', config]), ...words].map(quoted).join(' ');
 

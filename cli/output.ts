@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import type { Logger } from '../core/contracts/runtime.js';
 import { printable, printableLine } from '../core/util/printable.js';
 
-/** Writes results. Commands must use this function or `writeError`, because both make text safe to display. */
+/** Writes results. Commands must use `write` or `writeError`, because both make text safe to display. */
 export const write = (text: string): void => {
   process.stdout.write(printable(text));
 };

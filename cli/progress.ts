@@ -7,7 +7,7 @@ import { printableLine } from '../core/util/printable.js';
 type Unit = 'rows' | 'bytes' | 'files';
 
 interface Progress {
-  /** Shows the progress of a task. Finishes the previous task if the name has changed. */
+  /** A new task name finishes the previous task. */
   update(task: string, done: number, total?: number, unit?: Unit): void;
   finish(): void;
 }

@@ -16,12 +16,11 @@ export interface ServiceFile {
   readonly pid: number;
   /** When the last reload started, in milliseconds since 1970. 0 before the first reload. */
   readonly reloadedAt: number;
-  /** Explains why the last reload failed. Null if it succeeded. */
+  /** The reason why the last reload failed. Null if it succeeded. */
   readonly error: string | null;
   readonly afterRestart: readonly string[];
 }
 
-/** Returns the path of the state file, in the runtime directory that systemd creates. */
 export const serviceFile = (): string | undefined => {
   const [directory] = process.env['RUNTIME_DIRECTORY']?.split(':') ?? [];
   return directory ? join(directory, 'service.json') : undefined;
@@ -31,11 +30,14 @@ interface Reloading {
   readonly path: string | undefined;
   readonly logger: Logger;
   readonly url: string;
-  /** Applies a configuration. Resolves with the settings that need a restart. If it rejects, nothing has changed. */
+  /**
+   * Applies a configuration. Resolves with the settings that need a restart. If the promise rejects, nothing has
+   * changed.
+   */
   apply(loaded: LoadedConfig): Promise<readonly string[]>;
 }
 
-/** Reloads the configuration on SIGHUP, and notifies systemd that the service is ready. Call this after `listen()`. */
+/** Must be called after `listen()`, because it notifies systemd that the service is ready. */
 export const reloadAtHangup = ({ path, logger, url, apply }: Reloading): void => {
   const report = async (reloadedAt: number, error: string | null, afterRestart: readonly string[] = []) => {
     const status = error === null ? `Listening on ${url}` : `The reload failed: ${error}`;
@@ -76,7 +78,7 @@ export const reloadAtHangup = ({ path, logger, url, apply }: Reloading): void =>
   });
 };
 
-/** Notifies systemd. Runs `systemd-notify`, because Node does not support Unix datagram sockets. */
+/** Runs `systemd-notify`, because Node does not support Unix datagram sockets. */
 const notifySystemd = (logger: Logger, states: readonly string[]): void => {
   if (!process.env['NOTIFY_SOCKET']) return;
   execFile('systemd-notify', states, (error) => {

@@ -13,7 +13,7 @@ import { loadModules } from '../product.js';
 import { resumeOptimization, yieldToEventLoop } from './engine.js';
 import { type ListenError, listenError } from './listen-error.js';
 
-/** Starts the service. If there is a demo key, the service accepts no other keys. */
+/** If there is a demo key, the service accepts no other keys. */
 export const openApp = async ({ loaded, demo }: Assignment, modules: Modules, overrides: Overrides): Promise<App> => {
   if (!demo) return startApp(loaded, modules, overrides);
   const keyStore = new MemoryKeyStore();
@@ -21,11 +21,10 @@ export const openApp = async ({ loaded, demo }: Assignment, modules: Modules, ov
   return startApp(loaded, modules, { ...overrides, keyStore });
 };
 
-/** How long to wait for unreadable stores. After that, the service listens anyway and responds with 503. */
+/** How long to wait for unreadable stores. After this time, the service listens anyway and responds with 503. */
 const FIRST_READ_MS = 5000;
 const FIRST_READ_EVERY_MS = 20;
 
-/** @param needs the parts that must be available before the service listens */
 const firstRead = async (app: App, needs: NonNullable<Assignment['needs']>): Promise<void> => {
   const state = partOf(app, 'state');
   const deadline = performance.now() + FIRST_READ_MS;
@@ -77,7 +76,6 @@ export const shutDown = async (app: App, { drainMs }: Config['server'], { delayM
   if (closed === 'late') partOf(app, 'logger').warn('the stores did not close in time');
 };
 
-/** Exits the process when `end` settles. The exit code is 1 if `end` rejects, otherwise 0. */
 export const exitAfter = async (end: Promise<void>, logger: Logger): Promise<void> => {
   const since = performance.now();
   const code = await end.then(

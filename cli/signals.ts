@@ -1,11 +1,13 @@
-/** Handles signals. This module has few imports, because it installs the handlers before anything else is loaded. */
+/**
+ * Handles signals. This module has few imports, because it must install the handlers before anything else is loaded.
+ */
 
 import type { Logger } from '../core/contracts/runtime.js';
 import { isWorker } from '../core/util/is-worker.js';
 
 interface SignalActions {
   readonly logger: Logger;
-  /** SIGINT usually comes from a user at a terminal, so it should stop the service without delay. */
+  /** SIGINT usually comes from a user at a terminal, so the service should stop without delay. */
   stop(signal: NodeJS.Signals): void;
 }
 

@@ -76,9 +76,9 @@ export const writeToDatabase = async (
   const declared = hasDeclarations(folder) ? readDeclarations(folder) : [];
   const others = declared.filter((each) => each.name !== name);
   const { adapter, snapshot } = await readOthers(database, others);
-  // Nothing more is read. While a replaced version is open, publishing would wait for it for seconds.
+  // The adapter is closed early if nothing more is read. Publishing would wait for seconds for an open old version.
   if (others.length === 0) await adapter.close();
-  // The new table comes first: if its rows are unsorted, the import starts again before it copies the other tables.
+  // The new table comes first. If its rows are unsorted, the import starts again before it copies the other tables.
   const publisher = await openWith(database, [collection(), ...others]);
   const keyOf = (each: string) => others.find((other) => other.name === each)!.key;
   const time = created.toISOString();

@@ -11,10 +11,9 @@ import { testsOver } from './tests-over.js';
 /** Number of batches that `publish()` may read after its signal was aborted. */
 const MOST_BATCHES = 2000;
 
-/** Numbers of turns of the event loop after the last row. */
+/** Aborts happen this many turns of the event loop after the last row. */
 const TURNS = [0, 1, 2, 3, 5, 10, 20];
 
-/** Returns a dataset that calls `pause` after the rows of each collection. */
 export const observedDataset = (pause: () => Promise<void> | void, whole = anotherDataset()): Dataset => ({
   ...whole,
   async *read(collection) {
@@ -23,7 +22,6 @@ export const observedDataset = (pause: () => Promise<void> | void, whole = anoth
   },
 });
 
-/** Returns a dataset that calls `act` after its last row. */
 const endingWith = (act: () => void, whole = anotherDataset()): Dataset => {
   let read = 0;
   return observedDataset(() => {
@@ -93,7 +91,7 @@ export const describeAborting = (target: AdapterUnderTest): void => {
         const version = `turn-${i}`;
         const before = changes.length;
         let isSettled = false;
-        // With `Infinity`, aborts as soon as the version is current.
+        // With `Infinity`, the publication is aborted as soon as the version is current.
         const abort = async () => {
           for (let n = 0; n < turns && changes.length === before && !isSettled; n++) await nextTurn();
           controller.abort();

@@ -46,10 +46,10 @@ export interface AdapterUnderTest {
   cleanup?(adapter: StorageAdapter): Promise<void>;
 }
 
-/** A global symbol works even if a test file loads its own copy of this package. */
+/** A global symbol works even if a test file loads another copy of this package. */
 const KEY = Symbol.for('metro-forecast-api/conformance');
 
-/** `take` is set only in a process that runs no tests. It receives the target that was passed to `describeAdapter`. */
+/** `take` is set only in a process that runs no tests. It receives the adapter that was passed to `describeAdapter`. */
 interface Targets {
   take?: (target: AdapterUnderTest) => void;
 }

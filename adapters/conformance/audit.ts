@@ -21,7 +21,7 @@ import { testsOver } from './tests-over.js';
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 const ABSENT = '0'.repeat(64);
 const MANY = 130;
-/** Slow stores publish fewer than `MANY` in this time, in milliseconds. */
+/** Slow stores publish fewer than `MANY` versions in this time, in milliseconds. */
 const MANY_MS = 5000;
 /** Maximum difference between the clocks of the store and of this process, in milliseconds. */
 const CLOCK_MS = 60_000;
@@ -33,7 +33,6 @@ export const describeAudit = (target: AdapterUnderTest): void => {
   const testSeveral = testsOver(target, obstacle || isExclusive(target));
 
   const entriesOf = ({ adapter }: Pick<Instance, 'adapter'>) => adapter.audit!.list();
-  /** Returns all entries except the first `before`, without time, user and host. */
   const since = async (instance: Instance, before: number) =>
     (await entriesOf(instance)).slice(before).map(({ action, version, replaces }) => ({ action, version, replaces }));
   const isWhole = async (instance: Instance): Promise<void> => {
@@ -43,7 +42,7 @@ export const describeAudit = (target: AdapterUnderTest): void => {
     const wrong = entries.filter(({ action, replaces }) => (action === 'prune') !== (replaces === undefined));
     sameList(wrong, [], 'each entry to have `replaces` unless it is a deletion');
     sameValue(chained >= entries.length, true, 'verify() to count all entries');
-    // If the chain also contains entries for changes that failed, which are not listed, the hashes cannot be compared.
+    // Failed changes are in the chain but not in the list. The hashes can then not be compared.
     if (chained > entries.length) return;
     sameList(
       entries.map(({ previous = null }) => previous),

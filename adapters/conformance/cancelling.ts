@@ -10,7 +10,7 @@ import { answerOf } from './reference.js';
 /** Maximum time until a call settles after its signal is aborted, in milliseconds. */
 const PROMPT_MS = 150;
 
-/** When a signal is aborted: at once, in the next microtask, or in the next turn of the event loop. */
+/** The moments at which a signal is aborted: at once, in the next microtask, or in the next turn of the event loop. */
 const MOMENTS = [undefined, () => Promise.resolve(), () => new Promise(setImmediate)];
 
 export const describeCancelling = (instance: () => Instance): void => {
@@ -54,7 +54,6 @@ export const describeCancelling = (instance: () => Instance): void => {
         const [item] = rows['items']!;
         for (const [i, wait] of [...MOMENTS, ...MOMENTS].entries()) {
           const controller = new AbortController();
-          // No other test reads this guest.
           const key = [30, 501 + i];
           const [guest] = answerOf(rowsWithCrowd()['crowd']!, {
             order: crowd.key,

@@ -4,10 +4,7 @@ import type { StorageErrorCode } from 'metro-forecast-api/adapter';
 export interface Commands {
   /** Closes the previous adapter, if any, and opens an adapter on the store in `folder`. */
   open(folder: string): Promise<void>;
-  /**
-   * Calls `open()` on an adapter and closes the adapter before `open()` resolves. Resolves with the resources that
-   * still keep the process running.
-   */
+  /** Closes an adapter while `open()` is running. Resolves with the resources that still keep the process running. */
   openBriefly(folder: string): Promise<readonly string[]>;
   publish(version: string, created: string): Promise<void>;
   publishLarge(version: string, created: string): Promise<void>;
@@ -18,9 +15,8 @@ export interface Commands {
   activate(version: string): Promise<void>;
   prune(keep: number): Promise<readonly string[]>;
   list(): Promise<readonly { version: string; current: boolean }[]>;
-  /** Describes the version that was current at `time`. Resolves with undefined if there was none. */
+  /** Describes the version that was current at a time. Resolves with undefined if there was none. */
   asOf(time: number): Promise<object | undefined>;
-  /** Calls `ping()` and describes the current dataset. */
   read(): Promise<object | undefined>;
   close(): Promise<void>;
   /** Closes the adapter. Resolves with the resources that keep the process running. */
@@ -54,6 +50,5 @@ export interface Response {
   readonly id: number;
   readonly result?: unknown;
   readonly error?: string;
-  /** Set if the error is a `StorageError`. */
   readonly code?: StorageErrorCode;
 }

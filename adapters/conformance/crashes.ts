@@ -12,9 +12,11 @@ import { testsOverStore } from './tests-over.js';
 
 /** Time in milliseconds until a suspended process no longer writes. */
 const SUSPEND_MS = 2;
-/** After this time, in milliseconds, the process runs at least half of the time, so that slow stores finish. */
+/**
+ * After this time in milliseconds, the other process is suspended at most half of the time, so that slow stores finish.
+ */
 const SLOW_MS = 5000;
-/** Number of copies that are checked. The last ones are the most likely to be invalid. */
+/** Only the last copies are checked, because they are the most likely to be invalid. */
 const CHECKED = 12;
 
 const pause = new Int32Array(new SharedArrayBuffer(4));
@@ -27,7 +29,7 @@ const stateOf = (folder: string): string =>
     })
     .join('\n');
 
-/** Copies the folder each time its files have changed, until `work` settles. Returns the copies. */
+/** Copies the folder each time its files have changed, until `work` settles. */
 const copiesDuring = async (work: Promise<unknown>, folder: string, writer: OtherProcess): Promise<string[]> => {
   const copies: string[] = [];
   let isDone = false;
@@ -35,7 +37,7 @@ const copiesDuring = async (work: Promise<unknown>, folder: string, writer: Othe
     isDone = true;
   });
   const start = performance.now();
-  // Files are listed only while the process is suspended. Otherwise, a listed file could be missing.
+  // Files are listed only while the process is suspended, because a listed file could otherwise be deleted.
   for (let last = '', runMs = 1; !isDone; await delay(runMs)) {
     const suspended = performance.now();
     writer.suspend();
@@ -64,7 +66,6 @@ export const describeCrashes = (target: AdapterUnderTest, processes: Processes):
     without(target, 'publish') ||
     (process.platform === 'win32' && 'Windows cannot suspend processes');
 
-  /** Asserts that the copy has the first version, or the whole second version. */
   const isValid = async (folder: string): Promise<void> => {
     const opened = await makeIn(folder, collections, (context) => target.createEmpty!(context));
     try {
@@ -91,7 +92,7 @@ export const describeCrashes = (target: AdapterUnderTest, processes: Processes):
         try {
           await writer.open(instance.folder);
           copies = await copiesDuring(writer.publishLarge(SECOND, SECOND_CREATED), instance.folder, writer);
-          // The copies can contain locks of the process, which must count as the locks of a killed process.
+          // The copies can contain locks of the process. Killing the process makes these locks stale.
           await writer.kill();
           for (const copy of copies) await isValid(copy);
         } finally {

@@ -1,8 +1,7 @@
 /**
  * Assertions for the tests. Only tests of values compare whole documents. All other tests compare keys, so that a wrong
- * value does not make unrelated tests fail. `assert.deepEqual` is not used for lists. Since Node 22, formatting its
- * message for two long lists uses memory proportional to the product of their lengths: tens of gigabytes if an adapter
- * loses rows.
+ * value does not make unrelated tests fail. Lists are not compared with `assert.deepEqual`, because formatting its
+ * message for two long lists can use tens of gigabytes since Node 22.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -15,7 +14,6 @@ import {
   type StorageErrorCode,
 } from 'metro-forecast-api/adapter';
 
-/** Number of items that messages show before and after the first difference. */
 const NEIGHBOURS = 3;
 const ITEM_CHARACTERS = 80;
 const VALUE_CHARACTERS = 1000;
@@ -23,10 +21,7 @@ const VALUE_CHARACTERS = 1000;
 const oneLine = (value: unknown): string =>
   inspect(value, { depth: null, compact: true, breakLength: Infinity, maxArrayLength: 100 });
 
-/**
- * Returns an excerpt of `length` characters: the start of the text if that includes `position`, otherwise the part
- * around `position`.
- */
+/** Returns the start of the text if that includes `position`, otherwise the part around `position`. */
 const excerpt = (text: string, length: number, position = 0): string => {
   const start = position < length ? 0 : position - Math.floor(length / 2);
   const end = start + length;
@@ -48,7 +43,6 @@ const firstDifference = (found: readonly unknown[], expected: readonly unknown[]
   return found.length === expected.length ? -1 : shorter;
 };
 
-/** Formats the items around the index `difference` as a table with the columns index, expected and found. */
 const surroundings = (found: readonly unknown[], expected: readonly unknown[], difference: number): string => {
   const start = Math.max(0, difference - NEIGHBOURS);
   const end = Math.min(Math.max(found.length, expected.length), difference + NEIGHBOURS + 1);
@@ -64,8 +58,7 @@ const surroundings = (found: readonly unknown[], expected: readonly unknown[], d
 };
 
 /**
- * Asserts that two lists have equal items in the same order, in linear time and memory. The message shows the items
- * around the first difference, and the lengths of both lists.
+ * Asserts that two lists have equal items in the same order, in linear time and memory.
  * @param rule completes "expected ..." in the message
  */
 export const sameList = (found: readonly unknown[], expected: readonly unknown[], rule: string): void => {
@@ -79,7 +72,6 @@ export const sameList = (found: readonly unknown[], expected: readonly unknown[]
 
 export const isEmpty = (found: readonly unknown[], rule: string): void => sameList(found, [], rule);
 
-/** Asserts that two values are deeply equal. The message shows excerpts around the first difference. */
 export const sameValue = (found: unknown, expected: unknown, rule: string): void => {
   if (isDeepStrictEqual(found, expected)) return;
   const [wanted, got] = excerpts(oneLine(expected), oneLine(found), VALUE_CHARACTERS);
@@ -103,10 +95,6 @@ const sameKeys = (
 const forQuery = (query: object = {}): string =>
   Object.keys(query).length > 0 ? ` for ${excerpt(JSON.stringify(query), VALUE_CHARACTERS)}` : '';
 
-/**
- * Asserts that two lists have the same documents in the same order.
- * @param query for the message
- */
 export const sameSequence = (
   collection: Collection,
   found: readonly Document[],
@@ -127,7 +115,7 @@ export const sameSet = (
 
 const labels = (items: readonly Document[]) => items.map(({ id, label }) => ({ id, label }));
 
-/** Asserts that two lists contain the same items of the same version, by comparing labels. */
+/** Asserts that two lists contain the same items of the same version. */
 export const sameItems = (found: readonly Document[], expected: readonly Document[]): void =>
   sameList(labels(found), labels(expected), 'the items of one version, with its labels');
 
@@ -150,17 +138,17 @@ export const failsWith = async (
   return assert.fail(`expected a StorageError with code ${expected}, got the result ${found}`);
 };
 
-/** Duration of the loop in `slowness` on an idle machine. */
+/** Duration of the loop in `slowness` on an idle machine, in milliseconds. */
 const PROBE_MS = 20;
 
-/** Returns how much slower this machine currently is than an idle machine, as a factor from 1 to 20. */
+/** Returns a factor from 1 to 20: how much slower this machine currently is than an idle machine. */
 export const slowness = (): number => {
   const start = performance.now();
   for (let i = 0, x = 1; i < 2e7; i++) x = Math.imul(x, 48_271) ^ i;
   return Math.min(20, Math.max(1, (performance.now() - start) / PROBE_MS));
 };
 
-/** Resolves when the condition becomes true. Fails after `ms` milliseconds, or later on a slow machine. */
+/** Fails if the condition is not true after `ms` milliseconds, or later on a slow machine. */
 export const eventually = async (
   what: string,
   condition: () => boolean | Promise<boolean>,
@@ -175,7 +163,6 @@ export const eventually = async (
   }
 };
 
-/** Fails if `work` takes longer than `ms` milliseconds, or longer on a slow machine. */
 export const within = async <T>(what: string, work: Promise<T>, ms: number): Promise<T> => {
   let isSettled = false;
   const settle = () => {

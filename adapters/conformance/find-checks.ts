@@ -11,7 +11,7 @@ export const BY_GRADE = items.orders![1]!;
 export const BY_NAME = spots.orders![0]!;
 export const BY_SIZE = spots.orders![1]!;
 
-/** These collections are small enough to run hundreds of queries on each of them. */
+/** Collections that are small enough to run hundreds of queries on each of them. */
 export const small = [items, readings, twins, numbers, words, pairs, spots, columns];
 
 export const PAGE = 4;
@@ -19,8 +19,8 @@ export const PAGE = 4;
 export const all = ({ name }: Collection): readonly Document[] => allRows()[name]!;
 
 /**
- * For each order, yields queries for every combination of values in its first field, then in its first two fields, and
- * so on.
+ * Yields queries for every combination of values in the first field of an order, then in its first two fields, and so
+ * on.
  */
 export function* equalities(collection: Collection): Generator<Query> {
   for (const order of ordersOf(collection)) {

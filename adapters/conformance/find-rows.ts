@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Collection, Document, JsonRows, Query, Snapshot } from 'metro-forecast-api/adapter';
 
-/** Returns all documents that match a query. The default order is the key of the collection. */
 export const find = async (
   snapshot: Snapshot,
   { name, key }: Collection,

@@ -25,7 +25,7 @@ const integer = { type: 'integer' };
 const number = { type: 'number' };
 const orNull = (type: string) => ({ type: [type, 'null'] });
 
-/** The key has a single field. Several rows share the first field of each sort order. */
+/** A collection whose key has a single field. Several rows share the first field of each sort order. */
 export const items: Collection = {
   name: 'items',
   key: ['id'],
@@ -36,7 +36,7 @@ export const items: Collection = {
   schema: object({ id: string, grade: string, rank: integer, label: string }),
 };
 
-/** The key has three fields, which are strings and numbers. */
+/** A collection whose key has three fields, which are strings and numbers. */
 export const readings: Collection = {
   name: 'readings',
   key: ['station', 'day', 'hour'],
@@ -45,14 +45,14 @@ export const readings: Collection = {
 };
 
 /**
- * Has the same keys as `items`, but different documents. The name starts with `items`, to catch adapters that match
- * names by prefix.
+ * A collection with the same keys as `items`, but different documents. Its name starts with `items`, to catch adapters
+ * that match names by prefix.
  */
 export const twins: Collection = { ...items, name: 'items_twins' };
 
 export const nothing: Collection = { name: 'nothing', key: ['id'], schema: object({ id: string }) };
 
-/** Contains more documents than fit into one batch of any adapter. */
+/** A collection with more documents than fit into one batch of any adapter. */
 export const crowd: Collection = {
   name: 'crowd',
   key: ['block', 'seat'],
@@ -60,7 +60,7 @@ export const crowd: Collection = {
   schema: object({ block: integer, seat: integer, score: integer, name: string }),
 };
 
-/** The keys are numbers from the full range of a double. */
+/** A collection whose keys are numbers from the full range of a double. */
 export const numbers: Collection = {
   name: 'numbers',
   key: ['value'],
@@ -69,7 +69,7 @@ export const numbers: Collection = {
 
 export const words: Collection = { name: 'words', key: ['word'], schema: object({ word: string, units: integer }) };
 
-/** The keys have two fields. Some keys collide in an adapter that joins the fields with a separator. */
+/** A collection whose keys have two fields. Some keys collide in an adapter that joins the fields with a separator. */
 export const pairs: Collection = {
   name: 'pairs',
   key: ['left', 'right'],
@@ -78,8 +78,8 @@ export const pairs: Collection = {
 };
 
 /**
- * The orders use fields outside the key. These fields contain strings and numbers of every kind, and some values occur
- * more than once.
+ * A collection with sort orders that use fields outside the key. These fields contain strings and numbers of every
+ * kind, and some values occur more than once.
  */
 export const spots: Collection = {
   name: 'spots',
@@ -91,14 +91,14 @@ export const spots: Collection = {
   schema: object({ id: integer, name: string, size: number }),
 };
 
-/** The documents have every shape that JSON allows. */
+/** A collection with documents of every shape that JSON allows. */
 export const shapes: Collection = { name: 'shapes', key: ['id'], schema: object({ id: string }) };
 
 const [LONG_A, LONG_B] = LONG_NAMES;
 
 /**
- * The names of its fields are reserved in some stores, or used by an adapter for itself. The names of two orders are
- * equal if their fields are joined with an underscore, or cut to 63 characters.
+ * A collection whose field names are reserved in some stores, or used by an adapter for its own columns. The names of
+ * two orders are equal if their fields are joined with an underscore, or cut to 63 characters.
  */
 export const columns: Collection = {
   name: 'columns',
@@ -120,7 +120,7 @@ export const columns: Collection = {
   }),
 };
 
-/** Has an optional field of each type that a schema can declare. */
+/** A collection with an optional field of each type that a schema can declare. */
 export const records: Collection = {
   name: 'records',
   key: ['code'],
@@ -158,7 +158,6 @@ const inKeyOrder = (rows: Rows): Rows =>
     ]),
   );
 
-/** In key order. `crowd` is empty. */
 export const rows: Rows = inKeyOrder({
   items: itemRows,
   readings: readingRows,
@@ -179,7 +178,7 @@ const crowded = once(() => ({ crowd: crowdRows() }));
 
 export const rowsWithCrowd = once(() => ({ ...rows, ...crowded() }));
 
-/** Large enough that storing it takes several milliseconds. */
+/** Rows that take several milliseconds to store. */
 export const largeRows = once(() => ({ ...rows, crowd: rowsWithCrowd()['crowd']!.slice(0, 20_000) }));
 
 let limits: StoreLimits = {};
@@ -223,14 +222,12 @@ export const allRows = (): Rows => {
   return allRows();
 };
 
-/** The rows of `allCollections` within the limits, including `crowd`. */
 export const allRowsWithCrowd = (): Rows => ({ ...allRows(), ...crowded() });
 
 const BATCH = 700;
 
 /**
- * Yields an empty batch, and then batches of `size` documents. Adapters can modify the documents, because they are
- * copies.
+ * Yields an empty batch, and then batches of `size` documents. The documents are copies, so adapters can modify them.
  */
 export async function* inBatches(documents: readonly Document[], size = BATCH) {
   yield [];
@@ -259,8 +256,7 @@ export const datasetOf = (
 });
 
 /**
- * Returns the items of a later version. They differ from the first version in that labels contain the version, one row
- * was removed and one was added.
+ * Returns the items of a later version. Their labels contain the version, one row was removed, and one row was added.
  */
 export const itemsOf = (version: string): readonly Document[] => [
   ...rows['items']!.slice(1).map((item) => ({ ...item, label: version })),
@@ -270,7 +266,6 @@ export const itemsOf = (version: string): readonly Document[] => [
 export const anotherDataset = (version = SECOND, created = SECOND_CREATED): Dataset =>
   datasetOf(version, created, { ...rows, items: itemsOf(version) });
 
-/** Returns a dataset that yields all its rows, calls `before`, and then throws `cause`. */
 export const brokenDataset = (cause: Error, version = SECOND, before: () => unknown = () => {}): Dataset => {
   const whole = anotherDataset(version);
   return {

@@ -35,8 +35,8 @@ interface ValueRecipe {
 }
 
 /**
- * Describes a query on any collection. Each number selects an option modulo the number of options, so that the query
- * and the documents can shrink independently.
+ * Describes a query on any collection. Each number selects an option modulo the number of options, so that fast-check
+ * can shrink the query and the documents independently.
  */
 interface QueryRecipe {
   readonly order: number;
@@ -76,7 +76,7 @@ const queryOf = (recipe: QueryRecipe, collection: Collection, documents: readonl
       : (among(documents, pick)[field] as Scalar);
   const placeFor = (field: string, { like, odd }: NonNullable<QueryRecipe['after']>, i: number): Scalar =>
     valueFor(field, odd[i] ?? { pick: like, odd: 0 });
-  // Most values come from the same document. If they came from different documents, most queries would find nothing.
+  // Most values come from the same document. With values from different documents, most queries would find nothing.
   const equal = order.slice(0, fixed).map((field, i) => {
     const other = recipe.equal[i];
     return [field, valueFor(field, other?.odd === ODD ? other : { pick: recipe.like, odd: 0 })] as const;
@@ -113,10 +113,6 @@ const answersRightly = async (
     sameSequence(collection, await findJson(snapshot, collection, query), expected, { findJson: query });
   });
 
-/**
- * The collection of generated datasets. The two key fields have different types, the orders use both, and the documents
- * have further fields.
- */
 const generated: Collection = {
   name: 'generated',
   key: ['name', 'part'],
@@ -140,7 +136,6 @@ const generated: Collection = {
 
 const integers = someNumbers.filter(Number.isSafeInteger);
 
-/** Generates documents with unique keys, in key order, and recipes for queries on them. */
 const datasetAnd = (check: Check) => {
   const { constantFrom, oneof, string, integer, double, option, jsonValue, dictionary } = check;
   const text = oneof(
@@ -173,7 +168,6 @@ const datasetAnd = (check: Check) => {
   return check.tuple(inOrder, check.array(queryRecipe(check), { maxLength: 8 }));
 };
 
-/** Converts -0 to 0. */
 const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
 export const describeGeneratedQueries = (instance: () => Instance): void => {

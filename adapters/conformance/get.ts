@@ -24,7 +24,7 @@ const getChecks = (instance: () => Instance) => {
   const allAreFound = async (collection: Collection): Promise<void> => {
     for (const document of allRows()[collection.name]!) await isFound(collection, document);
   };
-  // Treats null like undefined. A separate test checks that `get` returns undefined.
+  // Accepts null in place of undefined. A separate test checks that `get` returns undefined.
   const isAbsent = async (collection: Collection, ...key: Scalar[]): Promise<void> =>
     sameValue((await get(collection, ...key)) ?? undefined, undefined, `${shown(collection, key)} to find nothing`);
 

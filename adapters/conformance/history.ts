@@ -1,4 +1,4 @@
-/** Tests that `history` returns everything a backup needs, and that a restore brings it back. */
+/** Tests that `history` returns everything a backup needs, and that a restore writes it back. */
 import assert from 'node:assert/strict';
 import { audit, type History } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
@@ -44,7 +44,6 @@ export const describeHistory = (target: AdapterUnderTest): void => {
 
   const movedTo = (instance: Pick<Instance, 'adapter'>): Promise<Move> =>
     withSnapshot(instance, async ({ version, publishedAt }) => ({ version, publishedAt }));
-  /** Publishes two versions, activates the first and deletes the second. Returns all changes. */
   const makeMoves = async (instance: Instance): Promise<Move[]> => {
     const { adapter } = instance;
     const moves = [await movedTo(instance)];
@@ -60,7 +59,6 @@ export const describeHistory = (target: AdapterUnderTest): void => {
   const versionsOf = async (instance: Pick<Instance, 'adapter'>) =>
     (await listOf(instance)).map(({ version, publishedAt }) => ({ version, publishedAt })).reverse();
 
-  /** Opens another adapter and asserts that it returns exactly these changes of the current version. */
   const hasMoves = async (instance: Instance, moves: readonly Move[]) => {
     const opened = await instance.another();
     const { version, publishedAt } = moves.at(-1)!;

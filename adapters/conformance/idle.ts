@@ -10,7 +10,7 @@ import { mightStandAlone } from './tests-over.js';
 /** Starts the idle adapter before the other tests run. Returns a function that defines the tests. */
 export const startIdle = (target: AdapterUnderTest): (() => void) => {
   const obstacle = isUnnoticed(target) || without(target, 'publish');
-  // Adapters that poll less often while they are idle exceed the limit only after a while.
+  // Adapters that poll less often while they are idle miss the time limit only after a while.
   const idleMs = 2.5 * followMs(target);
   let idle: ReturnType<typeof start> | undefined;
   const start = async () => {
@@ -32,7 +32,6 @@ export const startIdle = (target: AdapterUnderTest): (() => void) => {
     });
     after(async () => (await idle?.catch(() => undefined))?.instance.stop());
   }
-  /** Resolves with the adapters once they have been idle for long enough. */
   const afterWhile = async (running: Mocha.Context) => {
     const { alone, since, ...adapters } = await idle!;
     if (alone) skip(running, alone);

@@ -80,7 +80,7 @@ import { describeVersions } from './versions.js';
 export type { AdapterUnderTest } from './adapter-under-test.js';
 export { describeKeyStore, type KeyStoreUnderTest } from './key-store.js';
 
-/** Longer than the time limits of single calls. */
+/** Longer than the time limits of single calls, in milliseconds. */
 const TIMEOUT_MS = 120_000;
 
 /** Groups of tests that share one adapter, so that the dataset is published only once. */
@@ -128,7 +128,7 @@ export const describeAdapter = (adapter: AdapterUnderTest): void => {
     return;
   }
   const target = withTimeLimits(adapter);
-  // A basic rule comes before the rules that depend on it, so that the first failing test names the cause.
+  // The test of a basic rule comes before tests that depend on the rule, so that the first failure names the cause.
   describe(`the storage adapter ${target.name}`, function () {
     this.timeout(TIMEOUT_MS * slowness());
     before(() => useLimits(target.capabilities.limits));

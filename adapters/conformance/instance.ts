@@ -38,7 +38,7 @@ export interface Opened {
 
 export interface Instance extends Opened {
   readonly folder: string;
-  /** All adapters on this store share this clock. Tests change its `offset`, in milliseconds. */
+  /** The clock of all adapters on this store. Tests change its `offset`, in milliseconds. */
   readonly clock: SkewedClock;
   make(): Promise<Opened>;
   /** Opens another adapter on the same store. If the store is exclusive, closes the other adapters first. */
@@ -52,7 +52,7 @@ export const versionOf = (adapter: StorageAdapter): string => {
   return snapshot.version;
 };
 
-/** When the current version was published or activated, in milliseconds since 1970. */
+/** Returns the time when the current version was published or activated, in milliseconds since 1970. */
 export const publicationTime = ({ adapter }: Pick<Opened, 'adapter'>): number => {
   const snapshot = adapter.snapshot();
   snapshot.release();
@@ -67,13 +67,13 @@ export const versionIfAny = (adapter: StorageAdapter): string | undefined => {
   }
 };
 
-/** An adapter must notice changes of other adapters within this time, in milliseconds. */
+/** Returns the time within which an adapter must notice changes of other adapters, in milliseconds. */
 export const followMs = ({ capabilities: { follows } }: AdapterUnderTest): number =>
   typeof follows === 'object' ? follows.withinMs : 5000;
 
 /**
- * Waits until `changed()` has been called for each version. Asserts that there was one call per version, and that
- * `snapshot()` returned the new version during the call.
+ * Waits until `changed()` has been called for each version. Asserts that `changed()` was called once per version, and
+ * that `snapshot()` returned the new version during the call.
  * @param before number of earlier calls to `changed()`
  */
 export const changedTo = async (
@@ -115,7 +115,7 @@ export const makeIn = async (
     logger: pino({ level: 'silent' }),
     clock,
     resolvePath: (path) => resolve(folder, path),
-    // An adapter may call changed() before `create` has returned it.
+    // An adapter may call `changed()` before `create` has returned the adapter.
     changed: () => adapter && changes.push(versionIfAny(adapter)),
     problem: (sentence) => problems.push(sentence),
   };
@@ -163,7 +163,7 @@ export const startInstance = (
   of: Collections = collections,
 ): Promise<Instance> => start(target, of, (context) => target.create(dataset, context));
 
-/** Creates an adapter on an empty store, without opening it. The caller must stop the instance. */
+/** The caller must stop the instance. */
 export const startEmpty = (target: AdapterUnderTest, of: Collections = collections): Promise<Instance> =>
   start(target, of, (context) => target.createEmpty!(context));
 
@@ -267,7 +267,6 @@ export const pruned = async (
   return [...deleted].sort();
 };
 
-/** Starts a publication that pauses after the rows of its first collection until `resume` is called. */
 export const beginToPublish = async (adapter: StorageAdapter, dataset = anotherDataset()) => {
   let resume = (): void => {};
   const resumed = new Promise<void>((resolve) => {

@@ -70,8 +70,7 @@ export const describeInstances = (target: AdapterUnderTest): void => {
       async (instance) => {
         const second = await instance.make();
         const [settled] = await Promise.allSettled([second.adapter.open()]);
-        // Opening the store a second time may succeed, because some stores are exclusive to a process rather than to an
-        // adapter.
+        // Some stores are exclusive to a process rather than to an adapter, so opening the store again may succeed.
         if (settled?.status === 'rejected') {
           await failsWith(['unavailable', 'conflict'], () => Promise.reject(settled.reason));
         }
@@ -94,7 +93,7 @@ export const describeInstances = (target: AdapterUnderTest): void => {
         await wait();
         await brief.adapter.close();
         await opening;
-        // Unlike another(), this does not close the first adapter again, which might unlock the store.
+        // `another()` would close the first adapter again, which might unlock the store.
         const next = await instance.make();
         await next.adapter.open();
         await serves(next, FIRST, FIRST_CREATED);
@@ -117,7 +116,7 @@ export const describeInstances = (target: AdapterUnderTest): void => {
           },
         });
         const error = await failsWith('invalid_dataset', () => broken);
-        // The cause is an assertion error if the other adapter served the unfinished publication.
+        // If the other adapter served the unfinished publication, the cause is an assertion error.
         sameValue(
           (error.cause as Error)?.message,
           'the file ends too early',

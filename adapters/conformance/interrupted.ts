@@ -22,7 +22,6 @@ import { testsOver, testsOverStore } from './tests-over.js';
 
 /** Maximum time until an interrupted publication settles, in milliseconds. */
 const SETTLE_MS = 20_000;
-/** Delay in milliseconds between the last row of a collection and its end. */
 const READ_MS = 10;
 
 /** The rows of an interrupted publication. Every collection has some rows that no other publication contains. */
@@ -74,7 +73,6 @@ const watched = (act: (collection: string) => unknown, content = ABANDONED) => {
 
 interface Interruption {
   readonly closes?: boolean;
-  /** Publishes `ABANDONED`, and interrupts the publication after it has read the collection `at`. */
   begin(instance: Pick<Instance, 'adapter'>, at: string): { publication: Promise<void>; open: ReadonlySet<string> };
 }
 

@@ -133,7 +133,7 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
     });
 
     test('has its publication time in milliseconds', async (instance) => {
-      // These times are out of order if an adapter compares them as text: `.` sorts before `Z`.
+      // An adapter that compares these times as text sorts them incorrectly, because `.` sorts before `Z`.
       const times = ['56Z', '56.001Z', '56.999Z', '57.5Z', '58Z', '58.5Z'];
       for (const created of times.map((seconds) => `2024-02-01T12:34:${seconds}`)) {
         await makeCurrent(target, instance, anotherDataset(`at-${Date.parse(created)}`, created));
@@ -233,7 +233,7 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
         await makeCurrent(target, instance, anotherDataset(`v-${month}`, `2024-${month}-01T00:00:00Z`));
         held.push(instance.adapter.snapshot());
       }
-      // A second call to release() must not release the lock of another snapshot.
+      // A second call to `release()` must not release the lock of another snapshot.
       first.release();
       first.release();
       for (const snapshot of held.slice(1)) {

@@ -4,15 +4,15 @@ const NOW = Date.parse('2026-01-01T00:00:00Z');
 
 export interface KeyStoreRun {
   readonly store: KeyStore;
-  /** Creates another store with the same context. */
+  /** Creates another key store with the same context. */
   create(): KeyStore;
-  /** Creates and opens another store with the same context. */
+  /** Creates and opens another key store with the same context. */
   open(): Promise<KeyStore>;
 }
 
 export interface KeyStoreRule {
   readonly title: string;
-  /** The rule applies only to durable stores, or to stores that have these optional methods. */
+  /** The rule applies only to durable key stores, or to key stores that have these optional methods. */
   readonly needs?: readonly ('durable' | 'noteUse' | 'audit' | 'verifyAudit' | 'exportAll' | 'replaceAll')[];
   run(given: KeyStoreRun): Promise<void>;
 }

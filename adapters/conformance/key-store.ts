@@ -11,17 +11,17 @@ import { skip } from './obstacles.js';
 export interface KeyStoreUnderTest {
   readonly name: string;
   /**
-   * Creates a store. Stores that are created with the same context share their keys. Each test uses a new context and
-   * an empty folder for relative paths.
+   * Creates a key store. Key stores that are created with the same context share their keys. Each test uses a new
+   * context and an empty folder for relative paths.
    */
   create(context: KeyStoreContext): KeyStore;
-  /** True if another store with the same context sees the keys. Default: true. */
+  /** True if another key store with the same context sees the keys. Default: true. */
   readonly durable?: boolean;
 }
 
 export const keyStoreRules: readonly KeyStoreRule[] = [...basicRules, ...optionalRules];
 
-/** Runs a rule with stores in a new folder. @returns the reason if the rule was skipped, otherwise undefined */
+/** @returns the reason if the rule was skipped, otherwise undefined */
 export const runRule = async (
   target: KeyStoreUnderTest,
   { needs = [], run }: KeyStoreRule,

@@ -37,7 +37,7 @@ const callsOf = (adapter: StorageAdapter): readonly (() => unknown)[] => [
   ...(adapter.history ? [() => adapter.history!.read(), () => adapter.history!.clear()] : []),
 ];
 
-/** Reads everything before `close()`, because an adapter may have cached the results. */
+/** All documents are read before `close()`, because an adapter may have cached the results. */
 const readsOnlyUntilClose = async (adapter: StorageAdapter, snapshots: readonly Snapshot[]): Promise<void> => {
   for (const read of readsOf(snapshots[0]!)) await read();
   await adapter.close();
@@ -56,7 +56,7 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
   const testBreaking = testsOfOutages(target);
   const testOfEmpty = testsOfEmpty(target);
 
-  // Tests outside of a describe would run before the tests of reading.
+  // Tests outside of a `describe` would run before the tests of reading.
   describe('the adapter', () => {
     test('and its snapshots have the members of its capabilities, and no others', async ({ adapter }) => {
       const able = {
@@ -230,7 +230,7 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
       const snapshot = adapter.snapshot();
       const reads = [find(snapshot, items), snapshot.get('items', ['i01']).then((item) => [item!])];
       const answers = [rows['items']!, rows['items']!.slice(0, 1)];
-      // Handles rejections immediately, because an unhandled rejection would crash the process.
+      // Rejections are handled immediately, because an unhandled rejection would crash the process.
       const settling = Promise.allSettled(reads);
       await adapter.close();
       for (const [i, settled] of (await settling).entries()) {
@@ -243,7 +243,7 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
   describe('open()', () => {
     testOfEmpty('settles if close() is called in the meantime', async ({ adapter }) => {
       const opening = adapter.open();
-      // Handles rejections immediately, because an unhandled rejection would crash the process.
+      // Rejections are handled immediately, because an unhandled rejection would crash the process.
       const settling = Promise.allSettled([opening]);
       await adapter.close();
       const [settled] = await settling;

@@ -22,7 +22,10 @@ import { ordersOf } from './reference.js';
 const KEY_BYTES = 20_000;
 const ROW_BYTES = 4 * 2 ** 20;
 
-/** Returns documents whose keys have `bytes` bytes. Some differ only in the last byte. JSON escapes the others. */
+/**
+ * Returns documents whose keys have `bytes` bytes. Some keys differ only in the last byte. The other keys contain
+ * characters that JSON escapes.
+ */
 const keysOf = (bytes: number): readonly Document[] =>
   ['\x01a', '"a', 'ka', 'kb'].map(([letter, end]) => ({ word: `${letter!.repeat(bytes - 1)}${end}`, units: bytes }));
 
@@ -33,7 +36,6 @@ const rowsOf = (bytes: number, words = 'ab'): readonly Document[] =>
     return { ...row, text: 'é'.repeat((bytes - JSON.stringify(row).length) / 2) };
   });
 
-/** Returns documents whose order fields have `bytes` bytes. They sort the same way in every order. */
 const spotsOf = (bytes: number): readonly Document[] =>
   [1, 2].map((id) => ({ id, size: id, name: `${'n'.repeat(bytes - 17)}${id}` }));
 

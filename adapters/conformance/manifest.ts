@@ -2,7 +2,7 @@ import type { Manifest } from 'metro-forecast-api/adapter';
 
 type Source = Manifest['sources'][number];
 
-/** All fields have different values, to catch adapters that derive one field from another. */
+/** All fields of the manifest have different values, to catch adapters that derive one field from another. */
 export const manifestOf = (version: string, created: string): Manifest => ({
   format: 1,
   version,
@@ -42,7 +42,7 @@ export const manifestOf = (version: string, created: string): Manifest => ({
   ],
 });
 
-/** Some stores shorten, trim, convert or normalize these strings and numbers. */
+/** Sources with strings and numbers that some stores shorten, trim, convert or normalize. */
 export const oddSources: readonly Source[] = [
   '😀 𐀀',
   ' a ',

@@ -8,7 +8,7 @@ import { answerOf } from './reference.js';
 import { CROWD_BLOCKS, CROWD_SEATS } from './rows.js';
 
 const TOTAL = CROWD_BLOCKS * CROWD_SEATS;
-/** Number of reads at the same time. With many more, an adapter may reject reads that wait for a connection. */
+/** Number of concurrent reads. With many more, an adapter may reject reads that wait for a connection. */
 const TOGETHER = 16;
 /** An integer that no numeric key contains. */
 const ABSENT = 999_999;
@@ -16,7 +16,7 @@ const BY_SCORE = crowd.orders![0]!;
 /** Common sizes of batches, pages and buffers. */
 const EDGES = [100, 128, 256, 500, 512, 1000, 1024, 2000, 2048, 4096, 5000, 8192, 10_000];
 
-/** The same text for two keys that are equal when their values are joined with any separator. */
+/** Returns the same text for two keys that are equal when their values are joined with a separator. */
 const charactersOf = (key: readonly Scalar[]): string => [...key.join('')].sort().join('');
 
 export const describeMany = (instance: () => Instance): void => {

@@ -1,4 +1,4 @@
-/** Compares everything that adapters remember of a sequence of steps with the model. */
+/** Compares all audit entries and publication times of a sequence of steps with the model. */
 import type { DataAuditEntry } from 'metro-forecast-api/adapter';
 import { isEmpty, sameList, sameValue } from './expect.js';
 import type { Opened } from './instance.js';

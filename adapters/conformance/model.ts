@@ -46,7 +46,6 @@ export class Run {
     }));
   }
 
-  /** Runs a step, and then compares everything that the adapters return with the model. */
   async take({ kind, by, which }: Step): Promise<void> {
     const actor = this.#actors[by % this.#actors.length]!;
     const name = NAMES[which % NAMES.length]!;
@@ -54,13 +53,12 @@ export class Run {
     for (const each of this.#actors) await this.#agrees(each);
   }
 
-  /** Compares the whole past with the model. */
   async agreesAtEnd(): Promise<void> {
     const model = { moves: this.#moves, versions: this.#versions, entries: this.#entries };
     for (const { opened, name } of this.#actors) await agreesAtEnd(opened, name, model);
   }
 
-  /** @param how what to do with the other process. It can be used again if no step has failed. */
+  /** @param how what to do with the other process, which later sequences use if no step has failed */
   async end(how: 'close' | 'kill'): Promise<void> {
     await this.#process?.[how]();
   }
@@ -125,8 +123,8 @@ export class Run {
   }
 
   /**
-   * Records the new current version in the model, with the publication time that the adapter reports. Fails if that
-   * time is invalid.
+   * Records the new current version in the model, with the publication time that the adapter reports. Fails if the time
+   * is invalid.
    */
   #moved(actor: Actor, { name, label }: Pick<Version, 'name' | 'label'>, expected?: number, stored?: Version): void {
     const snapshot = actor.opened.adapter.snapshot();
@@ -165,7 +163,7 @@ export class Run {
       new Set(this.#held.filter(({ by }) => isHolder(by)).map(({ version }) => version));
     const kept = heldBy((by) => by === actor.name);
     if (this.#current) kept.add(this.#current.version);
-    // The contract leaves open whether an adapter keeps versions that only other adapters hold.
+    // The contract allows an adapter to keep versions that only other adapters hold.
     const mayBeKept = heldBy((by) => by !== actor.name);
     const older = this.#versions.slice(0, Math.max(0, this.#versions.length - keep)).filter((each) => !kept.has(each));
     const due = older.filter((each) => !mayBeKept.has(each)).map(({ name }) => name);

@@ -19,7 +19,7 @@ import { DAY_MS } from './times.js';
 import { versionTests } from './versions.js';
 
 const MANY_ACTIVATIONS = 1100;
-/** Slow stores make fewer than `MANY_ACTIVATIONS` in this time, in milliseconds. */
+/** Slow stores make fewer than `MANY_ACTIVATIONS` activations in this time, in milliseconds. */
 const MANY_MS = 6000;
 
 export const describeMoves = (target: AdapterUnderTest): void => {

@@ -1,6 +1,6 @@
 import type { AdapterUnderTest } from './adapter-under-test.js';
 
-/** The reason for skipping a test, or false to run it. */
+/** The reason for skipping a test, or false to run the test. */
 export type Obstacle = string | false;
 
 /** Defines a test. If there is an obstacle, the test is skipped, and its title contains the reason. */
@@ -28,15 +28,15 @@ export const withoutBreak = ({ breakBackend, repairBackend }: AdapterUnderTest):
 export const withoutDamage = (target: AdapterUnderTest): Obstacle =>
   without(target, 'publish') || (!target.damage && 'damage() is missing');
 
-/** For tests that replace the dataset after they have created the adapter. */
+/** The obstacle to tests that replace the dataset after they have created the adapter. */
 export const cannotChange = ({ capabilities, replace }: AdapterUnderTest): Obstacle =>
   !capabilities.publish && !replace && 'the adapter does not publish, and replace() is missing';
 
-/** For tests that open the store again, with a second adapter. */
+/** The obstacle to tests that open the store again, with a second adapter. */
 export const standsAlone = (target: AdapterUnderTest): Obstacle =>
   (target.capabilities.durable === false && 'the adapter declares that it is not durable') || withoutEmpty(target);
 
-/** For tests that use two adapters with the same store at the same time. */
+/** The obstacle to tests that use two adapters with the same store at the same time. */
 export const isExclusive = (target: AdapterUnderTest): Obstacle =>
   standsAlone(target) ||
   ((target.capabilities.exclusive ?? false) && 'the adapter declares that its store is exclusive');
@@ -46,7 +46,7 @@ export const isUnnoticed = (target: AdapterUnderTest): Obstacle =>
   (target.capabilities.follows === false && 'the adapter declares that it does not follow other adapters');
 
 /**
- * For tests that create the adapter in a second process.
+ * The obstacle to tests that create the adapter in a second process.
  * @param file the path of the test file, if known
  */
 export const withoutProcess = (target: AdapterUnderTest, file: string | undefined): Obstacle =>

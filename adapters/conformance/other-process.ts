@@ -33,7 +33,6 @@ export const describeOtherProcess = (target: AdapterUnderTest, processes: Proces
       await within('the other process opens its adapter', other.open(folder), START_MS);
       return other;
     };
-    /** Defines a test with an open adapter in this process and another one in the second process. */
     const test = (
       obstacle: Obstacle,
       title: string,

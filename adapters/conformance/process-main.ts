@@ -13,7 +13,7 @@ import { about, beginToPublish, makeIn, type Opened } from './instance.js';
 
 const [file = '', name = ''] = process.argv.slice(2);
 
-/** Can be called, and every property can be read. */
+/** A proxy that can be called, and whose every property can be read. */
 const anything: unknown = new Proxy(() => {}, { get: () => anything, apply: () => anything });
 
 /** Replaces the globals of mocha, so that importing a test file runs no tests. */
@@ -43,14 +43,13 @@ const targetOf = async (): Promise<AdapterUnderTest> => {
 let resume = (): void => {};
 let before: readonly string[] = [];
 
-/** Returns the resources that keep the process running because of the adapter. */
 const remaining = (): string[] => {
   const left = process.getActiveResourcesInfo();
   for (const name of before) if (left.includes(name)) left.splice(left.indexOf(name), 1);
   return left;
 };
 
-/** Waits up to two seconds for resources to be closed, and returns any that are left. */
+/** Waits up to two seconds for resources to be closed, and returns the remaining ones. */
 const left = async (): Promise<readonly string[]> => {
   for (let i = 0; i < 100 && remaining().length > 0; i++) await delay(20, undefined, { ref: false });
   return remaining();
@@ -64,7 +63,6 @@ const described = async (snapshot: Snapshot) => {
   }
 };
 
-/** Closes the previous adapter, if any, and creates an adapter on the store in `folder`. */
 const replaceAdapter = async (folder: string): Promise<StorageAdapter> => {
   await opened?.adapter.close();
   const { createEmpty } = await target;
@@ -111,7 +109,7 @@ const commands: Commands = {
 };
 
 const target = targetOf();
-// Without this handler, a rejection would crash the process. The error is reported when a command awaits the promise.
+// Without this handler, a rejection would crash the process. A command that awaits the promise reports the error.
 target.catch(() => {});
 
 process.on('message', async ({ id, command, given }: Request) => {

@@ -8,7 +8,7 @@ const LIMIT_MS = 4000;
 /** With a fixed seed, every run uses the same examples, so failures are reproducible. */
 const SEED = 24;
 
-/** `fast-check` is an optional peer dependency. Undefined if it is not installed. */
+/** Undefined if `fast-check`, an optional peer dependency, is not installed. */
 export const fc: typeof FastCheck | undefined = await import('fast-check').catch((error: NodeJS.ErrnoException) => {
   if (error.code === 'ERR_MODULE_NOT_FOUND') return undefined;
   throw error;
@@ -45,10 +45,9 @@ export const holds = async <T>(
     interruptAfterTimeLimit: LIMIT_MS * Math.min(4, slowness()),
     markInterruptAsFailure: false,
   });
-  // Each failing example is smaller than the previous one, so the last failure is the smallest. Saved before the wait
-  // below, during which an interrupted example might still fail.
+  // The last failure is saved, because the running example might still fail. Each failing example is smaller.
   const smallest = failure;
-  // The time limit does not stop the running example, so wait for it. Otherwise, it could write to a deleted folder.
+  // The time limit does not stop the running example, which could otherwise write to a deleted folder.
   await running?.catch(() => undefined);
   // There is no counterexample if the time limit interrupted the first example.
   if (!result.failed || !result.counterexample) return;

@@ -13,7 +13,7 @@ const WAITING_MS = 50;
 /** The delays of `activate()` and `prune()`, in milliseconds. */
 const DELAYS = { 'at the same time': [0, 0], 'a moment earlier': [0, 2], 'a moment later': [2, 0] } as const;
 
-/** Without a delay, the work starts at once. A timer of 0 ms would be one of 1 ms. */
+/** Without a delay, the work starts at once, because Node turns a timer of 0 ms into one of 1 ms. */
 const delayed = <T>(ms: number, work: () => Promise<T>): Promise<T> => (ms === 0 ? work() : delay(ms).then(work));
 
 export const describePruningMeanwhile = (target: AdapterUnderTest): void => {
@@ -64,7 +64,7 @@ export const describePruningMeanwhile = (target: AdapterUnderTest): void => {
         if (snapshot) await readsItems(snapshot, itemsIn(snapshot.version));
         snapshot?.release();
       };
-      // prune(2) deletes the first version, and prune(1) the second one.
+      // `prune(2)` deletes the first version, and `prune(1)` the second one.
       await isWhole(versions.asOf(new Date(FIRST_CREATED)), versions.prune(2));
       const pruning = versions.prune(1);
       await isWhole(versions.asOf(new Date(SECOND_CREATED)), pruning);

@@ -37,11 +37,11 @@ const SIZES = [
   [8191, 8192, 8193], [9999, 10_000, 10_001], [2, 16_384, 3],
 ];
 
-/** In the order of code points. In UTF-16, the second half would come before the first one. */
+/** Row ids in the order of code points. In UTF-16 order, the second half would come before the first one. */
 const rowIds = (count: number): string[] =>
   Array.from({ length: count }, (_, n) => `${n < count / 2 ? '\uffff' : '😀'}${String(n).padStart(5, '0')}`);
 
-/** A dataset whose methods need the object that they belong to. */
+/** A dataset whose methods fail if they are called without the object, as `const { read } = dataset` would do. */
 class OwnedDataset implements Dataset {
   readonly #whole = anotherDataset();
   get manifest() {
@@ -54,7 +54,6 @@ class OwnedDataset implements Dataset {
 
 const LAST = [...collections.keys()].at(-1)!;
 
-/** Returns a dataset that throws `cause` after the rows of the collection `at`. */
 const brokenDataset = (cause: Error, at = LAST): Dataset => {
   const whole = anotherDataset();
   return {

@@ -42,7 +42,7 @@ const RIGHT: Rows = { ...rows, items: itemsOf('right'), nothing: [{ id: 'right' 
 
 /**
  * Returns a dataset that waits in its first two collections until the other publication has started or `MEET_MS` has
- * passed. `end` is called in the last collection.
+ * passed.
  */
 const meeting = (
   version: string,
@@ -144,7 +144,6 @@ const describeRaces = (target: AdapterUnderTest): void => {
   }
 };
 
-/** Calls `act` while `THIRD` is being published. Resolves with the settled publication. */
 const whilePublishing = async ({ adapter }: Instance, act: () => Promise<unknown>) => {
   const { publication, resume } = await beginToPublish(adapter, anotherDataset(THIRD, THIRD_CREATED));
   const [acted] = await Promise.allSettled([act()]);
@@ -164,7 +163,6 @@ const describeMeanwhile = (target: AdapterUnderTest): void => {
   const test = testsOver(target, publishes);
   const testVersions = testsOver(target, publishes || without(target, 'versions'));
 
-  /** Asserts that a call returns while a publication is in progress, and that both succeed. */
   const during = async (instance: Instance, what: string, call: () => Promise<unknown>): Promise<void> => {
     const settled = await whilePublishing(instance, () => within(`${what} during a publication`, call(), CALL_MS));
     if (settled.status === 'rejected') throw settled.reason;

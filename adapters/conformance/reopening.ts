@@ -44,7 +44,7 @@ export const describeReopening = (target: AdapterUnderTest): void => {
   const publishes = alone || without(target, 'publish');
   const test = testsOverStore(target);
 
-  /** Defines a test that reopens a store with three versions, of which the second is current. */
+  /** Defines a test that reopens a store with three versions. The second version is current. */
   const testReopened = (
     title: string,
     body: (opened: Opened, activatedAt: Date, instance: Instance) => Promise<void>,
@@ -54,7 +54,7 @@ export const describeReopening = (target: AdapterUnderTest): void => {
       await publishTwo(instance);
       await adapter.versions!.activate(SECOND);
       const snapshot = adapter.snapshot();
-      // The snapshot is deliberately not released: closing an adapter must release all its versions.
+      // The snapshot is deliberately not released, because closing an adapter must release all its versions.
       await adapter.close();
       await body(await instance.another(), snapshot.publishedAt, instance);
     });

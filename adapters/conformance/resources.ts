@@ -176,7 +176,7 @@ export const describeResources = (target: AdapterUnderTest, processes: Processes
       async (child, folder) => {
         await child.open(folder);
         await child.publish(FIRST, SECOND_CREATED);
-        // read() also calls ping().
+        // `read()` also calls `ping()`.
         await child.read();
         return leave(child);
       },

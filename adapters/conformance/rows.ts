@@ -28,8 +28,7 @@ const names = [
 const sizes = [
   -(2 ** 31) - 1, -16_777_217, -16_777_216, -10, -9, -0.5, 0, 0.1 + 0.2, 0.3, 9, 10, 16_777_217, 16_777_216,
 ];
-// Each name is used in four consecutive rows. The size changes every two rows, so that each name occurs with several
-// sizes and each size with several names.
+// Each name occurs with several sizes, and each size with several names.
 export const spotRows = Array.from({ length: names.length * 4 }, (_, i) => ({
   id: [Number.MAX_SAFE_INTEGER, 2 ** 32 + 1, -(2 ** 31) - 5][i] ?? ((i * 29) % (names.length * 4)) - 20,
   name: names[Math.floor(i / 4)],
@@ -39,7 +38,7 @@ export const spotRows = Array.from({ length: names.length * 4 }, (_, i) => ({
 /** Names of fields that differ only in the last of 70 characters. */
 export const LONG_NAMES = ['a', 'b'].map((end) => `long_name_${'x'.repeat(59)}${end}`) as [string, string];
 
-// Each field sorts the rows in another sequence.
+// Rows that each field sorts differently.
 export const columnRows = Array.from({ length: 23 }, (_, i) => ({
   order: i - 3,
   group: 'acb'[(i * 5) % 3],
@@ -59,8 +58,8 @@ export const CROWD_BLOCKS = 66;
 export const CROWD_SEATS = 1000;
 
 /**
- * The first rows all belong to one block, so that this block contains more documents than fit into a batch. Only late
- * rows have a note, which has several types.
+ * The first rows all belong to one block, which therefore contains more documents than fit into a batch. Only late rows
+ * have a note, and the notes have several types.
  */
 export const crowdRows = (): Document[] =>
   Array.from({ length: CROWD_BLOCKS * CROWD_SEATS }, (_, i) => ({
@@ -73,7 +72,7 @@ export const crowdRows = (): Document[] =>
 
 const MIXED = [1, '01', true, null, [1], { a: '1' }, '2', 2.5, '', false, ['2'], 'null', 0, {}];
 
-/** A field has a value of another type in each document, in several sequences. */
+/** Documents in which a field has values of several types, in several orders. */
 export const mixed: readonly Document[] = MIXED.map((_, i) => ({
   id: `mixed ${String(i).padStart(2, '0')}`,
   ...Object.fromEntries([0, 1, 2, 3, 4, 5].map((start) => [`from_${start}`, MIXED[(i + start) % MIXED.length]])),

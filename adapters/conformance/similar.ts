@@ -30,7 +30,7 @@ const label = (documents: Document[], i: number, text: unknown): void => {
   documents[i] = { ...documents[i], label: text };
 };
 
-/** Each version is compared with the one before, and with the first one. */
+/** Each version is compared with the previous version and with the first one. */
 const CONTENTS: Readonly<Record<string, Rows>> = {
   'another letter in a middle row': edited('items', (items) => label(items, 11, 'Item I2')),
   'the same letters in another order': edited('items', (items) => label(items, 11, 'Item 2I')),
@@ -58,7 +58,7 @@ const CONTENTS: Readonly<Record<string, Rows>> = {
 };
 
 const DELETED = ['v_1.0', 'v'];
-/** Names that match a deleted name if it is used as a prefix, suffix or pattern, or in another case. */
+/** Names that match a deleted name if an adapter uses it as a prefix, suffix or pattern, or ignores case. */
 const KEPT = ['v_1.00', 'v_1.0-a', 'a-v_1.0', 'V_1.0', 'vx1.0', 'v_1x0', 'v_1'];
 
 export const describeSimilar = (target: AdapterUnderTest): void => {
@@ -157,7 +157,7 @@ export const describeSimilar = (target: AdapterUnderTest): void => {
       const names = [...DELETED, ...KEPT];
       for (const [i, name] of names.entries()) await instance.adapter.publish!(anotherDataset(name, created(i + 1)));
 
-      /** Reads from another adapter if possible, because this one may have the rows in memory. */
+      /** Reads from another adapter if possible, because the publishing adapter may have the rows in memory. */
       const areWhole = async (): Promise<Pick<Instance, 'adapter'>> => {
         const opened = (await mightStandAlone(target, instance)) ? instance : await instance.another();
         sameList(await namesOf(opened), KEPT.toReversed(), 'list() to return the versions that were kept');

@@ -56,7 +56,7 @@ const startProcess = (file: string, name: string, onExit: () => void): OtherProc
       child.send({ id, command, given } satisfies Request, (error) => error && reject(error));
     });
     const responding = within(`the other process responds to "${command}"`, response, CALL_MS);
-    // Later tests start another process if this one no longer responds.
+    // A process that does not respond is killed. Later tests then start another process.
     responding.catch(() => waiting.has(id) && child.kill('SIGKILL'));
     return responding;
   };
@@ -75,9 +75,9 @@ const startProcess = (file: string, name: string, onExit: () => void): OtherProc
 };
 
 export interface Processes {
-  /** Why another process cannot create the adapter, or false. */
+  /** The reason why another process cannot create the adapter, or false. */
   readonly obstacle: Obstacle;
-  /** Returns the other process. Starts one if there is none, or if it was killed. */
+  /** Returns the other process. Starts a process if there is none, or if it was killed. */
   running(): OtherProcess;
 }
 

@@ -42,9 +42,7 @@ export interface Actor {
   readonly name: string;
   opened: Opened;
   calls: number;
-  /**
-   * The version that the last call of `changed()` announced, or the current version at opening if there was no call.
-   */
+  /** The version that the last call of `changed()` announced. Before the first call, the current version at opening. */
   announced: Move | undefined;
 }
 
@@ -56,7 +54,6 @@ export interface Limits {
 
 export const hasCode = (error: unknown, code: string) => error instanceof StorageError && error.code === code;
 
-/** Returns the label of the only item. */
 export const labelOf = async (snapshot: Snapshot, release = true): Promise<unknown> => {
   try {
     return (await find(snapshot, items))[0]?.['label'];

@@ -37,7 +37,7 @@ import { testsOver, testsOverStore } from './tests-over.js';
 /** Milliseconds after which a call counts as waiting for a publication. */
 const WAIT_MS = 300;
 
-/** A publication that waits must reject within this time after it is aborted or its adapter is closed, in milliseconds. */
+/** Milliseconds in which a waiting publication must reject after it is aborted or its adapter is closed. */
 const ABORT_MS = 5000;
 
 const settled = (promise: Promise<unknown>) =>
@@ -81,7 +81,9 @@ export const describeTakingTurns = (target: AdapterUnderTest): void => {
   const follows = isUnnoticed(target) || publishes;
   const test = testsOverStore(target);
 
-  /** Whether publications lock the store. Without a lock, two of them may succeed at the same time. */
+  /**
+   * Resolves with true if publications lock the store. Without a lock, two publications may succeed at the same time.
+   */
   let locks: Promise<boolean> | undefined;
   const hasLock = async (): Promise<boolean> => {
     const instance = await startInstance(target);
@@ -147,7 +149,7 @@ export const describeTakingTurns = (target: AdapterUnderTest): void => {
         const publish = (version: string) => adapter.publish!(anotherDataset(version, THIRD_CREATED));
         try {
           if ((await settled(publish(THIRD))) !== 'rejected') return;
-          // Not limited to WAIT_MS, because a rejection can take longer than the first one.
+          // Not limited to WAIT_MS, because later rejections can take longer than the first one.
           for (const version of [FOURTH, 'fifth-5']) await failsWith('conflict', () => publish(version));
         } finally {
           resume();
@@ -279,7 +281,7 @@ export const describeTakingTurns = (target: AdapterUnderTest): void => {
         sameList(await namesOf(opened), [FOURTH, THIRD, SECOND], 'list() to include the versions of both adapters');
       }
       await adapter.publish!(anotherDataset('last', FOURTH_CREATED));
-      // Adapters that have not noticed the last version can still lock the one before, and locks may be released late.
+      // Adapters that have not noticed the last version can still lock an earlier version, and may release locks late.
       const held = (await other.versions!.list()).flatMap((each) => (each.held && !each.current ? each.version : []));
       await other.versions!.prune(1);
       const kept = (await namesOf({ adapter: other })).filter((version) => ![SECOND, ...held].includes(version));

@@ -44,7 +44,7 @@ export const testsOfOutages =
   (title: string, test: Test): void =>
     testsOver(target, withoutBreak(target))(title, (...given) => patiently(() => test(...given)));
 
-/** Returns whether a second adapter might use a different store. */
+/** Returns true if a second adapter might use a different store. */
 export const mightStandAlone = async (target: AdapterUnderTest, { folder }: Instance): Promise<Obstacle> =>
   standsAlone(target) ||
   (target.capabilities.durable === undefined &&

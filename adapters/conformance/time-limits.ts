@@ -7,9 +7,11 @@ import { slowness } from './expect.js';
 /** Time limits of calls on an idle machine, in milliseconds. */
 const CALL_MS = 10_000;
 const PUBLISH_MS = 30_000;
-/** After each call that does not settle, the limit of the next call of this method is divided by 4, down to this time. */
+/**
+ * The time limit of a method is divided by 4 after each call that does not settle, down to this limit in milliseconds.
+ */
 const LEAST_MS = 100;
-/** On a slow machine, the limits are up to this many times longer. */
+/** On a slow machine, the time limits are up to this many times longer. */
 const MOST_SLOWNESS = 4;
 /** The lock of a killed process must expire within this time, in milliseconds. */
 export const LOCK_MS = 50_000;
@@ -30,7 +32,7 @@ export const patiently = async <T>(work: () => Promise<T>): Promise<T> => {
 
 /** The objects whose methods have a time limit, in addition to the adapter. */
 const PARTS: readonly PropertyKey[] = ['versions', 'audit', 'history'];
-/** These methods return no promise. */
+/** The methods that return no promise. */
 const SYNCHRONOUS: readonly PropertyKey[] = ['snapshot', 'release', 'find', 'findJson'];
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
@@ -38,7 +40,7 @@ const has = (value: unknown, method: PropertyKey): value is object =>
   isObject(value) && typeof Reflect.get(value, method) === 'function';
 
 class Limiter {
-  /** By call, in milliseconds. */
+  /** The time limit of each method, in milliseconds. */
   readonly #limits = new Map<string, number>();
 
   /** Calls a function that returns a promise, and fails if the promise does not settle in time. */
@@ -76,7 +78,6 @@ class Limiter {
         if (typeof value !== 'function') return value;
         const what = `${prefix}${String(name)}()`;
         return (...given: unknown[]) => {
-          // A method that throws instead of rejecting also throws here.
           const result: unknown = value.apply(object, given);
           return SYNCHRONOUS.includes(name) ? this.#limited(what, result) : this.#result(what, result);
         };
@@ -112,7 +113,6 @@ class Limiter {
   }
 }
 
-/** Returns the same target, but with time limits for `create` and for each call to its adapters. */
 export const withTimeLimits = (target: AdapterUnderTest): AdapterUnderTest => {
   const limiter = new Limiter();
   const originals = new WeakMap<StorageAdapter, StorageAdapter>();

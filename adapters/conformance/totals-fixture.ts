@@ -14,7 +14,6 @@ import { answerOf } from './reference.js';
 
 const orNull = (type: string) => ({ type: [type, 'null'] });
 
-/** A collection with a field of each type by which totals can be grouped, and with fields to search. */
 export const notes: Collection = {
   name: 'notes',
   key: ['part', 'id'],
@@ -44,7 +43,7 @@ export const notes: Collection = {
 const TOWNS = ['', '0', 'Brno', 'brno', 'Brno ', 'Brno, Old Town', 'Aviles', 'Avilés', 'Avile\u0301s', '\uffff', '𐀀 cart', 'a\0b', "it's", '10', '9'];
 const LEVELS = [-16_777_217, -1, 0, 0.5, 2, 10, 2 ** 53, 0.1 + 0.2, 0.3, -0];
 const SHARES = [1e9, 0.125, null, -1e9, 3, undefined, -0.25, 1];
-/** Integers with a sum that does not fit into 64 bits. */
+/** Integers whose sum does not fit into 64 bits. */
 const MASSES = [2 ** 62, 2 ** 62 + 2 ** 12, 2 ** 53 - 1, 7, 9_999_999_999_999];
 const LONG_WORD = 'whale'.repeat(20);
 const LONG_NOTE = `alpha ${'some more words '.repeat(3000)}omega`;
@@ -62,7 +61,7 @@ export const noteRows: readonly Document[] = Array.from({ length: 240 }, (_, i) 
   ...(i % 5 !== 0 && { checked: i % 4 === 0 ? null : i % 3 === 0 }),
   ...(i === 7 ? { note: LONG_NOTE } : NOTES[i % NOTES.length] !== undefined && { note: NOTES[i % NOTES.length] }),
   mass: MASSES[i % MASSES.length],
-  // Without compensation, a sum would lose the small prices, because the first price is much larger.
+  // A sum without compensation would lose the small prices, because the first price is much larger.
   price: i === 0 ? 1e16 : 0.35,
 }));
 
@@ -166,7 +165,7 @@ export const everyCondition = (): readonly Condition[] =>
     ];
   });
 
-/** Every word of the documents, and the start and the end of each word. */
+/** Returns every word of the documents, and the start and the end of each word. */
 export const everyWord = (): readonly (readonly string[])[] => {
   const all = [...new Set(noteRows.flatMap((document) => [...searched(document)]))];
   const parts = all.flatMap((word) => {
@@ -190,12 +189,12 @@ export const WORDS: readonly (readonly string[])[] = [
   ['𐀀'],
   ['o*', 'town'],
   ['nowhere'],
-  // These words occur only inside other words, or in the text of missing values.
+  // Words that occur only inside other words, or in the text of missing values.
   ...['hale*', 'null', 'undefined'].map((word) => [word]),
   // Words that search engines often ignore or shorten.
   ...['the', 'of', 'a', 'to', 'not', '3', 'or', `${LONG_WORD}s`, `${LONG_WORD}*`, 'end'].map((word) => [word]),
   ['the', 'of', 'whale*'],
-  // The last word decides, after more words and characters than some searches use.
+  // Only the last word excludes the documents, and some stores do not search for that many words.
   ['the', 'end', 'of', 'a', 'nowhere'],
   ['the', 'end', 'of', 'a', 'line', 'to', 'be', 'or', 'not', '3', '14', `${LONG_WORD}s`, 'brno'],
   // A short word and a repeated word.
@@ -239,7 +238,7 @@ export const foundBy = ({ words, ...query }: Query): readonly Document[] =>
 /** Large enough to turn every number in the fixture into an integer. */
 const SCALE = 2 ** 60;
 
-/** The exact sum, rounded once. */
+/** Returns the exact sum, rounded once. */
 const sumOf = (numbers: readonly number[]): number =>
   Number(numbers.reduce((sum, number) => sum + BigInt(number * SCALE), 0n)) / SCALE;
 

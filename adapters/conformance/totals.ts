@@ -33,7 +33,7 @@ const GROUPINGS = [
 ];
 const MANY = 10_000;
 
-/** A sum may differ from the exact one after 15 significant digits. */
+/** The sum of an adapter may differ from the exact sum after 15 significant digits. */
 const PRECISION = 5e-15;
 
 /** Replaces each sum that is accurate enough with the expected sum, so that groups can be compared exactly. */
@@ -47,7 +47,7 @@ const withSumsOf = (expected: readonly Group[], found: readonly Group[]): readon
 /** Asserts that the adapter returns the right groups, or undefined to let the framework compute them. */
 const sameGroups = async (snapshot: Snapshot, query: Omit<TotalsQuery, 'limit'>): Promise<void> => {
   const asked = { ...query, limit: MANY };
-  // All tests share the conditions, which a broken adapter could change. Therefore, they are copied.
+  // A copy, because all tests share the conditions, and a broken adapter could change them.
   const found = await snapshot.totals!('notes', structuredClone(asked));
   if (!found) return;
   const expected = groupsOf(asked);
@@ -203,7 +203,7 @@ export const describeTotals = (target: AdapterUnderTest): void => {
 
 const [BY_LEVEL, BY_TOWN] = notes.orders as readonly [readonly string[], readonly string[]];
 
-/** Tests combine these parts of queries with words. */
+/** Parts of queries that tests combine with words. */
 const PARTS: readonly Partial<Query>[] = [
   {},
   { descending: true },

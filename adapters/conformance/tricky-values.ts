@@ -15,30 +15,30 @@ export const words: readonly string[] = [
   '',
   // Some stores trim or truncate these strings, or treat them as empty.
   ' ', '  ', '\t', '\n', '\r\n', '\0', 'A\0', 'A\0B', 'A', 'A ', ' A', 'AB', '\ufeffA', 'a\u200bb',
-  // Some stores convert these strings to numbers. Some of the numbers are equal.
+  // Some stores convert these strings to numbers, and some of the numbers are equal.
   '-1', '0', '00', '01001', '1', '1.0', '1001', '10', '9', '1e3', '1000', '0x10', 'Infinity', 'NaN', 'null', 'true',
   '2024-01-31', '2024-01-31T00:00:00Z',
   '$gt', '%', '_', '*', '.*', '[a]', '.', '..', '../a', 'a/b', 'a%2Fb', 'a\\b', 'a.b', 'a,b', 'a:b', 'a|b', "'", "''", '"', '`',
   '{"a":1}', '["a"]', 'constructor', '__proto__',
   // Some collations ignore case, accents, width, ligatures or normal forms, and treat some of these strings as equal.
   'B', 'Z', 'a', 'b', 'e\u0301', '\u00e9', 'ä', 'ß', 'ss!', 'I', 'i', 'İ', 'ı', 'ﬁ', 'Ａ', '\u212b', '\u00c5',
-  // These characters are before and after the surrogates. There, UTF-16 units and code points sort differently.
+  // Characters before and after the surrogates, where UTF-16 units and code points sort differently.
   '\ud7ff', '\ue000', '\uffee', '\uffff', '𐀀', '👩', '👩‍💻', '😀', '\u{10ffff}', PREFIX, `${PREFIX}a`, `${PREFIX}b`,
   `${LONG}a`, `${LONG}b`, `${LONGEST}a`, `${LONGEST}b`,
-  // Each two of these strings have the same hash: with the multiplier 31 or 33, as CRC-32, as FNV-1a.
+  // Pairs of strings with the same hash: with the multiplier 31 or 33, as CRC-32, as FNV-1a.
   'Aa', 'BB', 'Bb', 'CA', 'plumless', 'buckeroo', 'costarring', 'liquid',
   // Control characters that some stores remove or use as separators.
   '\x01', '\x1f', 'a\x1fb', '\x7f', '\x85', 'a\u2028b',
 ].sort(byCodePoint);
 
-/** These strings are not in `words`, but similar to strings in it. */
+/** Strings that are similar to strings in `words`, but not in it. */
 // biome-ignore format: similar values share a line
 export const absentWords: readonly string[] = [
   'y'.repeat(2500), 'w'.repeat(20_000), '\0\0', '   ', '\u00a0', '001', '1.00', '+1', '1E3', '1000.0', '2024-01-31T00:00:00.000Z', 'z', 'E\u0301',
   'a\u0308', 'ss', 'fi', 'ab', 'Ａ ', 'A\u030a', '\ud83d\ude01', `${PREFIX}c`, PREFIX.slice(1), 'toString', 'valueOf', 'word', '%41', 'a%2fb', 'a/../a/b',
 ];
 
-/** Sorted numbers from the whole range of a double. In a narrower type, many of them are equal to the next one. */
+/** Sorted numbers from the whole range of a double. In a narrower type, many of these numbers are equal. */
 // biome-ignore format: in rows
 export const numbers: readonly number[] = [
   -Number.MAX_VALUE, -1e21, Number.MIN_SAFE_INTEGER, -(2 ** 53) + 2, -(2 ** 32) - 1, -(2 ** 31) - 1, -(2 ** 31),
@@ -60,13 +60,18 @@ const SEPARATORS = [
   '\x1f', '\x7f', '\t', '\0', ',', '|', ' ', '","', "','", '\r\n', '\n', '\ufeff', '\uffff', '\u{10ffff}', 'undefined',
 ];
 
-/** Returns two keys that collide if an adapter writes the length of each part, modulo `size`, before the part. */
+/**
+ * Returns two keys that are equal in an adapter that writes the length of each part, modulo `size`, before the part.
+ */
 const prefixed = (size: number, zero: string): readonly (readonly [string, string])[] => [
   ['p', `${'q'.repeat(size - 1)}${zero}`],
   [`p${zero}${'q'.repeat(size - 1)}`, ''],
 ];
 
-/** Keys with two fields. For each separator, two keys are equal if a store joins their fields with that separator. */
+/**
+ * Pairs of keys with two fields. For each separator, two keys are equal if a store joins their fields with that
+ * separator.
+ */
 export const joinable: readonly (readonly [string, string])[] = [
   ...SEPARATORS.flatMap((separator) => [[`p${separator}q`, 'r'] as const, ['p', `q${separator}r`] as const]),
   ...prefixed(10, '0'),

@@ -11,7 +11,10 @@ import { DAY_MS } from './times.js';
 
 interface Case {
   readonly title: string;
-  /** A change by another adapter. Before it, the store has three versions, and both adapters serve the third one. */
+  /**
+   * A change by another adapter. Before the change, the store has three versions, and both adapters serve the third
+   * one.
+   */
   change(other: StorageAdapter): Promise<unknown>;
   /** Runs directly after `change`. */
   next(opened: Pick<Instance, 'adapter'>, changed: Instance): Promise<void>;

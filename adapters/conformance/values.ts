@@ -25,7 +25,7 @@ export const describeValues = (instance: () => Instance): void => {
           skip(this, 'the document exceeds the limits that the adapter declares');
         }
         await isKept(shapes, document);
-        // If an adapter assigned `__proto__` instead of defining it, all objects could be affected.
+        // An adapter that assigns `__proto__` instead of defining the property could change all objects.
         assert.equal(({} as Document)['polluted'], undefined);
       });
     }

@@ -38,7 +38,6 @@ const IN_FLIGHT = 2;
 /** MongoDB error codes for documents that are too large or too deeply nested. */
 const UNFIT = new Set([10334, 15]);
 
-/** Converts an insert error to `invalid_dataset` if a row caused it. */
 const insertError = (error: unknown, collection: Collection): unknown => {
   if (isDuplicate(error)) {
     return invalidCollection(
@@ -68,7 +67,6 @@ const insert = async (rows: MongoCollection<Row>, step: readonly Row[], collecti
 /** Characters of JSON per batch. Rows are stored as both text and fields, so a batch is about twice this size. */
 const BATCH_CHARACTERS = 4 * 2 ** 20;
 
-/** Divides rows into batches of up to `batchSize`. Throws if rows are not in key order or cannot be stored. */
 async function* steps({ collection, batchSize }: ContentTarget, dataset: Dataset) {
   const { search } = collection;
   let step: Row[] = [];
@@ -93,10 +91,10 @@ async function* steps({ collection, batchSize }: ContentTarget, dataset: Dataset
 }
 
 /**
- * Builds the indexes of a collection in one scan, after all its rows were written. With indexes, inserting rows would
- * take ten times as long: more than 240 seconds instead of 24 for a million rows and six indexes.
- * If the build times out, it continues on the server, and the next call waits for it. The total time is unlimited, but
- * the wait ends if the publication stops, for example because its lock expired.
+ * Builds all indexes of a collection in one scan, after all rows were written. With indexes, inserting rows would take
+ * ten times as long: more than 240 seconds instead of 24 for a million rows and six indexes. If the build times out, it
+ * continues on the server, and the next call waits for it. The wait ends if the publication stops, for example because
+ * its lock expired.
  */
 const buildIndexes = async ({ connection, id, collection, assertGoingOn }: ContentTarget): Promise<void> => {
   const name = dataCollection(id, collection.name);
@@ -160,7 +158,10 @@ export const writeContent = async (
   return { rows, sha256: hash.digest('hex') };
 };
 
-/** If the fields of a row differ from its text, they are added to the digest, so that the digest does not match. */
+/**
+ * If the fields of a row differ from its JSON text, the fields also go into the digest, so that the digest does not
+ * match.
+ */
 const readContent = async ({ connection, id, collection, batchSize, assertGoingOn }: ReadTarget): Promise<Content> => {
   const cursor = connection.db
     .collection<Row>(dataCollection(id, collection.name))
@@ -201,7 +202,7 @@ export const verifyContent = async (
 };
 
 export interface StoredVersion {
-  /** Undefined if the version has no document in `versions`. */
+  /** The document of the version in the collection `versions`. */
   readonly described: VersionDocument | undefined;
   /** A message for each difference between the stored rows and the published rows. */
   readonly errors: readonly string[];
@@ -248,7 +249,7 @@ const error = (value: unknown, path: string): string | undefined => {
     const at = Array.isArray(value) ? `${path}[${name}]` : `${path}.${name}`;
     if (name.includes('\0')) return `the name of ${JSON.stringify(at)} contains the character U+0000`;
     if (HALF_PAIR.test(name)) return `the name of ${JSON.stringify(at)} contains half a surrogate pair`;
-    // The driver interprets an object with this field as a BSON type.
+    // The driver interprets an object with the field `_bsontype` as a BSON type.
     if (name === '_bsontype') return `${at} has a name that is reserved by MongoDB's driver`;
     if (name === '$ref' && '$id' in value) return `${path} would be read back as a database reference`;
     const found = error(inner, at);
@@ -257,6 +258,6 @@ const error = (value: unknown, path: string): string | undefined => {
   return undefined;
 };
 
-/** Returns undefined if MongoDB can store the row unchanged. @param json the row as JSON text */
+/** Returns undefined if MongoDB can store the row unchanged. */
 export const unstorable = (row: Document, json: string): string | undefined =>
   SUSPICIOUS.test(json) ? error(row, 'the row') : undefined;

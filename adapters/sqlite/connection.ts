@@ -239,8 +239,7 @@ export class ThreadedConnection {
 
   async rows(sql: string, ...values: Value[]): Promise<readonly Row[]> {
     const statement = await this.#retried(() => this.#db.prepare(sql));
-    // A statement that fails because of a lock keeps its read transaction until it runs again, so the same statement is
-    // retried.
+    // The same statement is retried, because a statement that fails because of a lock keeps its read transaction.
     return this.#retried(() => this.#db.rows(statement, values));
   }
 

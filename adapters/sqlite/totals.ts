@@ -64,8 +64,7 @@ export const selectTotals = (
   const filter = conditions.length > 0 ? ` WHERE ${conditions.map(([sql]) => sql).join(' AND ')}` : '';
   const grouping = groups.length > 0 ? ` GROUP BY ${groups.join()}` : '';
   return {
-    // Sorting makes the driver thread do all the work before it returns the first row. Callers usually want the largest
-    // groups.
+    // With sorting, the driver thread does all the work before it returns the first row.
     sql: `SELECT ${columns.join()} FROM ${words && isCount ? index : table.table}${filter}${grouping} ORDER BY count(*) DESC LIMIT ?`,
     values: [...conditions.flatMap(([, ...values]) => values), limit],
   };

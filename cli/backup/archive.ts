@@ -19,7 +19,7 @@ const tar = async (...args: readonly string[]): Promise<void> => {
   }
 };
 
-/** Creates a temporary folder next to the archive, and removes it after `work`. */
+/** Creates a temporary folder next to the archive, and removes the folder after `work`. */
 const withFolder = async <T>(archive: string, work: (folder: string) => Promise<T>): Promise<T> => {
   const folder = `${archive}.${randomUUID()}.tmp`;
   await mkdir(folder, { mode: 0o700 });

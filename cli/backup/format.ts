@@ -28,13 +28,16 @@ export interface Backup {
   readonly format: 1;
   readonly created: string;
   readonly program: string;
-  /** Versions in the backup, oldest first. Version n is in `snapshots/n`, counting from 1. */
+  /**
+   * The versions in the backup, oldest first. The first version is in `snapshots/1`, the second in `snapshots/2`, and
+   * so on.
+   */
   readonly versions: readonly { readonly version: string; readonly published_at: string }[];
-  /** History of the current version, oldest first. `version` is null if that version is not in the backup. */
+  /** The changes of the current version, oldest first. `version` is null if that version is not in the backup. */
   readonly moves: readonly { readonly version: string | null; readonly published_at: string }[];
-  /** The SHA-256 of each file, except this file and the files with rows, whose digests are in the manifests. */
+  /** The SHA-256 of each file, except files with rows, whose digests are in the manifests. */
   readonly files: Readonly<Record<string, string>>;
-  /** The SHA-256 of this object as JSON, without `digest`. */
+  /** The SHA-256 of the description of the backup as JSON, without `digest`. */
   readonly digest: string;
 }
 

@@ -28,7 +28,6 @@ const assertDigest = async (path: string, expected: string | undefined): Promise
   if (found !== expected) throw damaged(path, 'was changed or cut off');
 };
 
-/** @throws OperatorError if the backup is incomplete or damaged */
 export const verifiedBackup = async (directory: string, onFile: (checked: number) => void): Promise<Backup> => {
   const backup = await readBackup(directory);
   let checked = 0;
@@ -83,9 +82,7 @@ const contentOf = async ({ storage, keyStore }: Targets): Promise<readonly strin
   ];
 };
 
-/**
- * Records versions that are not in the backup as deleted. Some adapters store only the current version.
- */
+/** Some adapters store only the current version. Versions that are not in the backup are then recorded as deleted. */
 const withDeletions = (entries: readonly DataAuditEntry[], stored: ReadonlySet<string>): readonly DataAuditEntry[] => {
   const last = new Map<string, DataAuditEntry['action']>();
   for (const { action, version } of madeOnly(entries)) if (action !== 'activate') last.set(version, action);
@@ -98,7 +95,7 @@ const withDeletions = (entries: readonly DataAuditEntry[], stored: ReadonlySet<s
 };
 
 interface RestoreOptions {
-  /** If true, the content of the stores is deleted first. Otherwise, they must be empty. */
+  /** If true, the content of the stores is deleted first. Otherwise, the stores must be empty. */
   readonly replace: boolean;
   readonly signal: AbortSignal;
   onRows(version: string, rows: number): void;

@@ -10,7 +10,7 @@ type Opened = Targets & {
   readonly modules: Modules;
 };
 
-/** Calls a task with the opened stores. The key store is null if keys are stored in memory. */
+/** The key store is null if keys are stored in memory. */
 export const withStores = async <T>(path: string | undefined, task: (opened: Opened) => Promise<T>): Promise<T> => {
   const loaded = await loadConfig({ path });
   const modules = await loadModules(loaded);

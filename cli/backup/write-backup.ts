@@ -28,7 +28,7 @@ interface ExportOptions {
 
 type Listed = Move & { readonly version: string; readonly current: boolean };
 
-/** Maximum number of reads. The backup fails if no two consecutive reads return the same state. */
+/** Maximum number of reads of the stores. The backup fails if no two consecutive reads return the same state. */
 const ATTEMPTS = 5;
 
 const consistent = async <T>(what: string, read: () => Promise<T>, stateOf: (found: T) => unknown): Promise<T> => {
@@ -56,7 +56,7 @@ export const listVersions = async ({ adapter }: OpenedStorage): Promise<readonly
 
 const readHistory = async ({ adapter }: OpenedStorage, versions: readonly Listed[]): Promise<StoredHistory> => {
   if (adapter.history) return adapter.history.read();
-  // Assumes that the current version was published last, because the adapter stores no history.
+  // The current version is assumed to be the last published one, because the adapter stores no history.
   const current = versions.find((each) => each.current);
   const moves = [...versions.filter((each) => !each.current), ...(current ? [current] : [])];
   return { moves, audit: (await adapter.audit?.list()) ?? [] };
@@ -140,7 +140,7 @@ export const writeBackup = async (
     try {
       await writeVersion(join(directory, folder), storage, version, options);
     } catch (error) {
-      // Skips a version that cannot be read, so that the others are still backed up.
+      // A version that cannot be read is skipped, so that the other versions are still backed up.
       if (!(error instanceof StorageError) || error.code === 'aborted') throw error;
       options.onOmission(`Version ${version.version} is not in the backup: ${error.message}`);
       continue;

@@ -17,7 +17,6 @@ interface CommandNode {
   readonly commands: readonly Candidate[];
   readonly options: readonly Candidate[];
   readonly choices: readonly string[];
-  /** Options that take a value, with the allowed values if they are limited. */
   readonly valued: readonly ValuedOption[];
 }
 
@@ -63,7 +62,7 @@ const partsOf = (nodes: readonly CommandNode[]) => {
   };
 };
 
-/** Returns the script for bash. It suggests files if no word matches. */
+/** Returns the completion script for bash, which suggests files if no word matches. */
 const bashCompletion = (name: string, nodes: readonly CommandNode[]): string => {
   const fn = `_${name.replaceAll('-', '_')}`;
   const { paths, valued, limited } = partsOf(nodes);

@@ -16,7 +16,7 @@ const showConfig = async (_: unknown, command: Command): Promise<void> => {
   const { path, embedded, overrides } = loaded;
   const modules = await loadModules(loaded);
   const masked = maskedConfig(loaded, modules);
-  // `service` includes defaults from plugins. The list of API changes is omitted because it is long.
+  // The list of API changes is omitted because it is long.
   const { changes: _changes, ...service } = modules.registry.service;
   const shown = { ...masked, service: { ...service, ...masked.service } };
   if (options.json) {

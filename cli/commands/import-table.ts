@@ -55,7 +55,7 @@ const withTemporaryFolder = async <T>(task: (folder: string) => Promise<T>): Pro
   }
 };
 
-/** Runs a task with a local file. Downloads a URL and saves standard input first, because the file can be read twice. */
+/** Downloads a URL and saves standard input to a local file, because the file can be read twice. */
 const withFile = async <T>(source: string, task: (path: string) => Promise<T>): Promise<T> => {
   if (!isUrl(source) && source !== STDIN) return task(source);
   return withTemporaryFolder(async (folder) => {
@@ -129,7 +129,7 @@ const declaredIn = (folder: string): readonly Collection[] => {
   }
 };
 
-/** Omits the example row, which changes with the data. */
+/** The example row is omitted, because it changes with the data. */
 const withoutExample = (declared: Collection | undefined): string =>
   JSON.stringify(declared && { ...declared, schema: { ...declared.schema, examples: [] } });
 
@@ -175,7 +175,7 @@ const report = (
   ].join('\n');
 };
 
-/** `status.csv` becomes `status_table`, because `/status` is an endpoint. */
+/** `status.csv` becomes the collection `status_table`, because `/status` is an endpoint. */
 const collectionName = (source: string): string => {
   const name = nameOf(
     fileName(source).replace(/(\.(csv|tsv|txt|tab|psv|dat|data|json|jsonl|ndjson|parquet|xlsx|gz|zip))+$/i, ''),
@@ -183,7 +183,7 @@ const collectionName = (source: string): string => {
   return tableNameError(name) === undefined ? name || 'table' : `${name}_table`;
 };
 
-/** Shows progress if there are more rows, because writing them takes longer than a second. */
+/** Writing more rows takes longer than a second, so progress is shown. */
 const SHOWS_PROGRESS = 200_000;
 
 /** Assumes that all rows are like the first ones. If they are not, reads the file twice. */

@@ -35,7 +35,7 @@ interface FittingPlugins {
 }
 
 /**
- * Selects plugins whose collections are all in the dataset with a valid first row, and whose dependencies are selected.
+ * Selects the plugins whose collections are in the dataset with a valid first row, and whose dependencies are selected.
  */
 const fittingPlugins = async (opened: OpenedDirectory): Promise<FittingPlugins> => {
   const plugins: string[] = [];
@@ -81,7 +81,10 @@ const schemaReference = async (folder: string): Promise<string | undefined> => {
 const rowsOf = ({ manifest }: OpenedDirectory): number =>
   Object.values(manifest.collections).reduce((sum, { rows = 0 }) => sum + rows, 0);
 
-/** An explorer page makes about ten requests. `enterprise` comes first, because new keys get the first tier. */
+/**
+ * The limit allows for pages that make about ten requests. `enterprise` comes first, because new keys get the first
+ * tier.
+ */
 const PUBLIC = {
   tiers: { enterprise: {}, public: { requestsPerMinute: 600 } },
   anonymous: 'public',
@@ -92,7 +95,7 @@ interface InitOptions {
   readonly public?: boolean;
 }
 
-/** For example `Books and book prices`. */
+/** Returns a title for the tables, such as `Books and book prices`. */
 const titleOf = (tables: readonly string[]): string => {
   const [first = '', second, third, ...more] = tables.map((name) => name.replaceAll('_', ' '));
   const named = more.length > 0 ? [first, second!, `${more.length + 1} more tables`] : [first, second, third];
@@ -145,7 +148,7 @@ const writeStarter = async (file: string, { dataset, public: isPublic = false }:
   try {
     await writeFile(path, `${toJson(starter)}\n`, { flag: 'wx' });
   } catch (cause) {
-    // Otherwise the next `init` would refuse to overwrite an incomplete file.
+    // An incomplete file is removed, because the next `init` would refuse to overwrite it.
     if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') await rm(path, { force: true }).catch(() => undefined);
     throw new OperatorError(`${path} cannot be written: ${fileErrorReason(cause)}.`, [], { cause });
   }

@@ -28,7 +28,7 @@ import { type CommonOptions, commandLine, jsonOption, UsageError } from '../opti
 import { commandLogger, note, print, printJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 
-/** The poll interval of stores without the option `pollMs`, in milliseconds. */
+/** The poll interval of key stores without the option `pollMs`, in milliseconds. */
 const POLL_MS = 1000;
 const READ_MS = 100;
 

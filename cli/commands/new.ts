@@ -33,7 +33,7 @@ const checkName = (name: string): void => {
   );
 };
 
-/** Rejects names of built-in modules, which take precedence over packages in a configuration. */
+/** Names of built-in modules are rejected, because they take precedence over packages in a configuration. */
 const checkShadow = (kind: TemplateKind, name: string): void => {
   const builtins = Object.keys({ plugin: plugins, format: plugins, adapter: adapters, 'key-store': keyStores }[kind]);
   if (!builtins.includes(name)) return;
@@ -61,7 +61,7 @@ export const writeTemplate = async (kind: TemplateKind, name: string, to: string
   let isCreated = false;
   try {
     await makeFolder(to);
-    // This fails if the folder exists, so that no file is overwritten.
+    // `mkdir` fails if the folder exists, so that no file is overwritten.
     await mkdir(folder);
     isCreated = true;
     const entries = await readdir(template, { recursive: true, withFileTypes: true });

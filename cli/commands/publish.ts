@@ -46,7 +46,7 @@ const compare = async (
     if (snapshot?.version !== version) return undefined;
     return { differs: await differingCollection(dataset, snapshot, collections) };
   } catch (error) {
-    // The published version is missing or damaged. Publishing repairs or reports this.
+    // The published version is missing or damaged. Publishing repairs or reports it.
     if (error instanceof StorageError) return undefined;
     throw error;
   } finally {

@@ -20,7 +20,7 @@ const withVersions = <T>(
   return withPublishedStorage(options.config, 'versions', (versions, storage) => task(versions, options, storage));
 };
 
-/** Reads the times from the audit log, because `publishedAt` is usually the creation time in the manifest. */
+/** The times are read from the audit log, because `publishedAt` is usually the creation time in the manifest. */
 const writtenTimes = async ({ adapter }: OpenedStorage): Promise<ReadonlyMap<string, string>> => {
   const entries = (await adapter.audit?.list()) ?? [];
   return new Map(entries.filter(({ action }) => action === 'publish').map(({ version, time }) => [version, time]));

@@ -88,7 +88,7 @@ const hasDemoKey = ({ config: { auth }, embedded }: LoadedConfig): boolean => em
 /** A sign-in link works only in the process that printed it. */
 const isSigningIn = (loaded: LoadedConfig): boolean => hasDemoKey(loaded) && workerCountOf(loaded.config) === 1;
 
-/** Creates the demo key of the embedded configuration. It is valid until this process exits. */
+/** Creates the demo key of the embedded configuration. The key is valid until this process exits. */
 const demoKey = (loaded: LoadedConfig, { registry }: Modules) =>
   hasDemoKey(loaded)
     ? newKey({ name: 'demo', tier: tierNames(loaded.config.auth)[0]! }, Date.now(), {
@@ -96,7 +96,7 @@ const demoKey = (loaded: LoadedConfig, { registry }: Modules) =>
       })
     : undefined;
 
-/** @returns the URL, or undefined if the service was stopped, or if the first worker could not start and logged why */
+/** @returns the URL, or undefined if the service was stopped, or if the first worker could not start */
 const serve = async (serving: Serving): Promise<string | undefined> => {
   const count = workerCountOf(serving.assignment.loaded.config);
   return count > 1 ? serveWithWorkers(count, serving) : serveAlone(serving);
@@ -171,7 +171,7 @@ const assertSameVersion = (): void => {
   );
 };
 
-/** Keeps the current log format, because the primary process writes to the same log. */
+/** A reload keeps the log format, because the primary process writes to the same log. */
 const withLogFormat = (loaded: LoadedConfig, { log: { format } }: Config): LoadedConfig => {
   const { config } = loaded;
   return config.log.format === format ? loaded : { ...loaded, config: { ...config, log: { ...config.log, format } } };
@@ -199,7 +199,7 @@ const announce = (
   const pages = registry.mounts
     .filter(({ mount }) => mount.contentSecurityPolicy !== undefined)
     .map(({ mount }) => `${mount.summary}: ${new URL(mount.path, url)}`);
-  // Prints all lines at once, because a program that waits for the first line might then stop reading.
+  // All lines are printed at once, because a program that waits for the first line might then stop reading.
   print([`Listening on ${url}`, ...pages].join('\n'));
   if (!demo) return;
   if (demo.code !== undefined) {

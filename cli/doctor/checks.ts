@@ -29,7 +29,6 @@ const checkPermissions = async ({ loaded, modules }: CheckContext, env: Environm
 
 interface DoctorOptions {
   readonly onRows: OnRows;
-  /** Whether to compare the indexes of a database file with its rows. */
   readonly integrity: boolean;
 }
 

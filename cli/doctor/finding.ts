@@ -17,7 +17,6 @@ export interface CheckContext {
   readonly loaded: LoadedConfig;
   readonly modules: Modules;
   readonly container: DependencyContainer;
-  /** Formats a command that uses the same configuration, for the operator to run. */
   command(...words: readonly string[]): string;
 }
 

@@ -51,7 +51,7 @@ const withoutRedis = ({ auth, limits }: Config): Finding => {
   return warning('redis', `not configured, but ${need}`, ...advice);
 };
 
-/** Returns advice about Redis settings that can lose request counts. Skips settings that this user cannot read. */
+/** Settings that the Redis user of the service cannot read are skipped. */
 const settingsAdvice = async (client: RedisClient, { auth, limits }: Config): Promise<string[]> => {
   const info = await (client.info() as Promise<string>).catch(() => '');
   const read = (name: string) => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1];

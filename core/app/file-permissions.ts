@@ -29,8 +29,7 @@ export const permissionWarnings = async (
   const files: [path: string, isSecret: boolean][] = [];
   if (!embedded) files.push([path, hasSecret(loaded, modules)]);
   for (const { variable } of overrides) {
-    // Variables such as `METRO__PLUGINS__0__OPTIONS__KEY_FILE` set a module option, so their value is not the path of a
-    // secret.
+    // The value of a module option such as `METRO__PLUGINS__0__OPTIONS__KEY_FILE` is not the path of a secret.
     const file = variable.endsWith('_FILE') && !variable.includes('__OPTIONS__') ? env[variable] : undefined;
     if (file) files.push([file, true]);
   }

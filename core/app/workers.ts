@@ -69,14 +69,12 @@ export class Workers {
     this.#running = { count, assignment: { ...assignment, loaded }, workers: new Map() };
     this.#configuredPort = assignment.loaded.config.server.port;
     this.#logger = logger;
-    // Workers accept connections themselves. Otherwise, the primary process would pass a connection from worker to
-    // worker once all workers have reached `server.maxConnections`.
+    // Otherwise, if all workers had too many connections, the primary process would pass a connection around forever.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({
       // New workers run the same version as this process, even if a symbolic link now points to another version.
       exec: realpathSync(process.argv[1]!),
-      // Workers write to standard error, because a worker that exits resets O_NONBLOCK on a shared standard output. A
-      // full pipe would then block this process.
+      // An exiting worker resets O_NONBLOCK on a shared output, and a full pipe would then block this process.
       stdio: ['ignore', 2, 2, 'ipc'],
     });
     // `SIGKILL` also stops workers that no longer respond to messages.
@@ -121,8 +119,7 @@ export class Workers {
     }
     this.#retired = this.#retire(this.#running);
     this.#configuredPort = server.port;
-    // Only workers started during the reload must wait for stores. Their later replacements listen even if a store is
-    // unavailable.
+    // A worker that replaces one of the new workers listens even if a store is unavailable.
     this.#running = { ...next, assignment: { ...next.assignment, needs: undefined } };
     while (next.workers.size < count) void this.#fork();
   }

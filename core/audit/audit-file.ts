@@ -60,8 +60,7 @@ export class AuditFile<E extends AuditEntry> {
     const head = await this.#head();
     // The stored hash is one entry behind if a process stopped after writing the entry but before writing the hash.
     const isHeadOld = entries.at(-1)?.previous === head;
-    // If the newest lines were removed, the new entry refers to the hash of the removed entry, so that the gap can be
-    // detected.
+    // If the newest lines were removed, the new entry refers to the hash of a removed entry, which reveals the gap.
     let previous = head === undefined || isHeadOld ? endOf(entries) : head;
     function* linked(): Generator<string> {
       for (const entry of added) {

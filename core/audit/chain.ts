@@ -74,8 +74,7 @@ export const verifyChain = <E extends AuditEntry>(
   const last = chained.at(-1);
   if (head === undefined) {
     if (last) errors.push('the hash of the newest entry is missing: newer entries may have been removed with it');
-    // A process might have stopped after writing an entry but before writing its hash. The stored hash can therefore
-    // belong to the second newest entry.
+    // If a process stopped before it wrote the hash, the stored hash belongs to the second newest entry.
   } else if (head !== previous && last?.previous !== head) {
     errors.push(`the newest entry is missing: its hash is ${head}`);
   }

@@ -118,8 +118,7 @@ export class RedisCache implements SharedCache {
       await this.#ask(lock.store(value));
       return { value, ageMs: 0 };
     } catch (error) {
-      // After a failed build, the lock is kept until it expires, so that replicas do not retry at once. Until then,
-      // they return the previous value.
+      // The lock is kept until it expires, so that replicas do not retry a failed build at once.
       if (previous) return previous;
       await this.#ask(lock.release());
       throw error;

@@ -1,6 +1,7 @@
--- Releases the build lock of a shared cache entry, and stores the value if there is one. Has no effect if the process
--- has lost the lock.
--- KEYS[1]: the entry. ARGV: the token of the process; the lifetime of the entry in milliseconds; optionally the value.
+-- Releases the build lock of a shared cache entry, and stores the value if there is one.
+-- Has no effect if the process has lost the lock.
+-- KEYS[1] is the entry.
+-- ARGV contains the token of the process, the lifetime of the entry in milliseconds and, optionally, the value.
 local entry, token, expireMs, value = KEYS[1], ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 if redis.call('HGET', entry, 'holder') ~= token then

@@ -126,8 +126,7 @@ export const configLoader =
 
     const validate = compileSchema<Config>(configSchema, { useDefaults: true });
     expandModules(draft);
-    // Defaults are filled in before environment variables are applied, because a variable can override part of a
-    // default value.
+    // Defaults are filled in first, because an environment variable can override part of a default value.
     validate(draft);
     const { overrides, errors } = applyEnvironment(draft, await withFiles(env, prefix, variables), prefix, variables);
     errors.push(...strayVariables(env, prefix));

@@ -191,8 +191,7 @@ export const applyEnvironment = (
     expandModules(root);
   };
 
-  // Variables with fewer parts come first. One variable can then set a whole section, and another can change part of
-  // it.
+  // Short variables come first, so that one variable can set a section, and another can change part of it.
   const depth = (variable: string) => variable.split('__').length;
   const general = Object.keys(env).filter((variable) => variable.startsWith(`${prefix}__`) && env[variable]);
   for (const variable of general.sort((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1))) {

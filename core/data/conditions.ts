@@ -37,8 +37,7 @@ export const textFields = ({ schema }: Pick<Collection, 'schema'>): readonly str
   });
 
 export const operatorSchemas = (value: JsonSchema): Partial<Readonly<Record<Operator, JsonSchema>>> => {
-  // Bounds, and the values of `in`, need not be valid values of the column. For example, `day[gte]=2024` is allowed for
-  // dates.
+  // Bounds need not be valid values of the column. For example, `day[gte]=2024` is allowed for dates.
   const limit = { type: value['type'] };
   return {
     eq: value,

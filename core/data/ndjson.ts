@@ -171,8 +171,7 @@ const parseTogether = ({ bytes, ends }: JsonLines): readonly Document[] | undefi
   if (text === undefined) return undefined;
   try {
     const documents = JSON.parse(text) as readonly Document[];
-    // `JSON.parse` keeps only the last value of a repeated name. The parsed document then has fewer names than the
-    // text.
+    // `JSON.parse` keeps only the last value of a duplicate name, so the document has fewer names than its text.
     return documents.every((document, i) => countNames(document) === names[i]) ? documents : undefined;
   } catch {
     return undefined;

@@ -14,15 +14,14 @@ export const jsonRows = (documents: readonly Document[]): JsonRows => {
 
 interface Page {
   readonly first: number;
-  /** The JSON of the documents, with a comma after each document. */
   readonly bytes: Buffer;
   used: number;
   ends: number[] | Uint32Array;
 }
 
 /**
- * There are few pages, so that the processor caches them. A larger batch is stored in a separate page. The unused part
- * of the last page is never written to, so the operating system does not allocate memory for it.
+ * There are few pages, so that the processor caches them. A larger batch is stored in a separate page. The operating
+ * system allocates no memory for the unused part of a page, because that part is never written to.
  */
 const PAGE_BYTES = 1024 * 1024;
 const COMMA = 0x2c;
@@ -31,19 +30,16 @@ const startIn = ({ first, ends }: Page, position: number): number =>
   position === first ? 0 : ends[position - first - 1]! + 1;
 
 /**
- * A list of documents in buffers outside the JavaScript heap.
- * Parsed documents would need more memory than their JSON, and the garbage collector would mark and move each of them
- * while requests wait. Parsing a document takes less than a microsecond, and most documents are parsed only once
- * because responses are cached.
+ * A list of documents, stored as JSON outside the JavaScript heap. Parsed documents would need more memory and slow
+ * down garbage collection. Parsing a document takes less than a microsecond.
  */
 export class PackedDocuments {
   readonly #pages: Page[] = [];
-  /** The position of the first document of each page. Searching this array is faster than searching the pages. */
   readonly #firsts: number[] = [];
   #length = 0;
   /**
-   * The document that was read last. It keeps the hidden class of the documents alive. Otherwise, V8 would discard the
-   * code that is optimised for that class, and loading the next version would be slower.
+   * The reference to the last document keeps its hidden class alive. Otherwise, V8 would discard the code that is
+   * optimised for that class.
    */
   readonly #last: { document?: Document | undefined } = {};
 
@@ -88,7 +84,6 @@ export class PackedDocuments {
     return { json: json.subarray(0, -1), ends };
   }
 
-  /** See `JsonFields.compare`. */
   compare(position: number, fields: JsonFields, values: readonly Scalar[]): number {
     const page = this.#pageOf(position);
     return fields.compare(page.bytes, startIn(page, position), values);

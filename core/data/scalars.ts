@@ -17,8 +17,7 @@ export const scalarType = ({ schema }: Pick<Collection, 'schema'>, field: string
 export const isScalarOf = (type: ScalarType, value: unknown): value is Scalar =>
   type === 'string' ? typeof value === 'string' : type === 'integer' ? Number.isInteger(value) : Number.isFinite(value);
 
-// Changes the order of UTF-16 code units to code point order. Surrogates encode the highest code points, but sort
-// before U+E000 to U+FFFF.
+// Moves surrogates behind U+FFFF, because they encode higher code points.
 const rank = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800);
 
 const compareStrings = (a: string, b: string): number => {

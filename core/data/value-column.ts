@@ -50,8 +50,7 @@ export class ValueColumn {
     DOUBLE.setFloat64(0, value === 0 ? 0 : value);
     if (value < 0) for (let i = 0; i < 8; i++) DOUBLE_BYTES[i]! ^= 0xff;
     else DOUBLE_BYTES[0]! |= SIGN;
-    // Trailing zeros are dropped. A shorter value sorts before a longer one, as if the shorter value were padded with
-    // zeros.
+    // Trailing zeros are dropped, because a shorter value sorts as if it were padded with zeros.
     let size = 8;
     while (DOUBLE_BYTES[size - 1] === 0) size--;
     this.#addBytes(DOUBLE_BYTES, 0, size);

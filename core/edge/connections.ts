@@ -14,8 +14,7 @@ const ignore = (): void => undefined;
 
 export const openSockets = (server: Server): ReadonlySet<Socket> => {
   const sockets = new Set<Socket>();
-  // Ignores server errors such as a lack of file descriptors, because the server can still accept connections
-  // afterwards.
+  // Server errors such as a lack of file descriptors do not prevent the server from accepting connections later.
   server.on('error', ignore);
   server.prependListener('connection', (socket: Socket) => {
     socket.on('error', ignore);

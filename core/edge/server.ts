@@ -57,8 +57,7 @@ export class HttpServer {
     this.#observe = observe;
     this.#server = createServer({
       ServerResponse: FastResponse,
-      // Node has a single limit for the request target and the headers. `RouteTable` and `acceptor` check each
-      // separately.
+      // Node has a single limit for URL and headers. `RouteTable` and `acceptor` apply the separate limits.
       maxHeaderSize: options.maxHeaderBytes + options.maxUrlBytes,
       headersTimeout: options.headersTimeoutMs,
       requestTimeout: options.requestTimeoutMs,

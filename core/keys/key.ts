@@ -27,8 +27,7 @@ const SECRET_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
 const ID_LENGTH = 10;
 
-// Keys are in base 62, which needs no escaping, and a double click selects the whole key. Any prefix matches, because
-// the prefix is configurable.
+// Any key prefix matches, because the prefix is configurable.
 const SHAPE = new RegExp(`^[A-Za-z][A-Za-z0-9_]{0,18}_[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`);
 
 const randomDigits = (length: number): string =>

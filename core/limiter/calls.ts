@@ -203,8 +203,7 @@ export class CallsInFlight<Batch> {
     } = this.#options;
     const now = clock.monotonic();
     const late = [...this.#calls].filter(({ sentAt }) => now - sentAt >= timeoutMs);
-    // After a long event loop turn, Node runs timers before it reads received data. `setImmediate` lets this process
-    // read replies first.
+    // `setImmediate` lets Node read replies first, because timers run before received data is read.
     setImmediate(() => {
       for (const sent of late) this.#fail(sent, new Error(`There was no response within ${timeoutMs} ms.`));
       const [oldest] = this.#calls;

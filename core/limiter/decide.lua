@@ -1,34 +1,36 @@
--- Decides one call: a batch of callers from one replica. README.md explains the protocol and proves that no limit is
--- exceeded. script.ts puts the constants (in capitals), window.lua and, if usage is counted, quotas.lua in front of
--- this file.
+-- Decides one call to the rate limiter: a batch of callers from one replica.
+-- README.md explains the protocol and proves that no limit is exceeded.
+-- script.ts inserts the constants (in capitals), window.lua and, if usage is counted, quotas.lua before this file.
 --
--- KEYS[1] is the partition. If the call contains addresses, KEYS[2] and KEYS[3] are the partition's hashes of recent
--- and earlier addresses. Each key is a hash with these fields:
---   <caller>: its window (window.lua)
---   usage:<caller>: its usage (quotas.lua)
---   replica:<id>: time and number of the replica's last applied call (7 bytes each)
---   '': in the partition, the time (7) and cursor of the last sweep; in the recent addresses, their creation time
--- A client can have any number of addresses, so the number of stored addresses is limited. New ones are written to
--- `recent`. When `recent` is full or older than KEPT, it becomes `earlier`, and the old `earlier` is deleted.
+-- KEYS[1] is the hash of the partition.
+-- KEYS[2] and KEYS[3] are hashes of recent and earlier addresses. They are omitted if the call contains no addresses.
+-- The field `<caller>` of a hash contains the window of the caller (see window.lua).
+-- The field `usage:<caller>` contains the usage of the caller (see quotas.lua).
+-- The field `replica:<id>` contains the time and the number of the replica's last applied call (7 bytes each).
+-- The field '' of the partition contains the time (7 bytes) and the cursor of the last sweep.
+-- The field '' of the recent addresses contains the creation time of the hash.
+-- A client can have any number of addresses, so the number of stored addresses is limited.
+-- New addresses are written to `recent`, which replaces `earlier` when it is full or older than KEPT.
 --
--- ARGV[1] is a JSON object. Lists have one entry per caller:
---   replica, number, previous: replica id, number of this call, and number of a call that must already be applied
---   fields: names of the callers, then 'replica:<id>' and ''
---   limits, permits: limit of each caller, and number of permits requested
--- The other lists are omitted if all their entries are false:
---   resyncs: list of { age, count } with everything that the replica admitted within the window
---   returns: list of { bucketEnd, count } with unused prefetched permits
---   counters: { id, perDay, perMonth } with the id of the caller's usage counter on this replica, and its quotas
---   usageDays: list of { day, requests, refused } with new values of the counter
+-- ARGV[1] is a JSON object. Lists have one entry per caller, and are omitted if all their entries are false.
+-- `replica`, `number`: the id of the replica, and the number of this call
+-- `previous`: the number of a call that must already be applied
+-- `fields`: the names of the callers, then 'replica:<id>' and ''
+-- `limits`, `permits`: the limit of each caller, and the number of permits requested
+-- `resyncs`: for each caller, a list of { age, count } with everything that the replica admitted within the window
+-- `returns`: for each caller, a list of { bucketEnd, count } with unused prefetched permits
+-- `counters`: for each caller, { id, perDay, perMonth } with the id of its usage counter, and its quotas
+-- `usageDays`: for each caller, a list of { day, requests, refused } with new values of the counter
 --
--- Reply: one byte, then doubles, which the client decodes faster than a list of integers:
---   0, and the number of the replica's last applied call; or
---   1, the time, and for each caller: granted permits, remaining permits, and time until the next permit is free. With
---   a counter, these are followed by the usage of this day and this month.
+-- The reply is one byte, then doubles, which the client decodes faster than a list of integers.
+-- If the call was rejected, the reply contains 0 and the number of the replica's last applied call.
+-- Otherwise, the reply contains 1, the time, and three numbers for each caller.
+-- The three numbers are the granted permits, the remaining permits, and the time until the next permit is free.
+-- If the caller has a usage counter, the usage of this day and this month follows.
 
 local partition, recent, earlier = KEYS[1], KEYS[2], KEYS[3]
--- Redis deletes a hash this many milliseconds after its last sweep. Its fields are needed for only half as long, so a
--- hash in use never expires.
+-- Redis deletes a hash this many milliseconds after its last sweep.
+-- Fields are needed for only half of this time, so a hash in use never expires.
 local TIME_TO_LIVE_MS = math.ceil(2 * KEPT / 1000)
 -- A sweep reads at most this many fields, which takes about 10 ms.
 local MOST_SWEPT = 20000
@@ -53,8 +55,9 @@ if applied >= call.number or applied < call.previous then
   return pack('>Bd', 0, applied)
 end
 
--- `written` contains the arguments of HMSET. addresses[i] is true if field i belongs to an address. moved[i] is the
--- value of field i if that value must be copied from `earlier` to `recent`.
+-- `written` contains the arguments of HMSET.
+-- `addresses[i]` is true if field i belongs to an address.
+-- `moved[i]` is the value of field i if that value must be copied from `earlier` to `recent`.
 local written, writtenAddresses = { fields[replicaAt], pack('>I7I7', now, call.number) }, nil
 local addresses, moved, createdAt
 if recent then
@@ -80,14 +83,14 @@ if recent then
   end
 end
 
--- A valid bucket ends by this time, because prefetched permits are used within one bucket length. A bucket that ends
--- later was written before the clock was set back.
+-- A bucket that ends later was written before the clock was set back.
+-- Prefetched permits are used within one bucket length, so a valid bucket ends by this time.
 local latestEnd = thisEnd + BUCKET
 local asked, resyncs, returns, usageDays = call.permits, call.resyncs, call.returns, call.usageDays
 local reply, size = { now }, 1
 
--- The permits in a window never exceed the limit: a permit is granted only if `total` is below the limit, and then
--- counts towards `total`. It leaves `total` one window after the end of its bucket, so never too early.
+-- The permits in a window never exceed the limit, because a permit is granted only if `total` is below the limit.
+-- A granted permit counts towards `total` until one window after the end of its bucket.
 for i = 1, callers do
   local limit, permits, resync, returned = limits[i], asked[i], resyncs and resyncs[i], returns and returns[i]
   readWindow(values[i])
@@ -139,8 +142,8 @@ for i = 1, callers do
   end
 end
 
--- Once per bucket, a sweep deletes fields that are no longer in use. Each sweep reads only some of the fields. All
--- fields are usually read within half a window.
+-- Once per bucket, a sweep deletes fields that are no longer in use.
+-- Each sweep reads only some of the fields. All fields are usually read within half a window.
 local swept = values[sweepAt]
 local isSweepDue = not swept or math.abs(now - unpackAt('>I7', swept)) >= BUCKET
 if isSweepDue then
@@ -151,8 +154,7 @@ if isSweepDue then
     local field, value = scanned[2][i], scanned[2][i + 1]
     local at, span = 1, KEPT
     if sub(field, 1, 8) == 'replica:' then
-      -- A replica can refer to a call as `previous` for up to one window and one bucket, or for two days if usage is
-      -- counted.
+      -- A replica can refer to a call as `previous` for one window and one bucket, or for two days if usage is counted.
       span = COUNTS_USAGE and 3 * DAY or 2 * WINDOW
     elseif field ~= '' and sub(field, 1, 6) ~= 'usage:' then
       at, span = #value - TAIL_BYTES + 1, WINDOW + BUCKET

@@ -128,8 +128,7 @@ export class Partition {
     this.#queue.push(caller);
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    // `setImmediate` waits for the end of the event loop turn, so that the batch includes all requests that arrive
-    // during the turn.
+    // `setImmediate` makes the batch include all requests that arrive during this event loop turn.
     setImmediate(() => {
       this.#isScheduled = false;
       this.#sendBatches();

@@ -1,24 +1,24 @@
--- A caller's usage: the number of allowed and rejected requests on each UTC day, as the sum of all replicas' counters.
--- Each counter belongs to one caller on one replica. A resync replaces the values of a counter, and the daily totals
--- change by the difference.
+-- Usage is the number of allowed and rejected requests of a caller on each UTC day.
+-- Usage is the sum of all counters of the caller. A counter belongs to one caller on one replica.
+-- A resync replaces the values of a counter, and the daily totals change by the difference.
 --
--- Redis stores usage as a string, which unpackDays in usage.ts also reads:
---   time of the last change (7 bytes), number of counters (4)
---   days, oldest first: day since 1970-01-01 (2), requests (6), rejected (6)
---   counters of the last three days: day (2), counter id (4), requests (6), rejected (6)
+-- Redis stores usage as a string, which `unpackDays` in usage.ts also reads.
+-- The string starts with the time of the last change (7 bytes) and the number of counters (4 bytes).
+-- The days follow, oldest first: days since 1970-01-01 (2 bytes), requests (6 bytes), rejected requests (6 bytes).
+-- The counters of the last three days follow: day (2), counter id (4), requests (6), rejected requests (6).
 
 local USAGE_HEAD_BYTES, DAY_BYTES, COUNTER_BYTES = 11, 14, 18
 local max, floor = math.max, math.floor
 
--- Returns the UTC day for which a request is counted: the day of its bucket, because prefetched permits can be used
--- until their bucket ends.
+-- A request counts for the day of its bucket, because prefetched permits can be used until their bucket ends.
 local function dayOf(moment)
   return floor((bucketEnd(moment) - 1) / DAY)
 end
 
--- Returns the first day of the month that contains a day. The calendar repeats every 400 years, or 146,097 days. In
--- this function, years start on 1 March, so that a leap day is the last day of its year. There are 719,468 days from
--- 0000-03-01 to 1970-01-01.
+-- Returns the first day of the month that contains a day.
+-- The calendar repeats every 400 years, or 146,097 days.
+-- In this function, years start on 1 March, so that a leap day is the last day of its year.
+-- There are 719,468 days from 0000-03-01 to 1970-01-01.
 local function monthStart(day)
   local inEra = (day + 719468) % 146097
   local year = floor((inEra - floor(inEra / 1460) + floor(inEra / 36524) - floor(inEra / 146096)) / 365)
@@ -32,8 +32,8 @@ if COUNTS_USAGE then
   firstOfMonth = monthStart(today)
 end
 
--- Reads the counters of the last three days. Calls report only two days. If the clock is set back past midnight, a day
--- is reported again, and would be counted twice without the third counter.
+-- Reads the counters of the last three days.
+-- Calls report only two days. The third counter is needed if the clock is set back past midnight.
 local function readCounters(stored, from)
   local counters = {}
   for at = from, #stored, COUNTER_BYTES do
@@ -45,8 +45,7 @@ local function readCounters(stored, from)
   return counters
 end
 
--- Reads the stored usage: `days` since yesterday, `older` days in their stored form, `counters`, and the number of
--- requests in this `month`.
+-- Reads stored usage: days since yesterday, older days in their stored form, counters, and the requests in this month.
 local function readUsage(stored)
   local usage = { older = '', days = {}, counters = {}, month = 0 }
   if not stored then
@@ -104,9 +103,10 @@ local function addRequests(usage, day, requests)
   end
 end
 
--- Reads a caller's usage and applies the values that the call reports. `left` is the number of requests that the quotas
--- still allow.
--- counter: { id, perDay, perMonth }; days: list of { day, requests, refused }; returned: list of { bucketEnd, count }
+-- Reads a caller's usage and applies the values that the call reports.
+-- `left` is the number of requests that the quotas still allow.
+-- `counter` is { id, perDay, perMonth }.
+-- `days` is a list of { day, requests, refused }. `returned` is a list of { bucketEnd, count }.
 local function openUsage(stored, counter, days, returned)
   local usage = readUsage(stored)
   usage.counterId = counter.id

@@ -63,8 +63,7 @@ export class PartitionSync {
   }
 
   nextCall(batch: readonly Entry[], now: number): Call {
-    // After an idle period, Redis might have deleted its record of the last call, and could then apply a late call. All
-    // callers therefore resync, which corrects the counts.
+    // After an idle period, Redis might have lost its record of the last call, and could apply a late call.
     const isIdle = now - this.#sentAt >= this.countedMs;
     if (isIdle && this.#sent > 0) this.#epoch++;
     const previous = isIdle ? 0 : this.#needsResync ? this.#applied : this.#sent;

@@ -1,12 +1,11 @@
--- A caller's window: the number of permits granted to each replica in each bucket.
+-- A caller's window contains the number of permits granted to each replica in each bucket.
 --
--- Redis stores a window as a string: its buckets, newest first, followed by a tail. Lua hashes every string that a
--- script creates, which is most of the work for a busy caller. Therefore buckets are small, and are copied at most once
--- per call.
---   bucket: number (1 byte), replica (4), permits (4)
---   tail: end of the newest bucket (7), sum of all permits (4)
--- A bucket's number is its end divided by the bucket length, modulo 256. It is unique within a window.
--- Times are in microseconds, by this server's clock.
+-- Redis stores a window as a string that contains the buckets, newest first, and a tail.
+-- A bucket contains its number (1 byte), the replica (4 bytes) and the permits (4 bytes).
+-- The tail contains the end of the newest bucket (7 bytes) and the sum of all permits (4 bytes).
+-- The number of a bucket is its end divided by the bucket length, modulo 256. It is unique within a window.
+-- Times are in microseconds, by the clock of the Redis server.
+-- Buckets are small and seldom copied, because Lua hashes every string that a script creates.
 
 local BUCKET_BYTES, TAIL_BYTES, NUMBERS = 9, 11, 256
 local pack, unpackAt, sub, min = struct.pack, struct.unpack, string.sub, math.min
@@ -22,10 +21,9 @@ end
 local thisEnd = bucketEnd(now)
 
 -- The window of the current caller. The table is reused, because creating one for each caller in a batch would be slow.
---   newest, oldest: ends of the newest and the oldest bucket; oldest is false if there are no buckets
---   total: sum of all permits
---   bytes: a string that starts with the buckets
---   length: total size of the buckets, in bytes
+-- `newest` and `oldest` are the ends of buckets. If there are no buckets, `oldest` is false.
+-- `total` is the sum of all permits.
+-- `bytes` is a string that starts with the buckets. `length` is the total size of the buckets in bytes.
 local window = { newest = 0, oldest = false, total = 0, bytes = '', length = 0 }
 
 local function endOf(number, newest)
@@ -53,8 +51,8 @@ local function readWindow(stored)
   window.newest, window.oldest, window.total, window.bytes, window.length = newest, oldest, total, stored, length
 end
 
--- Replaces the buckets of a replica with `admitted`, if given: a list of { age, count }, oldest first. Buckets that end
--- after `latest` are moved to `latest`.
+-- Replaces the buckets of a replica with the list `admitted` of { age, count }, oldest first.
+-- Buckets that end after `latest` are moved to `latest`.
 local function rewriteWindow(replica, admitted, latest)
   local list = {}
   for _, each in ipairs(admitted or {}) do
@@ -123,8 +121,9 @@ local function packWithGranted(replica, ends, permits)
   return pack(format, number, replica, permits, bytes, ends, window.total)
 end
 
--- Returns the end of the bucket that must leave the window before another permit becomes free, or false if the window
--- is empty. `window.total` already includes the permits granted by this call, whose bucket ends at `grantedEnd`.
+-- Returns the end of the bucket that must leave the window before another permit becomes free.
+-- Returns false if the window is empty.
+-- `window.total` already includes the permits granted by this call, whose bucket ends at `grantedEnd`.
 local function blockingEnd(limit, grantedEnd)
   local at, left, ends = window.length - BUCKET_BYTES + 1, window.total, window.oldest
   while left >= limit and left > 0 do

@@ -105,8 +105,7 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
     this.#logger = logger;
     this.#order = order;
     acceptPrepared(this.response);
-    // Koa calls `onerror` if writing a body fails or the connection closes early. The default function would write
-    // plain text.
+    // Koa calls `onerror` if writing a body fails or the connection closes early. Its default sends plain text.
     this.context.onerror = function (this: ApiContext, error: unknown): void {
       if (error !== null && error !== undefined) failResponse(this, error, logger, headers);
     };

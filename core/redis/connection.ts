@@ -102,8 +102,7 @@ const createClient = (config: RedisConfig): RedisClient => {
     clusterRetryStrategy: backOff,
     slotsRefreshTimeout: config.connectTimeoutMs,
     slotsRefreshInterval: 1000,
-    // ioredis must not retry failed commands, because its callers decide whether to retry. It still follows
-    // redirections.
+    // ioredis must not retry failed commands, because its callers decide whether to retry.
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     redisOptions: { ...common(config), ...access(cluster) },

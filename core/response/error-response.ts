@@ -78,8 +78,7 @@ const errorBody = (error: ApiError): Buffer => {
     code: error.kind.code,
     ...(error.kind.status === 400 && error.options.details ? { details: error.options.details } : {}),
   });
-  // An error message might contain a key that the client sent in the wrong place. Users paste error messages into
-  // tickets.
+  // Users paste error messages into tickets. A message might contain a key that the client sent in the wrong place.
   return Buffer.from(maskKeys(text));
 };
 
@@ -145,8 +144,7 @@ const ABOUT_THE_BODY = [
 ];
 
 const removeBodyHeaders = (response: ServerResponse): void => {
-  // A `FastResponse` stores these headers as one text, which `setHead` replaces. An ordinary response stores each
-  // header.
+  // A `FastResponse` stores the headers of the body as one text, which `setHead` replaces.
   if (response instanceof FastResponse && !response.isOrdinary) return;
   for (const name of ABOUT_THE_BODY) response.removeHeader(name);
 };

@@ -141,8 +141,7 @@ export class Validators {
   matches(ifNoneMatch: string): boolean {
     if (ifNoneMatch.length > LONGEST_TAGS) return false;
     if (ifNoneMatch.trim() === '*') return true;
-    // The ETags of all encodings contain the same digest, so a match with any of them shows that the client's copy is
-    // up to date.
+    // The ETags of all encodings contain the same digest, so a match with any of them is enough.
     return ifNoneMatch.split(',').some((tag) => {
       const opaque = /^\s*(?:W\/)?"([^"]*)"\s*$/.exec(tag)?.[1];
       return (

@@ -23,8 +23,7 @@ interface MountDependencies {
 /** The middleware of the plugin runs between these two functions. */
 export const handleMount = (mount: Mount, dependencies: MountDependencies): readonly ApiMiddleware[] => [
   (ctx, next) => {
-    // Mounts can read a request body. Node does not send `100 Continue`, because the server listens for
-    // `checkContinue`.
+    // Node does not send `100 Continue`, because the server listens for `checkContinue`.
     if (ctx.req.headers.expect?.toLowerCase() === '100-continue') ctx.res.writeContinue();
     if (mount.contentSecurityPolicy) ctx.set('Content-Security-Policy', mount.contentSecurityPolicy);
     return next();
