@@ -64,7 +64,7 @@ export interface KeyRules {
   readonly visibleAfterMs: number;
 }
 
-/** Resolves when running services accept the new key. */
+/** Creates a key. Resolves when running services accept the key. */
 export const createKeyRecord = async (
   store: KeyStore,
   { name, tier, limit, expires }: NewKey,
@@ -163,7 +163,8 @@ export const rotateKey = async (
 };
 
 /**
- * Also changes predecessors and successors of the key. Otherwise, the owner could use one of them with the old limit.
+ * Changes a setting of a key, and of its predecessors and successors. Otherwise, the owner could use one of them with
+ * the old limit.
  */
 const changeSharing = async (
   store: KeyStore,

@@ -37,7 +37,10 @@ interface Reloading {
   apply(loaded: LoadedConfig): Promise<readonly string[]>;
 }
 
-/** Must be called after `listen()`, because it notifies systemd that the service is ready. */
+/**
+ * Reloads the configuration on SIGHUP. Must be called after `listen()`, because it notifies systemd that the service is
+ * ready.
+ */
 export const reloadAtHangup = ({ path, logger, url, apply }: Reloading): void => {
   const report = async (reloadedAt: number, error: string | null, afterRestart: readonly string[] = []) => {
     const status = error === null ? `Listening on ${url}` : `The reload failed: ${error}`;

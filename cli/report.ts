@@ -11,7 +11,7 @@ const WRONG_USAGE = 2;
 const KNOWN = [OperatorError, StorageError, KeyStoreError, LimiterUnavailable, FileLockError];
 
 interface ReportOptions {
-  /** Whether to print one JSON object, `{"error": "...", "faults": ["..."]}`, instead of text. */
+  /** True to print one JSON object, `{"error": "...", "faults": ["..."]}`, instead of text. */
   readonly json: boolean;
   readonly debug: boolean;
 }

@@ -16,14 +16,17 @@ let reload: (() => void) | undefined;
 let isReloadDue = false;
 let isStopping = false;
 
-/** Must be called before anything else. Until `onStop` is called, SIGTERM and SIGINT exit the process immediately. */
+/**
+ * Installs the signal handlers. Must be called before anything else. Until `onStop` is called, SIGTERM and SIGINT exit
+ * the process immediately.
+ */
 export const handleSignals = (): void => {
   // By default, SIGUSR1 makes Node open a port for its debugger, and SIGUSR2 kills the process.
   process.on('SIGUSR1', ignore).on('SIGUSR2', ignore);
   // A terminal sends signals to all processes. Workers ignore them, because the primary process stops its workers.
   const isPrimary = !isWorker();
   process.on('SIGTERM', isPrimary ? stop : ignore).on('SIGINT', isPrimary ? stop : ignore);
-  // In a terminal, SIGHUP means that the terminal was closed. Otherwise, it requests a reload.
+  // In a terminal, SIGHUP means that the terminal was closed. Otherwise, SIGHUP requests a reload.
   process.on('SIGHUP', !isPrimary ? ignore : process.stdout.isTTY ? stop : onHangup);
 };
 

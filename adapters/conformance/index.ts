@@ -80,7 +80,7 @@ import { describeVersions } from './versions.js';
 export type { AdapterUnderTest } from './adapter-under-test.js';
 export { describeKeyStore, type KeyStoreUnderTest } from './key-store.js';
 
-/** Longer than the time limits of single calls, in milliseconds. */
+/** The timeout of a mocha test, which is longer than the time limits of single calls. */
 const TIMEOUT_MS = 120_000;
 
 /** Groups of tests that share one adapter, so that the dataset is published only once. */

@@ -8,7 +8,7 @@ const LIMIT_MS = 4000;
 /** With a fixed seed, every run uses the same examples, so failures are reproducible. */
 const SEED = 24;
 
-/** Undefined if `fast-check`, an optional peer dependency, is not installed. */
+/** `fast-check` is an optional peer dependency. Undefined if the package is not installed. */
 export const fc: typeof FastCheck | undefined = await import('fast-check').catch((error: NodeJS.ErrnoException) => {
   if (error.code === 'ERR_MODULE_NOT_FOUND') return undefined;
   throw error;

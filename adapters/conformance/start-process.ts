@@ -8,7 +8,10 @@ import { within } from './expect.js';
 import { type Obstacle, withoutProcess } from './obstacles.js';
 
 const MAIN = fileURLToPath(new URL('./process-main.js', import.meta.url));
-/** Longer than the time in which the lock of a killed process must expire, in milliseconds. */
+/**
+ * Time limit of a call in milliseconds, which is longer than the time in which the lock of a killed process must
+ * expire.
+ */
 const CALL_MS = 60_000;
 /** A time zone with an unusual offset (UTC+12:45, UTC+13:45 in summer), to catch stores that use local time. */
 export const TIME_ZONE = 'Pacific/Chatham';

@@ -149,7 +149,7 @@ export const describeTakingTurns = (target: AdapterUnderTest): void => {
         const publish = (version: string) => adapter.publish!(anotherDataset(version, THIRD_CREATED));
         try {
           if ((await settled(publish(THIRD))) !== 'rejected') return;
-          // Not limited to WAIT_MS, because later rejections can take longer than the first one.
+          // There is no time limit of WAIT_MS here, because later rejections can take longer than the first one.
           for (const version of [FOURTH, 'fifth-5']) await failsWith('conflict', () => publish(version));
         } finally {
           resume();

@@ -194,7 +194,7 @@ export const WORDS: readonly (readonly string[])[] = [
   // Words that search engines often ignore or shorten.
   ...['the', 'of', 'a', 'to', 'not', '3', 'or', `${LONG_WORD}s`, `${LONG_WORD}*`, 'end'].map((word) => [word]),
   ['the', 'of', 'whale*'],
-  // Only the last word excludes the documents, and some stores do not search for that many words.
+  // Only the last word matches no document, and some stores do not search for that many words.
   ['the', 'end', 'of', 'a', 'nowhere'],
   ['the', 'end', 'of', 'a', 'line', 'to', 'be', 'or', 'not', '3', '14', `${LONG_WORD}s`, 'brno'],
   // A short word and a repeated word.

@@ -9,7 +9,7 @@ const LONG = 'y'.repeat(1500);
 /** Strings with this prefix have 1,900 bytes and differ only in the last byte. */
 const LONGEST = 'z'.repeat(1899);
 
-/** Some stores treat these keys as equal, convert them, or sort them incorrectly. They are sorted by code point. */
+/** Keys that some stores treat as equal, convert, or sort incorrectly. The list is sorted by code point. */
 // biome-ignore format: similar values share a line
 export const words: readonly string[] = [
   '',

@@ -74,7 +74,7 @@ interface FirstReply<T> {
   readonly cursor: { readonly firstBatch: readonly T[] };
 }
 
-/** Shown instead of the driver's message, which might contain a password. */
+/** Advice that replaces the driver's message, which might contain a password. */
 const WRITE_IT = [
   'write mongodb://HOST:PORT/?replicaSet=NAME or mongodb+srv://HOST/',
   'percent-encode special characters in the user name and the password: @ is %40, : is %3A, / is %2F',
@@ -215,7 +215,7 @@ export class Connection {
         yield cursor.readBufferedDocuments();
       }
     } finally {
-      // Not awaited, because the server might hang.
+      // Closing the cursor is not awaited, because the server might hang.
       cursor.close().catch(() => undefined);
     }
   }

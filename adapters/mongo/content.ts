@@ -25,7 +25,7 @@ export interface ContentTarget {
   readonly id: number;
   readonly collection: Collection;
   readonly batchSize: number;
-  /** Called before each batch. Throws to stop the publication. */
+  /** Throws to stop the publication. Called before each batch. */
   assertGoingOn(): void;
 }
 
@@ -210,7 +210,7 @@ export interface StoredVersion {
 
 interface ReadOptions {
   readonly batchSize: number;
-  /** Called before each batch. Throws to stop reading. */
+  /** Throws to stop reading. Called before each batch. */
   readonly assertGoingOn?: () => void;
 }
 

@@ -44,7 +44,7 @@ export class Poller {
 }
 
 export interface ChangeWatch {
-  /** Does not wait for a pending request, because closing the client ends it. */
+  /** Stops watching. Does not wait for a pending request, because closing the client ends it. */
   stop(): void;
 }
 

@@ -16,7 +16,7 @@ const ADVICE: readonly (readonly [pattern: RegExp, advice: string])[] = [
 const topologyOf = (error: unknown): TopologyDescription | undefined =>
   error instanceof MongoServerSelectionError ? error.reason : undefined;
 
-/** During an election, some servers are reachable. */
+/** Returns true only if no server is reachable. During an election, some servers are reachable. */
 export const isUnreachable = (error: unknown): boolean => {
   const servers = [...(topologyOf(error)?.servers.values() ?? [])];
   return servers.length > 0 && servers.every(({ error: cause }) => cause != null);

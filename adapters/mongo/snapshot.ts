@@ -32,7 +32,7 @@ export class MongoSnapshot implements Snapshot {
   readonly searches = true;
   readonly #context: SnapshotContext;
   readonly #locked: LockedVersion;
-  /** Cached, because creating a driver collection costs half as much as a read. */
+  /** Driver collections are cached, because creating one costs half as much as a read. */
   readonly #handles = new Map<string, MongoCollection<Row>>();
   #released = false;
 

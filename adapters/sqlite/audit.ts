@@ -11,7 +11,7 @@ import { differencesIn } from './content.js';
 
 const { chain, contentOf, endOf, madeOnly, publicationOf, sumsOf, verifyChain, withPublished } = audit;
 
-/** Must be called within a transaction. */
+/** Appends an audit entry. Must be called within a transaction. */
 export const appendEntry = async (connection: ThreadedConnection, table: string, entry: AuditEntry): Promise<void> => {
   const linked = chain(entry, await headOf(connection, table));
   await connection.run(`INSERT INTO ${table} (entry) VALUES (?)`, JSON.stringify(linked));

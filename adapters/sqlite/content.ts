@@ -24,7 +24,7 @@ export interface ContentTarget {
   readonly connection: ThreadedConnection;
   readonly table: string;
   readonly collection: Collection;
-  /** Called before each step. Throws to stop the publication. */
+  /** Throws to stop the publication. Called before each step. */
   assertGoingOn(): void;
   onWritten(rows: number): void;
   poll(): void;
@@ -133,7 +133,7 @@ const wordsInserter = async (
   return (rows, first) => insert(rows.map((row, i) => [first + i, wordsOf(row)]));
 };
 
-/** Must be called after all rows have been written, because building indexes is then faster. */
+/** Builds the indexes of a table. Must be called after all rows have been written, because this is faster. */
 const buildIndexes = async (target: ContentTarget, fields: readonly string[], rows: number): Promise<void> => {
   const { connection, table, collection, assertGoingOn } = target;
   for (const [i, order] of ordersOf(collection).entries()) {

@@ -214,7 +214,7 @@ export class SqliteAdapter implements StorageAdapter {
     return connection !== undefined;
   }
 
-  /** Never throws, because the next poll tries again. */
+  /** Polls for a new version. Never throws, because the next poll tries again. */
   #poll(): void {
     if (this.#closing.signal.aborted) return;
     try {

@@ -200,7 +200,7 @@ class SqliteKeyStore implements KeyStore {
     }
   }
 
-  /** Never throws. The previous keys stay active until a later poll succeeds. */
+  /** Polls for changed keys. Never throws. The previous keys stay active until a later poll succeeds. */
   #poll(): void {
     try {
       this.#connection ??= openStore(this.#path);

@@ -189,7 +189,7 @@ const inFolder = async (path: string): Promise<void> => {
   }
 };
 
-/** @param isDraft true if the file is deleted when the publication fails, so that it needs no log */
+/** @param isDraft true if the file is deleted when the publication fails, so that it needs no write-ahead log */
 const publishInto = async (
   file: string,
   confirm: Locked['confirm'],

@@ -67,7 +67,6 @@ const conditionsOf = (table: Table, given: Query, upTo?: readonly Scalar[]): Con
 const sortOf = (table: Table, { order, descending }: Query): string =>
   order.map((field) => columnOf(table, field) + (descending ? ' DESC' : '')).join();
 
-/** @param upTo the position of the last row to return */
 export const selectRows = (table: Table, query: Query, limit: number, upTo?: readonly Scalar[]): Select => {
   const { sql, values } = conditionsOf(table, query, upTo);
   return {

@@ -61,7 +61,6 @@ export class Readers {
     return (this.#readers.get(id)?.holds ?? 0) > 0;
   }
 
-  /** @param catalog a connection without an open transaction */
   renew(catalog: ReadConnection, current: number | undefined): void {
     for (const [id, { connection, holds }] of this.#readers) {
       if (id !== current && holds === 0) {

@@ -19,7 +19,6 @@ const read = async (file: string): Promise<ServiceFile> => {
   }
 };
 
-/** @param signal 0 only checks whether the process exists */
 const signalTo = (pid: number, signal: 'SIGHUP' | 0): void => {
   try {
     process.kill(pid, signal);

@@ -33,7 +33,6 @@ export const embedded = ({ handle, basePath, mounts }: EmbedOptions, prefix = ''
   if (!/^(\/[A-Za-z0-9._~-]+)*$/.test(prefix)) throw new TypeError(`The prefix "${prefix}" must look like /data.`);
   const owned = [basePath, ...mounts.map(({ path }) => path).filter((path) => path !== '/')];
 
-  /** @param removed the mount path that the framework has already removed from the URL */
   const take = (request: ForeignRequest, response: ServerResponse, removed: string): Promise<void> | undefined => {
     const url = without(prefix, request.url ?? '/');
     if (url === undefined) return undefined;

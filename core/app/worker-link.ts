@@ -59,7 +59,7 @@ export type ToPrimary =
 
 interface PrimaryLink {
   readonly assignment: Promise<Assignment>;
-  /** If the service shuts down during a reload, the listener is called twice. */
+  /** If the service shuts down during a reload, the listener for stop messages is called twice. */
   onStop(listener: (stop: Stop) => void): void;
   onMeasure(read: () => string): void;
   readonly limiter: WorkerLimiter;

@@ -14,8 +14,8 @@ import { withTimeout } from '../util/with-timeout.js';
 import { type Assignment, asShare, type Listening, onPort, type ToPrimary, type ToWorker } from './worker-link.js';
 
 /**
- * If a worker exits within this time, its replacement will probably fail too, so the delay before the next start
- * doubles.
+ * If a worker exits within this time, the delay before its replacement starts doubles, because the replacement will
+ * probably exit too.
  */
 const STEADY_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
@@ -69,7 +69,7 @@ export class Workers {
     this.#running = { count, assignment: { ...assignment, loaded }, workers: new Map() };
     this.#configuredPort = assignment.loaded.config.server.port;
     this.#logger = logger;
-    // Otherwise, if all workers had too many connections, the primary process would pass a connection around forever.
+    // With another policy, the primary process would pass connections around if all workers had too many connections.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({
       // New workers run the same version as this process, even if a symbolic link now points to another version.

@@ -33,7 +33,7 @@ export interface ConfigNames {
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** If the configuration comes from code, a description for messages instead of a path. */
+  /** The path of the configuration file. If the configuration comes from code, a description for messages. */
   readonly path: string;
   readonly folder: string;
   readonly embedded: boolean;

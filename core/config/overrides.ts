@@ -87,7 +87,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export type Draft = Record<string | number, unknown>;
 
 /**
- * Text that is not JSON stays a string. If the setting is a string, values such as `1` and `true` also stay strings.
+ * Parses the value of an environment variable as JSON. Text that is not JSON stays a string. If the setting is a
+ * string, values such as `1` and `true` also stay strings.
  */
 const parse = (text: string, schema: JsonSchema | undefined): unknown => {
   let value: unknown;

@@ -32,11 +32,9 @@ export interface AuditVerification {
 export interface DataAuditEntry extends AuditEntry {
   readonly action: 'publish' | 'activate' | 'prune';
   readonly version: string;
-  /** For `publish` and `activate`: the version that was current before, or null if there was none. */
+  /** The previous current version, or null if there was none. Only for `publish` and `activate`. */
   readonly replaces?: string | null;
-  /**
-   * For `publish`: the SHA-256 of all published rows, in hexadecimal. Not set if the store does not compute the hash.
-   */
+  /** The SHA-256 of all published rows, in hexadecimal. Only for `publish`, and only if the store computes the hash. */
   readonly content?: string;
 }
 

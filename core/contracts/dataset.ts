@@ -30,7 +30,7 @@ export interface Collection<T extends object = any> {
 
 export const CADENCES = [
   ...(['daily', 'weekly', 'biweekly', 'monthly', 'quarterly', 'semiannual', 'annual', 'five-year'] as const),
-  // For data about events, which can occur on any day.
+  // The cadence of data about events, which can occur on any day.
   'irregular',
 ] as const;
 export type Cadence = (typeof CADENCES)[number];

@@ -19,8 +19,8 @@ export interface KeyRecord {
   readonly expires_at: string | null;
   readonly revoked_at: string | null;
   /**
-   * For a key created by a rotation: the id of the first key in the chain of rotations. All keys in the chain share one
-   * rate limit.
+   * The id of the first key in a chain of rotations. All keys in the chain share one rate limit. Not set for keys that
+   * were not created by a rotation.
    */
   readonly shares_limit_of?: string;
 }

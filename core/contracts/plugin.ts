@@ -82,7 +82,7 @@ export interface Plugin<Options = unknown> {
    * Called once before the service accepts requests. If this function throws or rejects, the service does not start.
    */
   open?(options: Options, context: OpenContext): Promise<void> | void;
-  /** Called once after the last request, provided that `open` succeeded. */
+  /** Called once after the last request. Not called if `open` failed. */
   close?(options: Options): Promise<void> | void;
   /**
    * Called for every error that occurs in a request, including client errors. `ctx.status` is the status of the

@@ -175,7 +175,9 @@ export interface StorageAdapter {
   readonly versions?: Versions;
   /** The audit log of the dataset. Requires the capability `audit`. */
   readonly audit?: DataAudit;
-  /** If an adapter has this property, backups include publication times and the audit. */
+  /**
+   * Publication times and the audit, for backups. If an adapter lacks this property, backups contain only the versions.
+   */
   readonly history?: History;
 }
 
@@ -262,7 +264,7 @@ export interface Move {
 
 /** What a backup stores in addition to the versions. */
 export interface StoredHistory {
-  /** When each version became the current version, oldest first. */
+  /** The changes of the current version, oldest first. */
   readonly moves: readonly Move[];
   /** All audit entries, oldest first, including entries for changes that were never made. */
   readonly audit: readonly DataAuditEntry[];

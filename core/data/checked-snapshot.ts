@@ -60,7 +60,7 @@ async function* asLazyRows(batches: AsyncIterable<JsonRows>) {
   for await (const rows of batches) yield lazyRows(rows);
 }
 
-/** Defined only once, because V8 would have to recompile code if each reader defined its own generator function. */
+/** This generator is defined only once, because V8 would have to recompile code if each reader defined its own. */
 async function* stream<T extends object>(reads: Reads, target: Collection<T>, query: QueryOf<T> = {}) {
   const collection = declared(reads, target);
   const checked = checkQuery(collection, query as Partial<Query>);

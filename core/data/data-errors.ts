@@ -5,7 +5,7 @@ import { nearest } from '../validation/nearest.js';
 import { formatPath, type Path, pointerPath } from '../validation/path.js';
 
 export interface DataError {
-  /** If the rows do not come from files, the name of the collection. */
+  /** The name of the file, or of the collection if the rows do not come from files. */
   readonly file: string;
   readonly row: number | null;
   readonly field: string | null;

@@ -1,4 +1,4 @@
-/** Keeps the documents of a collection in memory, in key order, and searches them in every declared order. */
+/** A batch has 100 documents. Reading a batch takes 0.1 to 0.2 ms. */
 import type { Collection, Document } from '../contracts/dataset.js';
 import type { Group, JsonRows, Query, Scalar, TotalsQuery } from '../contracts/storage.js';
 import { planIn, type ReadPlan } from './conditions.js';
@@ -28,7 +28,7 @@ function* inBatches({ start, end }: Span, descending = false): Generator<Span> {
 interface Edge {
   readonly fields: JsonFields;
   readonly values: readonly Scalar[];
-  /** 0 if documents with equal values come after the edge, 1 if they come before it. */
+  /** 0 if documents with equal values come after the edge, 1 if documents with equal values come before the edge. */
   readonly least: 0 | 1;
 }
 
@@ -81,7 +81,7 @@ export class IndexedCollection {
   }
 
   /**
-   * Must be called after the last document has been added.
+   * Sorts the documents. Must be called after the last document has been added.
    * @param pause awaited after steps of less than a millisecond
    */
   async sort(pause?: () => Promise<unknown>): Promise<void> {

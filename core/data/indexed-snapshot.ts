@@ -11,8 +11,8 @@ export interface IndexedDataset {
 }
 
 /**
- * Defined once for all snapshots. If each snapshot defined its own generator function, V8 would have to recompile the
- * calling code for each version of the dataset.
+ * This generator is defined once for all snapshots, because V8 would otherwise recompile its callers for each version
+ * of the dataset.
  */
 async function* eachBatch<Batch>(
   readable: () => IndexedCollection,

@@ -94,7 +94,10 @@ class StringCache {
  */
 export class JsonFields {
   readonly starts: number[];
-  /** For each field, the offset at which its value ends. 0 if the document does not contain the field. */
+  /**
+   * For each field of the document, the offset at which its value ends, or 0 if the document does not contain the
+   * field.
+   */
   readonly ends: number[];
   readonly #fields: readonly string[];
   readonly #members: Member[] = [];

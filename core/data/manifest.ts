@@ -91,7 +91,7 @@ export const manifestSchema = {
 
 const isManifest = compileSchema<DirectoryManifest>(manifestSchema);
 
-/** A larger manifest would block the event loop for too long. */
+/** Parsing a larger manifest would block the event loop for too long. */
 const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_NAMES = 100_000;
 

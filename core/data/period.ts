@@ -15,7 +15,7 @@ export const cadenceOfMonths = (months: number): Cadence | undefined =>
 
 const DAYS: Readonly<Partial<Record<Cadence, number>>> = { weekly: 7, biweekly: 14 };
 
-/** For daily and irregular sources, a period is one day. */
+/** Returns the start of the period after `start`. For daily and irregular sources, a period is one day. */
 export const nextPeriod = (start: string, cadence: Cadence): string => {
   const next = new Date(`${start}T00:00:00Z`);
   const months = MONTHS[cadence];

@@ -26,7 +26,7 @@ type OnError = (row: number, field: string | null, rule: string) => void;
 
 interface Check {
   add(document: Document, row: number): void;
-  /** Must be called after the rows of all collections have been added. */
+  /** Reports references without a target. Must be called after the rows of all collections have been added. */
   finish(): void;
 }
 

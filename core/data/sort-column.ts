@@ -5,7 +5,7 @@ import { type Ranks, rankValues, steps } from './value-ranks.js';
 const CHUNK_BITS = 14;
 const CHUNK = 1 << CHUNK_BITS;
 
-/** Must be a power of two. */
+/** The size of the hash table, which must be a power of two. */
 const PLACES = 2 ** 15;
 const MOST_KNOWN = PLACES / 2;
 /** Values with more bytes are seldom repeated, so they are not stored in the hash table. */
@@ -38,7 +38,7 @@ class KnownValues {
     return undefined;
   }
 
-  /** Must be called after `find` has not found the value. */
+  /** Adds a value that `find` has not found. */
   add(json: Buffer, start: number, end: number, index: number): number {
     if (this.isFull) return index;
     this.#places[this.#free] = this.#indexes.push(index);

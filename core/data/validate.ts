@@ -11,7 +11,7 @@ interface CheckOptions {
   readonly maxErrors?: number;
   readonly onProgress?: (progress: { collection: string; rows: number; total: number | undefined }) => void;
   readonly onRows?: (collection: Collection, rows: Rows) => void;
-  /** If the same rows have already been checked, only their JSON syntax is checked. Default: false. */
+  /** True if the same rows have already been checked. Only their JSON syntax is then checked. Default: false. */
   readonly checked?: boolean;
   readonly pause?: () => Promise<unknown>;
 }

@@ -175,5 +175,4 @@ class ValueSorter {
   }
 }
 
-/** @yields at intervals of less than a millisecond, so that the caller can do other work */
 export const rankValues = (values: ValueColumn): Generator<void, Ranks> => new ValueSorter(values).rank();

@@ -174,9 +174,7 @@ const currentManifest = async (
   }
 };
 
-/**
- * Rejects different rows for an existing version, because readers load a version only once and would miss the change.
- */
+/** Rejects an existing version if its rows have changed, because readers load a version only once. */
 const assertOwnVersion = (
   path: string,
   next: DirectoryManifest,

@@ -66,9 +66,7 @@ export class Admission {
     return this.#inFlight - responses.size - lists.size;
   }
 
-  /**
-   * If the result is undefined, the request is admitted, and the caller must call `leave` when the request completes.
-   */
+  /** Returns undefined if the request is admitted. The caller must then call `leave` when the request completes. */
   enter(): Overload | undefined {
     const now = this.#options.clock.monotonic();
     const overload = this.#overload(now);

@@ -72,7 +72,8 @@ export const cutUnreadResponses = (
   stallMs: number,
   observe: () => void,
 ): void => {
-  // Divided by 3, because the first step pauses the socket, and the next two compare the number of unsent bytes.
+  // A stalled client is detected in three steps: the first pauses the socket, and the next two compare the number of
+  // unsent bytes.
   const step = Math.ceil(stallMs / 3);
   const sweep = setInterval(() => {
     for (const socket of sockets) {

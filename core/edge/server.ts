@@ -93,7 +93,7 @@ export class HttpServer {
       server: this,
     });
     server.on('request', accept);
-    // Without these listeners, Node would send `100 Continue`, or an error response without a body.
+    // Without listeners for these events, Node would send `100 Continue`, or an error response without a body.
     server.on('checkContinue', accept);
     server.on('checkExpectation', accept);
     // Without an `upgrade` listener, Node ignores the Upgrade header, which RFC 9110, 7.8 allows.

@@ -19,7 +19,7 @@ export interface CallerIdentity {
   readonly kind: 'key';
   readonly account: string;
   readonly record: Pick<KeyRecord, 'id' | 'tier' | 'limit_per_minute'>;
-  /** Stored with the key, because looking up the caller would be slower. */
+  /** The caller is stored with its key, because looking it up for every request would be slower. */
   caller: Caller | undefined;
 }
 

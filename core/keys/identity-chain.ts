@@ -23,7 +23,7 @@ const CACHED_MS = 5000;
 const LONGEST_CACHED_MS = 60_000;
 const CACHED = 10_000;
 const TIMEOUT_MS = 5000;
-/** Further identity checks get a 503. */
+/** Maximum number of pending identity checks. Further requests get a 503. */
 const MOST_WAITING = 200;
 const MOST_WAITING_OF_ADDRESS = 20;
 const LONGEST_ID = 256;
@@ -51,7 +51,7 @@ export class IdentityChain {
     this.#usesAddress = identities.some(({ usesAddress }) => usesAddress);
   }
 
-  /** Cached results are returned synchronously. */
+  /** Identifies the caller of a request. Cached results are returned synchronously. */
   identify({ headers }: IncomingMessage, address: () => string): SomeIdentity | Promise<SomeIdentity> {
     if (!this.#usesAddress && this.#headers.every((name) => headers[name] === undefined)) return NONE;
     const given = this.#headers.map((name) => headers[name] ?? null);

@@ -49,7 +49,7 @@ const validate = compileSchema<KeyFile>({
   },
 });
 
-/** Enough for about a million keys. The same limit applies to the file with the times of last use. */
+/** Enough bytes for about a million keys. The same limit applies to the file with the times of last use. */
 export const MAX_KEY_FILE_BYTES = 384 * 2 ** 20;
 
 const MAX_SHOWN = 20;
@@ -109,7 +109,10 @@ export function* keyFilePieces(keys: readonly KeyRecord[]): Generator<string> {
 
 export const formatKeyFile = (keys: readonly KeyRecord[]): string => [...keyFilePieces(keys)].join('');
 
-/** If the key file is a symbolic link, the other file is next to the target of the link. */
+/**
+ * Returns the path of a file next to the key file. If the key file is a symbolic link, the file is next to the target
+ * of the link.
+ */
 export const siblingPath = async (path: string, extension: string): Promise<string> =>
   `${await linkTarget(path)}.${extension}`;
 

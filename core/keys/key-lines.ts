@@ -12,7 +12,7 @@ const LINE_START = `\n${KEY_INDENT}`;
 const NEWLINE = 0x0a;
 const COMMA = 0x2c;
 
-/** After a change of more bytes, the whole key file is parsed. */
+/** If more bytes have changed, the whole key file is parsed. */
 const MAX_CHANGE = 256 * 1024;
 const BLOCK_BYTES = 64 * 1024;
 

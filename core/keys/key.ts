@@ -21,9 +21,9 @@ export const excerpt = (text: string, maxLength = MAX_SHOWN_LENGTH): string => {
 };
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** Enough characters in base 62 for 256 random bits: 62^43 > 2^256. */
+/** The secret part of a key has 43 characters in base 62, which are enough for 256 random bits: 62^43 > 2^256. */
 const SECRET_LENGTH = 43;
-/** Enough characters in base 62 for a CRC-32: 62^6 > 2^32. */
+/** The checksum of a key has 6 characters in base 62, which are enough for a CRC-32: 62^6 > 2^32. */
 const CHECKSUM_LENGTH = 6;
 const ID_LENGTH = 10;
 
@@ -58,7 +58,7 @@ export const createKey = (
   return { key, ...(peppers?.digest(key) ?? { hash: hashKey(key) }), id: `key_${randomDigits(ID_LENGTH)}` };
 };
 
-/** Some stores also contain keys in other formats, which have no checksum. */
+/** Detects text with the format of a key but a wrong checksum. Some stores also contain keys in other formats. */
 export const isMistyped = (text: string): boolean =>
   SHAPE.test(text) && !text.endsWith(checksum(text.slice(0, -CHECKSUM_LENGTH)));
 

@@ -9,7 +9,9 @@ export type Settle = (decision: Decision | Promise<never>) => void;
 export interface PrefetchedPermits {
   count: number;
   readonly bucketEnd: number;
-  /** When the permits expire by the monotonic clock, in milliseconds. Never later than `bucketEnd`. */
+  /**
+   * When prefetched permits expire, in milliseconds by the monotonic clock. Never later than the end of their bucket.
+   */
   readonly expiresAt: number;
 }
 
@@ -25,7 +27,7 @@ export class CallerState {
   returned = NOTHING_RETURNED;
   waiting: Settle[] | undefined = undefined;
   remaining = 0;
-  /** In milliseconds by the monotonic clock. */
+  /** When another permit becomes free, in milliseconds by the monotonic clock. */
   resetAt = 0;
   rejectUntil = 0;
 

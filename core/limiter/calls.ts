@@ -12,7 +12,7 @@ export interface Returned {
 }
 
 export interface UsageReport {
-  /** Must be below 2^32, because the Lua script stores the id in 4 bytes. */
+  /** The id of a usage counter. Must be below 2^32, because the Lua script stores the id in 4 bytes. */
   readonly counterId: number;
   readonly quotas: Quotas;
   /** The usage per day. `requests` is undefined if Redis already has the correct number. */
@@ -24,8 +24,8 @@ export interface Ask {
   readonly limit: number;
   readonly permits: number;
   /**
-   * For a resync: all permits that this replica has used for the caller within the window. They replace the count in
-   * Redis.
+   * All permits that this replica has used for the caller within the window. Set only in a resync, which replaces the
+   * count in Redis.
    */
   readonly resync?: readonly Admitted[] | undefined;
   /** Unused permits. Undefined for a resync, which reports only used permits. */

@@ -49,7 +49,7 @@ for i = 1, counters and callers or 0 do
 end
 local values = redis.call('HMGET', partition, unpack(fields))
 
--- Rejects the call if it arrived late or twice, or if this server has lost earlier calls.
+-- Rejects the call if it arrived late or twice, or if this Redis server has lost earlier calls.
 local applied = values[replicaAt] and unpackAt('>I7', values[replicaAt], 8) or 0
 if applied >= call.number or applied < call.previous then
   return pack('>Bd', 0, applied)

@@ -31,13 +31,16 @@ interface RedisLimiterOptions {
  * could get permits that other replicas have already used.
  */
 const REJOIN_MS = 500;
-/** When there are no requests, errors of the Lua script would otherwise go unnoticed. */
+/**
+ * Interval of a check that Redis can run the Lua script. When there are no requests, errors would otherwise go
+ * unnoticed.
+ */
 const CHECK_MS = 5000;
 const POLL_MS = REJOIN_MS / 2;
 
 const READ_MS = 1000;
 
-/** Enough time for a lost call, a probe and another call to Redis. */
+/** The limiter closes within this time, which is enough for a lost call, a probe and another call to Redis. */
 const CLOSE_MS = 2000;
 const CLOSE_POLL_MS = 5;
 
@@ -215,7 +218,7 @@ export class RedisLimiter implements Limiter {
     this.#reportAll();
   }
 
-  /** Also true while a call is in flight, because its reply might require another report. */
+  /** Returns true while a call is in flight, because its reply might require another report. */
   #hasUnreported(): boolean {
     return (
       this.#partitions.some(({ isBusy }) => isBusy) ||

@@ -40,9 +40,9 @@ const TIMEOUT_MS = 1000;
 const LATE = 'The process that manages rate limits does not respond: requests that count towards a limit are rejected.';
 
 /**
- * Only one batch is in flight, so batches grow with the load. While a reply is overdue, requests are rejected
- * immediately. The requests in an overdue batch are still counted, so a caller can get less than its limit, but never
- * more.
+ * Asks the primary process for decisions in batches. Only one batch is in flight, so batches grow with the load. While
+ * a reply is overdue, requests are rejected immediately. Requests in an overdue batch are still counted, so a caller
+ * can get less than its limit, but never more.
  */
 export class WorkerLimiter implements Limiter {
   readonly #ask: (asks: readonly WorkerAsk[]) => Promise<readonly WorkerGrant[]>;

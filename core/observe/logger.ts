@@ -41,7 +41,7 @@ export const createLogger = ({ level, format }: Config['log']): Logger => {
   return Object.assign(logger, { infoJson, infoLine, setLevel });
 };
 
-/** Works like pino's serializer, but does not append a cause that the message already contains. */
+/** Like pino's error serializer, but without the cause if the message already contains the cause. */
 const describeError = (error: unknown): unknown =>
   error instanceof Error ? { ...pino.stdSerializers.err(error), message: messageOf(error) } : error;
 
@@ -226,7 +226,7 @@ const logOutput = (): LogOutput => {
   return shared;
 };
 
-/** Must be awaited before `process.exit`. Resolves after 500 ms at the latest. */
+/** Writes the rest of the log. Must be awaited before `process.exit`. Resolves after 500 ms at the latest. */
 export const flushLog = async (): Promise<void> => shared?.flush(FLUSH_MS);
 
 export const droppedLogLines = (): number => shared?.dropped ?? 0;

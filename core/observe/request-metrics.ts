@@ -2,7 +2,10 @@ import type { Tier } from '../config/tiers.js';
 import type { ApiContext } from '../pipeline/api-koa.js';
 import { Counter, Family, inBraces, type Metric, numeral } from './metric.js';
 
-/** In seconds. Cached responses take far less than 1 ms, and store timeouts take several seconds. */
+/**
+ * The bounds of the latency histogram in seconds. Cached responses take far less than 1 ms, and store timeouts take
+ * several seconds.
+ */
 export const LATENCY_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
 
 export class Distribution {
@@ -47,7 +50,7 @@ export class Histogram extends Family<Distribution> implements Metric {
   }
 }
 
-/** With a label per URL, clients could create any number of series. */
+/** All requests without a route share this label. With a label per URL, clients could create any number of series. */
 const NO_ROUTE = 'none';
 const NO_TIER = 'none';
 

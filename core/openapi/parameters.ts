@@ -29,7 +29,6 @@ const parameter = (place: 'path' | 'query', name: string, { description, schema,
   ...(example === undefined ? {} : { example }),
 });
 
-/** @param same a parameter with the same name, whose schema applies to plain values */
 const filterParameter = (
   name: string,
   value: JsonSchema,

@@ -80,7 +80,7 @@ export const pascalCase = (title: string): string =>
 const parameterMember = ({ name, description, required, schema }: ParameterObject, indent: string): string =>
   member(name, description, required, typeOf(schema, indent), indent);
 
-/** If several parameters have the same name, the most common one is returned. */
+/** If several shared parameters have the same name, the most common one is returned. */
 const sharedParameters = (operations: readonly Operation[]): ReadonlyMap<string, string> => {
   const counts = new Map<string, { readonly name: string; count: number }>();
   for (const parameter of operations.flatMap(({ parameters = [] }) => parameters)) {

@@ -18,7 +18,7 @@ import { failResponse } from './catch-errors.js';
  */
 export class RequestState {
   readonly startedAt = performance.now();
-  /** Set only for inner requests. */
+  /** The connection of the outer request. Set only for inner requests. */
   connection: Socket | undefined;
 
   match: Match | undefined;

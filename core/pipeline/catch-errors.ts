@@ -6,7 +6,7 @@ import { isPrepared, sendNow } from '../response/respond.js';
 import type { ApiContext, ApiMiddleware } from './api-koa.js';
 import { type ErrorPage, errorPagePolicy } from './error-page.js';
 
-/** Also adds an error body to a response that has an error status but no body. */
+/** Turns errors into responses, and adds an error body to error responses without a body. */
 export const catchErrors = (logger: Logger, errorPage: ErrorPage): ApiMiddleware => {
   const pageFor = (ctx: ApiContext) => {
     const page = errorPage(ctx.req);
@@ -25,7 +25,7 @@ export const catchErrors = (logger: Logger, errorPage: ErrorPage): ApiMiddleware
   };
 };
 
-/** Also true for Koa's default 404, which means that no middleware has responded. */
+/** Koa's default 404 also lacks an error body. It means that no middleware has responded. */
 const lacksErrorBody = ({ res, response, respond }: ApiContext): boolean => {
   if (res.statusCode < 400 || isPrepared(response)) return false;
   const isExplicitNull = (response as { readonly _explicitNullBody?: boolean })._explicitNullBody === true;

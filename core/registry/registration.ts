@@ -7,7 +7,10 @@ export interface LoadedPlugin {
   readonly options: unknown;
   readonly at: string;
   readonly isDefault?: boolean;
-  /** If the tests of this package check a plugin's declarations, the service need not check them at startup. */
+  /**
+   * True if the tests of this package check the declarations of a plugin. The service then need not check them at
+   * startup.
+   */
   readonly isTested?: boolean;
 }
 

@@ -9,7 +9,7 @@ const LAST_THREE = Array.from({ length: 1000 }, (_, i) => String(i).padStart(3, 
 export const digits = (count: number): string =>
   count >= 1000 && Number.isInteger(count) ? `${Math.floor(count / 1000)}${LAST_THREE[count % 1000]}` : String(count);
 
-/** Four times as fast as `toFixed(3)`, with the same result. */
+/** Formats a number like `toFixed(3)`, but four times as fast. */
 export const threeDecimals = (value: number): string => {
   if (!(value >= 0 && value < Number.MAX_SAFE_INTEGER / 1000)) return value.toFixed(3);
   const thousandths = Math.round(value * 1000);
@@ -46,8 +46,8 @@ const ACCEPTED: readonly string[] = [
 export const READ_METHODS: readonly string[] = ['GET', 'HEAD'];
 
 /**
- * These headers prevent browsers from rendering JSON as a page, showing it in a frame, or guessing its type. Mounts can
- * set a different policy.
+ * These security headers prevent browsers from rendering JSON as a page, showing it in a frame, or guessing its type.
+ * Mounts can set a different policy.
  */
 const FIXED = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",

@@ -12,7 +12,7 @@ import { linesOf } from './headers.js';
 export type Payload = Buffer | string;
 
 /**
- * Smaller bodies are sent together with the header lines, in one system call. ASCII strings take one byte per
+ * Bodies below 8 KiB are sent together with the header lines, in one system call. ASCII strings take one byte per
  * character.
  */
 export const WRITTEN_AS_TEXT_BYTES = 8 * 1024;
@@ -67,9 +67,9 @@ export const mediaTypeChooser = <Offer extends { readonly mediaTypes: readonly s
 const gzipAsync = promisify(gzip);
 const brotliAsync = promisify(brotliCompress);
 
-/** Smaller bodies do not benefit from compression. */
+/** Bodies below 1 KiB do not benefit from compression. */
 const COMPRESSED_FROM_BYTES = 1024;
-/** Ten times as fast as Brotli's default quality. JSON is still compressed well. */
+/** Brotli quality 5 is ten times as fast as the default quality. JSON is still compressed well. */
 const BROTLI_QUALITY = 5;
 
 /**

@@ -32,8 +32,8 @@ export const decodePercent = (text: string, place: 'path' | 'query', name: strin
 };
 
 /**
- * Stricter than `URLSearchParams`, which accepts malformed percent-encoding, and `node:querystring`, which merges
- * repeated parameters.
+ * Parses the target of a request. `URLSearchParams` would accept malformed percent-encoding, and `node:querystring`
+ * would merge repeated parameters.
  */
 export const parseTarget = (url: string): Target => {
   if (!url.startsWith('/')) {
@@ -142,7 +142,7 @@ const MOST_DETAILS = 20;
 
 const MOST_ISSUES = 3;
 
-/** If a request has several problems, the response has the first of these error codes. `details` lists all problems. */
+/** A response to a request with several problems has the first of these error codes. `details` lists all problems. */
 const PRECEDENCE: readonly ErrorKind[] = [errors.unknown_parameter, errors.missing_parameter, errors.invalid_parameter];
 
 interface ParsedInput {

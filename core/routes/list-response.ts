@@ -71,7 +71,7 @@ export class ListResponse {
     this.#close();
   }
 
-  /** If the list is known to be large, responds to HEAD and conditional requests without reading any rows. */
+  /** Responds to HEAD and conditional requests for a large list without reading any rows. */
   async prepare({ method, headers }: IncomingMessage, accepted: Encoding): Promise<Prepared | undefined> {
     const tags = headers['if-none-match'];
     const isLarge = this.#isLarge || (tags !== undefined && tags.trim() !== '*' && this.#validators.matches(tags));

@@ -32,7 +32,7 @@ interface Entry {
 /** Bytes of a cache entry without its key and body. The headers, the request and the map entry take about 1930. */
 export const ENTRY_OVERHEAD = 2048;
 
-/** A larger body would evict many other responses. */
+/** A larger body is not cached, because it would evict many other responses. */
 const LARGEST_SHARE = 1 / 8;
 const KNOWN_LARGE = 1000;
 

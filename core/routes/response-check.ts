@@ -9,7 +9,7 @@ import { isStreamed } from './route-response.js';
 /** With `http.responseCheck: sample`, each route checks one in this many responses. */
 const SAMPLED_ONE_IN = 100;
 
-/** Cached responses are not checked again. */
+/** Checks responses against the schema of their route. Cached responses are not checked again. */
 export const checkedRoute = (route: Route, check: Config['http']['responseCheck'], logger: Logger): Route => {
   if (check === 'off') return route;
   const checked = checker(route, check, logger);

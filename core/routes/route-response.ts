@@ -49,7 +49,7 @@ const contextOf = (request: DataRequest, snapshot: SnapshotReader, headers: Reco
 });
 
 interface Response {
-  /** These header lines are sent with every encoding and with a 304. */
+  /** Header lines that are sent with every encoding and with a 304. */
   readonly head: string;
   /**
    * Yields the body in pieces, which are generated only when they are read. Undefined if the response is not a list.
@@ -142,7 +142,10 @@ async function* readAhead<T>(batches: AsyncIterable<T>, isAhead: () => boolean, 
   yield* read;
 }
 
-/** Rejects with the handler's error. Resolves with undefined for a streamed list, without reading any rows. */
+/**
+ * Builds the response of a route. Rejects with the handler's error. Resolves with undefined for a streamed list,
+ * without reading any rows.
+ */
 export const buildRepresentation = (
   request: DataRequest,
   reader: CheckedReader,
@@ -153,7 +156,7 @@ export const buildRepresentation = (
     return response.isStreamed ? undefined : wholeResponse(request, reader, response, pauses);
   });
 
-/** If a streamed list exceeds the limits, only its first chunks are read. */
+/** Builds the response of a route. If a streamed list exceeds the limits, only its first chunks are read. */
 export const buildOrStart = (
   request: DataRequest,
   reader: CheckedReader,

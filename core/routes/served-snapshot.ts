@@ -104,7 +104,7 @@ const WARMING_MS = 60_000;
 /** Serves the adapter's current snapshot. Computes the most used responses of a new snapshot before switching to it. */
 export class CurrentSnapshot {
   readonly #options: CurrentSnapshotOptions;
-  /** Undefined while the store has no snapshot. A request uses the same snapshot until it ends. */
+  /** The snapshot in use. Undefined while the store has no snapshot. A request uses the same snapshot until it ends. */
   served: ServedSnapshot | undefined;
   #refreshing: Promise<void> | undefined;
   #again = false;

@@ -128,7 +128,7 @@ export class WorkQueue {
     });
   }
 
-  /** Rejects the newest request in the longest queue. That can be the new request itself. */
+  /** If the queue is full, rejects the newest request in the longest queue, which can be the new request. */
   #makeRoom(own: CallerQueue): void {
     let longest = own;
     for (const queue of this.#callers.values()) if (queue.waiting.length > longest.waiting.length) longest = queue;

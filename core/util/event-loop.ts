@@ -141,7 +141,9 @@ export class BackgroundPacing implements Pauses {
     this.#loop = loop;
   }
 
-  /** Must be awaited at least once per millisecond of work. Rejects if the signal is aborted. */
+  /**
+   * Pauses background work. Must be awaited at least once per millisecond of work. Rejects if the signal is aborted.
+   */
   pause(signal?: AbortSignal): Promise<void> {
     return this.#pause(signal);
   }

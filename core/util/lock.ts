@@ -69,7 +69,7 @@ const holderEnded = (content: string, age: number): boolean => {
   }
 };
 
-/** If two processes find the same stale lock, the slower process must not remove the new lock of the faster one. */
+/** Two processes can find the same stale lock. The slower process must not remove the new lock of the faster one. */
 const removeStale = async (lock: string, content: string, staleMs: number): Promise<void> => {
   const guard = `${lock}.break`;
   if (!(await create(guard, ''))) {

@@ -19,7 +19,7 @@ export const maxOpenFiles = (): number | undefined => {
   }
 };
 
-/** Some open files are reserved for the dataset, the log, and connections to stores. */
+/** This number of open files is reserved for the dataset, the log, and connections to stores. */
 const RESERVED = 100;
 
 export const connectionsAllowed = (limit = maxOpenFiles()): number =>

@@ -10,7 +10,7 @@ const escaped = (character: string): string => `\\u${character.charCodeAt(0).toS
 export const printable = (text: string): string =>
   text.replace(UNSAFE, (character) => (character === '\n' || character === '\t' ? character : escaped(character)));
 
-/** For text that must stay on one line, such as a table cell. */
+/** Escapes control characters in text that must stay on one line, such as a table cell. */
 export const printableLine = (text: string): string => text.replace(UNSAFE, escaped);
 
 export const printableData = (value: unknown): unknown => {

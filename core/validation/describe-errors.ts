@@ -25,7 +25,9 @@ export const suggest = (name: string, names: readonly string[]): string => {
   return names.length > 0 ? `there are ${names.map((each) => `"${each}"`).join(', ')}` : 'there are none here';
 };
 
-/** For `anyOf` and `oneOf`, keeps only errors at deeper paths, if there are any. */
+/**
+ * Removes redundant validation errors. For `anyOf` and `oneOf`, keeps only errors at deeper paths, if there are any.
+ */
 const withoutEchoes = (errors: readonly ErrorObject[]): ErrorObject[] => {
   const dropped = new Set<ErrorObject>();
   for (const error of errors) {

@@ -124,7 +124,7 @@ class SyntaxProblem {
   ) {}
 }
 
-/** Also rejects deep nesting, and duplicate names, for which `JSON.parse` would silently keep only the last value. */
+/** Checks the syntax of JSON. Rejects deep nesting and duplicate names, although `JSON.parse` accepts both. */
 class SyntaxCheck {
   #at = 0;
   #depth = 0;
@@ -163,7 +163,7 @@ class SyntaxCheck {
     return new SyntaxProblem(this.#at, isInside ? `expected ${what}` : `the text ends where ${what} is expected`);
   }
 
-  /** Uses two loops, because a single regular expression overflows the stack on strings of several megabytes. */
+  /** A single regular expression would overflow the stack on strings of several megabytes, so two loops are used. */
   #string(): void {
     const start = this.#at++;
     do this.#read(PLAIN);

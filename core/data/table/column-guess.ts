@@ -38,7 +38,7 @@ export interface GuessedType {
 
 const PLAIN: readonly NotationName[] = ['integer', 'number'];
 const NUMERIC: readonly NotationName[] = [...PLAIN, 'grouped', 'decimalComma'];
-/** If several notations fit all cells, the first one is chosen. */
+/** If several number formats fit all cells of a column, the first one is chosen. */
 const GUESSES: readonly NotationName[] = [
   'integer',
   'whole',

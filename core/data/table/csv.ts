@@ -12,7 +12,7 @@ export interface CsvRecord {
 
 export interface Dialect {
   readonly separator: string;
-  /** Undefined if quotes are ordinary characters. */
+  /** The quote character. Undefined if quotes are ordinary characters. */
   readonly quote: string | undefined;
   readonly isEscaped?: boolean;
   readonly lineEnd: '\n' | '\r';

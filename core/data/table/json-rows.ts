@@ -89,7 +89,7 @@ const NOT_A_NUMBER = /-?\b(NaN|Infinity)\b/g;
 const keepDigits = (found: string): string =>
   String(Number(found)) === found || lossOf(found) === undefined ? found : `"${found}"`;
 
-/** Does not use a regular expression for strings, because long strings would overflow its stack. */
+/** A regular expression for strings would overflow its stack on long strings. */
 const changeOutsideStrings = (text: string, change: (part: string) => string): string => {
   const parts: string[] = [];
   let from = 0;

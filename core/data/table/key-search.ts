@@ -11,9 +11,9 @@ export interface KeyColumn {
   readonly hasGaps: boolean;
 }
 
-/** In the first rows of the table, a single key column must be unique. */
+/** A single key column must be unique in this number of rows at the start of the table. */
 const MAX_ROWS = 20_000;
-/** Checking combinations of columns is slower, so only this many rows are compared. */
+/** A combination of key columns must be unique in this number of rows at the start of the table. */
 const MAX_SAMPLE = 4096;
 const MAX_COMBINED = 6;
 /** Columns with longer text are probably descriptions and not keys. */

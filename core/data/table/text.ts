@@ -9,10 +9,10 @@ export class EncodingError extends Error {
   }
 }
 
-/** These bytes are enough to distinguish UTF-8 from UTF-16. */
+/** The first 4,096 bytes are enough to distinguish UTF-8 from UTF-16. */
 const HEAD_BYTES = 4096;
 
-/** Only reading the whole file can confirm that its encoding is UTF-8. */
+/** Guesses the encoding from the first bytes. Only reading the whole file can confirm that its encoding is UTF-8. */
 export const encodingOf = (head: Buffer): 'utf-8' | 'utf-16le' | 'utf-16be' => {
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';
   if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be';
