@@ -7,7 +7,7 @@ import { printableLine } from '../core/util/printable.js';
 type Unit = 'rows' | 'bytes' | 'files';
 
 interface Progress {
-  /** A new task name finishes the previous task. */
+  /** Shows the progress of a task. A new task name means that the previous task is finished. */
   update(task: string, done: number, total?: number, unit?: Unit): void;
   finish(): void;
 }

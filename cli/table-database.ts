@@ -66,7 +66,9 @@ const removeDatabase = async (path: string): Promise<void> => {
   for (const suffix of ['', '-wal', '-shm', '-journal']) await rm(path + suffix, { force: true });
 };
 
-/** Imports the table, and writes its declaration next to the database. On failure, deletes a database that it created. */
+/**
+ * Imports the table, and writes its declaration next to the database. On failure, deletes a database that it created.
+ */
 export const writeToDatabase = async (
   database: string,
   { name, rows, collection }: KeyedTable,

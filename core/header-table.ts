@@ -49,8 +49,7 @@ export const exposedHeaders: readonly string[] = Object.keys(responseHeaders).fi
 const NAMES: ReadonlySet<string> = new Set(Object.keys(responseHeaders).map((name) => name.toLowerCase()));
 
 /**
- * Matches response headers that routes cannot declare, because these headers depend on the connection, the body or the
- * caller.
+ * Matches response headers that depend on the connection, the body or the caller. Routes cannot declare such headers.
  */
 const OTHERS =
   /^(access-control-.*|connection|content-.*|cross-origin-.*|date|keep-alive|ratelimit.*|referrer-policy|set-cookie|trailer|transfer-encoding|upgrade|x-content-type-options)$/i;

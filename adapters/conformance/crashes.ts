@@ -1,4 +1,6 @@
-/** Tests that the files of a store are valid at each moment of a publication, because a crash can happen at any time. */
+/**
+ * Tests that the files of a store are valid at each moment of a publication, because a crash can happen at any time.
+ */
 import assert from 'node:assert/strict';
 import { cpSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -119,7 +119,7 @@ const labels = (items: readonly Document[]) => items.map(({ id, label }) => ({ i
 export const sameItems = (found: readonly Document[], expected: readonly Document[]): void =>
   sameList(labels(found), labels(expected), 'the items of one version, with its labels');
 
-/** Asserts that a call throws or rejects with a `StorageError` that has a message and one of these codes. */
+/** Asserts that a call throws or rejects with a `StorageError` that has a message and one of the given codes. */
 export const failsWith = async (
   codes: StorageErrorCode | readonly StorageErrorCode[],
   call: () => unknown,

@@ -289,7 +289,7 @@ export const describeChanged = (target: AdapterUnderTest): void => {
       const before = changes.length;
       await adapter.open();
       await adapter.ping();
-      // Most adapters in tests poll at least once during this delay.
+      // Most adapters in tests poll at least once within 100 ms.
       await delay(100);
       await adapter.close();
       await delay(20);

@@ -133,7 +133,7 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
     });
 
     test('has its publication time in milliseconds', async (instance) => {
-      // An adapter that compares these times as text sorts them incorrectly, because `.` sorts before `Z`.
+      // An adapter that compares times as text sorts these times incorrectly, because `.` sorts before `Z`.
       const times = ['56Z', '56.001Z', '56.999Z', '57.5Z', '58Z', '58.5Z'];
       for (const created of times.map((seconds) => `2024-02-01T12:34:${seconds}`)) {
         await makeCurrent(target, instance, anotherDataset(`at-${Date.parse(created)}`, created));

@@ -58,7 +58,6 @@ export class Run {
     for (const { opened, name } of this.#actors) await agreesAtEnd(opened, name, model);
   }
 
-  /** @param how what to do with the other process, which later sequences use if no step has failed */
   async end(how: 'close' | 'kill'): Promise<void> {
     await this.#process?.[how]();
   }

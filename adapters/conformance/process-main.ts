@@ -109,7 +109,7 @@ const commands: Commands = {
 };
 
 const target = targetOf();
-// Without this handler, a rejection would crash the process. A command that awaits the promise reports the error.
+// Without a `catch` handler, a rejection would crash the process. A command that awaits the promise reports the error.
 target.catch(() => {});
 
 process.on('message', async ({ id, command, given }: Request) => {

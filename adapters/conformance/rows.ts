@@ -53,7 +53,7 @@ export const columnRows = Array.from({ length: 23 }, (_, i) => ({
   [LONG_NAMES[1]]: (i * 10) % 23,
 }));
 
-/** This number of blocks has more than 65,536 rows in total. */
+/** 66 blocks have more than 65,536 rows in total. */
 export const CROWD_BLOCKS = 66;
 export const CROWD_SEATS = 1000;
 

@@ -26,7 +26,7 @@ export interface OtherProcess extends Commands {
 const startProcess = (file: string, name: string, onExit: () => void): OtherProcess => {
   const child: ChildProcess = fork(MAIN, [file, name], {
     env: { ...process.env, TZ: TIME_ZONE },
-    // Unlike JSON, this serialization preserves dates and undefined fields.
+    // Unlike JSON, advanced serialization preserves dates and undefined fields.
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });

@@ -149,7 +149,7 @@ export const describeTakingTurns = (target: AdapterUnderTest): void => {
         const publish = (version: string) => adapter.publish!(anotherDataset(version, THIRD_CREATED));
         try {
           if ((await settled(publish(THIRD))) !== 'rejected') return;
-          // There is no time limit of WAIT_MS here, because later rejections can take longer than the first one.
+          // The time limit WAIT_MS does not apply, because later rejections can take longer than the first rejection.
           for (const version of [FOURTH, 'fifth-5']) await failsWith('conflict', () => publish(version));
         } finally {
           resume();

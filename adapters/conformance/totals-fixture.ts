@@ -235,7 +235,7 @@ export const foundBy = ({ words, ...query }: Query): readonly Document[] =>
     query,
   );
 
-/** Large enough to turn every number in the fixture into an integer. */
+/** The factor that turns every number in the fixture into an integer. */
 const SCALE = 2 ** 60;
 
 /** Returns the exact sum, rounded once. */

@@ -47,7 +47,7 @@ const withSumsOf = (expected: readonly Group[], found: readonly Group[]): readon
 /** Asserts that the adapter returns the right groups, or undefined to let the framework compute them. */
 const sameGroups = async (snapshot: Snapshot, query: Omit<TotalsQuery, 'limit'>): Promise<void> => {
   const asked = { ...query, limit: MANY };
-  // A copy, because all tests share the conditions, and a broken adapter could change them.
+  // Conditions are copied, because all tests share them, and a broken adapter could change them.
   const found = await snapshot.totals!('notes', structuredClone(asked));
   if (!found) return;
   const expected = groupsOf(asked);

@@ -13,14 +13,14 @@ const LONGEST = 'z'.repeat(1899);
 // biome-ignore format: similar values share a line
 export const words: readonly string[] = [
   '',
-  // Some stores trim or truncate these strings, or treat them as empty.
+  // Strings that some stores trim or truncate, or treat as empty.
   ' ', '  ', '\t', '\n', '\r\n', '\0', 'A\0', 'A\0B', 'A', 'A ', ' A', 'AB', '\ufeffA', 'a\u200bb',
-  // Some stores convert these strings to numbers, and some of the numbers are equal.
+  // Strings that some stores convert to numbers. Some of the numbers are equal.
   '-1', '0', '00', '01001', '1', '1.0', '1001', '10', '9', '1e3', '1000', '0x10', 'Infinity', 'NaN', 'null', 'true',
   '2024-01-31', '2024-01-31T00:00:00Z',
   '$gt', '%', '_', '*', '.*', '[a]', '.', '..', '../a', 'a/b', 'a%2Fb', 'a\\b', 'a.b', 'a,b', 'a:b', 'a|b', "'", "''", '"', '`',
   '{"a":1}', '["a"]', 'constructor', '__proto__',
-  // Some collations ignore case, accents, width, ligatures or normal forms, and treat some of these strings as equal.
+  // Strings that some collations treat as equal, because they ignore case, accents, width, ligatures or normal forms.
   'B', 'Z', 'a', 'b', 'e\u0301', '\u00e9', 'ä', 'ß', 'ss!', 'I', 'i', 'İ', 'ı', 'ﬁ', 'Ａ', '\u212b', '\u00c5',
   // Characters before and after the surrogates, where UTF-16 units and code points sort differently.
   '\ud7ff', '\ue000', '\uffee', '\uffff', '𐀀', '👩', '👩‍💻', '😀', '\u{10ffff}', PREFIX, `${PREFIX}a`, `${PREFIX}b`,
@@ -53,7 +53,7 @@ export const absentNumbers: readonly number[] = [
   0.2 + 0.4, 2 ** 32 + 1, 1 - Number.EPSILON, -16_777_218, 16_777_218, -(2 ** 53), 2 ** 53 + 4, 1.5,
 ];
 
-/** Some stores join the fields of a key with one of these separators. */
+/** Separators with which some stores join the fields of a key. */
 // biome-ignore format: in rows
 const SEPARATORS = [
   ':', '::', '/', '\\', '-', '_', '.', ';', '#', '~', '!', '%', '=', '&', '+', '@', '$', '*', '>', "'", '\x01', '\x02', '\x1e',

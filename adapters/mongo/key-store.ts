@@ -1,5 +1,5 @@
 /**
- * Stores API keys in MongoDB, and keeps all of them in memory. A change stream reports all changes, including manual
+ * Stores API keys in MongoDB, and keeps all keys in memory. A change stream reports all changes, including manual
  * edits. Standalone servers have no change streams, so each poll also reads keys changed since the previous poll. The
  * intervals of polls overlap, because a change can become visible some time after its timestamp.
  */

@@ -87,7 +87,7 @@ export class MongoVersions implements Versions {
     // Versions that this replica does not serve yet are not included.
     const publication = this.#context.current.moves.findLast(({ publishedAt }) => publishedAt <= time);
     if (!publication) return undefined;
-    // No other version was current at that time, so the result is undefined if the version was deleted.
+    // If the version that was current at that time has been deleted, there is no other version to return.
     const locked = await this.#context.locks.acquire(publication.id);
     return locked && this.#context.snapshotOf(locked, publication);
   }

@@ -1,5 +1,5 @@
 /**
- * Tables:
+ * The tables of the database:
  * - `version`: `published_at` is null until the version has been published.
  * - `move`: the activations, oldest first. The last one identifies the current version.
  * - `rows_<version>_<number>`: the rows of one collection in key order. The column `json` contains the row. The columns
@@ -181,7 +181,7 @@ export const dropUnlisted = async (connection: ThreadedConnection): Promise<void
   );
   const ids = new Set((await connection.rows('SELECT id FROM version')).map(([id]) => Number(id)));
   for (const [name] of tables) {
-    // Dropping a full-text index also drops its internal tables, whose names do not match this pattern.
+    // Dropping a full-text index also drops its internal tables, so the pattern need not match them.
     const [, id] = /^rows_(\d+)_\d+(?:_words)?$/.exec(String(name)) ?? [];
     if (id !== undefined && !ids.has(Number(id))) await connection.exec(`DROP TABLE IF EXISTS "${name}"`);
   }

@@ -122,7 +122,7 @@ const wordsInserter = async (
   at: number,
 ): Promise<(rows: readonly WrittenRow[], first: number) => void> => {
   const name = wordsTable(table);
-  // The words contain no ASCII characters other than letters and digits, so this tokenizer splits only at spaces.
+  // The words contain only letters, digits and non-ASCII characters, so the tokenizer splits only at spaces.
   const options = `content = '', columnsize = 0, detail = none, tokenize = 'ascii'`;
   await connection.exec(`CREATE VIRTUAL TABLE ${name} USING fts5(words, ${options})`);
   const insert = await inserter(connection, `${name}(rowid, words)`, 2);
@@ -133,7 +133,10 @@ const wordsInserter = async (
   return (rows, first) => insert(rows.map((row, i) => [first + i, wordsOf(row)]));
 };
 
-/** Builds the indexes of a table. Must be called after all rows have been written, because this is faster. */
+/**
+ * Builds the indexes of a table. Must be called after all rows have been written, because inserting into indexes is
+ * slow.
+ */
 const buildIndexes = async (target: ContentTarget, fields: readonly string[], rows: number): Promise<void> => {
   const { connection, table, collection, assertGoingOn } = target;
   for (const [i, order] of ordersOf(collection).entries()) {

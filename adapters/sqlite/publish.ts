@@ -134,7 +134,10 @@ const writeCollections = async (
   return stored;
 };
 
-/** @throws StorageError `conflict` if the stored version can be served */
+/**
+ * Returns a stored version that is damaged.
+ * @throws StorageError `conflict` if the stored version is not damaged
+ */
 const damagedVersion = async (connection: ThreadedConnection, context: PublishContext, version: string) => {
   const stored = (await readCatalog(connection)).versions.find((each) => each.version === version);
   const errors = stored ? await errorsOf(connection, stored, context) : [];

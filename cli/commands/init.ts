@@ -17,7 +17,10 @@ import { print, toJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 import { isDatabase } from '../table-database.js';
 
-/** Sorted so that plugins follow their dependencies. None of these plugins requires options or additional packages. */
+/**
+ * The plugins that `init` can configure, sorted so that plugins follow their dependencies. None of the plugins requires
+ * options or additional packages.
+ */
 const CANDIDATES = [
   'markets',
   'forecasts',

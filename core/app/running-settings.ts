@@ -45,7 +45,7 @@ export class RunningSettings {
   readonly #started: Config;
   readonly #logger: Logger;
   #config: Config;
-  /** A reload replaces this object, so do not store a reference to it. */
+  /** A reload replaces the object `tiers`, so do not store a reference to it. */
   tiers: Tiers;
 
   constructor({ config }: LoadedConfig, logger: Logger) {

@@ -69,7 +69,7 @@ export class Workers {
     this.#running = { count, assignment: { ...assignment, loaded }, workers: new Map() };
     this.#configuredPort = assignment.loaded.config.server.port;
     this.#logger = logger;
-    // With another policy, the primary process would pass connections around if all workers had too many connections.
+    // Each worker accepts connections. A primary process would pass them around if all workers had too many.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({
       // New workers run the same version as this process, even if a symbolic link now points to another version.

@@ -12,7 +12,7 @@ local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local value, builtAt, holder, heldUntil = unpack(redis.call('HMGET', entry, 'value', 'built_at', 'holder', 'held_until'))
 builtAt, heldUntil = tonumber(builtAt or 0), tonumber(heldUntil or 0)
 
--- Stored times can be in the future if the clock was set back. Such values and locks count as expired.
+-- If the clock was set back, stored times can be in the future. Values and locks with such times count as expired.
 local isFresh = value and builtAt <= now and now - builtAt < ttl
 local isLocked = heldUntil > now and heldUntil <= now + lockMs and holder ~= token
 local mine = not isFresh and not isLocked

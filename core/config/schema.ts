@@ -71,7 +71,7 @@ const module = (description: string, more: JsonSchema = {}): JsonSchema => ({
 
 const url = (description: string): JsonSchema => ({ type: 'string', description, pattern: '^https?://[^\\s]+$' });
 
-/** The schema has no defaults, because these settings override the values that plugins declare. */
+/** The `service` settings have no defaults, because they override the values that plugins declare. */
 export const serviceSchema = {
   type: 'object',
   description:

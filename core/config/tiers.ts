@@ -5,7 +5,7 @@ import { isObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
 import type { AuthConfig, TierConfig } from './schema.js';
 
-/** Every tier includes this endpoint, at which callers see their own usage. */
+/** The endpoint at which callers see their own usage. It is part of every tier. */
 export const USAGE_PATH = '/usage';
 
 export interface Tier {

@@ -13,11 +13,11 @@ export interface Collection<T extends object = any> {
    * JSON Schema 2020-12 for a document. The fields in `key` and `orders` must be required strings, integers or numbers.
    */
   readonly schema: JsonSchema;
-  /** The fields that identify a document. Documents are sorted by these fields unless a query uses one of `orders`. */
+  /** The fields that identify a document. Documents are sorted by the key unless a query uses one of `orders`. */
   readonly key: readonly (keyof T & string)[];
   /** Additional sort orders for queries. Each order must contain all key fields, so that no two documents are equal. */
   readonly orders?: readonly (readonly (keyof T & string)[])[];
-  /** Text fields in which callers can search for words. Stores can index these words. */
+  /** Text fields in which callers can search for words. Stores can index the words. */
   readonly search?: readonly (keyof T & string)[];
   /** Foreign keys. The values of `fields` must equal the key of a document in the collection `to`. */
   readonly references?: readonly { readonly fields: readonly (keyof T & string)[]; readonly to: string }[];

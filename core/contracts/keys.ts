@@ -31,8 +31,8 @@ export type KeyChange = Partial<Pick<KeyRecord, 'name' | 'tier' | 'limit_per_min
 export interface KeyAuditEntry extends AuditEntry {
   /**
    * The kind of change. `rotate` creates a key that replaces another one. `change` covers several fields, or a field
-   * without its own action. `edit` and `remove` are changes made directly in the store. For these two, `by` and `host`
-   * identify the process that noticed the change.
+   * without its own action. `edit` and `remove` are changes made directly in the store. Their `by` and `host` identify
+   * the process that noticed the change.
    */
   readonly action: 'create' | 'rotate' | 'revoke' | 'limit' | 'tier' | 'expire' | 'change' | 'edit' | 'remove';
   readonly key: string;

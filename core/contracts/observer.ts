@@ -8,7 +8,7 @@ export interface TraceParent {
   readonly traceId: string;
   /** The id of the caller's span: 16 lower-case hexadecimal digits. */
   readonly parentId: string;
-  /** True if the caller records this trace. */
+  /** True if the caller records the trace. */
   readonly sampled: boolean;
 }
 

@@ -60,8 +60,8 @@ export interface Plugin<Options = unknown> {
    */
   readonly collections?: readonly Collection[] | CollectionsByOptions<Options>['declare'];
   /**
-   * The name, version and description of the service. The configuration can override these values. Only one plugin can
-   * define them.
+   * The name, version and description of the service, which the configuration can override. Only one plugin can define
+   * them.
    */
   readonly info?: Partial<ServiceInfo>;
   /** Additional components for `/status`. */
@@ -74,8 +74,8 @@ export interface Plugin<Options = unknown> {
   /** Koa middleware for the routes and mounts of this plugin, outermost first. */
   middleware?(options: Options): readonly Middleware[];
   /**
-   * Koa middleware for the whole service, outermost first. This middleware runs before keys and limits are checked, and
-   * sees every response, including errors. Plugins run in configuration order.
+   * Koa middleware for the whole service, outermost first. It runs before keys and limits are checked, and sees every
+   * response, including errors. Plugins run in configuration order.
    */
   serviceMiddleware?(options: Options): readonly Middleware[];
   /**

@@ -12,9 +12,9 @@ export type ParameterValue = Scalar | boolean | readonly Scalar[];
 export interface Parameter {
   readonly description: string;
   /**
-   * JSON Schema for the value. The type must be `string`, `integer`, `number` or `boolean`. For comma-separated values,
-   * use `array` with `items` of one of these types. All other keywords are allowed. Missing parameters get the value of
-   * `default`.
+   * JSON Schema for the value of the parameter. The type must be `string`, `integer`, `number` or `boolean`, or, for
+   * comma-separated values, `array` with `items` of one of these types. All other keywords are allowed. Missing
+   * parameters get the value of `default`.
    */
   readonly schema: JsonSchema;
   /** True if requests must contain the query parameter. Path parameters are always required. */
@@ -88,7 +88,7 @@ export interface DataContext {
 export interface DataRoute<Input = Record<string, never>> extends RouteBase<Input> {
   readonly kind: 'data';
   readonly response: RouteBase<Input>['response'] & {
-    /** Response headers by name. Pages from other origins can read these headers (CORS). */
+    /** Response headers by name, which pages from other origins can also read (CORS). */
     readonly headers?: Readonly<Record<string, ResponseHeader>>;
   };
   /**
@@ -112,8 +112,8 @@ export interface DataRoute<Input = Record<string, never>> extends RouteBase<Inpu
    */
   readonly vintages?: boolean;
   /**
-   * Resolves with a value that conforms to the response schema. If `data` is the only property of that schema, the
-   * value can also be a `StreamedList`. Both result in the same bytes.
+   * Resolves with a value that conforms to the response schema. If the response consists only of `data`, the handler
+   * can also return a `StreamedList`, which results in the same bytes.
    */
   handler(input: Input, context: DataContext): Promise<unknown>;
 }

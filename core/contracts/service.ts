@@ -20,7 +20,7 @@ export interface ServiceInfo {
   readonly summary: string;
   /** A description of the service in Markdown. May be empty. */
   readonly description: string;
-  /** Describes how the API behaves, in Markdown. The OpenAPI document shows this text after `description`. */
+  /** Describes how the API behaves, in Markdown. Shown after `description` in the OpenAPI document. */
   readonly conventions: string;
   /** Changes to the API, newest first. May be empty. */
   readonly changes: readonly InterfaceChange[];

@@ -82,8 +82,8 @@ export interface Group {
 export interface NumberTotals {
   readonly count: number;
   /**
-   * The sum, accurate to 15 significant digits unless large numbers cancel out. This accuracy requires compensated
-   * summation.
+   * The sum of the field, accurate to 15 significant digits unless large numbers cancel out. Such accuracy requires
+   * compensated summation.
    */
   readonly sum: number;
   readonly min: number;
@@ -155,7 +155,7 @@ export interface StorageAdapter {
   open(): Promise<void>;
   /** Closes the store. Can be called at any time, and more than once. */
   close(): Promise<void>;
-  /** Checks that the backend can be read. Rejects with the code `unavailable` otherwise. */
+  /** Checks that the backend can be read, and otherwise rejects with the code `unavailable`. */
   ping(signal?: AbortSignal): Promise<void>;
   /** Returns the current snapshot, locked until `release()` is called. Throws `unavailable` if there is none. */
   snapshot(): Snapshot;

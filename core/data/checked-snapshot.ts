@@ -60,7 +60,9 @@ async function* asLazyRows(batches: AsyncIterable<JsonRows>) {
   for await (const rows of batches) yield lazyRows(rows);
 }
 
-/** This generator is defined only once, because V8 would have to recompile code if each reader defined its own. */
+/**
+ * A single generator function for all readers. V8 would have to recompile code if each reader defined its own function.
+ */
 async function* stream<T extends object>(reads: Reads, target: Collection<T>, query: QueryOf<T> = {}) {
   const collection = declared(reads, target);
   const checked = checkQuery(collection, query as Partial<Query>);

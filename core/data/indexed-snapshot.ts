@@ -11,8 +11,8 @@ export interface IndexedDataset {
 }
 
 /**
- * This generator is defined once for all snapshots, because V8 would otherwise recompile its callers for each version
- * of the dataset.
+ * A single generator function for all snapshots. V8 would have to recompile its callers if each snapshot defined its
+ * own function.
  */
 async function* eachBatch<Batch>(
   readable: () => IndexedCollection,

@@ -23,7 +23,7 @@ const DIGITS = 1 << DIGIT_BITS;
 export function* sortedPositions(columns: readonly Ranks[], length: number): Generator<void, Uint32Array> {
   let positions = firstPositions(length);
   let sorted = new Uint32Array(length);
-  // The first column is sorted last, because the sort is stable.
+  // Documents are sorted by the last column first, because each sort is stable.
   for (const { ranks, count } of columns.toReversed()) {
     for (let shift = 0; 2 ** shift < count; shift += DIGIT_BITS) {
       yield* sortByDigit(positions, sorted, ranks, shift);

@@ -23,7 +23,7 @@ interface AdmissionOptions extends NonNullable<Config['server']['overload']> {
 
 type Overload = 'in_flight' | 'event_loop_delay';
 
-/** A long event loop turn counts as overload only if there are at least this many concurrent requests. */
+/** With fewer concurrent requests, a long turn of the event loop does not count as overload. */
 const FEW = 16;
 const SHORT_TURN_MS = 2;
 /** During an overload, the service admits only as many requests as it can complete in this time. */

@@ -93,7 +93,7 @@ export class HttpServer {
       server: this,
     });
     server.on('request', accept);
-    // Without listeners for these events, Node would send `100 Continue`, or an error response without a body.
+    // By default, Node responds to an `Expect` header with `100 Continue`, or with an error without a body.
     server.on('checkContinue', accept);
     server.on('checkExpectation', accept);
     // Without an `upgrade` listener, Node ignores the Upgrade header, which RFC 9110, 7.8 allows.

@@ -15,7 +15,7 @@ export interface PrefetchedPermits {
   readonly expiresAt: number;
 }
 
-/** All callers without permits to return share this array, so that no array is allocated for each of them. */
+/** An empty list that all callers without permits to return share, so that no array is allocated for each of them. */
 export const NOTHING_RETURNED: readonly Returned[] = [];
 
 /** The state of a caller as a single flat object. With many callers, each nested object would cost a CPU cache miss. */

@@ -35,7 +35,7 @@ export class LocalLimits {
     this.#options = options;
   }
 
-  /** Redis does not count requests that are allowed here, so their callers need a resync. */
+  /** Redis does not count requests that are decided locally, so their callers need a resync. */
   decide({ decisions, sync }: Partition, caller: CallerState, now: number): Decision | Promise<never> {
     const { outagePolicy } = this.#options;
     if (outagePolicy === 'closed') return Promise.reject(new LimiterUnavailable(OUTAGE_MESSAGES.closed));

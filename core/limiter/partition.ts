@@ -128,7 +128,7 @@ export class Partition {
     this.#queue.push(caller);
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    // `setImmediate` makes the batch include all requests that arrive during this event loop turn.
+    // `setImmediate` makes the batch include all requests that arrive during the current event loop turn.
     setImmediate(() => {
       this.#isScheduled = false;
       this.#sendBatches();

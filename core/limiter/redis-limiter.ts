@@ -56,7 +56,7 @@ const CLUSTER_PARTITIONS = 32;
 export const partitionKeys = (prefix: string, isCluster: boolean): string[] =>
   Array.from({ length: isCluster ? CLUSTER_PARTITIONS : 1 }, (_, i) => `${prefix}limits:{${i}-partition}`);
 
-/** FNV-1a. All replicas must compute the same index. */
+/** Hashes the caller with FNV-1a. All replicas must compute the same index. */
 export const partitionOf = (caller: string, partitions: number): number => {
   if (partitions === 1) return 0;
   let hash = 0x811c9dc5;

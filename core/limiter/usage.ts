@@ -82,7 +82,7 @@ export class UsageCounter {
   }
 }
 
-/** `quotas.lua` writes and describes this layout. */
+/** The layout in which `quotas.lua` stores usage. */
 const HEAD_BYTES = 11;
 const DAY_BYTES = 14;
 const COUNTER_BYTES = 18;

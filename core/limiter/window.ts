@@ -83,7 +83,7 @@ export class SlidingWindow {
   }
 
   #expire(now: number): void {
-    // The sum is the same as in `resetMs`, so that both results are rounded in the same way.
+    // The condition uses the same sum as `resetMs`, so that both are rounded in the same way.
     while (this.#size > 0 && (this.#ring[this.#first] as number) + this.#windowMs <= now) {
       this.#total -= this.#countOf(0);
       this.#first = this.#index(1);

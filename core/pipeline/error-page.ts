@@ -36,7 +36,7 @@ const HTML = { mediaTypes: ['text/html'] } as const;
 const choose = mediaTypeChooser([{ mediaTypes: ['application/json'] }, HTML]);
 
 const textOf = ({ kind, message }: ApiError): string =>
-  // The default message of this error mentions the API.
+  // The default message of `route_not_found` mentions the API, which does not fit on a web page.
   kind === errors.route_not_found && message === kind.sentence ? 'There is no page at this address.' : message;
 
 const reasonOf = (status: number): string => {

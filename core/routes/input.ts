@@ -142,7 +142,10 @@ const MOST_DETAILS = 20;
 
 const MOST_ISSUES = 3;
 
-/** A response to a request with several problems has the first of these error codes. `details` lists all problems. */
+/**
+ * The order of precedence of error codes. If a request has several problems, the response has the first code, and
+ * `details` lists all problems.
+ */
 const PRECEDENCE: readonly ErrorKind[] = [errors.unknown_parameter, errors.missing_parameter, errors.invalid_parameter];
 
 interface ParsedInput {

@@ -76,7 +76,10 @@ export class WorkQueue {
     }
   }
 
-  /** Gives the waiting request no turn, because an earlier response on its connection must be sent first. */
+  /**
+   * Counts a request as waiting until an earlier response on its connection has been sent. The request gets no turn in
+   * the meantime.
+   */
   async waitOutOfTurn(caller: string, wait: () => Promise<void>): Promise<void> {
     const queue = this.#queueOf(caller);
     if (this.#hasFullShare(queue)) throw this.#rejection();

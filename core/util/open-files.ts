@@ -1,4 +1,4 @@
-/** Returns undefined on systems without /proc. */
+/** Counts open files. The count is undefined on systems without /proc. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 export const openFiles = (): number | undefined => {

@@ -24,7 +24,7 @@ export interface GuessOptions {
    */
   readonly isCommaSeparated?: boolean;
   readonly dateOrder?: 'dmy' | 'mdy' | undefined;
-  /** Cells with this content count as missing, even in text columns. */
+  /** Cell contents that count as missing values, even in text columns. */
   readonly missing: ReadonlySet<string>;
   readonly isRequired?: boolean;
 }

@@ -62,7 +62,7 @@ export class CsvSplitter {
   }
 
   /**
-   * Returns the records that end in this part of the text.
+   * Returns the records that end in the given part of the text.
    * @throws CsvSyntaxError
    */
   push(text: string): CsvRecord[] {

@@ -164,7 +164,7 @@ export class FirstPass {
   }
 }
 
-/** Additional empty cells are allowed. */
+/** A row can have more cells than the table has columns if the additional cells are empty. */
 const badWidth = ({ cells }: Row, width: number): string | undefined =>
   cells.length <= width || cells.slice(width).every(isBlankCell)
     ? undefined

@@ -35,12 +35,12 @@ interface Marked {
   readonly plain: (cell: string) => string;
 }
 
-/** Numbers such as 1,234.5. */
+/** The notation of numbers such as 1,234.5. */
 const GROUPED: Marked = {
   pattern: /^[+-]?(\d{1,3}|[1-9]\d{0,2}(,\d{3})+)(\.\d+)?$/,
   plain: (cell) => cell.replaceAll(',', ''),
 };
-/** Numbers such as 1.234,5. */
+/** The notation of numbers such as 1.234,5. */
 const DECIMAL_COMMA: Marked = {
   pattern: /^[+-]?([1-9]\d{0,2}(\.\d{3})+|\d+)(,\d+)?([eE][+-]?\d+)?$/,
   plain: (cell) => cell.replaceAll('.', '').replace(',', '.'),

@@ -143,7 +143,7 @@ class ImportedTable implements ReadTable {
   }
 
   #emptyError({ name, empty, type, guessed }: ReadColumn, role: string): string {
-    // Rows with a marker such as NA in this column are skipped only if the user has set the type of the column.
+    // If the type of a column is guessed, --skip-bad-rows does not skip rows with a marker such as NA.
     const typed = guessed && this.#options.skipBadRows ? `--type ${name}=${type} with ` : '';
     const others = role === 'a key' ? 'name other columns with --key' : 'leave it out of --sort';
     return (

@@ -63,7 +63,7 @@ async function* utf8Text(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<strin
   if (rest.length > 0) throw new EncodingError('it ends within a UTF-8 character: it was cut short');
 }
 
-/** Windows-1252 does not define these bytes, which the decoder turns into control characters. */
+/** The bytes that Windows-1252 does not define. The decoder turns them into control characters. */
 const UNDEFINED = /[\u0081\u008d\u008f\u0090\u009d]/;
 
 async function* otherText(bytes: AsyncIterable<Uint8Array>, encoding: string): AsyncGenerator<string> {
