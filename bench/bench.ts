@@ -1,4 +1,3 @@
-/** Settings, API keys, dataset and temporary files that all sections of the benchmark share. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +12,6 @@ export interface Settings {
   readonly large?: boolean;
   /** Number of measurements per contender. The tables show medians. */
   readonly rounds: number;
-  /** Duration of one measurement, in seconds. */
   readonly seconds: number;
 }
 
@@ -22,7 +20,6 @@ export const FULL: Settings = { mode: 'full', rounds: 9, seconds: 2 };
 /** A quick run only shows that everything works. One second is too short for useful figures. */
 export const QUICK: Settings = { mode: 'quick', rounds: 1, seconds: 1 };
 
-/** Default limit of a key, in requests per minute. */
 export const USUAL_LIMIT = 600;
 export const FEW_KEYS = 5000;
 export const MANY_KEYS = 50_000;
@@ -40,7 +37,6 @@ export interface Bench {
   readonly fewKeys: readonly string[];
   readonly manyKeys: readonly string[];
   readonly records: readonly KeyRecord[];
-  /** Path of a JSON file that maps the SHA-256 of each key to its limit. */
   readonly limits: string;
 }
 

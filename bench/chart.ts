@@ -32,7 +32,6 @@ const textAt = (type: string, x: number, y: number, text: string, more = ''): st
 export interface ChartOptions {
   readonly title: string;
   readonly note: string;
-  /** All tables have the same names in the first column. The second column contains the values. */
   readonly panels: readonly Table[];
   readonly highlight: string;
 }

@@ -38,7 +38,6 @@ export const send = async (port: number, { path, ...options }: Message): Promise
 export const exchange = (port: number, bytes: string, { reads = true, ms = 5000 } = {}): Promise<readonly number[]> =>
   new Promise((resolve) => {
     const statuses: number[] = [];
-    // A status line can be split across two chunks.
     let rest = '';
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes, 'latin1'));
     const receive = (chunk: Buffer): void => {
@@ -56,7 +55,6 @@ export const exchange = (port: number, bytes: string, { reads = true, ms = 5000 
     });
   });
 
-/** Calls `task` at a steady rate, without waiting for earlier calls. */
 export const repeat = async (perSecond: number, seconds: number, task: () => Promise<unknown>): Promise<void> => {
   const started = performance.now();
   const running: Promise<unknown>[] = [];

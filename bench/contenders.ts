@@ -23,10 +23,8 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   [BARE]: 'node-http.js',
 };
 
-/** JSON file with recorded responses of the service. The other contenders serve these responses. */
 export const answersFile = ({ folder }: Bench): string => join(folder, 'answers.json');
 
-/** @param redis URL of a Redis server that only this contender uses */
 export const commandOf = async (name: string, bench: Bench, redis: string): Promise<ServerCommand> => {
   const probe = `${BASE}/markets/${catalogue.cbsas[0]}`;
   const program = PROGRAMS[name];

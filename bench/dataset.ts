@@ -13,7 +13,6 @@ const BATCH = 2000;
 
 const list = <T>(length: number, make: (index: number) => T): T[] => Array.from({ length }, (_, i) => make(i));
 
-/** Returns market codes in ascending order, distributed evenly over the five-digit numbers. */
 export const marketCodes = (): string[] => list(MARKETS, (i) => String(10_000 + i * Math.floor(90_000 / MARKETS)));
 
 export const seriesIds = (): string[] => list(SERIES, (i) => `SERIES${String(i).padStart(2, '0')}`);

@@ -11,7 +11,6 @@ export interface DayRequest {
   readonly path: string;
   readonly key: string;
   readonly accepts: Accepted;
-  /** Sends the current ETag in `If-None-Match`. */
   readonly conditional: boolean;
   readonly closes: boolean;
 }

@@ -40,7 +40,6 @@ const withEntrants = async <T>(
   }
 };
 
-/** Records the responses of the service, once per run. */
 const writeAnswers = (bench: Bench): Promise<void> =>
   withEntrants(bench, [SERVICE], async ([entrant]) => {
     const ask = async (path: string) => {
@@ -54,7 +53,6 @@ const writeAnswers = (bench: Bench): Promise<void> =>
     await writeFile(answersFile(bench), JSON.stringify({ openapi, responses }));
   });
 
-/** Each contender has its own Redis. After `use`, all contenders are stopped. */
 export const withLineup = async <T>(
   bench: Bench,
   names: readonly string[],
@@ -133,7 +131,6 @@ const check = async (
   return etags;
 };
 
-/** Checks the responses of a contender, and then writes one request list per scenario with its ETags. */
 export const prepare = async (
   bench: Bench,
   entrant: Entrant,

@@ -45,7 +45,6 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** @param ipc whether to open a channel for messages */
 export const spawnBound = (
   core: string,
   command: readonly string[],
@@ -59,7 +58,6 @@ export const spawnBound = (
   return child;
 };
 
-/** @returns the standard output of the program */
 export const runLoad = async (command: readonly string[]): Promise<string> => {
   const child = spawnBound(LOAD_CORE, command, 'pipe');
   let [output, errors] = ['', ''];

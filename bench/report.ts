@@ -47,7 +47,6 @@ const PANELS = [
   { section: 'keys', title: HUGE_KEY_TITLE, label: 'One market, one huge key' },
 ] as const;
 
-/** @returns undefined if a panel was not measured */
 const panelsOf = (results: Results): readonly Table[] | undefined => {
   const panels = PANELS.flatMap(({ section, title, label }) => {
     const table = results[section]?.tables.find((each) => each.title === title);
@@ -69,7 +68,6 @@ const rowsText = ({ rows }: Results): string => {
   );
 };
 
-/** @returns undefined if the section `day` was not measured */
 export const speedText = (results: Results): string | undefined => {
   const rows = results.day?.tables.find(({ title }) => title === DAY_TITLE)?.rows ?? [];
   const [service, fastify] = [SERVICE, FASTIFY].map((name) => rows.find(([first]) => first === name)?.[1]);
@@ -97,7 +95,6 @@ export const writeSpeedText = async (readme: string, results: Results): Promise<
   await writeFile(readme, withSpeedText(await readFile(readme, 'utf8'), text));
 };
 
-/** @returns the stored results, without sections that no longer exist */
 export const readResults = async (folder: string): Promise<Results> => {
   try {
     const stored = JSON.parse(await readFile(join(folder, 'latest.json'), 'utf8')) as Results;

@@ -1,4 +1,3 @@
-/** The load generator sends the requests of a file in order. */
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { formatRequest, type Message } from './client.js';
@@ -11,7 +10,6 @@ export interface PlannedRequest extends Message {
 }
 
 export interface RequestList {
-  /** Path of a file with the requests, separated by NUL characters. */
   readonly file: string;
   /** Number of error responses that the first `count` requests must get. The list repeats after its last request. */
   errorsAmong(count: number): number;

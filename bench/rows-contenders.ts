@@ -57,7 +57,6 @@ const service = async (
   return { name, command: { command, probe: PROBE, key: bench.hugeKey }, filled };
 };
 
-/** The first start of SQLite behind Fastify fills its database. */
 const peer = async (bench: Bench, dataset: string, database: string): Promise<Contender> => {
   const options = { dataset, database, limits: bench.limits };
   const program = [process.execPath, join(packageRoot, 'bench/contenders/sqlite.js'), JSON.stringify(options)];

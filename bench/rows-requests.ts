@@ -1,8 +1,6 @@
-/** SQLite behind Fastify accepts the same paths as the service. */
 import { CITIES, dayAt, KINDS, saleId } from './rows-dataset.js';
 import { BASE } from './service.js';
 
-/** `below(n)` returns a random integer from 0 to n - 1. */
 type Path = (below: (limit: number) => number, rows: number) => string;
 
 export type RowsRequest = readonly [title: string, path: Path];

@@ -54,7 +54,7 @@ const wordsInIndex = (words: readonly string[]): string =>
 const wordsInText = (words: readonly string[]): string =>
   words.map((word) => `concat(' ', lower(note), ' ') LIKE ${quoted(`% ${word} %`)}`).join(' AND ');
 
-/** The shell prints the URL of a program that does not print it. */
+/** The program does not print its URL, so the shell does. */
 const launch = (port: number, program: readonly string[]): readonly string[] => [
   ...['sh', '-c', 'echo "$0"; exec "$@" >/dev/null 2>&1', `http://127.0.0.1:${port}`],
   ...program,
@@ -103,7 +103,6 @@ const find = (name: string): string | undefined => {
 const version = (program: string): string =>
   /\d+(\.\d+)+/.exec(execFileSync(program, ['--version'], { encoding: 'utf8' }))?.[0] ?? '';
 
-/** @param database file of SQLite behind Fastify, which Datasette also serves */
 export const sqlPeers = async (dataset: string, database: string): Promise<readonly SqlPeer[]> => {
   const { collections } = JSON.parse(readFileSync(join(dataset, 'manifest.json'), 'utf8'));
   const programs = { datasette: find('datasette'), roapi: find('roapi') };

@@ -24,7 +24,6 @@ const LARGE = 10_000_000;
 /** Number of distinct requests of each kind. With 20,000 requests, few requests repeat. */
 const REQUESTS = 20_000;
 const CONNECTIONS = 16;
-/** Number of responses of each kind that are compared before the measurement. */
 const COMPARED = 4;
 /** The service computes at most two totals over many rows at a time for one caller. */
 const QUESTION_CONNECTIONS = 2;

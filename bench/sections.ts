@@ -88,7 +88,6 @@ const share = ({ requestsPerSecond }: Outcome, microseconds: number): number =>
   (requestsPerSecond * microseconds) / 1e6;
 const loadShare = (outcome: Outcome): number => share(outcome, outcome.loadCpu + outcome.redisCpu);
 
-/** Adds a column for each reference contender, with the ratio of requests per second. */
 export const outcomeTable = (title: string, outcomes: ReadonlyMap<string, Outcome>): Table => {
   const references = [FASTIFY, BARE, OTHER].filter((name) => outcomes.has(name));
   return {

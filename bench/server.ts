@@ -7,7 +7,6 @@ import { SERVER_CORE, spawnBound } from './process.js';
 export interface ServerCommand {
   /** The program must print its URL to standard output. */
   readonly command: readonly string[];
-  /** A request to the probe path returns 200 after the data was loaded. */
   readonly probe: string;
   readonly key: string;
   /** Opens a channel for messages and reads standard error. Otherwise, the log goes to /dev/null. */

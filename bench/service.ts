@@ -40,7 +40,6 @@ export const writeConfig = async ({ folder, adapter, redis, keys, more }: Servic
   return path;
 };
 
-/** The program of a checkout is named in its package.json. @param nodeOptions command-line options for Node */
 export const startCommand = async (
   config: string,
   { checkout = packageRoot, nodeOptions = [] as readonly string[] } = {},

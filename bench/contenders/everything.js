@@ -30,14 +30,12 @@ const UNUSED = [
   ...['xDownloadOptions', 'xFrameOptions', 'xPermittedCrossDomainPolicies', 'xXssProtection'],
 ];
 const directives = { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] };
-/** Helmet sends the same security headers as the service. */
 export const helmetOptions = {
   contentSecurityPolicy: { useDefaults: false, directives },
   crossOriginResourcePolicy: { policy: 'cross-origin' },
   ...Object.fromEntries(UNUSED.map((header) => [header, false])),
 };
 
-/** The service compresses responses of 1024 bytes or more. */
 export const COMPRESSION_THRESHOLD = 1024;
 
 const duration = new prometheus.Histogram({

@@ -54,7 +54,7 @@ for (const [name, schema] of Object.entries(openapi.components.schemas)) {
   app.addSchema({ ...ownSchema(schema), $id: name });
 }
 
-/** @param {{ parameters?: object[] }} operation @param {string} place `path` or `query` */
+/** @param {{ parameters?: object[] }} operation @param {string} place */
 const parametersIn = ({ parameters = [] }, place) => {
   const here = parameters.filter((parameter) => parameter.in === place);
   return {

@@ -44,7 +44,6 @@ if (db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'sales'").get() === und
 const app = Fastify();
 const windows = new Map();
 
-/** Counts a request and returns the number of requests of the key in the current minute. */
 const take = (hash) => {
   const minute = Math.floor(Date.now() / 60_000);
   const window = windows.get(hash);

@@ -24,7 +24,6 @@ export const openapi = answersFile.openapi;
  */
 export const answers = new Map(Object.entries(answersFile.responses));
 
-/** The paths have the format `/markets/:cbsa/history`. */
 export const endpoints = Object.entries(openapi.paths)
   .filter(([, { get }]) => get.security === undefined)
   .map(([path, { get }]) => ({ path: path.replaceAll(/\{(\w+)\}/g, ':$1'), operation: get }));
@@ -33,11 +32,7 @@ export const endpoints = Object.entries(openapi.paths)
 const sha256 = (text) => createHash('sha256').update(text).digest('hex');
 const limits = new Map(Object.entries(readJson(options.limits)));
 
-/**
- * Keys are looked up by their hash, as in the service.
- * @param {string | undefined} authorization
- * @returns {number | undefined} requests per minute, or undefined if the key is invalid
- */
+/** @param {string | undefined} authorization @returns {number | undefined} */
 export const limitOf = (authorization) =>
   authorization?.startsWith('Bearer ') ? limits.get(sha256(authorization.slice(7))) : undefined;
 

@@ -10,7 +10,6 @@ import { seriesIds } from '../dataset.js';
 import { BASE, bearer } from '../service.js';
 import type { AttackName } from './abuse.js';
 
-/** @returns the statuses of the responses */
 type Task = () => Promise<readonly number[]>;
 
 interface Attack {
@@ -70,7 +69,6 @@ const LIMIT_PER_SECOND = 10;
 
 const since = (i: number): string => `${1976 + (i % 48)}-${['01', '04', '07', '10'][Math.floor(i / 48) % 4]}-01`;
 const STATES = [...new Set([...metroAreas.values()].flatMap(({ states }) => states))];
-/** Returns 2,600 values, most of which repeat. */
 const states = (i: number): string => Array.from({ length: 2600 }, (_, j) => STATES[(i * j) % STATES.length]).join();
 
 /**

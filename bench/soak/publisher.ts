@@ -28,7 +28,6 @@ export interface Publisher {
   close(): Promise<void>;
 }
 
-/** @param config path of the server's configuration */
 export const openPublisher = async (config: string, directory: string): Promise<Publisher> => {
   const loaded = await loadConfig({ path: config, env: process.env });
   const storage = await openStorage({ config: loaded, modules: await loadModules(loaded) }, pino({ level: 'silent' }));

@@ -5,7 +5,6 @@ import type { Message } from '../client.js';
 import { type DayOptions, validPaths } from '../day.js';
 import { BASE, bearer } from '../service.js';
 
-/** A request without headers gets a valid key. */
 interface Draft extends Message {
   readonly expected: readonly number[];
   /**
@@ -21,9 +20,7 @@ export interface SoakRequest extends Draft {
 
 export interface MixOptions extends DayOptions {
   readonly key: string;
-  /** The limit of this key is low, so that most of its requests are rejected. */
   readonly limitedKey: string;
-  /** Whether the storage keeps earlier versions. */
   readonly versions: boolean;
   readonly etags: ReadonlyMap<string, string>;
 }
@@ -61,7 +58,6 @@ export const requestMix = (options: MixOptions): (() => SoakRequest) => {
     const { path } = data();
     return { path, expected: [200, 304], headers: { ...own, 'If-None-Match': etags.get(path) ?? '"none"' } };
   };
-  /** A random date makes repeated responses unlikely. */
   const unique = (): Draft => {
     const since = new Date(Date.UTC(1990, 0, number(13_000))).toISOString().slice(0, 10);
     return { path: `${BASE}/observations?series_id=${pick(series)}&since=${since}`, expected: [200] };

@@ -27,11 +27,6 @@ const startWatched = async (config: string): Promise<WatchedServer> => {
   };
 };
 
-/**
- * Starts Redis, and stops Redis and the service after `use`.
- * @param setUp prepares the data in a temporary folder, and returns the adapter
- * @param use gets the path of the configuration, and starts the service
- */
 export const withWatched = async <T>(
   options: Pick<ServiceOptions, 'keys' | 'more'>,
   setUp: (folder: string) => Promise<ServiceOptions['adapter']>,

@@ -15,7 +15,7 @@ export interface Area {
   readonly cbsa: string;
   readonly name: string;
   readonly kind: AreaKind;
-  /** Postal codes of the states, in the order of the title. Empty for the nation. */
+  /** Postal codes of the states, in the order of the area's title. Empty for the nation. */
   readonly states: readonly string[];
   /** Code of the metropolitan area that contains a division. Null for other areas. */
   readonly parent: string | null;

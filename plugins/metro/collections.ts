@@ -133,7 +133,7 @@ export const forecasts = collection({
   name: 'forecasts',
   key: ['run_id', 'cbsa'],
   orders: [['cbsa', 'run_at', 'run_id']],
-  // Forecasts have no reference to `markets`, because published forecasts remain after an area was redrawn.
+  // Published forecasts remain after an area was redrawn, so forecasts cannot reference `markets`.
   references: [{ fields: ['run_id'], to: 'forecast_runs' }],
   schema: record(
     {

@@ -10,7 +10,6 @@ const isLogCall = (path) => {
 };
 
 const words = {
-  /** @returns */
   shouldIgnore(path) {
     if (isDescription(path)) return 'Descriptions are not tested.';
     if (path.parentPath !== null && isLogCall(path.parentPath)) return 'Log messages are not tested.';

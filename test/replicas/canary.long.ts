@@ -64,7 +64,7 @@ describe('keys of every kind, sent to three replicas in every part of a request'
     const places = [...(await leftBehind(service, scraped)), { name: 'the responses', text: answers }];
     assert.deepEqual(findSecrets(places, secrets), []);
 
-    // If the test finds the ids and hashes, it has searched the right places.
+    // The test must find ids and hashes, which shows that it searches the right places for keys.
     const all = (name: RegExp) =>
       places
         .filter((place) => name.test(place.name))

@@ -11,9 +11,9 @@ export interface ReceivedSpan {
   readonly spanId: string;
   readonly parentSpanId: string | undefined;
   readonly name: string;
-  /** The value 2 means SERVER. */
+  /** Kind of the span: 2 is SERVER. */
   readonly kind: number;
-  /** The value 0 means UNSET, and 2 means ERROR. */
+  /** Status code of the span: 0 is UNSET, and 2 is ERROR. */
   readonly status: number;
   readonly start: bigint;
   readonly end: bigint;

@@ -142,7 +142,7 @@ const rowsIn = async <T>(
 const BY_MARKET = ['cbsa', 'run_at', 'run_id'] as const;
 
 /**
- * Returns the forecasts of an area. After an area was redrawn, its published forecasts remain.
+ * Returns the forecasts of an area. A redrawn area is no longer a market, but its published forecasts remain.
  * @throws ApiError `market_not_found` if the area is not a market and has no forecasts
  */
 const forecastsOf = async (snapshot: SnapshotReader, cbsa: string): Promise<readonly Forecast[]> => {

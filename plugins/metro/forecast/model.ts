@@ -43,7 +43,7 @@ export interface Forecaster {
 }
 
 export interface ForecastOptions {
-  /** Markets with fewer index values get no forecast. */
+  /** Minimum number of index values. A market with fewer values gets no forecast. */
   readonly minValues: number;
   readonly horizon?: Horizon;
 }

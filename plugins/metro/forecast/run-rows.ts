@@ -60,7 +60,7 @@ export interface ServedOrigin extends Origin {
 }
 
 /**
- * Adds the signals. A signal depends on the signal of the previous quarter, which is recomputed. Only the newest
+ * Each signal depends on the signal of the previous quarter. Previous signals are recomputed, but the newest
  * quarter uses the published signal of the previous run.
  */
 const withSignals = (origins: readonly Origin[], { panel, rules, kept, newest }: RowsInput): ServedOrigin[] => {

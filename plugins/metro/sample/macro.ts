@@ -11,7 +11,7 @@ interface Definition {
   readonly seasonal_adjustment: Series['seasonal_adjustment'];
   readonly from: string;
   readonly to: string;
-  /** First value. Later values revert to `around`, or grow by the fraction `growth` per period. */
+  /** First value of the series. Later values revert to `around`, or grow by the fraction `growth` per period. */
   readonly start: number;
   readonly around?: number;
   readonly growth?: number;

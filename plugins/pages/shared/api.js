@@ -5,7 +5,7 @@ const service = meta('service');
 
 const KEY = `${service}-key`;
 
-/** Keeps the key if the browser denies access to storage. */
+/** Holds the key in memory if the browser denies access to storage. */
 let unstored = '';
 
 /** @returns {string} */

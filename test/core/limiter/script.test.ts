@@ -11,7 +11,7 @@ import { redisForTests, uniqueName } from '../../support/services.js';
 import { ModelRedis } from './decide-model.js';
 
 const WINDOW_MS = 60_000;
-/** One hour before the end of a month, so that usage of two months occurs. */
+/** One hour before the end of a month, so that calls count usage in two months. */
 const START = Date.UTC(2027, 1, 28, 23) * 1000;
 const DAY = 86_400_000_000;
 

@@ -210,7 +210,7 @@ describe('a list larger than 1 MB', function () {
     for (let tries = 0; seen.ended - before < 6 && tries < 200; tries++) await delay(10);
     expect(seen.ended - before).to.equal(6);
     expect(warnings()).to.deep.equal([]);
-    // A caller can have two such responses at a time. The third response would wait forever if no slot was released.
+    // A caller can read two large lists at a time. A third list would wait forever if no slot was released.
     await Promise.all([1, 2, 3].map(async () => bodyOf(await open('/things'))));
   });
 

@@ -8,7 +8,7 @@ const load = async () => {
   const response = await fetch(new URL('./zip-codes.json', import.meta.url));
   if (!response.ok) throw new Error(`zip-codes.json: ${response.status}`);
   /**
-   * Each area has its first ZIP code and the differences between consecutive codes.
+   * The ZIP codes of an area are the first code and the differences between consecutive codes.
    * @type {{ areas: Record<string, string> }}
    */
   const { areas } = await response.json();

@@ -80,7 +80,7 @@ export const createDiscountedErrorInterval = (markets: number, horizon: number) 
     realized.push({ regressors, errors });
   };
 
-  /** Returns one row of regressors per market. They are `NaN` without a forecast or a known error. */
+  /** Returns one row of regressors per market. Regressors are `NaN` without a forecast or a known error. */
   const regressorsOf = (forecast: Float64Array, growth: Float64Array): Float64Array => {
     const pooled = sum(ownSum) / sum(ownWeight);
     const regressors = new Float64Array(markets * WIDTH);

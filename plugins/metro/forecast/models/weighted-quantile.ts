@@ -11,7 +11,7 @@ export const weightedQuantile = (values: Float64Array, weights: Float64Array, sh
   let to = values.length;
   while (to - from > 1) {
     const pivot = values[(from + to) >> 1]!;
-    // Three parts (smaller, equal and larger values) guarantee that the loop ends even if many values are equal.
+    // Equal values are a separate part, so the loop ends even if many values are equal.
     let below = from;
     let above = to;
     let weightBelow = 0;

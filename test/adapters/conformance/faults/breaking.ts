@@ -4,7 +4,7 @@ import { StorageError } from '../../../../core/errors.js';
 import { type Breakage, inSnapshot } from '../breakable.js';
 
 export interface BrokenAdapter extends Breakage {
-  /** Completes the phrase "an adapter that ...". */
+  /** Bug of the adapter, worded to follow "an adapter that", such as "loses a row". */
   readonly that: string;
   /** Titles of the tests that must fail. Other tests may fail too. */
   readonly fails: readonly string[];

@@ -78,7 +78,7 @@ export const marketList = (options) => {
   return {
     ...table,
     /**
-     * Must be called before the rows are shown, because rows draw their sparklines immediately.
+     * `setSparkQuarters` must be called before `show`, because rows draw their sparklines immediately.
      * @param {string} until @param {AbortSignal} signal
      * @param {AbortSignal} shown
      */

@@ -94,7 +94,7 @@ export const findingOf = (rows, { measure, run, isNewest, until, chosen }) => {
   const target = run ? quarter(run.target) : '';
   if (known[0] && known.length === 1) return oneFinding(known[0], { measure, isNewest, target, until });
   const count = known.filter(COUNTED[measure]).length;
-  // In early runs, some metros have no forecast. The filters then do not describe the counted metros.
+  // The filters do not describe the counted metros if some metros have no forecast, as in early runs.
   const among = amongText(count, known.length, known.length === rows.length ? groupText(chosen) : '');
   const [was, have] = isNewest ? ['are', count === 1 ? 'has' : 'have'] : ['were', 'had'];
   const sentence = {
