@@ -12,9 +12,9 @@ const SCHEDULES: Readonly<Record<Cadence, { readonly period: number; readonly de
   daily: { period: 6, delay: 1 },
   weekly: { period: 7, delay: 10 },
   biweekly: { period: 14, delay: 10 },
-  // New home sales have the longest delay of the monthly series, 25 days.
+  // Of the monthly series, new home sales have the longest delay, 25 days.
   monthly: { period: 31, delay: 30 },
-  // FHFA's index takes up to 63 days, and GDP takes 30 days.
+  // FHFA publishes its index up to 63 days after the quarter. GDP follows after 30 days.
   quarterly: { period: 92, delay: 63 },
   semiannual: { period: 184, delay: 120 },
   annual: { period: 366, delay: 274 },

@@ -150,7 +150,7 @@ interface Bars {
   /** What the bars show, such as `books per year`. */
   readonly name: string;
   readonly title: string;
-  /** The adjective for the largest value. */
+  /** Adjective for the largest value, such as `highest`. */
   readonly most: string;
   readonly values: readonly (readonly [period: string, value: number])[];
 }

@@ -160,8 +160,7 @@ describe('export and import-backup', function () {
         const [data, keyHead] = await deployment.verified();
         const [restoredData, restoredKeys] = await target.verified();
         expect(restoredKeys).to.equal(keyHead);
-        // A directory has no earlier versions. After its restore, a store that keeps versions records that they are
-        // missing.
+        // A backup of a directory lacks earlier versions. A store that keeps versions records this after the restore.
         if (from !== 'json' || to === 'json') expect(restoredData).to.equal(data);
         await target.run(registerKeys, 'keys', 'create', '--name', 'later');
         await target.run(registerPublish, 'publish', versions.directories[0]!);

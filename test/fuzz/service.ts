@@ -60,7 +60,7 @@ const rowsOf = async <T = Document>(directory: string, collection: string): Prom
   return rows;
 };
 
-/** An operator would install plugins in the folder of the configuration too. */
+/** Operators install plugins in the folder of the configuration, so the test does the same. */
 const installPlugins = async (folder: string): Promise<void> => {
   const modules = join(folder, 'node_modules');
   await mkdir(modules);

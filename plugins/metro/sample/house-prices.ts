@@ -19,7 +19,7 @@ export const LAST_QUARTER = quarterIndex(2026, 2);
 const LENGTH = LAST_QUARTER - FIRST_QUARTER + 1;
 
 interface Shape {
-  /** Number of the newest quarters that have values. Default: all. */
+  /** Number of quarters with values, counted back from the newest quarter. Default: all. */
   readonly last?: number;
   readonly end?: number;
   readonly gaps?: readonly number[];

@@ -32,7 +32,7 @@ describe('withScaledErrorInterval(markets, 4, next)', () => {
 
   it('matches the formula for errors of 1 and 3 points', () => {
     // At quarter 68, the outcomes of origins 60 to 64 are known. Each market has 5 errors, and the pooled mean is 2.
-    // Only origin 64 has error ratios, which are scaled by the error from origin 60.
+    // Only origin 64 has error ratios, because only its expected error was known (from origin 60).
     const { point, lower, upper } = run(69, [1, 3])[68] as ReturnType<typeof run>[number];
     const sigma = (own: number, n: number) => ((n * own + 20 * 2) / (n + 20)) * Math.sqrt(2);
     const [small, large] = [1 / sigma(1, 1), 3 / sigma(3, 1)];
