@@ -1,4 +1,3 @@
-/** Percentages are stored with four decimals. */
 const DECIMALS = 1e4;
 
 /** Rounds half up and never returns -0. Rounding preserves order, so a lower bound never exceeds an upper bound. */

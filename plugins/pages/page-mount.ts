@@ -55,7 +55,6 @@ interface EmbedOptions {
 
 interface Page {
   readonly path: string;
-  /** Text of links to the page, also used in the log. */
   readonly summary: string;
   /** Folder of the page's files, such as `new URL('./browser/', import.meta.url)`. */
   readonly folder: URL;
@@ -63,9 +62,7 @@ interface Page {
   readonly at: string;
   /** Path of the folder with `index.html` below the address of the page. Default: `at`. */
   readonly templates?: string;
-  /** Paths of additional files on disk, by name. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Values of placeholders in the HTML, by name. */
   readonly values?: Readonly<Record<string, string>>;
   /** If set, the page is also served at `path/embed`, without its header, for frames on other sites. */
   readonly embed?: EmbedOptions;

@@ -15,7 +15,6 @@ export const pagesOf = ({
   return { pages: all.filter((page) => !isGuide(page)), guides: all.filter(isGuide) };
 };
 
-/** Maps guides to Markdown files in `docs/`. */
 export const documents = new WeakMap<Mount, string>();
 
 /** Returns the banner for pages with data if the dataset is synthetic. */

@@ -147,10 +147,8 @@ const MOST_BARS = 80;
 
 interface Bars {
   readonly table: Table;
-  /** What the bars show, such as `books per year`. */
   readonly name: string;
   readonly title: string;
-  /** Adjective for the largest value, such as `highest`. */
   readonly most: string;
   readonly values: readonly (readonly [period: string, value: number])[];
 }

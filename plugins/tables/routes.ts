@@ -65,7 +65,6 @@ export interface Table {
 
 const MOST_LISTED = 20;
 
-/** Paths of endpoints that are not tables. */
 const RESERVED: readonly string[] = ['health', 'ready', 'status', 'totals', 'usage'];
 
 export const tableNameError = (name: string): string | undefined =>

@@ -86,7 +86,7 @@ const keyNeeded = () => {
 /**
  * @param {Operation} operation @param {{ target: string, query: readonly (readonly [string, string])[] }} call
  * @param {() => void} close
- * @returns {Promise<HTMLElement>} the response, or the reason why there is none
+ * @returns {Promise<HTMLElement>}
  */
 export const respond = async (operation, { target, query }, close) => {
   if (operation.needsKey && getKey() === '') return keyNeeded();

@@ -3,7 +3,6 @@ import type { Error as ErrorBody, Paths } from './api-types.js';
 
 export type * from './api-types.js';
 
-/** The client always requests JSON, so inputs have no `format`. */
 type Input<T> = T extends { readonly input: infer I } ? Omit<I, 'format'> : never;
 type Output<T> = T extends { readonly output: infer O } ? O : never;
 type Arguments<I> =

@@ -31,7 +31,6 @@ export const kindParameter = {
   example: ['state', 'nation'],
 } as const satisfies Parameter;
 
-/** @param kinds default: metropolitan areas and divisions */
 export const isOfKind = (kinds: readonly string[] = METRO_KINDS): ((row: { readonly cbsa: string }) => boolean) => {
   const chosen = new Set(kinds);
   return ({ cbsa }) => chosen.has(kindOf(cbsa));
@@ -83,7 +82,6 @@ const chosenBy = (given: Selection): ((row: ListRow) => boolean) => {
 };
 
 interface ListOptions<T> {
-  /** Sort order for requests without `sort`. Default: by CBSA code. */
   readonly order?: readonly string[];
   readonly read?: (row: T, field: string) => Scalar | null;
 }

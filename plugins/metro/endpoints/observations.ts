@@ -124,7 +124,6 @@ const rowMaker = (series_id: string, isNamed: boolean, base_period: string | und
 };
 
 async function* rowsOf(snapshot: SnapshotReader, { catalogued, codes, units, prices, since = '', until }: RowsOptions) {
-  // Changes are computed from earlier levels, which can be before `since`.
   const isWhole = since === '' || units === 'change' || units === 'yoy';
   const span: Span = { ...(!isWhole && { since }), ...(until !== undefined && { until }) };
   for (const { series_id, cadence } of catalogued) {

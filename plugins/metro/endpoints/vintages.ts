@@ -101,7 +101,6 @@ type Counted = Promise<
 class Vintages {
   #counted = new Map<string, Counted>();
 
-  /** @param published newest first */
   async list(published: readonly PublishedVersion[]) {
     const counted = new Map<string, Counted>();
     const rows: FromSchema<typeof vintageRow>[] = [];

@@ -43,7 +43,7 @@ const median = (values: readonly number[]): number => {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 };
 
-/** Shortens "Houston-Pasadena-The Woodlands, TX" to "Houston, TX". */
+/** For example, "Houston-Pasadena-The Woodlands, TX" becomes "Houston, TX". */
 const shortName = (name: string): string =>
   name.replace(/[-/,].*(?=, [A-Z]{2})/, '').replace(/, ([A-Z]{2}).*$/, ', $1');
 

@@ -84,7 +84,6 @@ const withSignals = (origins: readonly Origin[], { panel, rules, kept, newest }:
 };
 
 interface PanelRows {
-  /** Quarters with at least one forecast, oldest first. */
   readonly origins: readonly ServedOrigin[];
   rowsAt(quarter: number): Forecast[];
   withRealized(forecasts: readonly Forecast[]): Forecast[];

@@ -67,7 +67,6 @@ export const toSource = (series: Series, attribution: string | null): Source => 
   attribution,
 });
 
-/** @param loadedAt RFC 3339, UTC */
 export const metroEntry = (areas: readonly MetroIndex[], loadedAt: string): Entry => {
   const { first = null, last = null } = span(areas) ?? {};
   const series: Series = {

@@ -14,7 +14,6 @@ import counties from './counties.json' with { type: 'json' };
 
 type Atlas = Topology<{ counties: GeometryCollection; states: GeometryCollection; nation: GeometryCollection }>;
 
-/** Content of `map.json`. Coordinates are integers from 0 to `size`. */
 export interface Outlines {
   readonly size: readonly [width: number, height: number];
   readonly land: string;

@@ -26,7 +26,6 @@ interface Shape {
 }
 
 const SHAPES: Readonly<Record<string, Shape>> = {
-  // Without history, all figures of a market are null.
   '41980': { last: 0 },
   // 3 quarters are too few for a 12-month change.
   '46520': { last: 3 },

@@ -65,7 +65,6 @@ const DEFINITIONS: readonly Definition[] = [
     shock: 6_000,
     decimals: 0,
   },
-  // The series lacks one month.
   {
     id: 'UNRATE',
     title: 'Unemployment Rate',

@@ -15,7 +15,6 @@ export const roundTicks = (low, high, count) => {
 };
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-/** Width of a date label with its margin, in pixels. */
 const LABEL_WIDTH = 62;
 
 /** @typedef {{ date: string, text: string }} DateTick */

@@ -34,10 +34,7 @@ const rangeOf = ({ columns, bounds, hasZero }) => {
   return { low: hasZero && low === 0 ? 0 : low - margin, high: hasZero && high === 0 ? 0 : high + margin };
 };
 
-/**
- * Returns the smallest distance between two dates, in pixels.
- * @param {readonly number[]} times @param {number} width
- */
+/** @param {readonly number[]} times @param {number} width */
 const slotOf = (times, width) => {
   const [first = 0, last = first] = [times[0], times.at(-1)];
   const step = Math.min(...times.slice(1).map((time, index) => time - (times[index] ?? 0)));

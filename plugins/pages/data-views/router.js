@@ -19,10 +19,7 @@ import { addressOf, readAddress, setHome } from './address.js';
  * @typedef {(series: readonly string[], signal: AbortSignal) => Promise<{ notes: readonly string[], late: string }>} About
  */
 
-/**
- * @template Module @param {() => Promise<Module>} load @returns {Promise<Module>}
- * @throws {Problem} with the code `not_loaded`
- */
+/** @template Module @param {() => Promise<Module>} load @returns {Promise<Module>} @throws {Problem} */
 export const loadModule = (load) =>
   load().catch((error) => {
     if (!(error instanceof TypeError)) throw error;
@@ -179,7 +176,7 @@ export const startRouter = (routes, home, about) => {
       return { title: titleOf(error), content: [problemView(error, () => void show(true))] };
     }
   };
-  /** @param {boolean} moved whether the user opened a different view */
+  /** @param {boolean} moved */
   const show = async (moved) => {
     current.abort();
     current = new AbortController();

@@ -35,7 +35,7 @@ export const numbers = (label, value, text, more = {}) => column(label, value, t
 
 const SHOWN = 50;
 
-const SHORT_LABEL = 20;
+const MAX_UNWRAPPED = 20;
 
 /** @type {(a: string | number | null, b: string | number | null, sign: number) => number} */
 const compare = (a, b, sign) => {
@@ -127,7 +127,7 @@ export const dataTable = ({ caption, columns, rows, sort, onsort, scrolls = fals
       onsort?.(chosen);
     };
     const button = column.value && h('button', { type: 'button', onclick: sortBy }, column.label);
-    const names = classOf(column, column.label.length > SHORT_LABEL);
+    const names = classOf(column, column.label.length > MAX_UNWRAPPED);
     return h('th', { scope: 'col', class: names, title: column.hint || undefined }, button ?? column.label);
   });
   const fill = () => {

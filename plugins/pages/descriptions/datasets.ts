@@ -19,7 +19,6 @@ interface Distribution {
 }
 
 export interface Dataset {
-  /** Identifier for programs, such as `forecast_runs`. */
   readonly name: string;
   readonly path: string;
   readonly operationId: string;

@@ -140,7 +140,6 @@ const colorOf = (colors: ReadonlyMap<string, string>, name: string): Color => {
   return [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)) as unknown as Color;
 };
 
-/** Renders SVG shapes without curves. @param colors hexadecimal colours by design token */
 export const pngOf = ({ width, height, shapes }: Drawing, colors: ReadonlyMap<string, string>): Buffer => {
   const canvas = new Canvas(colorOf(colors, 'page'));
   const scale = Math.min((WIDTH - 2 * MARGIN) / width, (HEIGHT - 2 * MARGIN) / height);

@@ -51,10 +51,7 @@ export const publicPath = meta('public-path');
 
 /** Error of an API call. The status is 0 if there was no response. */
 export class Problem extends Error {
-  /**
-   * @param {string} message
-   * @param {{ status: number, code: string, retryAfter?: number | undefined }} parts `retryAfter` is in seconds
-   */
+  /** @param {string} message @param {{ status: number, code: string, retryAfter?: number | undefined }} parts */
   constructor(message, { status, code, retryAfter }) {
     super(message);
     this.status = status;

@@ -6,7 +6,7 @@ import { timesOf } from './time-figures.js';
 /** @import { Column, Table } from './tables.js' */
 /** @import { Row } from './time-figures.js' */
 
-/** Converts `building-permits` to `Building permits`. @param {string} name @returns {string} */
+/** @param {string} name @returns {string} */
 export const words = (name) => name.replaceAll(/[_-]/g, ' ').replace(/^./, (first) => first.toUpperCase());
 
 /** Acronyms such as `GDP` keep their capitals. @param {string} label */

@@ -39,11 +39,10 @@ const choiceOf = ({ after, from }) => ({ after: after ?? '', from: after === nul
 
 export const FIRST_PAGE = choiceOf({ after: null, from: 1 });
 
-/** Table cells of at most 32 characters are not wrapped. */
-const SHORT = 32;
+const MAX_UNWRAPPED = 32;
 
 /** @param {readonly Row[]} rows @param {string} name */
-const isLong = (rows, name) => rows.some((row) => String(row[name] ?? '').length > SHORT);
+const isLong = (rows, name) => rows.some((row) => String(row[name] ?? '').length > MAX_UNWRAPPED);
 
 /** @param {Table} table @param {URLSearchParams} query @param {readonly Row[]} rows */
 const columnsOf = (table, query, rows) => {
@@ -55,7 +54,7 @@ const columnsOf = (table, query, rows) => {
     hint: column.description,
     numeric: column.kind === 'number',
     name:
-      column.label.length > SHORT || (column.kind === 'text' && isLong(rows, column.name))
+      column.label.length > MAX_UNWRAPPED || (column.kind === 'text' && isLong(rows, column.name))
         ? 'text'
         : `short${column.kind === 'date' ? ' date' : ''}`,
     cell: (/** @type {Row} */ row) => {

@@ -160,7 +160,6 @@ const noValues = () =>
 /**
  * @param {Table} table @param {URLSearchParams} query
  * @param {{ signal: AbortSignal, sample: readonly Row[], keep: (change: Record<string, string>) => void }} options
- *   `sample`: rows that are examined to find time columns
  */
 export const timeChart = (table, query, { signal, sample, keep }) => {
   const [controls, place] = [h('div'), h('div')];

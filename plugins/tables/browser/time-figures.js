@@ -15,7 +15,7 @@ export const timesOf = (columns, rows) =>
     return known.length > 0 && (kind === 'date' || (whole && known.every(isYear)));
   });
 
-/** @param {Row[string] | undefined} value @returns {string | undefined} `YYYY-MM-DD` */
+/** @param {Row[string] | undefined} value @returns {string | undefined} */
 const dayOf = (value) =>
   isYear(value) ? `${value}-01-01` : typeof value === 'string' ? value.slice(0, 10) : undefined;
 

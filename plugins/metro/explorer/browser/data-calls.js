@@ -52,8 +52,7 @@ export const marketCalls = ({ q, state, signal, grade, sort }, pastTarget) => {
 
 /**
  * @param {{ m: readonly string[], s: readonly string[], show: 'rebased' | 'change' | 'nation', real: boolean, from:
- *   string, money: readonly string[], nation?: string | undefined }} chosen `money`: series that support real terms;
- *   `nation`: the national series
+ *   string, money: readonly string[], nation?: string | undefined }} chosen
  * @returns {Calls}
  */
 export const compareCalls = ({ m, s, show, real, from, money, nation }) => {

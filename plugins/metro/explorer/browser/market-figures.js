@@ -2,10 +2,7 @@ import { list, quarter } from '../../../pages/shared/format.js';
 
 /** @import { ForecastTrack as Track } from '../../client/api-types.js' */
 
-/**
- * @typedef {{ period_start: string, value: number }} Observation
- * @typedef {ReadonlyMap<string, number>} Values by the first day of the period
- */
+/** @typedef {{ period_start: string, value: number }} Observation @typedef {ReadonlyMap<string, number>} Values */
 
 /** @param {string} date @param {number} months */
 export const addMonths = (date, months) => {
@@ -14,7 +11,7 @@ export const addMonths = (date, months) => {
   return time.toISOString().slice(0, 10);
 };
 
-/** @param {string} from @param {string} to @param {number} step in months */
+/** @param {string} from @param {string} to @param {number} step */
 export const monthsBetween = (from, to, step) => {
   const dates = [];
   for (let date = from; date <= to; date = addMonths(date, step)) dates.push(date);
@@ -33,10 +30,7 @@ export const valuesOf = (rows) => new Map(rows.map(({ period_start, value }) => 
 const quarterOf = (date) =>
   `${date.slice(0, 4)}-${String(Math.floor((Number(date.slice(5, 7)) - 1) / 3) * 3 + 1).padStart(2, '0')}-01`;
 
-/**
- * @param {readonly Observation[]} rows @param {number} [least] minimum number of values per quarter
- * @returns {Map<string, number>}
- */
+/** @param {readonly Observation[]} rows @param {number} [least] @returns {Map<string, number>} */
 export const quarterMeans = (rows, least = 1) => {
   /** @type {Map<string, number[]>} */
   const groups = new Map();

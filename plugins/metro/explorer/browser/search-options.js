@@ -11,7 +11,6 @@ import { metroOfZip } from './zip-codes.js';
 
 const MOST_MARKETS = 5;
 const MOST_OTHERS = 3;
-/** Titles are searched only for queries of at least 3 letters. */
 const LEAST_LETTERS = 3;
 
 /** @param {string} query @param {string} title */

@@ -30,7 +30,7 @@ export const shortName = (name) =>
     .replace(/,.*/, '')
     .replace(/(?<=.{4})[-–/].*/, '');
 
-/** Spelling variants, with the spelling in the titles of metros. @type {Readonly<Record<string, string>>} */
+/** @type {Readonly<Record<string, string>>} */
 const SAME_WORDS = { saint: 'st', ft: 'fort', mt: 'mount' };
 
 /** @param {string} text @returns {string[]} */
@@ -159,7 +159,7 @@ const termsOf = (query) => {
 
 /**
  * @template {{ cbsa: string, name: string }} Row @param {readonly Row[]} rows
- * @param {ReadonlyMap<string, string>} [parents] code and name of the parent metro, by division code
+ * @param {ReadonlyMap<string, string>} [parents]
  * @returns {(query: string) => Row[]}
  */
 export const searcher = (rows, parents = new Map()) => {

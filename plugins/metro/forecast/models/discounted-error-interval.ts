@@ -11,7 +11,6 @@ const QUANTILE_DISCOUNT = 0.9;
 const PRIOR_ERRORS = 8;
 /** Lower limit of an expected error, as a share of the mean expected error in the same quarter. */
 const LEAST_SHARE = 0.25;
-/** Number of quarters between the first forecasts and the first bounds. */
 const WARM_UP_QUARTERS = 20;
 const WIDTH = 4;
 
@@ -23,7 +22,6 @@ interface Pending {
 
 interface Realized {
   readonly regressors: Float64Array;
-  /** Absolute error of each market, or `NaN` if unknown. */
   readonly errors: Float64Array;
 }
 

@@ -21,7 +21,6 @@ interface LeastSquares {
   solve(penalties?: readonly number[]): Float64Array | undefined;
 }
 
-/** @param width number of regressors, including the intercept */
 export const createLeastSquares = (width: number): LeastSquares => {
   /** The lower triangle of X'WX, row by row. */
   const products = new Float64Array(width * width);

@@ -45,7 +45,7 @@ const periodColumns = (period, grades, most) => {
 
 /**
  * @param {readonly Group[]} grades
- * @param {readonly Group[]} before through 2013 @param {readonly Group[]} since from 2014
+ * @param {readonly Group[]} before @param {readonly Group[]} since
  * @param {import('../grades.js').Limits | null | undefined} limits
  */
 const gradeTable = (grades, before, since, limits) => {

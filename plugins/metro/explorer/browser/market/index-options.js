@@ -9,8 +9,7 @@ import { plainName, shortName, statesOf } from '../search.js';
 /** @import { Context } from './context.js' */
 
 /**
- * @typedef {{ show: 'level' | 'change' | 'real', years: number, withOthers: boolean }} Choices `years`: 0 for all;
- *   `withOthers`: show the nation and the state
+ * @typedef {{ show: 'level' | 'change' | 'real', years: number, withOthers: boolean }} Choices
  * @typedef {ReturnType<typeof fanOf>} Fan
  * @typedef {NonNullable<ReturnType<typeof dataOf>>} Data
  */

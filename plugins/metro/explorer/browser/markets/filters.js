@@ -106,10 +106,7 @@ export const measureChoice = ({ colour }, choose) =>
     onchange: (one) => choose({ colour: one }),
   });
 
-/**
- * @param {number} shown @param {number} found number of markets that match the search, regardless of the filters
- * @param {number} all @param {string} q
- */
+/** @param {number} shown @param {number} found @param {number} all @param {string} q */
 export const countOf = (shown, found, all, q) => {
   if (shown > 0) return [shown === all ? counted(all, 'market') : `${shown} of ${all} markets`];
   if (found === 0 && q !== '')

@@ -35,7 +35,7 @@ const viewOf = (picture, [width, height], onchange) => {
   const inside = (point) => new DOMPoint(point.x, point.y).matrixTransform(picture.getScreenCTM()?.inverse());
   return {
     scale: () => scale,
-    /** Zooms around a point, which keeps its position on the screen. @param {number} factor @param {Point} [point] */
+    /** @param {number} factor @param {Point} [point] */
     zoom: (factor, point = { x: x + width / scale / 2, y: y + height / scale / 2 }) => {
       const next = between(scale * factor, 1, MOST);
       const kept = scale / next;
