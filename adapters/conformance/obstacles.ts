@@ -28,15 +28,15 @@ export const withoutBreak = ({ breakBackend, repairBackend }: AdapterUnderTest):
 export const withoutDamage = (target: AdapterUnderTest): Obstacle =>
   without(target, 'publish') || (!target.damage && 'damage() is missing');
 
-/** The obstacle to tests that replace the dataset after they have created the adapter. */
+/** Returns why tests that replace the dataset cannot run, or false if they can. */
 export const cannotChange = ({ capabilities, replace }: AdapterUnderTest): Obstacle =>
   !capabilities.publish && !replace && 'the adapter does not publish, and replace() is missing';
 
-/** The obstacle to tests that open the store again, with a second adapter. */
+/** Returns why tests that open the store with a second adapter cannot run, or false if they can. */
 export const standsAlone = (target: AdapterUnderTest): Obstacle =>
   (target.capabilities.durable === false && 'the adapter declares that it is not durable') || withoutEmpty(target);
 
-/** The obstacle to tests that use two adapters with the same store at the same time. */
+/** Returns why tests with two adapters on the same store at the same time cannot run, or false if they can. */
 export const isExclusive = (target: AdapterUnderTest): Obstacle =>
   standsAlone(target) ||
   ((target.capabilities.exclusive ?? false) && 'the adapter declares that its store is exclusive');
@@ -46,7 +46,7 @@ export const isUnnoticed = (target: AdapterUnderTest): Obstacle =>
   (target.capabilities.follows === false && 'the adapter declares that it does not follow other adapters');
 
 /**
- * The obstacle to tests that create the adapter in a second process.
+ * Returns why tests with a second process cannot run, or false if they can.
  * @param file the path of the test file, if known
  */
 export const withoutProcess = (target: AdapterUnderTest, file: string | undefined): Obstacle =>

@@ -34,7 +34,7 @@ export const hasDataset = async (path: string): Promise<boolean> => {
 interface Source {
   readonly batches: Readonly<Record<string, Batches>>;
   /**
-   * Must be called after all batches have been read.
+   * Throws if the rows are invalid. Must be called after all batches have been read.
    * @throws StorageError `invalid_dataset`
    */
   assertValid(): void;

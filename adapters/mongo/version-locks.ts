@@ -71,7 +71,7 @@ export class VersionLocks {
     return this.#clock.monotonic() - this.#writtenAt < this.#holdMs;
   }
 
-  /** @param lapsed must detect deleted versions; called before expired locks become valid again */
+  /** @param lapsed called when locks have expired, before they become valid again; must detect deleted versions */
   async keep(ids: readonly number[], lapsed: () => Promise<void>): Promise<void> {
     const previous = this.#writtenAt;
     const due = this.#clock.monotonic() - previous > this.#holdMs / 4;

@@ -55,7 +55,7 @@ export const isBusy = (error: unknown): boolean => codeOf((error as Error).cause
 
 const uriOf = (path: string, parameters: string): string => `${pathToFileURL(path).href}?${parameters}`;
 
-/** The SQLite maximum. Mapped pages are in the system's page cache, which all processes share. */
+/** The maximum that SQLite allows. Memory-mapped pages are in the system's page cache, which all processes share. */
 const MAPPED_BYTES = 0x7fff0000;
 /** The size of SQLite's cache for pages beyond the memory-mapped part of the file. */
 const READ_CACHE_KIB = 16 * 1024;

@@ -29,7 +29,7 @@ export const permissionWarnings = async (
   const files: [path: string, isSecret: boolean][] = [];
   if (!embedded) files.push([path, hasSecret(loaded, modules)]);
   for (const { variable } of overrides) {
-    // The value of a module option such as `METRO__PLUGINS__0__OPTIONS__KEY_FILE` is not the path of a secret.
+    // A variable that sets a module option can end in `_FILE` without containing the path of a secret.
     const file = variable.endsWith('_FILE') && !variable.includes('__OPTIONS__') ? env[variable] : undefined;
     if (file) files.push([file, true]);
   }

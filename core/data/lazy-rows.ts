@@ -105,7 +105,7 @@ const countOf = (text: readonly JsonRows[]): number => text.reduce((count, { end
 export const lazyRows = (...text: readonly JsonRows[]): readonly Document[] =>
   new Proxy<Document[]>(Object.assign([], PRINTED), new ParsedWhenRead(text.filter(({ ends }) => ends.length > 0)));
 
-/** Returns undefined if the list has already been parsed. */
+/** Returns the JSON text of a list, or undefined if the list has already been parsed. */
 export const textOf = (rows: readonly object[]): readonly JsonRows[] | undefined =>
   (rows as { readonly [TEXT]?: readonly JsonRows[] })[TEXT];
 

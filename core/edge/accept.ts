@@ -1,7 +1,4 @@
-/**
- * Checks that each request follows the HTTP specification. These checks are stricter than Node's HTTP parser, and run
- * before Koa.
- */
+/** HTTP checks that are stricter than Node's HTTP parser. They run before Koa. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Config } from '../config/schema.js';
 import { ApiError, errors } from '../errors.js';
@@ -65,8 +62,8 @@ const fieldBytes = ({ rawHeaders }: IncomingMessage): number => {
 };
 
 /**
- * The server closes the connection after an upgrade request, because Node's parser drops requests that follow it.
- * Otherwise, the client could mistake a later response for the response to a dropped request.
+ * Node's parser drops requests that follow an upgrade request. The server therefore closes the connection. Otherwise,
+ * the client could mistake a later response for the response to a dropped request.
  */
 const isUpgrade = ({ headers }: IncomingMessage): boolean =>
   headers.upgrade !== undefined && headers.connection !== undefined && /upgrade/i.test(headers.connection);

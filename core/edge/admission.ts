@@ -43,10 +43,6 @@ export class Admission {
   #shortQueue = FEWEST_IN_FLIGHT;
   #turnSince: number | undefined;
   #seen = 0;
-  /**
-   * The previous event loop turn if it was long, otherwise undefined. `worked` is the total CPU time at the end of that
-   * turn.
-   */
   #previousTurn: { readonly length: number; readonly worked: number } | undefined;
   #spare: SpareTime | undefined;
   #lastRefusal: number | undefined;

@@ -1,4 +1,3 @@
-/** Determines the client's address. Behind a trusted proxy, the address comes from `X-Forwarded-For`. */
 import type { IncomingMessage } from 'node:http';
 import { isIPv4, type Socket } from 'node:net';
 import { groupsOf, inNetworks, plainAddress } from '../validation/network.js';

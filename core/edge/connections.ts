@@ -35,7 +35,7 @@ export const closeSoon = (socket: Socket): void => {
   socket.once('close', () => clearTimeout(deadline));
 };
 
-/** @param options.isExempt returns true for trusted proxies, which carry the requests of many clients */
+/** Limits the connections per client address, except for trusted proxies, which carry the requests of many clients. */
 export const limitConnections = (
   server: Server,
   limit: number,
@@ -72,8 +72,7 @@ export const cutUnreadResponses = (
   stallMs: number,
   observe: () => void,
 ): void => {
-  // A stalled client is detected in three steps: the first pauses the socket, and the next two compare the number of
-  // unsent bytes.
+  // Three steps detect a stalled client. The first pauses the socket, and two compare the number of unsent bytes.
   const step = Math.ceil(stallMs / 3);
   const sweep = setInterval(() => {
     for (const socket of sockets) {

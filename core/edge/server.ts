@@ -136,7 +136,6 @@ export class HttpServer {
     this.#idleMs = idleMs;
   }
 
-  /** Destroys the remaining sockets after `drainMs` plus the `idleMs` passed to `drain`. */
   async close(): Promise<void> {
     const deadlineMs = this.#idleMs + this.#options.drainMs;
     this.#closed = true;
@@ -184,6 +183,5 @@ const rejectSocket = (socket: Socket, rejection: Rejection): void => {
   before.shouldKeepAlive = false;
   if (before.writableFinished) socket.destroySoon();
   else before.once('finish', () => socket.destroySoon());
-  // The invalid bytes are part of the earlier request's body, which a handler might still be reading.
   if (!before.req.complete) failBody(before.req, new ApiError(errors.invalid_parameter, MALFORMED_BODY));
 };

@@ -25,8 +25,8 @@ export const acceptUpgrades = (server: Server, accept: Listener): void => {
 export const canUpgrade = (request: IncomingMessage): boolean => upgrades.has(request);
 
 /**
- * Hands the socket of an upgrade request to a mount. The service sends no response and applies no timeouts, but closes
- * the socket on shutdown.
+ * Hands the socket of an upgrade request to a mount. The service applies no timeouts to the socket, but closes it on
+ * shutdown.
  */
 export const takeOver = (request: IncomingMessage): Upgrade => {
   const { head, response } = upgrades.get(request)!;

@@ -122,7 +122,6 @@ interface KeyUseOptions {
 }
 
 interface KeyUse {
-  /** Always returns the same object for the same key. */
   of(id: string): Use;
   close(): Promise<void>;
 }

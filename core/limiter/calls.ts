@@ -15,7 +15,6 @@ export interface UsageReport {
   /** The id of a usage counter. Must be below 2^32, because the Lua script stores the id in 4 bytes. */
   readonly counterId: number;
   readonly quotas: Quotas;
-  /** The usage per day. `requests` is undefined if Redis already has the correct number. */
   readonly days: readonly { readonly day: number; readonly requests: number | undefined; readonly refused: number }[];
 }
 
@@ -74,8 +73,8 @@ const micros = (ms: number): number => Math.max(0, Math.floor(ms * 1000));
 const listFor = <T>(asks: readonly Ask[]): (T | false)[] => Array<T | false>(asks.length).fill(false);
 
 /**
- * A single JSON text, because each additional argument of a Redis command is expensive. Each property is a list with
- * one item per caller, because a list of objects would cost Redis more.
+ * A call is a single JSON text, because each additional argument of a Redis command is expensive. Each property is a
+ * list with one item per caller, because a list of objects would cost Redis more.
  */
 const encode = (replica: number, { number, previous, asks }: Call): string => {
   const [fields, limits, permits]: [string[], number[], number[]] = [[], [], []];
@@ -110,7 +109,7 @@ const encode = (replica: number, { number, previous, asks }: Call): string => {
 
 const DOUBLE_BYTES = 8;
 
-/** `decide.lua` documents the order of the values in a reply. Times are in microseconds. */
+/** The order of the values in a reply is documented in `decide.lua`. Times are in microseconds. */
 const decode = (reply: Buffer, { asks }: Call, bucketMicros: number): Reply => {
   let at = 1 - DOUBLE_BYTES;
   const next = (): number => {
@@ -143,7 +142,6 @@ export const decide = async ({ redis, key, replica, script }: Target, call: Call
 
 let checks = 0;
 
-/** Checks that Redis permits the Lua script and all of its commands. */
 export const checkScript = async (target: Target): Promise<void> => {
   const key = `${target.key}:check-${target.replica}-${++checks}`;
   await decide({ ...target, key }, { number: 1, previous: 0, asks: [{ caller: 'ip:check', limit: 1, permits: 1 }] });

@@ -13,14 +13,14 @@
 -- New addresses are written to `recent`, which replaces `earlier` when it is full or older than KEPT.
 --
 -- ARGV[1] is a JSON object. Lists have one entry per caller, and are omitted if all their entries are false.
--- `replica`, `number`: the id of the replica, and the number of this call
--- `previous`: the number of a call that must already be applied
--- `fields`: the names of the callers, then 'replica:<id>' and ''
--- `limits`, `permits`: the limit of each caller, and the number of permits requested
--- `resyncs`: for each caller, a list of { age, count } with everything that the replica admitted within the window
--- `returns`: for each caller, a list of { bucketEnd, count } with unused prefetched permits
--- `counters`: for each caller, { id, perDay, perMonth } with the id of its usage counter, and its quotas
--- `usageDays`: for each caller, a list of { day, requests, refused } with new values of the counter
+-- `replica` is the id of the replica, and `number` is the number of this call.
+-- `previous` is the number of a call that must already be applied.
+-- `fields` contains the names of the callers, then 'replica:<id>' and ''.
+-- `limits` contains the limit of each caller, and `permits` the number of permits requested.
+-- `resyncs` contains, for each caller, a list of { age, count } with all permits used within the window.
+-- `returns` contains, for each caller, a list of { bucketEnd, count } with unused prefetched permits.
+-- `counters` contains, for each caller, { id, perDay, perMonth } with the id of its usage counter and its quotas.
+-- `usageDays` contains, for each caller, a list of { day, requests, refused } with new values of the counter.
 --
 -- The reply is one byte, then doubles, which the client decodes faster than a list of integers.
 -- If the call was rejected, the reply contains 0 and the number of the replica's last applied call.

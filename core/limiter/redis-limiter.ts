@@ -122,7 +122,7 @@ export class RedisLimiter implements Limiter {
     for (const partition of this.#partitions) partition.checkForDataLoss(now, POLL_MS);
     if (now < this.#nextCheck) return;
     this.#nextCheck = now + CHECK_MS;
-    // Timeouts of this check are ignored, because regular calls detect timeouts too.
+    // Timeouts of this check are ignored, because regular calls to Redis detect timeouts too.
     this.#failed.check().catch((error: unknown) => {
       if (isReply(error)) this.#breaker.open(error);
     });
@@ -181,7 +181,7 @@ export class RedisLimiter implements Limiter {
     clearInterval(this.#polling);
     const until = this.#clock.monotonic() + CLOSE_MS;
     while (this.#clock.monotonic() < until) {
-      // Replies that arrived in the meantime might have added prefetched permits.
+      // Replies of Redis might have added prefetched permits in the meantime.
       for (const partition of this.#partitions) partition.returnAll();
       if (!this.#hasUnreported()) break;
       this.#reportAll();

@@ -23,7 +23,6 @@ export class PartitionSync {
   /** Increases each time Redis might have lost data. Callers from an earlier epoch need a resync. */
   #epoch = 0;
 
-  /** @param countedMs how long Redis needs to keep its counts, in milliseconds */
   constructor(readonly countedMs: number) {}
 
   get epoch(): number {

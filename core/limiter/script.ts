@@ -35,7 +35,6 @@ export const decideScript = ({ windowMs, mostAddresses, countsUsage }: ScriptOpt
     COUNTS_USAGE: countsUsage,
     DAY: DAY_MS * 1000,
     KEPT: countsUsage ? KEPT_DAYS * DAY_MS * 1000 : window + bucket,
-    // If usage is counted, each address has two fields.
     MOST_ADDRESSES: countsUsage ? 2 * mostAddresses : mostAddresses,
   };
   const source = [

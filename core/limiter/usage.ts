@@ -46,7 +46,7 @@ export class UsageCounter {
     return this.#hasRejections;
   }
 
-  /** A resync reports all values. Other calls report only new rejections. */
+  /** A resync reports all usage. Other calls report only new rejections. */
   report(isResync: boolean): UsageReport['days'] {
     const isNeeded = isResync || this.#hasRejections;
     this.#hasRejections = false;

@@ -35,7 +35,7 @@ interface Waiting {
   readonly settle: ((decision: Decision | Promise<never>) => void)[];
 }
 
-/** The primary process makes the decisions, and is never busy for this long. */
+/** The primary process, which makes the decisions, is never busy for this long. */
 const TIMEOUT_MS = 1000;
 const LATE = 'The process that manages rate limits does not respond: requests that count towards a limit are rejected.';
 

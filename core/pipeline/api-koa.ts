@@ -28,7 +28,6 @@ export class RequestState {
 
   caller: Caller | undefined;
   invalidKey = false;
-  /** The error of a plugin that failed to identify the caller. `authorize` throws it. */
   identityError: unknown;
 
   decision: Decision | undefined;
@@ -62,7 +61,6 @@ export interface Endpoint {
   readonly methods: readonly string[];
   readonly needsKey: boolean;
   readonly limited: boolean;
-  /** True if shared caches may store the response. The response must then not depend on the caller. */
   readonly shared: boolean;
   readonly mount?: Mount | undefined;
   readonly chooseFormat?: ((accept: string | undefined) => Format | undefined) | undefined;
@@ -105,7 +103,7 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
     this.#logger = logger;
     this.#order = order;
     acceptPrepared(this.response);
-    // Koa calls `onerror` if writing a body fails or the connection closes early. Its default sends plain text.
+    // If writing a body fails, Koa calls `onerror`, which would send plain text by default.
     this.context.onerror = function (this: ApiContext, error: unknown): void {
       if (error !== null && error !== undefined) failResponse(this, error, logger, headers);
     };
@@ -117,10 +115,6 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
     else this.#networks = proxies;
   }
 
-  /**
-   * Does not change `this.middleware`, which other Koa applications use to mount this one.
-   * @throws Error after the first request, because the middleware has already been composed
-   */
   override use<State, Context>(
     middleware: Middleware<NoState & State, HasRequestState & Context>,
   ): Koa<NoState & State, HasRequestState & Context> {

@@ -26,7 +26,6 @@ interface KoaDependencies extends ApiKoaOptions, ErrorPageOptions {
   readonly addressOf: (request: IncomingMessage) => string;
   readonly settings: { readonly tiers: Tiers };
   readonly observers: readonly ((ctx: ApiContext) => void)[];
-  /** Plugin middleware that wraps every request. In contrast, `middleware` wraps only the endpoints of its plugin. */
   readonly serviceMiddleware: readonly Middleware[];
   readonly realm: string;
   readonly compression: boolean;
@@ -49,6 +48,5 @@ export const createKoa = (deps: KoaDependencies): ApiKoa => {
   ]);
 };
 
-/** Adds error handling to middleware of plugins, so that errors thrown by this middleware also become responses. */
 const guarded = (catching: ApiMiddleware, middleware: readonly Middleware[]): ApiMiddleware[] =>
   middleware.length === 0 ? [] : [catching, ...(middleware as unknown as ApiMiddleware[])];

@@ -22,7 +22,7 @@ export const authorize = (realm: string): ApiMiddleware => {
   };
 };
 
-/** A realm is a quoted ASCII string (RFC 9110, 11.5). */
+/** An authentication realm is a quoted ASCII string (RFC 9110, 11.5). */
 export const realmOf = ({ title }: ServiceInfo): string => (/^[ !#-[\]-~]+$/.test(title) ? title : 'API');
 
 const forbidden = ({ name, endpoints }: Tier): ApiError => {

@@ -5,7 +5,7 @@ import { allowOf, type CommonHeaders, READ_METHODS } from '../response/headers.j
 import { Prepared } from '../response/representation.js';
 import type { ApiMiddleware, Match } from './api-koa.js';
 
-/** Errors are stored for `checkRequest`, because the rate limit and the key are checked first. */
+/** Errors of a request are stored for `checkRequest`, because the rate limit and the key are checked first. */
 export const findEndpoint =
   ({ routes: { find } }: { readonly routes: { readonly find: ApiMiddleware } }): ApiMiddleware =>
   (ctx, next) =>

@@ -23,7 +23,6 @@ h1 { font-size: 2rem; line-height: 1.2; margin: 0 0 1rem; }
 p { margin: 0 0 1rem; }
 `;
 
-/** The Content-Security-Policy allows only the inline style, by its digest. */
 export const errorPagePolicy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,

@@ -9,7 +9,6 @@ interface IdentifyOptions {
   readonly keys: Authenticator;
   readonly identities: IdentityChain | null;
   readonly addressOf: (request: IncomingMessage) => string;
-  /** A reload replaces `tiers`. */
   readonly settings: { readonly tiers: Tiers };
 }
 

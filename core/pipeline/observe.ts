@@ -22,7 +22,7 @@ const quoted = memoize((name) => JSON.stringify(name));
 
 const text = (name: string | null | undefined): string => (name === undefined || name === null ? 'null' : quoted(name));
 
-/** JSON text, because serializing an object would take six times as long. */
+/** Members of the log line as JSON text, because serializing an object would take six times as long. */
 const members = ({ req, res, requestState: state }: ApiContext): string => {
   const { id, match, caller, decision, snapshotVersion, cacheHit, durationMs } = state;
   const trace = traceId(req.headers['traceparent']);
@@ -69,7 +69,7 @@ export const requestLog = (
   return (ctx) => info(`${members(ctx)},"address":"${shown(ctx.req)}"`, 'request');
 };
 
-/** A W3C `traceparent` header (Trace Context level 1, 3.2). Future versions can append more fields. */
+/** Matches a W3C `traceparent` header (Trace Context level 1, 3.2). Future versions can append more fields. */
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
 const SAMPLED = 1;

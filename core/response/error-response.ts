@@ -17,10 +17,10 @@ interface ErrorContext {
 
 const HTML_TYPE = 'text/html; charset=utf-8';
 
-/** A store is usually unavailable for at most two seconds. */
+/** Stores are usually unavailable for at most two seconds. */
 const RETRY_AFTER_SECONDS = '2';
 
-/** The message of `not_in_tier` is too specific for other 403 responses. */
+/** The most generic error of each status. The message of `not_in_tier` is too specific for other 403 responses. */
 const KINDS_BY_STATUS: ReadonlyMap<number, ErrorKind> = new Map(
   [...Object.values(errors).toReversed(), errors.invalid_parameter, errors.invalid_api_key, errors.route_not_found]
     .filter((kind) => kind !== errors.not_in_tier)
@@ -37,7 +37,6 @@ const kindOf = (status: number): ErrorKind => {
   return { code, status, sentence, when: reason };
 };
 
-/** An error created by `ctx.throw`, `ctx.assert` or the http-errors package. */
 interface HttpError extends Error {
   readonly status: number;
   readonly expose?: boolean;
@@ -144,7 +143,6 @@ const ABOUT_THE_BODY = [
 ];
 
 const removeBodyHeaders = (response: ServerResponse): void => {
-  // A `FastResponse` stores the headers of the body as one text, which `setHead` replaces.
   if (response instanceof FastResponse && !response.isOrdinary) return;
   for (const name of ABOUT_THE_BODY) response.removeHeader(name);
 };

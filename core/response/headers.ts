@@ -5,7 +5,9 @@ import { exposedHeaders } from '../header-table.js';
 
 const LAST_THREE = Array.from({ length: 1000 }, (_, i) => String(i).padStart(3, '0'));
 
-/** Whole numbers bypass V8's cache of number strings, which would take half of each young-generation collection. */
+/**
+ * V8's cache of number strings would take half of each young-generation collection, so whole numbers bypass the cache.
+ */
 export const digits = (count: number): string =>
   count >= 1000 && Number.isInteger(count) ? `${Math.floor(count / 1000)}${LAST_THREE[count % 1000]}` : String(count);
 

@@ -8,7 +8,7 @@ import { memoize } from '../util/lru-map.js';
 import { JSON_TYPE, jsonOf } from './formats.js';
 import { linesOf } from './headers.js';
 
-/** A string contains only ASCII characters. */
+/** Bytes, or a string of ASCII characters. */
 export type Payload = Buffer | string;
 
 /**
@@ -36,7 +36,6 @@ const MAX_NEGOTIATED_LENGTH = 512;
 
 export type Encoding = 'br' | 'gzip' | 'identity';
 
-// The published types describe negotiator 0.6, which lacks the second argument.
 type ChooseEncodings = (available: readonly string[], options: { preferred: readonly string[] }) => string[];
 
 const negotiateEncoding = memoize((value): Encoding => {
@@ -46,7 +45,6 @@ const negotiateEncoding = memoize((value): Encoding => {
   return (best as Encoding | undefined) ?? 'identity';
 });
 
-/** Returns identity if the client accepts none of the encodings (RFC 9110, 12.5.3). */
 export const chooseEncoding = (acceptEncoding: string | undefined): Encoding =>
   acceptEncoding === undefined || acceptEncoding.length > MAX_NEGOTIATED_LENGTH
     ? 'identity'
@@ -110,7 +108,7 @@ const datedLines = memoize((lastModified) =>
   linesOf({ 'Last-Modified': new Date(Number(lastModified)).toUTCString(), Vary: 'Accept, Accept-Encoding' }),
 );
 
-/** 27 base64url characters contain 162 bits of the digest. */
+/** The digest in an ETag has 27 base64url characters, which contain 162 bits. */
 const DIGEST_LENGTH = 27;
 
 export class Validators {

@@ -46,7 +46,6 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     return this.#sent;
   }
 
-  /** The value of `Content-Length`, which Node does not know after a fast write. */
   get contentLength(): string | undefined {
     if (this.#sent === 'no') return this.getHeader('content-length')?.toString();
     return /^Content-Length: (\d+)/m.exec(this.#head)?.[1];
@@ -74,7 +73,7 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     }
   }
 
-  /** The request must be the first on its connection. */
+  /** The fast writer can be used only for the first request on a connection. */
   #canWriteFast(payload: Payload | undefined): boolean {
     const { socket, req } = this;
     const own = FastResponse.prototype;
@@ -120,7 +119,7 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     }
   }
 
-  /** After a fast write, Node 24 and later ignores the callback of `end`, so it is called here. */
+  /** Node 24 and later does not call the callback of `end` after a fast write, so the callback is called here. */
   // biome-ignore lint/suspicious/noExplicitAny: passes the arguments of all overloads on to Node
   override end(...given: any[]): this {
     if (this.#sent === 'no') return super.end(...given);
@@ -146,7 +145,7 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     return super.writeHead(...(given as Parameters<ServerResponse['writeHead']>));
   }
 
-  /** The headers describe the prepared body, but middleware might send a different body. */
+  /** Removes headers of a prepared body, because middleware might send a different body. */
   #removeLinesOfBody(): void {
     const pairs = pairsOf(this.#head);
     for (let i = 0; i < pairs.length; i += 2) {
@@ -229,7 +228,7 @@ const pairsOf = (lines: string): string[] =>
       return [line.slice(0, colon), line.slice(colon + 2)];
     });
 
-/** A line replaces an earlier line with the same name, but `Vary` values are combined. */
+/** Sets header lines. A line replaces an earlier line with the same name, but `Vary` values are combined. */
 const setLines = (response: ServerResponse, lines: string): void => {
   // Koa also ignores headers that are set after the headers have been sent.
   if (response.headersSent) return;

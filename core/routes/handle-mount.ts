@@ -20,7 +20,7 @@ interface MountDependencies {
   readonly state: { readonly read: () => ServiceState };
 }
 
-/** The middleware of the plugin runs between these two functions. */
+/** The middleware of a plugin runs between the two handlers of its mount. */
 export const handleMount = (mount: Mount, dependencies: MountDependencies): readonly ApiMiddleware[] => [
   (ctx, next) => {
     // Node does not send `100 Continue`, because the server listens for `checkContinue`.
@@ -52,7 +52,7 @@ const mountContext = (
 ): MountContext => {
   const publicUrl = urlOf(outer?.req);
   const { tiers } = settings;
-  // The context is also a function that serves as `next` for handlers that are Koa middleware.
+  // As a function, the mount context can be passed as `next` to handlers that are Koa middleware.
   return Object.assign(async () => undefined, {
     routes,
     mounts,

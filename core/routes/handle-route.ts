@@ -22,7 +22,7 @@ interface RouteDependencies extends ServiceDependencies {
 
 const LOCAL = 'local';
 
-/** Sets `ctx.body` synchronously if the response is cached for the current snapshot. */
+/** Handles a request to a route. `ctx.body` is set synchronously if the response is cached. */
 export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
   const { snapshots, vintages, work, compression, logger, publicUrlOf } = dependencies;
   const sendList = listSender(work.lists, logger);

@@ -10,7 +10,7 @@ import { compileSchema, type ValidateFunction } from '../validation/compile-sche
 import { nearest } from '../validation/nearest.js';
 import { article, convert, describe, MOST_LISTED } from './parameter-values.js';
 
-/** Even unknown query parameters take time to parse. */
+/** The maximum number of query parameters, because even unknown parameters take time to parse. */
 const MOST_PARAMETERS = 100;
 
 interface Target {
@@ -99,7 +99,7 @@ class QueryParameters {
     const { field, operator } = splitFilter(name) ?? {};
     if (field === undefined || operator === undefined || !Object.hasOwn(this.#filters, field)) return undefined;
     const schemas: Readonly<Record<string, JsonSchema>> = operatorSchemas(this.#filters[field]!);
-    // A client can send any operator, such as "constructor".
+    // A client can send any name as an operator, such as "constructor".
     if (!Object.hasOwn(schemas, operator)) return undefined;
     const compiled = compileOne('query', name, { description: '', schema: schemas[operator]! });
     this.#compiled.set(name, compiled);
@@ -137,7 +137,7 @@ const compileOne = (place: 'path' | 'query', name: string, parameter: Parameter)
 const compileAll = (place: 'path' | 'query', parameters: Readonly<Record<string, Parameter>> = {}) =>
   new Map(Object.entries(parameters).map(([name, parameter]) => [name, compileOne(place, name, parameter)]));
 
-/** The size of an error response must not grow with the request. */
+/** The maximum number of problems in an error response, whose size must not grow with the request. */
 const MOST_DETAILS = 20;
 
 const MOST_ISSUES = 3;

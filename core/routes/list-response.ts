@@ -48,7 +48,6 @@ export class ListResponse {
     this.#close = resolve;
   });
 
-  /** @param snapshot stays locked until `release` is called */
   constructor(
     request: DataRequest,
     snapshot: Snapshot,

@@ -133,7 +133,10 @@ interface PlacedRow<T> {
   readonly place: Place;
 }
 
-/** Keeps only about twice `limit` rows, so that each batch takes little time and memory. */
+/**
+ * Collects the rows of one page. Only about twice `limit` rows are kept, so that each batch takes little time and
+ * memory.
+ */
 export class PageSorter<T extends object> {
   readonly #order: RowOrder<T>;
   readonly #limit: number;

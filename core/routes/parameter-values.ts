@@ -7,7 +7,7 @@ import { nearest } from '../validation/nearest.js';
 
 const QUOTED = /\s*"((?:[^"]|"")*)"\s*(?:,|$)/y;
 
-/** Values in double quotes can contain commas. Returns undefined if the quotes are malformed. */
+/** Splits a list at commas outside double quotes. Returns undefined if the quotes are malformed. */
 const splitList = (raw: string): string[] | undefined => {
   const values = new Set<string>();
   for (let start = 0; start <= raw.length; ) {

@@ -32,7 +32,7 @@ interface Entry {
 /** Bytes of a cache entry without its key and body. The headers, the request and the map entry take about 1930. */
 export const ENTRY_OVERHEAD = 2048;
 
-/** A larger body is not cached, because it would evict many other responses. */
+/** Larger bodies are not cached, because they would evict many other responses. */
 const LARGEST_SHARE = 1 / 8;
 const KNOWN_LARGE = 1000;
 
@@ -77,8 +77,8 @@ export class ResponseCache {
   }
 
   /**
-   * Concurrent requests share the computation. If the result is not a representation, only the first request receives
-   * it.
+   * Returns a cached response, or computes it once for all concurrent requests. If the result is not a representation,
+   * only the first request receives it.
    */
   getOrCompute<Other>(
     request: DataRequest,

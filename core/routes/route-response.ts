@@ -25,7 +25,7 @@ export const normalizedIn = (request: DataRequest, read: TimedRead): DataRequest
 
 const headOf = memoize((version) => linesOf({ 'Cache-Control': 'private, no-cache', 'Snapshot-Version': version }));
 
-/** The format is always included in links, because the client might have chosen it with `Accept`. */
+/** Links always include the format, because the client might have chosen the format with `Accept`. */
 const referenceOf = ({ route, input, format, asOf }: DataRequest, changes: Input): string => {
   const inPath = Object.keys(route.parameters?.path ?? {});
   const query = new URLSearchParams();
@@ -58,7 +58,7 @@ interface Response {
   readonly pieces: ((pauses: Pauses, aheadBytes?: number) => AsyncGenerator<Buffer>) | undefined;
   readonly isStreamed: boolean;
   readonly hasRead: () => boolean;
-  /** Rows that the handler has parsed or created do not count. */
+  /** The size of the rows that are still stored as text. Rows that the handler has parsed or created do not count. */
   readonly storedBytes: () => number;
   readonly whole: () => Buffer;
 }
@@ -107,8 +107,8 @@ export const callHandler = async (request: DataRequest, snapshot: SnapshotReader
 };
 
 /**
- * A list with more stored text is sent while it is being read. A list with computed rows takes longer to build. It is
- * built completely and shared by all requests, unless it is too large for the cache.
+ * A list with more than 1 MiB of stored text is sent while it is being read. A list with computed rows is built
+ * completely and shared by all requests, unless it is too large for the cache.
  */
 export const LARGE_LIST_BYTES = 1024 * 1024;
 
@@ -231,7 +231,7 @@ const bytesOf = ({ name }: Format, written: unknown): Buffer => {
   return Buffer.isBuffer(written) ? written : Buffer.from(written.buffer, written.byteOffset, written.byteLength);
 };
 
-/** Writing this many rows takes about 0.1 ms. */
+/** Writing 100 rows takes about 0.1 ms. */
 const BATCH = 100;
 
 const batchesOf = (response: unknown): Iterable<readonly object[]> | undefined => {
@@ -267,7 +267,7 @@ async function* piecesOf(
 
 const CONCATENATED_BYTES = 64 * 1024;
 
-/** `Buffer.concat` would take milliseconds for many megabytes, mostly to clear the new memory. */
+/** `Buffer.concat` would take milliseconds for many megabytes, mostly to clear new memory. */
 const together = async (chunks: readonly Buffer[], size: number, pauses: Pauses): Promise<Buffer> => {
   if (size <= CONCATENATED_BYTES) return Buffer.concat(chunks, size);
   const body = Buffer.allocUnsafeSlow(size);
@@ -288,7 +288,6 @@ export const ofRoute = async <T>({ operationId, path }: Route, work: () => Promi
   }
 };
 
-/** A stored row is skipped, because reading a property would parse the row. */
 const dataOf = (response: unknown): unknown =>
   rowText(response) === undefined ? (response as { readonly data?: unknown } | null | undefined)?.data : undefined;
 

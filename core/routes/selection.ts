@@ -87,7 +87,6 @@ async function* matching<T extends object>(batches: Batches<T>, matches: (docume
 
 interface Page<T> {
   readonly rows: readonly Readonly<T>[];
-  /** The last document of the page, after which the next page starts. Undefined on the last page. */
   readonly last?: Readonly<T>;
 }
 
@@ -208,7 +207,6 @@ const coveredBy = ({ rest, range }: ReadPlan, where: readonly Condition[]): read
     return operator ? [{ ...condition, operator }] : [];
   });
 
-/** @throws ApiError `too_many_rows` */
 async function* readMatching(
   context: DataContext,
   collection: Collection,

@@ -33,7 +33,7 @@ class ServedSnapshot {
     this.#lists = { collections: options.collections, stallMs: options.answerMs, responses: this.responses };
   }
 
-  /** Computes a response once for all concurrent requests. Streamed lists are not read yet. */
+  /** Computes a response once for all concurrent requests. */
   async respond(request: DataRequest, pauses: Pauses): Promise<Representation | ListResponse> {
     this.#hold();
     try {

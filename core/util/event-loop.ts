@@ -2,7 +2,6 @@ import { setTimeout as delay, setImmediate as laterTurn } from 'node:timers/prom
 
 export interface EventLoop {
   atEndOfTurn(callback: () => void): void;
-  /** CPU time in milliseconds, of this thread if Node supports that, otherwise of the whole process. */
   worked(): number;
   idle(): number;
 }
@@ -105,7 +104,6 @@ export class SpareTime {
     this.#idle = loop.idle();
   }
 
-  /** @returns true if the event loop was idle for at least SPARE_SHARE of the measured period, which has just ended */
   poll(now: number): boolean {
     const passed = now - this.#since;
     if (passed < WINDOW_MS) return false;
@@ -119,8 +117,8 @@ export class SpareTime {
 
 const PIECES_MS = 0.1;
 /**
- * The pause of background work gets shorter over time, so that long work finishes eventually: half after
- * HALVED_AFTER_MS, a third after twice that time.
+ * Background work pauses for this long while the event loop is busy. The pause is halved after HALVED_AFTER_MS, and
+ * reduced to a third after twice that time, so that long work finishes.
  */
 const PAUSE_MS = 10;
 const HALVED_AFTER_MS = 10_000;

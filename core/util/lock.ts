@@ -56,7 +56,6 @@ const create = async (path: string, content: string): Promise<boolean> => {
  */
 const EMPTY_MS = 1000;
 
-/** The state of a process on another machine is unknown. */
 const holderEnded = (content: string, age: number): boolean => {
   if (content === '') return age > EMPTY_MS;
   const [pid, host] = content.split(' ');
@@ -106,7 +105,6 @@ const take = async (lock: string, content: string, { staleMs, wait }: Required<L
 
 interface LockOptions {
   readonly staleMs?: number;
-  /** If true, waits for a held lock, which is suitable for short tasks. Otherwise, the call rejects. */
   readonly wait?: boolean;
 }
 

@@ -17,7 +17,7 @@ const read = (path: string): string => {
   }
 };
 
-/** In a container, the path of the cgroup might not exist, but the root does. */
+/** In a container, the cgroup path might not exist, but the root cgroup does. */
 const withParents = (path: string): string[] =>
   path === '/' || path === '.' ? ['/'] : [path, ...withParents(dirname(path))];
 
@@ -30,9 +30,9 @@ const groupLimits = (root: string): number[] =>
       const groups = withParents(rest.join(':'));
       return places.flatMap(([folder, file]) => groups.map((group) => read(join(root, folder, group, file)).trim()));
     })
-    // If there is no limit, the file contains "max" or, in version 1, a number larger than any real memory size.
+    // Without a limit, the cgroup file contains "max" or, in version 1, a number larger than any real memory size.
     .filter((text) => /^\d+$/.test(text))
     .map(Number);
 
-/** The limits of parent cgroups apply as well. */
+/** The memory limits of parent cgroups apply as well. */
 export const memoryLimit = (root = '/'): number => Math.min(totalmem(), ...groupLimits(root));

@@ -9,7 +9,7 @@ export const openFiles = (): number | undefined => {
   }
 };
 
-/** The soft limit equals the hard limit, because Node raises it at startup. */
+/** Node raises the soft limit of open files to the hard limit at startup. */
 export const maxOpenFiles = (): number | undefined => {
   try {
     const limit = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];

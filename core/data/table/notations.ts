@@ -71,7 +71,7 @@ const two = (digits: string): string => digits.padStart(2, '0');
 const ISO = /^\d{4}-\d\d-\d\d$/;
 const digitsAt = (text: string, at: number): number => 10 * text.charCodeAt(at) + text.charCodeAt(at + 1) - 11 * 0x30;
 
-/** Avoids capture groups and substrings, which would take five times as long. */
+/** Parses ISO dates without capture groups and substrings, which would take five times as long. */
 const isoDay = (cell: string): string | undefined => {
   if (!ISO.test(cell)) return undefined;
   const [month, date] = [digitsAt(cell, 5), digitsAt(cell, 8)];
