@@ -36,7 +36,7 @@ import {
 import { without } from './obstacles.js';
 import { testsOfEmpty, testsOver } from './tests-over.js';
 
-/** Names that are similar to the name of the first version, or to members of objects. */
+/** Names that are similar to the name of the first version, or to inherited properties such as `constructor`. */
 const MISSING = ['no-such', 'FIRST-1', 'first_1', 'first', 'first-', 'first-11', '1', 'constructor', 'toString'];
 
 export const versionTests = (target: AdapterUnderTest) => {

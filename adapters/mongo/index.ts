@@ -117,7 +117,7 @@ class MongoAdapter implements StorageAdapter {
     }
   }
 
-  /** Rejects early if MongoDB is unreachable or rejects the credentials. */
+  /** Checks the connection before a write. Rejects if MongoDB is unreachable or rejects the credentials. */
   async #assertReachable(): Promise<void> {
     try {
       await this.#connection.connect();

@@ -62,7 +62,10 @@ const jsonOf = (collection: Collection, row: Document): string => {
   );
 };
 
-/** @throws StorageError `invalid_dataset` if the rows are not in key order */
+/**
+ * Converts rows to JSON with the values of the given fields.
+ * @throws StorageError `invalid_dataset` if the rows are not in key order
+ */
 export async function* written(
   collection: Collection,
   dataset: Pick<Dataset, 'read'>,

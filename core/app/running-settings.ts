@@ -22,7 +22,7 @@ const RELOADABLE = new RegExp(
   `^(${RELOADED.map((path) => path.replaceAll('.', '\\.').replace('TIER', '[^.]+')).join('|')})$`,
 );
 
-/** A reload can change the limits of tiers. New tiers and changed endpoints need a restart. */
+/** A reload can change the limits of existing tiers. New tiers and changed endpoints need a restart. */
 const withLimitsOf = (started: AuthConfig['tiers'], now: AuthConfig['tiers']): AuthConfig['tiers'] => {
   if (Array.isArray(started) || Array.isArray(now)) return started;
   const terms = now as Readonly<Record<string, TierConfig>>;

@@ -33,7 +33,7 @@ export interface ConfigNames {
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** The path of the configuration file. If the configuration comes from code, a description for messages. */
+  /** The path of the configuration file, or a description for messages if the configuration comes from code. */
   readonly path: string;
   readonly folder: string;
   readonly embedded: boolean;

@@ -1,7 +1,6 @@
 export interface AuditEntry {
   /** Time of the change as RFC 3339 in UTC, by the clock of the process that made the change. */
   readonly time: string;
-  /** The operating system user that made the change. */
   readonly by: string;
   /**
    * The machine on which the change was made. For a user who logged in over SSH, also the address of the client

@@ -50,7 +50,6 @@ export interface FrontPageFigure {
 export interface Finding {
   /** The number to show in large type, such as `+3.1%`. */
   readonly figure: string;
-  /** One plain sentence that contains the number. */
   readonly sentence: string;
   readonly href?: string;
 }

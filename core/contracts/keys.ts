@@ -87,7 +87,6 @@ export interface KeyStore {
 
 export interface StoredKeys {
   readonly records: readonly KeyRecord[];
-  /** All audit entries, oldest first, including entries for changes that were never made. */
   readonly audit: readonly KeyAuditEntry[];
 }
 

@@ -19,9 +19,7 @@ export interface InnerResponse {
  */
 export interface MountContext {
   (): Promise<void>;
-  /** All routes of the service. */
   readonly routes: readonly Route[];
-  /** All mounts of the service. */
   readonly mounts: readonly Mount[];
   readonly info: ServiceInfo;
   /** The prefix of all routes without a trailing slash, such as `/api/v1`. */

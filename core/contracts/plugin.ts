@@ -22,11 +22,9 @@ export { type ComponentState, OWN_COMPONENTS, type ServiceState, type StatusComp
 /** The context that the framework passes to `Plugin.routes`. */
 export interface PluginContext {
   readonly info: ServiceInfo;
-  /** The `/status` components of all plugins. */
   readonly components: readonly StatusComponent[];
   /** The collections that this plugin declares. */
   readonly ownCollections: readonly Collection[];
-  /** The collections of all plugins, by name. */
   readonly collections: ReadonlyMap<string, Collection>;
 }
 
@@ -64,7 +62,6 @@ export interface Plugin<Options = unknown> {
    * them.
    */
   readonly info?: Partial<ServiceInfo>;
-  /** Additional components for `/status`. */
   readonly components?: readonly StatusComponent[];
   routes?(options: Options, context: PluginContext): readonly Route[];
   /** Additional response formats for every list in the service. */

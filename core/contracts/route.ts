@@ -71,7 +71,6 @@ export interface ResponseHeader {
   readonly example: string;
 }
 
-/** The second argument of the handler of a data route. */
 export interface DataContext {
   readonly snapshot: SnapshotReader;
   /**
@@ -118,7 +117,6 @@ export interface DataRoute<Input = Record<string, never>> extends RouteBase<Inpu
   handler(input: Input, context: DataContext): Promise<unknown>;
 }
 
-/** The API key of a caller, without the secret. */
 export interface CallerKey {
   readonly id: string;
   readonly tier: string;

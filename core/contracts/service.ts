@@ -16,7 +16,7 @@ export interface ServiceInfo {
   readonly title: string;
   /** The API version, which is independent of the package version. */
   readonly version: string;
-  /** A summary of the service in one sentence. May be empty. */
+  /** One sentence about the service. May be empty. */
   readonly summary: string;
   /** A description of the service in Markdown. May be empty. */
   readonly description: string;

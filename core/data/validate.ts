@@ -17,7 +17,7 @@ interface CheckOptions {
 }
 
 /**
- * Stops when the error list is full. A directory without errors is marked as valid.
+ * Checks a dataset. Stops when the error list is full. A directory without errors is marked as valid.
  * @throws StorageError with the code `unavailable` after a read error that might be temporary
  */
 export const checkDataset = async (

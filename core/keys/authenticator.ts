@@ -126,7 +126,7 @@ interface KeyUse {
   close(): Promise<void>;
 }
 
-/** Each write contains only the keys used since the last successful write. */
+/** Records when keys are used. Each write contains only the keys used since the last successful write. */
 export const keyUse = ({ write, logger, everyMs = WRITE_EVERY_MS }: KeyUseOptions): KeyUse => {
   const uses = new Map<string, Use & { written: number }>();
   const writeTimes = async (): Promise<void> => {

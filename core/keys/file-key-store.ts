@@ -64,7 +64,7 @@ export class FileKeyStore implements KeyStore {
   }
 
   /**
-   * If the key file is missing, the store has no keys.
+   * Opens the key file. If the file is missing, the store has no keys.
    * @throws KeyStoreError if the file cannot be read
    */
   async open(): Promise<void> {

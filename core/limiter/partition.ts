@@ -78,7 +78,7 @@ export class Partition {
     return new CallerState(name, window, this.sync.epoch);
   }
 
-  /** The reply to an empty call shows whether Redis has lost data. */
+  /** Sends an empty call if necessary, because its reply shows whether Redis has lost data. */
   checkForDataLoss(now: number, idleMs: number): void {
     if (!this.isBusy && this.sync.mayHaveLostData(now, idleMs)) this.#send([]);
   }

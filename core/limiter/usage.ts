@@ -46,7 +46,7 @@ export class UsageCounter {
     return this.#hasRejections;
   }
 
-  /** A resync reports all usage. Other calls report only new rejections. */
+  /** Returns the usage to report to Redis. A resync reports all usage. Other calls report only new rejections. */
   report(isResync: boolean): UsageReport['days'] {
     const isNeeded = isResync || this.#hasRejections;
     this.#hasRejections = false;
@@ -58,7 +58,7 @@ export class UsageCounter {
     }));
   }
 
-  /** The reply of Redis must include all requests that this replica has counted. */
+  /** Stores the usage from a reply of Redis, which must include all requests that this replica has counted. */
   receive(day: number, used: Used): void {
     this.#used = used;
     this.#readOn = day;

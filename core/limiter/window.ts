@@ -71,7 +71,10 @@ export class SlidingWindow {
     return this.#ring[this.#index(i) + 1] as number;
   }
 
-  /** After a limit was lowered, the entry that blocks a request might not be the oldest one. */
+  /**
+   * Returns the entry that must expire before the next request is allowed. After a limit was lowered, it might not be
+   * the oldest entry.
+   */
   #blocking(limit: number): number {
     let i = 0;
     for (let excess = this.#total - limit; i < this.#size - 1; i++) {

@@ -20,7 +20,7 @@ export const inBraces = (labels: Labels, more = ''): string => {
 export const numeral = (value: number): string =>
   value === Number.POSITIVE_INFINITY ? '+Inf' : value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value);
 
-/** `of` is slow, so keep a reference to the series that it returns. */
+/** A metric with labels. `of` is slow, so keep a reference to the series that it returns. */
 export class Family<Series> {
   readonly #series = new Map<string, { readonly labels: Labels; readonly series: Series }>();
 
@@ -59,7 +59,7 @@ export class Counter extends Family<{ value: number }> implements Metric {
 
 type Reading = readonly [labels: Labels, value: number | undefined];
 
-/** A series is omitted from the scrape while its value is undefined. */
+/** A metric whose value is read on each scrape. The metric is omitted while its value is undefined. */
 export class Reader implements Metric {
   constructor(
     readonly type: 'counter' | 'gauge' | 'summary',
@@ -97,7 +97,10 @@ const numbered = (line: string, worker: number): string => {
   return rest.startsWith('{') ? `${name}{${label},${rest.slice(1)}` : `${name}{${label}}${rest}`;
 };
 
-/** A replacement worker reuses the number of its predecessor, so Prometheus sees a counter reset. */
+/**
+ * Merges the metrics of all workers. A replacement worker reuses the number of its predecessor, so Prometheus sees a
+ * counter reset.
+ */
 export const mergePages = (pages: ReadonlyMap<number, string>): string => {
   const families = new Map<string, MergedFamily>();
   for (const [worker, page] of pages) {

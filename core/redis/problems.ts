@@ -11,7 +11,10 @@ const ADDRESS = 'Start Redis, or correct the address in redis.url (REDIS_URL), r
 
 const WRONG_DATABASE = /DB index is out of range|invalid DB index|SELECT is not allowed/;
 
-/** The patterns match the code and message of an error from Redis. The first match wins. */
+/**
+ * Reasons and advice for errors from Redis. The patterns match the code and message of an error, and the first match
+ * wins.
+ */
 const PROBLEMS: readonly (readonly [pattern: RegExp, reason: string, advice: string])[] = [
   [/\bOOM /, 'Redis is out of memory', "Raise Redis's maxmemory, or remove other data."],
   [/\bNOPERM|user executing the script/, 'The Redis user lacks a permission', PERMISSIONS],

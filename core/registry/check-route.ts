@@ -7,7 +7,7 @@ import { pointerPath, valueAt } from '../validation/path.js';
 import { type Members, memberErrors } from './check-members.js';
 import { declaredHeaders, frameworkParameters, listColumns } from './route-defaults.js';
 
-/** Links to operations that the service does not have are ignored. */
+/** Returns errors in the links of a route. Links to operations that the service does not have are ignored. */
 export const linkErrors = (route: Route, routes: readonly Route[]): string[] =>
   Object.entries({ ...route.parameters?.path, ...route.parameters?.query }).flatMap(([name, parameter]) =>
     Object.entries(parameter.foundIn ?? {}).flatMap(([operationId, pointer]) => {

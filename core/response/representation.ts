@@ -8,7 +8,7 @@ import { memoize } from '../util/lru-map.js';
 import { JSON_TYPE, jsonOf } from './formats.js';
 import { linesOf } from './headers.js';
 
-/** Bytes, or a string of ASCII characters. */
+/** The body of a response, as bytes or as a string of ASCII characters. */
 export type Payload = Buffer | string;
 
 /**

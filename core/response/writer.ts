@@ -137,7 +137,6 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     setLines(this, this.#common + this.#head);
   }
 
-  /** Node also calls `writeHead` before its first write. */
   // biome-ignore lint/suspicious/noExplicitAny: passes the arguments of all overloads on to Node
   override writeHead(...given: any[]): this {
     this.giveLinesToNode();

@@ -215,7 +215,7 @@ async function* readMatching(
 ): Batches<Document> {
   const plan = planRead(collection, given.where);
   const { words, matches } = filtersOf(context, collection, plan, given);
-  // If the store can count the documents, a request for too many is rejected before any document is read.
+  // A request for too many documents is rejected early if the store can count them.
   const covered = { where: coveredBy(plan, given.where), by: [], limit: 1, ...(words && { words }) };
   const counted = await context.snapshot.totals(collection, covered);
   if (counted && counted[0]!.count > MOST_READ) throw new ApiError(tooManyRows);

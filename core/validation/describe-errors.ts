@@ -106,7 +106,7 @@ export const describeErrors = (
 };
 
 /**
- * Fills in the defaults of the schema in place.
+ * Validates options, and fills in the defaults of their schema in place.
  * @param isTested true if the tests of this package check the schema, so that the service need not check it at startup
  */
 export const checkOptions = (

@@ -33,7 +33,10 @@ const numbered = (name: string, taken: ReadonlySet<string>): string => {
   return `${name}_${number}`;
 };
 
-/** Names set by the user, and headings that are already valid names, take precedence over derived names. */
+/**
+ * Returns a unique column name for each heading. Names set by the user, and headings that are valid names, take
+ * precedence over derived names.
+ */
 export const columnNames = (headings: readonly string[], given: ReadonlyMap<string, string>): readonly ColumnName[] => {
   const wanted = headings.map((heading, i) => {
     const name = nameOf(heading) || `column_${i + 1}`;

@@ -25,7 +25,10 @@ const compareRows = (a: KeyedRow, b: KeyedRow): number => compareKeys(a.key, b.k
 
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 const MAX_ROWS = 32_768;
-/** The number of bytes to read at a time from one sorted run, and from all runs. A 5 GB file can have 2,000 runs. */
+/**
+ * The merge reads blocks of at most this many bytes from a sorted run, and from all runs. A 5 GB file can have 2,000
+ * runs.
+ */
 const MAX_BLOCK = 32 * 1024;
 const MAX_BLOCKS = 8 * 1024 * 1024;
 const BATCH = 1000;
