@@ -18,8 +18,8 @@ export type Basis = (typeof BASES)[number];
 export const METRO_HPI = 'metro_hpi';
 
 export const cbsa = { type: 'string', pattern: '^\\d{5}$', description: 'Core-based statistical area code.' } as const;
-export const percent = { type: 'number', description: 'In percent.', 'x-unit': 'percent' } as const;
-export const rate = { type: 'number', minimum: 0, maximum: 1, description: 'A fraction from 0 to 1.' } as const;
+export const percent = { type: 'number', description: 'Value in percent.', 'x-unit': 'percent' } as const;
+export const rate = { type: 'number', minimum: 0, maximum: 1, description: 'Fraction from 0 to 1.' } as const;
 export const standardError = {
   type: 'number',
   minimum: 0,
@@ -30,11 +30,11 @@ export const tally = { type: 'integer', minimum: 0 } as const;
 export const size = {
   type: 'number',
   minimum: 0,
-  description: 'In percentage points.',
+  description: 'Value in percentage points.',
   'x-unit': 'percentage points',
 } as const;
 export const scores = {
-  mae_pp: { ...size, description: 'Mean absolute error.' },
+  mae_pp: { ...size, description: 'Mean absolute error, in percentage points.' },
   bias_pp: { type: 'number', description: 'Mean of realized - point, in percentage points.' },
   coverage_80: { ...rate, description: 'Share of realized values inside the 80% interval.' },
   interval_score_80: {
@@ -100,13 +100,16 @@ export const runOrigin = {
 
 export const runRules = record({
   expand_point: { ...percent, description: 'Minimum `point` for the signal `expand`, in percent.' },
-  expand_lower: { ...percent, description: '`lower_80` must be above this for `expand`, in percent.' },
-  contract_point: { ...percent, description: 'The signal is `contract` if `point` is below this, in percent.' },
+  expand_lower: {
+    ...percent,
+    description: 'The signal is `expand` only if `lower_80` is above this value, in percent.',
+  },
+  contract_point: { ...percent, description: 'The signal is `contract` if `point` is below this value, in percent.' },
   margin: {
     type: 'number',
     minimum: 0,
     description:
-      'A market keeps its previous signal until its forecast crosses a threshold by more than this, in percentage points.',
+      'A market keeps its previous signal until its forecast crosses a threshold by more than this margin, in percentage points.',
   },
   grades: {
     type: 'array',

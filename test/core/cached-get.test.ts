@@ -21,7 +21,7 @@ const calledFiles = async (session: Session): Promise<string[]> => {
     .sort();
 };
 
-/** Timers of the service run only during some calls, so only files that every call executes count. */
+/** Timers of the service run during some calls, so files that only some calls execute do not count. */
 const filesOf = async (work: () => Promise<unknown>, pauseMs: number): Promise<string[]> => {
   const session = new Session();
   session.connect();

@@ -164,7 +164,7 @@ const expectEqual = (copied: Record<string, [number, string]>, builtin: Record<s
   }
 };
 
-/** Scopes, `adapters` and `plugins` can be in both folders. Their entries are merged. */
+/** Both folders can contain npm scopes, `adapters` and `plugins`, so the entries of these folders are merged. */
 const linkMissing = async (from: string, to: string): Promise<void> => {
   const present = new Map((await readdir(to, { withFileTypes: true })).map((entry) => [entry.name, entry]));
   for (const { name } of await readdir(from, { withFileTypes: true })) {

@@ -14,7 +14,7 @@ import { newKey } from './key-record.js';
 export interface TestAppOptions {
   readonly manifest?: Manifest;
   readonly collections?: Readonly<Record<string, readonly Document[]>>;
-  /** Merged into the test configuration by section. */
+  /** Sections that replace or extend the test configuration. */
   readonly config?: Readonly<Record<string, unknown>>;
   readonly overrides?: AppOverrides;
 }

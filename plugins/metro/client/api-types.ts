@@ -39,13 +39,13 @@ export type Backtest = {
   readonly window_start: string;
   /** Latest target that was scored. */
   readonly window_end: string;
-  /** Scored forecasts. */
+  /** Number of scored forecasts. */
   readonly n: number;
   readonly n_metros: number;
   readonly n_runs: number;
-  /** Mean absolute error. */
+  /** Mean absolute error, in percentage points. */
   readonly mae_pp: number;
-  /** Root mean squared error. */
+  /** Root mean squared error, in percentage points. */
   readonly rmse_pp: number;
   /** Mean of realized - point, in percentage points. */
   readonly bias_pp: number;
@@ -58,10 +58,10 @@ export type Backtest = {
   /** Persistence: the last 12-month change known at run time, scored on the same forecasts. */
   readonly benchmark: {
     readonly name: string;
-    /** In percentage points. */
+    /** Value in percentage points. */
     readonly mae_pp: number;
   };
-  /** 1 - mae_pp / benchmark.mae_pp. */
+  /** Skill relative to persistence: 1 - mae_pp / benchmark.mae_pp. */
   readonly skill_mae: number;
   /** Vintage of the realized values. */
   readonly realized_vintage: string;
@@ -80,9 +80,9 @@ export type Backtest = {
   /** All benchmarks on the same forecasts, most accurate first. `skill_mae` is the skill of the model relative to that benchmark. */
   readonly benchmarks?: readonly {
     readonly name: string;
-    /** In percentage points. */
+    /** Value in percentage points. */
     readonly mae_pp: number;
-    /** A fraction from 0 to 1. */
+    /** Fraction from 0 to 1. */
     readonly direction_hit_rate: number;
     readonly skill_mae: number;
   }[];
@@ -91,7 +91,7 @@ export type Backtest = {
 export type BacktestGroup = {
   /** Name of the group, such as a year, a grade or a range of probabilities. */
   readonly group: string;
-  /** Scored forecasts. */
+  /** Number of scored forecasts. */
   readonly n: number;
   /** Mean point forecast, in percent. */
   readonly mean_point: number;
@@ -99,15 +99,15 @@ export type BacktestGroup = {
   readonly mean_realized: number;
   /** Mean absolute error, in percentage points. */
   readonly mae_pp: number;
-  /** The same for persistence. */
+  /** Mean absolute error of `persistence`, in percentage points. */
   readonly benchmark_mae_pp: number;
-  /** The same for `ar1_nation`. */
+  /** Mean absolute error of `ar1_nation`, in percentage points. */
   readonly ar1_nation_mae_pp: number;
-  /** The same for `shrunk_mean`. */
+  /** Mean absolute error of `shrunk_mean`, in percentage points. */
   readonly shrunk_mean_mae_pp: number;
   /** Mean of realized - point, in percentage points. */
   readonly bias_pp: number;
-  /** The same for persistence. */
+  /** Mean of realized - point for persistence, in percentage points. */
   readonly benchmark_bias_pp: number;
   /** Share of realized values inside the 80% interval. */
   readonly coverage_80: number;
@@ -115,15 +115,15 @@ export type BacktestGroup = {
   readonly interval_score_80: number;
   /** Share of forecasts that have the same sign as the realized change. */
   readonly direction_hit_rate: number;
-  /** The same for persistence. */
+  /** Share of persistence forecasts that have the same sign as the realized change. */
   readonly benchmark_hit_rate: number;
   /** Hit rate of always forecasting "up": the share of realized values above 0. */
   readonly always_up_hit_rate: number;
-  /** Realized values below 0. */
+  /** Number of realized values below 0. */
   readonly declines: number;
-  /** Declines with a point forecast below 0. */
+  /** Number of declines with a point forecast below 0. */
   readonly declines_called: number;
-  /** Point forecasts below 0, whether right or wrong. */
+  /** Number of point forecasts below 0, whether right or wrong. */
   readonly decline_calls: number;
   /** Share of realized values below 0. */
   readonly decline_share: number;
@@ -206,11 +206,11 @@ export type ForecastRun = {
   readonly rules: {
     /** Minimum `point` for the signal `expand`, in percent. */
     readonly expand_point: number;
-    /** `lower_80` must be above this for `expand`, in percent. */
+    /** The signal is `expand` only if `lower_80` is above this value, in percent. */
     readonly expand_lower: number;
-    /** The signal is `contract` if `point` is below this, in percent. */
+    /** The signal is `contract` if `point` is below this value, in percent. */
     readonly contract_point: number;
-    /** A market keeps its previous signal until its forecast crosses a threshold by more than this, in percentage points. */
+    /** A market keeps its previous signal until its forecast crosses a threshold by more than this margin, in percentage points. */
     readonly margin: number;
     /** Upper limits of the probability of a decline for the grades A, B, C and D. A grade does not include its limit. All other probabilities get the grade F. */
     readonly grades: readonly number[];
@@ -341,9 +341,9 @@ export type Mover = {
   /** Core-based statistical area code. */
   readonly cbsa: string;
   readonly name: string;
-  /** In percent. */
+  /** Value in percent. */
   readonly forecast_12m?: number;
-  /** In percent. */
+  /** Value in percent. */
   readonly prior_forecast_12m?: number;
   /** Signed change from the prior forecast, in percentage points. */
   readonly delta_pp?: number;
@@ -355,7 +355,7 @@ export type Mover = {
   readonly prior_run_at?: string;
   /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from the data of `vintage`, without the quarters after the run. */
   readonly basis?: 'published' | 'reconstructed';
-  /** Basis of the prior run. */
+  /** Whether the prior run was published or reconstructed. */
   readonly prior_basis?: 'published' | 'reconstructed';
   /** Model input whose contribution changed most. */
   readonly driver?: string | null;

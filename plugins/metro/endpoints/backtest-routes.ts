@@ -5,28 +5,37 @@ import { isOfKind, kindParameter, normalizeKind } from './list-parameters.js';
 import { completedRuns, horizonParameter, listResponse } from './shared.js';
 import { checkSpan, spanParameters } from './spans.js';
 
+const maeOf = (benchmark: string): string => `Mean absolute error of \`${benchmark}\`, in percentage points.`;
+
 const groupProperties = {
   group: { ...text, description: 'Name of the group, such as a year, a grade or a range of probabilities.' },
-  n: { type: 'integer', minimum: 1, description: 'Scored forecasts.' },
+  n: { type: 'integer', minimum: 1, description: 'Number of scored forecasts.' },
   mean_point: { ...percent, description: 'Mean point forecast, in percent.' },
   mean_realized: { ...percent, description: 'Mean published change, in percent.' },
   mae_pp: { type: 'number', minimum: 0, description: 'Mean absolute error, in percentage points.' },
-  benchmark_mae_pp: { type: 'number', minimum: 0, description: 'The same for persistence.' },
-  ar1_nation_mae_pp: { type: 'number', minimum: 0, description: 'The same for `ar1_nation`.' },
-  shrunk_mean_mae_pp: { type: 'number', minimum: 0, description: 'The same for `shrunk_mean`.' },
+  benchmark_mae_pp: { type: 'number', minimum: 0, description: maeOf('persistence') },
+  ar1_nation_mae_pp: { type: 'number', minimum: 0, description: maeOf('ar1_nation') },
+  shrunk_mean_mae_pp: { type: 'number', minimum: 0, description: maeOf('shrunk_mean') },
   bias_pp: scores.bias_pp,
-  benchmark_bias_pp: { type: 'number', description: 'The same for persistence.' },
+  benchmark_bias_pp: { type: 'number', description: 'Mean of realized - point for persistence, in percentage points.' },
   coverage_80: scores.coverage_80,
   interval_score_80: scores.interval_score_80,
   direction_hit_rate: scores.direction_hit_rate,
-  benchmark_hit_rate: { ...rate, description: 'The same for persistence.' },
+  benchmark_hit_rate: {
+    ...rate,
+    description: 'Share of persistence forecasts that have the same sign as the realized change.',
+  },
   always_up_hit_rate: {
     ...rate,
     description: 'Hit rate of always forecasting "up": the share of realized values above 0.',
   },
-  declines: { type: 'integer', minimum: 0, description: 'Realized values below 0.' },
-  declines_called: { type: 'integer', minimum: 0, description: 'Declines with a point forecast below 0.' },
-  decline_calls: { type: 'integer', minimum: 0, description: 'Point forecasts below 0, whether right or wrong.' },
+  declines: { type: 'integer', minimum: 0, description: 'Number of realized values below 0.' },
+  declines_called: { type: 'integer', minimum: 0, description: 'Number of declines with a point forecast below 0.' },
+  decline_calls: {
+    type: 'integer',
+    minimum: 0,
+    description: 'Number of point forecasts below 0, whether right or wrong.',
+  },
   decline_share: { ...rate, description: 'Share of realized values below 0.' },
   predicted_decline_share: {
     ...nullable(rate),

@@ -67,7 +67,7 @@ const moverRow = {
       run_at: dateTime,
       prior_run_at: dateTime,
       basis: runOrigin.basis,
-      prior_basis: { ...runOrigin.basis, description: 'Basis of the prior run.' },
+      prior_basis: { ...runOrigin.basis, description: 'Whether the prior run was published or reconstructed.' },
       ...mainDriverProperties,
     },
   ),

@@ -26,7 +26,7 @@ const SIZE = [975, 610] as const;
 const STEPS = 5;
 /** Simplification removes triangles that are smaller than this, in square pixels of `us-atlas`. */
 const DETAIL = 0.35;
-/** Smaller rings, in square pixels of `us-atlas`, are kept only in areas without larger rings. */
+/** Minimum size of a ring in square pixels of `us-atlas`. Areas without larger rings keep smaller ones. */
 const SMALLEST = 0.6;
 
 const round = (value: number) => Math.round(value * STEPS);
