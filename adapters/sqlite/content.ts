@@ -169,14 +169,16 @@ export const writeContent = async (
   let unmoved = 0;
   for await (const step of steps(read([...fields, ...(search ?? [])]))) {
     assertGoingOn();
-    const lines = `${step.map(([json]) => json).join('\n')}\n`;
-    hash.update(lines);
+    // Hashed one by one, because V8 allocates and frees memory for each string above 128 KB.
+    for (const [json] of step) {
+      hash.update(json).update('\n');
+      unmoved += json.length + 1;
+    }
     await connection.transaction(async () => {
       insert(step);
       insertWords?.(step, rows + 1);
     });
     rows += step.length;
-    unmoved += lines.length;
     onWritten(rows);
     if (unmoved > CHECKPOINT_BYTES) {
       await checkpoint(target);

@@ -21,7 +21,7 @@ const textToJson = (cell: string): string => {
 
 /** @param digits the result of `plainDigits`, which must not be 0 */
 const numberToJson = (cell: string, digits: number): string => {
-  const mayDiffer = digits > 0 ? cell === '-0' : /0$|^-?0\.0/.test(cell);
+  const mayDiffer = digits > 0 ? cell === '-0' : cell.endsWith('0') || cell.includes('0.000000');
   return mayDiffer ? String(Number(cell)) : cell;
 };
 
@@ -35,7 +35,9 @@ const writerOf = ({ notation }: ReadColumn, missing: ReadonlySet<string>): ((cel
     const digits = isPlainNumber ? plainDigits(cell) : 0;
     if (digits !== 0) return numberToJson(cell, digits);
     const value = NOTATIONS[notation].read(cell.trim());
-    return value === undefined ? 'null' : JSON.stringify(value);
+    if (value === undefined) return 'null';
+    // A string is a date or a time, which contains no characters to escape.
+    return typeof value === 'string' ? `"${value}"` : JSON.stringify(value);
   };
 };
 

@@ -37,7 +37,12 @@ describe('readTable(path, options)', () => {
     );
     const [key] = table.keys as [(typeof table.keys)[0]];
     const rows: Record<string, unknown>[] = [];
-    for await (const batch of table.rows(key, folder)) rows.push(...batch.map(([json]) => JSON.parse(json)));
+    for await (const batch of table.rows(key, folder)) {
+      for (const [json] of batch) {
+        rows.push(JSON.parse(json));
+        expect(json, 'the JSON of a row').to.equal(JSON.stringify(rows.at(-1)));
+      }
+    }
     const collection = table.collection(key);
     expect(checkCollection(collection)).to.deep.equal([]);
     for (const row of rows) expect(compileSchema(collection.schema)(row)).to.equal(true);
@@ -71,6 +76,7 @@ describe('readTable(path, options)', () => {
       ['number', [0.5, 0.5, 3, 1000], ['.5', '0.50', '+3', '1e3']],
       ['number', [1, 0.30000000000000004], ['1.', '0.30000000000000004']],
       ['number', [1.5, 2.5], ['1.50', '2.50']],
+      ['number', [0.05, 1.2e-6, 1e-7, -2.5e-8], ['0.05', '0.0000012', '0.0000001', '-0.000000025']],
       ['number', [100000, 1.5], ['1E5', '1.5']],
       ['text', ['01001', '36061'], ['01001', '36061'], /^line 2 has "01001": its leading zeros would be lost/],
       ['text', ['+4930123456', '+4930123457'], ['+4930123456', '+4930123457'], /its plus sign would be lost/],
