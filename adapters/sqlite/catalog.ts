@@ -17,6 +17,8 @@ import type { Row } from './threaded-database.js';
 /** Identifies databases that this adapter created. SQLite stores this number in the file header. */
 const APPLICATION_ID = 0x4d465631;
 const FORMAT = 1;
+/** With pages of 4 KB, the default, an import makes twice as many system calls. Existing databases keep their size. */
+const PAGE_BYTES = 8192;
 
 const SCHEMA = `
 CREATE TABLE version (
@@ -126,7 +128,7 @@ export const prepareStore = async (
 ): Promise<void> => {
   const [header] = await connection.rows(HEADER);
   if (!isNew(path, header!)) return;
-  await connection.exec(`PRAGMA journal_mode = ${journal}`);
+  await connection.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA journal_mode = ${journal}`);
   await connection.transaction(async () => {
     // Another process might have created the tables in the meantime.
     const [[now] = []] = await connection.rows('SELECT count(*) FROM sqlite_schema');
