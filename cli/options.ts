@@ -26,7 +26,7 @@ export interface CommonOptions {
 
 const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
-/** Returns a command with the option for the same configuration, for the operator to copy. */
+/** Returns a command for the operator to copy. If the configuration is not embedded, the command names its path. */
 export const commandLine = (config: string | undefined, ...words: readonly string[]): string =>
   ['metro-forecast', ...(config === undefined ? [] : ['--config', config]), ...words].map(quoted).join(' ');
 

@@ -91,7 +91,7 @@ export const describeAborting = (target: AdapterUnderTest): void => {
         const version = `turn-${i}`;
         const before = changes.length;
         let isSettled = false;
-        // With `Infinity`, the publication is aborted as soon as the version is current.
+        // `Infinity` aborts the publication only after its version has become current.
         const abort = async () => {
           for (let n = 0; n < turns && changes.length === before && !isSettled; n++) await nextTurn();
           controller.abort();

@@ -12,7 +12,7 @@ export interface KeyStoreRun {
 
 export interface KeyStoreRule {
   readonly title: string;
-  /** The rule applies only to durable key stores, or to key stores that have these optional methods. */
+  /** The rule applies only to durable key stores, or to key stores with the listed optional methods. */
   readonly needs?: readonly ('durable' | 'noteUse' | 'audit' | 'verifyAudit' | 'exportAll' | 'replaceAll')[];
   run(given: KeyStoreRun): Promise<void>;
 }

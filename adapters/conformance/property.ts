@@ -45,7 +45,7 @@ export const holds = async <T>(
     interruptAfterTimeLimit: LIMIT_MS * Math.min(4, slowness()),
     markInterruptAsFailure: false,
   });
-  // The last failure is saved, because the running example might still fail. Each failing example is smaller.
+  // The smallest failure is saved here, because the running example might still fail.
   const smallest = failure;
   // The time limit does not stop the running example, which could otherwise write to a deleted folder.
   await running?.catch(() => undefined);

@@ -77,8 +77,7 @@ const keepLock = (catalog: Catalog, owner: string, lockMs: number, clock: Clock)
       taken ||= !(await catalog.renew(owner, lockMs));
       heldFrom = startedAt;
     } catch {
-      // A failed renewal is ignored, because the next renewal might succeed, and `lost` checks whether the lock has
-      // expired.
+      // A failed renewal is ignored, because the next one might succeed. `lost` checks whether the lock has expired.
     }
   }, lockMs / 4);
   return {

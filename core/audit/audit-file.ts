@@ -54,7 +54,7 @@ export class AuditFile<E extends AuditEntry> {
     this.#isEntry = isEntry;
   }
 
-  /** The caller must hold a lock. */
+  /** Appends audit entries. The caller must hold a lock. */
   async append(added: Iterable<E>, options: NewFile): Promise<void> {
     const entries = await this.#newest();
     const head = await this.#head();

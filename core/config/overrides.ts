@@ -102,7 +102,7 @@ const parse = (text: string, schema: JsonSchema | undefined): unknown => {
   return types.includes(typeof value) || (typeof value === 'number' && types.includes('integer')) ? value : text;
 };
 
-/** Returns the reason if the value cannot be set. */
+/** Sets a value in the configuration. Returns the reason if the value cannot be set. */
 const assign = (root: Draft, path: Path, value: unknown): string | undefined => {
   let node = root;
   for (const [i, segment] of path.entries()) {

@@ -13,7 +13,7 @@ const maskModule = (part: ModuleConfig, schema: JsonSchema | undefined): ModuleC
   options: maskBySchema(part.options, schema) as ModuleConfig['options'],
 });
 
-/** Without a schema, secret options are recognised by their names. */
+/** Masks the secrets of a configuration. Without a schema, secret options are recognised by their names. */
 export const maskSecrets = (config: Config, schemas: OptionSchemas = {}): Config => {
   const masked = maskBySchema(config, configSchema) as Config;
   return {

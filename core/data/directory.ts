@@ -31,8 +31,8 @@ export class DirectoryDataset implements Dataset {
   }
 
   /**
-   * Unreadable rows are reported and become undefined. A file that has changed since it was first read is also
-   * reported.
+   * Yields the rows of a collection. Unreadable rows are reported and become undefined. A file that has changed since
+   * it was first read is also reported.
    */
   async *rows(collection: string, onError: (error: DataError) => void): AsyncGenerator<Rows> {
     const described = this.fileOf(collection);

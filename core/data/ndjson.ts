@@ -35,7 +35,7 @@ export interface Rows {
    * property is first read. Read it before you request the next batch.
    */
   readonly documents: readonly (Document | undefined)[];
-  /** The buffer is overwritten when the next batch is requested. */
+  /** The lines of the file as bytes. The bytes are overwritten when the next batch is requested. */
   readonly text?: JsonRows;
 }
 

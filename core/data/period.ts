@@ -32,7 +32,7 @@ export const ageOf = (
     ? null
     : Math.max(0, Math.floor((now.getTime() - Date.parse(nextPeriod(latest_period, cadence))) / 1000));
 
-/** Sources of a synthetic dataset never receive new data, so they do not age. */
+/** Returns the age of a source. Sources of a synthetic dataset never receive new data, so they do not age. */
 export const ageIn = ({ synthetic }: Pick<Manifest, 'synthetic'>, source: Source, now: Date): number | null => {
   const age = ageOf(source, now);
   return synthetic && age !== null ? 0 : age;

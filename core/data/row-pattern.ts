@@ -81,8 +81,8 @@ const sourceOf = (schema: JsonSchema): string | undefined => {
 };
 
 /**
- * Recognizes rows as the commands write them: with all fields, in the order of the schema, and without spaces. Returns
- * false for all other rows, even if they are valid.
+ * Returns a function that recognizes rows as the commands write them: with all fields, in the order of the schema, and
+ * without spaces. For all other rows, it returns false.
  * @returns undefined if the schema has rules that a regular expression cannot check
  */
 export const rowPattern = (schema: JsonSchema): ((rows: JsonRows) => boolean) | undefined => {

@@ -271,7 +271,7 @@ const writeRows = async (
     const sha256 = hash.digest('hex');
     const file = `${collection}.${sha256.slice(0, 12)}.ndjson`;
     const isNew = (await stat(join(directory, file)).catch(() => undefined)) === undefined;
-    // Replacing an existing file repairs any damage.
+    // An existing file is also replaced, because it might be damaged.
     await rename(temporary, join(directory, file));
     return { file, rows, sha256, isNew };
   } catch (error) {

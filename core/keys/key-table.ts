@@ -21,7 +21,7 @@ export const withChanged = (
   return { records: records.with(at, changed), changed };
 };
 
-/** Returns undefined if an id or hash would no longer be unique. */
+/** Returns the keys after a change, or undefined if an id or hash would no longer be unique. */
 export const withChange = (
   records: readonly KeyRecord[],
   { at, removed, added }: Omit<LineChange, 'lines'>,

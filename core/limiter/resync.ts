@@ -77,8 +77,7 @@ export class PartitionSync {
   #ask({ caller, limit, quotas = NO_QUOTAS, permits }: Entry, now: number): Ask {
     const isResync = !this.isSynced(caller);
     const { returned, usage } = caller;
-    // Each object has all properties, even if they are undefined, because V8 is slow with objects of many different
-    // shapes.
+    // All properties are present, even if undefined, because V8 is slow with objects of many different shapes.
     const ask = {
       caller: caller.name,
       limit,

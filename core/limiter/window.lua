@@ -102,7 +102,8 @@ end
 
 local formats = {}
 
--- Adds permits to the replica's newest bucket, which ends at `ends`. Returns the window in its stored form.
+-- Adds permits to the newest bucket of the replica, which ends at `ends`.
+-- Returns the window in its stored form.
 local function packWithGranted(replica, ends, permits)
   local number, bytes, length = ends / BUCKET % NUMBERS, window.bytes, window.length
   window.total, window.oldest = window.total + permits, window.oldest or ends

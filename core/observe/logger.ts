@@ -140,7 +140,7 @@ export class LogOutput {
     });
   }
 
-  /** Waits up to `deadlineMs` for a full pipe, and then drops the remaining log lines. */
+  /** Writes the buffered log lines. Waits up to `deadlineMs` for a full pipe, and then drops the remaining lines. */
   flushSync(deadlineMs: number): void {
     clearTimeout(this.#gatherTimer);
     clearTimeout(this.#retryTimer);

@@ -8,7 +8,9 @@ interface OpenApi {
   readonly paths: object;
 }
 
-/** There is one document per public URL, and a service has few public URLs. */
+/**
+ * Maximum number of cached OpenAPI documents. There is one document per public URL, and a service has few public URLs.
+ */
 const MOST_DOCUMENTS = 10;
 
 export const openApiPlugin = (build: (publicUrl: string) => Promise<object>): Plugin => {

@@ -40,7 +40,10 @@ const SCALARS: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** Ignores keywords that TypeScript cannot express, such as bounds and patterns. */
+/**
+ * Returns the TypeScript type of a schema. Ignores keywords that TypeScript cannot express, such as bounds and
+ * patterns.
+ */
 const typeOf = (schema: Json, indent: string): string => {
   const { $ref, enum: values, anyOf, oneOf, type } = schema as Record<string, never>;
   if ($ref) return pascalCase(String($ref).split('/').at(-1)!);

@@ -90,5 +90,5 @@ export const redisSchema = {
   },
 } as const satisfies JsonSchema;
 
-/** Exactly one of `url`, `sentinel` and `cluster` is set. */
+/** The connection to Redis. Exactly one of `url`, `sentinel` and `cluster` is set. */
 export type RedisConfig = NonNullable<WithDefaults<typeof redisSchema>>;

@@ -35,7 +35,10 @@ const common = (config: RedisConfig) =>
 const DEAD_AFTER_CHECKS = 5;
 const CHECK_MS = 200;
 
-/** Counts checks instead of time, because a process that was busy for seconds might not have read its data yet. */
+/**
+ * Closes dead connections. Counts checks instead of time, because a process that was busy for seconds might not have
+ * read its data yet.
+ */
 const closeDeadConnections = (redis: Redis): void => {
   let checking: NodeJS.Timeout | undefined;
   redis.on('connect', () => {

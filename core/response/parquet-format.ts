@@ -130,8 +130,8 @@ const schemaOf = (columns: readonly Column[]): SchemaElement[] => [
 ];
 
 /**
- * All row groups except the last have the same number of rows, so that equal lists result in equal bytes. There is no
- * formula guard, because spreadsheets do not run text from Parquet files as formulas.
+ * All row groups of a Parquet file except the last have the same number of rows, so that equal lists result in equal
+ * bytes. There is no formula guard, because spreadsheets do not run text from Parquet files as formulas.
  */
 export const parquetFormat: Format = {
   name: 'parquet',

@@ -229,7 +229,7 @@ const pairsOf = (lines: string): string[] =>
 
 /** Sets header lines. A line replaces an earlier line with the same name, but `Vary` values are combined. */
 const setLines = (response: ServerResponse, lines: string): void => {
-  // Koa also ignores headers that are set after the headers have been sent.
+  // As in Koa, headers are ignored once the response headers have been sent.
   if (response.headersSent) return;
   const pairs = pairsOf(lines);
   for (let i = 0; i < pairs.length; i += 2) {

@@ -22,7 +22,7 @@ interface RouteDependencies extends ServiceDependencies {
 
 const LOCAL = 'local';
 
-/** Handles a request to a route. `ctx.body` is set synchronously if the response is cached. */
+/** Handles requests to routes. If the response is cached, `ctx.body` is set synchronously. */
 export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
   const { snapshots, vintages, work, compression, logger, publicUrlOf } = dependencies;
   const sendList = listSender(work.lists, logger);

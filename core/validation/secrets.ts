@@ -28,7 +28,7 @@ const childSchema = (schema: JsonSchema | undefined, name: string): JsonSchema |
   return isObject(additionalProperties) ? additionalProperties : undefined;
 };
 
-/** Without a schema, secrets are recognised by name. */
+/** Masks the secrets in a value. Without a schema, secrets are recognised by name. */
 export const maskBySchema = (value: unknown, schema: JsonSchema | undefined, name = ''): unknown => {
   if (schema?.['x-secret'] === true) return maskSecret(value);
   if (schema === undefined && SECRET_NAME.test(name)) return maskSecret(value);

@@ -20,7 +20,7 @@ export interface Source {
   readonly head: Buffer;
   readonly isWholeHead: boolean;
   readonly isWorkbook: boolean;
-  /** A chunk is valid only until the next chunk is requested. */
+  /** Reads the content of the file. A chunk is valid only until the next chunk is requested. */
   open(): AsyncIterable<Buffer>;
 }
 

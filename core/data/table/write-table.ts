@@ -52,7 +52,7 @@ export const writeToDirectory = async (
 /** Temporary files are on the same disk as the dataset. */
 const existingFolder = (path: string): string => (existsSync(path) ? path : existingFolder(dirname(path)));
 
-/** Rows are sorted only if the file is not already in key order. */
+/** Writes a table to a dataset. Rows are sorted only if the file is not already in key order. */
 export const writeTable = async (
   table: ReadTable,
   { name, folder }: { readonly name: string; readonly folder: string },
