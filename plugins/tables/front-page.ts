@@ -149,6 +149,9 @@ interface Bars {
   readonly table: Table;
   readonly name: string;
   readonly title: string;
+  readonly time: string;
+  /** Column whose mean the bars show. Undefined if the bars show the number of rows. */
+  readonly measure: string | undefined;
   readonly most: string;
   readonly values: readonly (readonly [period: string, value: number])[];
 }
@@ -186,10 +189,10 @@ const barsOf = (table: Table): Bars | undefined => {
   if (values.length < 3) return undefined;
   if (!measure) {
     const name = `${title} per ${period}`;
-    return { table, name: inSentence(name), title: name, most: 'Most', values };
+    return { table, name: inSentence(name), title: name, most: 'Most', values, time: time[0], measure: undefined };
   }
   const name = `mean ${inSentence(titleOf(measure))} per ${period}`;
-  return { table, name, title: `${title}: ${name}`, most: 'Highest', values };
+  return { table, name, title: `${title}: ${name}`, most: 'Highest', values, time: time[0], measure: measure[0] };
 };
 
 const peakOf = ({ name, most, values }: Bars): Finding => {
@@ -255,14 +258,14 @@ const drawingOf = ({ values }: Bars): Drawing => {
 };
 
 const figureOf = (bars: Bars): FrontPageFigure => {
-  const { table, title, values } = bars;
+  const { table, title, values, time, measure = 'rows' } = bars;
   const [first, last] = [values[0]![0], values.at(-1)![0]];
   return {
     title,
     description: `Bar chart of ${values.length} periods, from ${first} to ${last}. The table lists the values.`,
     drawing: drawingOf(bars),
     note: `From ${first} to ${last}, ${rowsText(table).toLowerCase()}.`,
-    href: `/tables#${table.path}?tab=time`,
+    href: `/tables#${table.path}?${new URLSearchParams({ tab: 'time', form: 'bars', time, value: measure })}`,
   };
 };
 

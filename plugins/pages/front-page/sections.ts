@@ -28,7 +28,8 @@ export const figureSection = (site: Site): Markup | undefined => {
   const classes = legend.map(({ color, label }) => html`<li>${swatch(color)} ${label}</li>`);
   return html`<figure aria-labelledby="figure">
         <figcaption><h2 id="figure">${title}</h2></figcaption>
-        ${svgOf(drawing, description, site.publicPath)}
+        <p class="hidden-text">${description}</p>
+        ${svgOf(drawing, site.publicPath)}
         ${classes.length > 0 && html`<ul class="legend">${classes}</ul>`}
         <p class="note">${note} ${link(site, href, 'Explore this figure')}</p>
       </figure>`;

@@ -164,7 +164,9 @@ describe('the front page of tables', () => {
       expect(text).to.contain('<strong>2025-06-22</strong>');
       expect(text).to.contain('<a href="/tables#/status">Details</a>');
       expect(text).to.contain('<a href="/tables#/books">Books</a><span>4 rows, 5 columns</span>');
-      expect(text).to.match(/<h2 id="figure">Weather: mean degrees per month<\/h2><\/figcaption>\s*<svg/);
+      expect(text).to.match(
+        /<h2 id="figure">Weather: mean degrees per month<\/h2><\/figcaption>\s*<p class="hidden-text">Bar chart of \d+ periods.*?<\/p>\s*<svg/,
+      );
       expect(text).not.to.match(/metro|house price|cbsa|forecast/i);
     } finally {
       await service.close();

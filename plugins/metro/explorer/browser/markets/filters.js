@@ -121,7 +121,8 @@ export const countOf = (shown, found, all, q) => {
 
 /** @param {readonly Run[]} runs @param {Choices} chosen @param {(run: number) => void} onrun */
 export const runSlider = (runs, chosen, onrun) => {
-  const output = h('output', { for: 'run' });
+  // Screen readers already announce the same text as the value of the slider.
+  const output = h('output', { for: 'run', 'aria-live': 'off' });
   const slider = h('input', {
     id: 'run',
     type: 'range',
@@ -140,9 +141,12 @@ export const runSlider = (runs, chosen, onrun) => {
       const run = runs[chosen.run];
       if (!run) return output.replaceChildren();
       const until = lastQuarterOf(run);
-      if (chosen.colour === 'last')
-        return output.replaceChildren(`Change from ${quarter(addMonths(until, -12))} to ${quarter(until)}`);
-      output.replaceChildren(`Data to ${quarter(until)}, forecast for ${quarter(run.target)}`, ...markOf(run.basis));
+      const isPast = chosen.colour === 'last';
+      const text = isPast
+        ? `Change from ${quarter(addMonths(until, -12))} to ${quarter(until)}`
+        : `Data to ${quarter(until)}, forecast for ${quarter(run.target)}`;
+      slider.setAttribute('aria-valuetext', text);
+      output.replaceChildren(text, ...(isPast ? [] : markOf(run.basis)));
     },
   };
 };
