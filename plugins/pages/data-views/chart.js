@@ -4,6 +4,8 @@ import { readoutOf } from './readout.js';
 
 /** @import { ChartOptions, Drawing } from './drawing.js' */
 
+/** Maximum height of a chart on the screen, in pixels. */
+const MAX_HEIGHT = 340;
 /** Minimum height of a chart in a frame, in pixels. A smaller frame scrolls. */
 const MIN_HEIGHT = 120;
 /** Size of a printed chart in pixels. Two charts fit on an A4 or Letter page. */
@@ -73,7 +75,7 @@ const followSize = (host, redraw, signal) => {
   const adapt = () => {
     const width = host.clientWidth;
     if (width === 0) return;
-    drawn = redraw({ width, height: isFramed ? heightInFrame(host) : host.clientHeight });
+    drawn = redraw({ width, height: isFramed ? heightInFrame(host) : Math.min(MAX_HEIGHT, 180 + width / 3) });
   };
   const resized = new ResizeObserver(() => {
     if (isPrinting) return;

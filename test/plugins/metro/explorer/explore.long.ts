@@ -1092,7 +1092,7 @@ describe('the explorer in Chromium', () => {
       for (const name of VIEWS) {
         await view(name);
         await page.evaluate('document.querySelectorAll("details").forEach((each) => { each.open = true; })');
-        await page.getByText('Synthetic data').waitFor();
+        await page.locator('.banner', { hasText: 'Synthetic data' }).waitFor();
         expect(await accessibilityProblems(page), name).to.deep.equal([]);
         expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), name).to.be.at.most(0);
       }
