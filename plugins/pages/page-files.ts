@@ -29,7 +29,7 @@ const sourceFolder = (folder: URL): string => {
   return existsSync(path) ? path : path.replace(/(.*[\\/])dist[\\/]/, '$1');
 };
 
-/** Comments make up about a fifth of the scripts and styles, so browsers get the files without comments. */
+/** Browsers get scripts and styles without comments, which saves bandwidth. */
 const COMMENTS = /^[ \t]*\/\*(?:(?!\*\/)[\s\S])*\*\/[ \t]*$/gm;
 
 const readFile = (path: string): PageFile => {

@@ -17,7 +17,7 @@ import { readPage, rejectionOf } from './rows.js';
  */
 
 /**
- * The history entry stores where earlier pages start. A reload keeps the history entry, but links do not contain it.
+ * The starts of earlier pages are in the history entry, so they survive a reload but are not part of links.
  * @returns {Start[]}
  */
 const earlierStarts = () => history.state?.starts ?? [];

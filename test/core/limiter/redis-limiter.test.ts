@@ -169,7 +169,7 @@ describe('RedisLimiter', () => {
   it('deletes callers and replicas that were idle for a window, while other callers are active', async () => {
     const idle = create(await connect(server.url, 'idle:'), 300);
     await Promise.all(Array.from({ length: 1000 }, (_, i) => idle.take(`key:${i}`, 600)));
-    // The hash also contains a field for the replica and a field for the sweep.
+    // The hash has 1,000 fields for callers, one for the replica, and one for the sweep that deletes unused fields.
     assert.equal(await admin.hlen('idle:limits:{0-partition}'), 1002);
     const limiter = create(await connect(server.url, 'idle:'), 300);
     const until = Date.now() + 3000;

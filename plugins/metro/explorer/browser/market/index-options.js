@@ -73,7 +73,7 @@ const changeOptions = async (context, data, withOthers) => {
 };
 
 /**
- * Removes the base period from `units`, because the index in real terms is not 100 in that period.
+ * In real terms, the index is not 100 in its base period, so the base period is removed from `units`.
  * @param {string} units @param {string} base @param {readonly string[]} gaps
  */
 const realUnit = (units, base, gaps) =>
