@@ -227,13 +227,15 @@ export const allRowsWithCrowd = (): Rows => ({ ...allRows(), ...crowded() });
 const BATCH = 700;
 
 /**
- * Yields an empty batch, and then batches of `size` documents. The documents are copies, so adapters can modify them.
+ * Yields batches of `size` documents, and an empty batch before each of them and at the end. Adapters can modify the
+ * documents, because they are copies.
  */
 export async function* inBatches(documents: readonly Document[], size = BATCH) {
-  yield [];
   for (let start = 0; start < documents.length; start += size) {
+    yield [];
     yield structuredClone(documents.slice(start, start + size));
   }
+  yield [];
 }
 
 export const FIRST = 'first-1';

@@ -74,8 +74,10 @@ import { withTimeLimits } from './time-limits.js';
 import { describeTimes } from './times.js';
 import { describeSearch, describeTotals } from './totals.js';
 import { describeUnnoticed } from './unnoticed.js';
+import { describeUnobvious } from './unobvious.js';
 import { describeValues } from './values.js';
 import { describeVersions } from './versions.js';
+import { describeWaiting } from './waiting.js';
 
 export type { AdapterUnderTest } from './adapter-under-test.js';
 export { describeKeyStore, type KeyStoreUnderTest } from './key-store.js';
@@ -162,7 +164,9 @@ export const describeAdapter = (adapter: AdapterUnderTest): void => {
     describeHistory(target);
     describeResources(target, processes);
     describeFollowing(target);
+    describeUnobvious(target);
     describeTakingTurns(target);
+    describeWaiting(target);
     describeOtherProcess(target, processes);
     describeCrashes(target, processes);
     describeGeneratedDatasets(target);

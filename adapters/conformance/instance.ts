@@ -38,7 +38,7 @@ export interface Opened {
 
 export interface Instance extends Opened {
   readonly folder: string;
-  /** The clock of all adapters on this store. Tests change its `offset`, in milliseconds. */
+  /** The clock of all adapters on this store. Tests change its `offset`, in milliseconds, or stop it. */
   readonly clock: SkewedClock;
   make(): Promise<Opened>;
   /** Opens another adapter on the same store. If the store is exclusive, closes the other adapters first. */
@@ -93,8 +93,10 @@ type Make = (context: AdapterContext) => StorageAdapter | Promise<StorageAdapter
 
 export class SkewedClock {
   offset = 0;
+  /** If set, the clock does not move. */
+  stoppedAt: number | undefined;
   now(): number {
-    return Date.now() + this.offset;
+    return this.stoppedAt ?? Date.now() + this.offset;
   }
   monotonic(): number {
     return performance.now();

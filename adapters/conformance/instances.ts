@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { failsWith, sameList, sameValue } from './expect.js';
+import { eventually, failsWith, sameList, sameValue } from './expect.js';
 import { find } from './find-rows.js';
 import {
   aboutDataset,
@@ -22,7 +22,9 @@ import {
 } from './fixture.js';
 import {
   about,
+  hasItems,
   hasVersion,
+  isCurrent,
   listOf,
   type Opened,
   publishTwo,
@@ -30,7 +32,7 @@ import {
   versionAsOf,
   withSnapshot,
 } from './instance.js';
-import { isExclusive, standsAlone, without } from './obstacles.js';
+import { isExclusive, isUnnoticed, standsAlone, without, withoutBreak } from './obstacles.js';
 import { testsOverStore } from './tests-over.js';
 
 export const serves = (opened: Pick<Opened, 'adapter'>, version: string, created: string): Promise<void> =>
@@ -175,6 +177,28 @@ export const describeInstances = (target: AdapterUnderTest): void => {
             await readsItems(snapshot, itemsIn(snapshot.version));
           });
         }
+      },
+    );
+
+    test(
+      publishes || isUnnoticed(target) || withoutBreak(target),
+      'is followed by the first one after an outage of its backend',
+      async (instance) => {
+        const other = await instance.another();
+        await target.breakBackend!(instance.adapter);
+        await instance.adapter.ping().catch(() => {});
+        // Most adapters in tests poll at least once during this delay.
+        await delay(100);
+        await target.repairBackend!(instance.adapter);
+        const isReachable = () =>
+          Promise.all([instance.adapter.ping(), other.adapter.ping()]).then(
+            () => true,
+            () => false,
+          );
+        await eventually('ping() resolves after the outage', isReachable, 20_000);
+        await other.adapter.publish!(anotherDataset());
+        await isCurrent(target, instance, SECOND);
+        await hasItems(instance, itemsIn(SECOND));
       },
     );
   });

@@ -1,9 +1,10 @@
 /** Tests that a publication leaves nothing behind if it fails, is aborted, or is interrupted by `close()`. */
 import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Dataset, type Document, StorageError } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { failsWith, isEmpty, sameList, sameValue, within } from './expect.js';
+import { eventually, failsWith, isEmpty, sameList, sameValue, within } from './expect.js';
 import { find } from './find-rows.js';
 import {
   collections,
@@ -17,7 +18,7 @@ import {
   THIRD_CREATED,
 } from './fixture.js';
 import { hasVersion, type Instance, listOf, namesOf, versionOf, withSnapshot } from './instance.js';
-import { standsAlone, without } from './obstacles.js';
+import { isExclusive, standsAlone, without } from './obstacles.js';
 import { testsOver, testsOverStore } from './tests-over.js';
 
 /** Maximum time until an interrupted publication settles, in milliseconds. */
@@ -148,6 +149,24 @@ export const describeInterrupted = (target: AdapterUnderTest): void => {
         isEmpty([...open], 'no iterator of the dataset to be open');
       });
     }
+
+    testStore(publishes, 'leaves no files behind if it fails several times', async (instance) => {
+      const opened = isExclusive(target) ? instance : await instance.another();
+      const files = () => readdir(instance.folder, { recursive: true });
+      for (const [what, { begin, closes = false }] of Object.entries(INTERRUPTIONS)) {
+        if (closes) continue;
+        const fail = async () => {
+          for (const at of ['items', 'readings', 'crowd']) await Promise.allSettled([begin(opened, at).publication]);
+        };
+        await fail();
+        const before = await files();
+        await fail();
+        const left = (await files()).filter((name) => !before.includes(name));
+        // Some stores delete files after the publication has been rejected.
+        const isDeleted = async () => left.length === 0 || !(await files()).some((name) => left.includes(name));
+        await eventually(`no files are left, such as ${left[0]}, if ${what}`, isDeleted, SETTLE_MS / 10);
+      }
+    });
 
     test('closes the iterators of the dataset when it succeeds', async ({ adapter }) => {
       const { dataset, open } = watched(() => {}, NEXT);

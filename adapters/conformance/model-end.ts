@@ -1,59 +1,62 @@
 /** Compares all audit entries and publication times of a sequence of steps with the model. */
 import type { DataAuditEntry } from 'metro-forecast-api/adapter';
-import { isEmpty, sameList, sameValue } from './expect.js';
-import type { Opened } from './instance.js';
-import { labelOf, type Move, type Version } from './steps.js';
+import { eventually, isEmpty, sameList, sameValue } from './expect.js';
+import { agrees, boundaries } from './model-checks.js';
+import type { Actor, State } from './model-state.js';
 
 export interface Entry extends Pick<DataAuditEntry, 'action' | 'version'> {
   readonly replaces?: string | null | undefined;
 }
 
-interface Past {
-  readonly moves: readonly Move[];
-  readonly versions: readonly Version[];
-  readonly entries: readonly Entry[];
-}
-
 /** Deletions of the same call can be in any order, so the names of consecutive deletions are sorted. */
-const shown = (entries: readonly Entry[]): string[] => {
-  const lines: string[] = [];
+const lines = (entries: readonly Entry[]): string[] => {
+  const found: string[] = [];
   let deleted: string[] = [];
   const end = () => {
-    lines.push(...deleted.sort());
+    found.push(...deleted.sort());
     deleted = [];
   };
   for (const { action, version, replaces } of entries) {
     if (action === 'prune') deleted.push(`prune ${version}`);
     else {
       end();
-      lines.push(`${action} ${version}, replaces ${replaces}`);
+      found.push(`${action} ${version}, replaces ${replaces}`);
     }
   }
   end();
-  return lines;
+  return found;
 };
 
-export const agreesAtEnd = async ({ adapter }: Opened, name: string, past: Past): Promise<void> => {
-  const { moves, versions, entries } = past;
-  if (moves.length === 0) return;
-  const isStored = ({ version }: Move) => versions.includes(version);
-  for (const [i, move] of moves.entries()) {
-    const until = moves[i + 1]?.since ?? move.since + 1;
-    for (const time of new Set([move.since, until - 1])) {
-      const snapshot = await adapter.versions!.asOf(new Date(time));
-      const label = snapshot && (await labelOf(snapshot));
-      const rule = `asOf(${new Date(time).toISOString()}) of ${name} at the end`;
-      sameValue(label, isStored(move) ? move.version.label : undefined, rule);
-    }
+const asOf = async ({ opened: { adapter } }: Actor, time: number): Promise<string | undefined> => {
+  const snapshot = await adapter.versions!.asOf(new Date(time));
+  snapshot?.release();
+  return snapshot?.version;
+};
+
+/** Releases the snapshots of the adapter, and compares the whole past with the model. */
+export const agreesAtEnd = async (state: State, actor: Actor): Promise<void> => {
+  await agrees(state, actor, 0);
+  const { adapter } = actor.opened;
+  const { moves } = state;
+  for (const time of new Set(moves.flatMap((_, i) => boundaries(state, i)))) {
+    const move = moves.findLast(({ since }) => since <= time);
+    const expected = move && state.isStored(move.version) ? move.version.name : undefined;
+    sameValue(await asOf(actor, time), expected, `asOf(${new Date(time).toISOString()}) of ${actor.name} at the end`);
   }
+  for (const { by, snapshot } of state.held) if (by === actor.name) snapshot.release();
+  const isReleased = async () => (await adapter.versions!.list()).every(({ current, held }) => current || !held);
+  await eventually(`${actor.name} holds no version at the end`, isReleased, state.limits.followMs);
+  if (moves.length === 0) return;
+  const problem = actor.opened.problems.at(-1);
+  sameValue(problem, undefined, `no problem of ${actor.name} at the end`);
   if (adapter.history) {
-    const expected = moves.map((move) => ({
-      version: isStored(move) ? move.version.name : null,
-      publishedAt: new Date(move.since),
+    const expected = moves.map(({ version, since }) => ({
+      version: state.isStored(version) ? version.name : null,
+      publishedAt: new Date(since),
     }));
-    sameList((await adapter.history.read()).moves, expected, `history.read() of ${name} at the end`);
+    sameList((await adapter.history.read()).moves, expected, `history.read() of ${actor.name} at the end`);
   }
   if (!adapter.audit) return;
-  sameList(shown(await adapter.audit.list()), shown(entries), `audit.list() of ${name} at the end`);
-  isEmpty((await adapter.audit.verify()).faults, `audit.verify() of ${name} to find no errors at the end`);
+  sameList(lines(await adapter.audit.list()), lines(state.entries), `audit.list() of ${actor.name} at the end`);
+  isEmpty((await adapter.audit.verify()).faults, `audit.verify() of ${actor.name} to find no errors at the end`);
 };

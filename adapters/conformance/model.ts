@@ -1,296 +1,284 @@
 /**
  * Compares adapters on one store with a model of the contract. The steps of a generated sequence publish (successfully
- * or not), activate, delete, take snapshots, close, reopen, advance the clock, and kill a second process.
+ * or not), activate, delete, take snapshots, close, reopen, set the clock, and use a second process, also while a
+ * publication is in progress.
  */
 import assert from 'node:assert/strict';
-import { setTimeout as delay } from 'node:timers/promises';
 import { eventually, failsWith, sameList, sameValue } from './expect.js';
+import { datasetOf, itemsOf, type Rows, rows } from './fixture.js';
 import type { Instance, Opened } from './instance.js';
-import { agreesAtEnd, type Entry } from './model-end.js';
+import { agreed, agrees, boundaries, changedAtOnce, follows, isServed, shown } from './model-checks.js';
+import { agreesAtEnd } from './model-end.js';
+import { Meanwhile } from './model-meanwhile.js';
+import { type Actor, type Limits, State } from './model-state.js';
 import type { OtherProcess } from './start-process.js';
-import {
-  type Actor,
-  datasetFor,
-  failingDataset,
-  type Held,
-  HOUR_MS,
-  hasCode,
-  type Limits,
-  labelOf,
-  type Move,
-  NAMES,
-  type Step,
-  type Version,
-} from './steps.js';
+import { failingDataset, failureOf, NAMES, newRows, STARTS, type Step, setClock } from './steps.js';
+
+const KEEP = [0, 1, 2, 3, 1000];
+
+export interface World {
+  readonly names: number;
+  readonly start: number;
+}
 
 export class Run {
-  readonly log: string[] = [];
-  readonly #instance: Instance;
-  readonly #limits: Limits;
+  readonly state: State;
   readonly #actors: Actor[];
-  readonly #moves: Move[] = [];
-  #versions: Version[] = [];
-  readonly #entries: Entry[] = [];
-  #held: Held[] = [];
-  #labels = 0;
+  readonly #names: readonly string[];
+  readonly #meanwhile: Meanwhile;
   #process: OtherProcess | undefined;
 
-  constructor(instance: Instance, others: readonly Opened[], limits: Limits) {
-    this.#instance = instance;
-    this.#limits = limits;
+  constructor(instance: Instance, others: readonly Opened[], limits: Limits, { names, start }: World) {
+    this.state = new State(instance, limits, STARTS[start % STARTS.length]!);
+    this.#names = NAMES[names % NAMES.length]!;
     this.#actors = [instance, ...others].map((opened, i) => ({
       name: `adapter ${i + 1}`,
       opened,
-      calls: 0,
-      announced: undefined,
+      calls: opened.changes.length,
+      seen: 0,
     }));
+    this.#meanwhile = new Meanwhile(this.state, this.#actors);
   }
 
-  async take({ kind, by, which }: Step): Promise<void> {
-    const actor = this.#actors[by % this.#actors.length]!;
-    const name = NAMES[which % NAMES.length]!;
-    await this.#act(kind, actor, name, which);
-    for (const each of this.#actors) await this.#agrees(each);
+  /** Takes a step, and then compares what the adapters return with the model. */
+  async take(step: Step): Promise<void> {
+    const actor = this.#actors[step.by % this.#actors.length]!;
+    await this.#act(step, actor, this.#names[step.which % this.#names.length]!);
+    if (step.settles) for (const each of this.#actors) await agrees(this.state, each, step.which);
   }
 
   async agreesAtEnd(): Promise<void> {
-    const model = { moves: this.#moves, versions: this.#versions, entries: this.#entries };
-    for (const { opened, name } of this.#actors) await agreesAtEnd(opened, name, model);
+    for (const actor of this.#actors) await agreesAtEnd(this.state, actor);
+    if (this.#process) await isServed(this.state, this.#process);
   }
 
   async end(how: 'close' | 'kill'): Promise<void> {
     await this.#process?.[how]();
   }
 
-  get #current(): Move | undefined {
-    return this.#moves.at(-1);
-  }
-
-  #find(name: string): Version | undefined {
-    return this.#versions.find((version) => version.name === name);
-  }
-
-  #act(kind: Step['kind'], actor: Actor, name: string, which: number): Promise<void> | void {
-    const { adapter } = actor.opened;
+  async #act({ kind, which, how }: Step, actor: Actor, name: string): Promise<void> {
+    const { state } = this;
     switch (kind) {
       case 'publish':
-      case 'publish older':
-        return this.#publish(actor, name, kind === 'publish older');
+        return this.#publish(actor, name, state.created(which), this.#rows(how));
+      case 'publish again':
+        return this.#publishAgain(actor, which);
       case 'fail':
-      case 'abort':
-        return this.#fail(actor, name, kind === 'abort');
+        return this.#fail(actor, name, how);
       case 'activate':
-        return this.#activate(actor.name, name, () => adapter.versions!.activate(name), actor);
+        return this.#activate(actor, name);
       case 'prune':
-        return this.#prune(actor, which % 3);
+        return this.#prune(actor.name, KEEP[how % KEEP.length]!, (keep) => actor.opened.adapter.versions!.prune(keep));
       case 'hold':
         return this.#hold(actor);
       case 'hold as of':
-        return this.#holdAsOf(actor, which);
+        return this.#holdAsOf(actor, which, how);
       case 'release':
         return this.#release(which);
       case 'close':
-        return this.#reopen(actor);
-      case 'wait':
-        this.log.push('an hour passes');
-        this.#instance.clock.offset += HOUR_MS;
+        return this.#reopen([actor]);
+      case 'close all':
+        return this.#reopen(this.#actors);
+      case 'open another':
+        return this.#openAnother();
+      case 'set the clock':
+        state.log.push(setClock(state.instance.clock, how));
         return undefined;
+      case 'meanwhile': {
+        if (state.find(name)) return this.#activate(actor, name);
+        const other = this.#actors[(actor === this.#actors[0] ? 1 : 0) % this.#actors.length]!;
+        const target = this.#names[(which + 1 + (how % 3)) % this.#names.length]!;
+        return this.#meanwhile.publish([actor, how % 2 ? actor : other], [name, target], this.#rows(which), how);
+      }
       default:
-        return this.#elsewhere(kind, name);
+        return this.#elsewhere(kind, name, how);
     }
   }
 
-  /** Returns a creation time later than all previous creation times, or one far in the past. */
-  #created(isOlder: boolean): string {
-    if (isOlder) return '2001-01-01T00:00:00.000Z';
-    return new Date((this.#current?.since ?? Date.parse('2024-01-01T00:00:00Z')) + 1000).toISOString();
+  /** Returns new rows, or the rows of an earlier version. */
+  #rows(how: number): Rows {
+    const { moves } = this.state;
+    return (how % 4 === 3 ? moves[how % Math.max(1, moves.length)]?.version.content : undefined) ?? newRows(how);
   }
 
-  async #publish(actor: Actor, name: string, isOlder: boolean): Promise<void> {
-    const created = this.#created(isOlder);
-    const label = `${name} ${++this.#labels}`;
-    this.log.push(`${actor.name} publishes "${name}"${isOlder ? ', which is older' : ''}`);
-    const { adapter } = actor.opened;
-    const publish = () => adapter.publish!(datasetFor(name, created, label));
-    if (this.#find(name)) return void (await failsWith('conflict', publish));
-    await publish();
-    const isFirst = this.#current === undefined;
-    const last = this.#current;
-    this.#moved(actor, { name, label }, isOlder && !isFirst ? undefined : Date.parse(created));
-    this.#entries.push({ action: 'publish', version: name, replaces: last?.version.name ?? null });
-    this.#versions.push(this.#current!.version);
+  async #publish(actor: Actor, name: string, created: string, content: Rows): Promise<void> {
+    const { state } = this;
+    state.log.push(`${actor.name} publishes "${name}", created at ${created}`);
+    const { adapter, changes } = actor.opened;
+    if (state.find(name)) {
+      // An earlier version could have the same rows as this version.
+      return void (await failsWith('conflict', () => adapter.publish!(datasetOf(name, created, newRows(0)))));
+    }
+    const before = changes.length;
+    const start = state.instance.clock.now();
+    await adapter.publish!(datasetOf(name, created, content));
+    state.published(name, created, content, this.#timeOfPublication(actor, created, start));
+    changedAtOnce(state, actor, before);
   }
 
-  /**
-   * Records the new current version in the model, with the publication time that the adapter reports. Fails if the time
-   * is invalid.
-   */
-  #moved(actor: Actor, { name, label }: Pick<Version, 'name' | 'label'>, expected?: number, stored?: Version): void {
+  /** Returns the time that the adapter reports for its last change. Fails if the time is not as in the contract. */
+  #timeOfPublication(actor: Actor, created: string | undefined, start: number): number {
+    const { current, instance } = this.state;
     const snapshot = actor.opened.adapter.snapshot();
     snapshot.release();
-    const since = snapshot.publishedAt.getTime();
-    if (expected !== undefined) sameValue(snapshot.publishedAt, new Date(expected), 'publishedAt');
-    const last = this.#current && new Date(this.#current.since);
-    const found = snapshot.publishedAt.toISOString();
-    assert(!last || snapshot.publishedAt > last, `expected publishedAt after ${last?.toISOString()}, found ${found}`);
-    this.#moves.push({ version: stored ?? { name, label, publishedAt: since }, since });
+    const found = snapshot.publishedAt.getTime();
+    const time = created === undefined ? undefined : Date.parse(created);
+    if (time !== undefined && (!current || time > current.since)) {
+      sameValue(shown(found), shown(time), 'the publication time to be the time of creation');
+      return found;
+    }
+    const [least, most] = [start, instance.clock.now()].map((now) => Math.max(now, current!.since + 1));
+    const isRight = found >= least! && found <= most!;
+    assert(isRight, `expected a time from ${shown(least!)} to ${shown(most!)}, found ${shown(found)}`);
+    return found;
   }
 
-  async #fail({ name: by, opened: { adapter } }: Actor, name: string, isAborted: boolean): Promise<void> {
-    this.log.push(`${by} publishes "${name}", which ${isAborted ? 'is aborted' : 'cannot be read to its end'}`);
+  async #publishAgain({ name: by, opened: { adapter } }: Actor, which: number): Promise<void> {
+    const { versions, log } = this.state;
+    const version = versions[which % Math.max(1, versions.length)];
+    if (!version) return;
+    const { name, created, content } = version;
+    log.push(`${by} publishes "${name}" again, with the same content`);
+    const [settled] = await Promise.allSettled([adapter.publish!(datasetOf(name, created, content))]);
+    if (settled.status === 'rejected') await failsWith('conflict', () => Promise.reject(settled.reason));
+  }
+
+  async #fail({ name: by, opened: { adapter } }: Actor, name: string, how: number): Promise<void> {
+    const [failure, ...codes] = failureOf(how);
+    const at = how % 2 ? 'items' : 'crowd';
+    this.state.log.push(`${by} publishes "${name}", but ${failure} at "${at}"`);
     const controller = new AbortController();
-    const failing = failingDataset(name, this.#created(false), isAborted ? () => controller.abort() : undefined);
-    const expected = [isAborted ? 'aborted' : 'invalid_dataset', 'conflict'] as const;
     const { signal } = controller;
-    await failsWith(this.#find(name) ? expected : expected.slice(0, 1), () => adapter.publish!(failing, { signal }));
+    if (failure === 'it was aborted before') controller.abort();
+    const failing = failingDataset(name, this.state.created(how), failure, at, () => controller.abort());
+    const isTaken = this.state.find(name) !== undefined;
+    await failsWith(isTaken ? [...codes, 'conflict'] : codes, () => adapter.publish!(failing, { signal }));
   }
 
-  async #activate(by: string, name: string, activate: () => Promise<void>, actor: Actor): Promise<void> {
-    this.log.push(`${by} activates "${name}"`);
-    const version = this.#find(name);
-    if (!version) return void (await failsWith('unknown_version', activate));
-    await activate();
-    if (version === this.#current?.version) return;
-    await this.#follows(actor, version);
-    this.#entries.push({ action: 'activate', version: name, replaces: this.#current!.version.name });
-    this.#moved(actor, version, undefined, version);
+  async #activate(actor: Actor, name: string): Promise<void> {
+    const { state } = this;
+    const { adapter, changes } = actor.opened;
+    state.log.push(`${actor.name} activates "${name}"`);
+    const version = state.find(name);
+    if (!version) return void (await failsWith('unknown_version', () => adapter.versions!.activate(name)));
+    const [before, start] = [changes.length, state.instance.clock.now()];
+    await adapter.versions!.activate(name);
+    if (version === state.current?.version) return;
+    state.activated(version, this.#timeOfPublication(actor, undefined, start));
+    changedAtOnce(state, actor, before);
   }
 
-  async #prune(actor: Actor, keep: number): Promise<void> {
-    this.log.push(`${actor.name} prunes all but ${keep}`);
+  async #prune(by: string, keep: number, prune: (keep: number) => Promise<readonly string[]>): Promise<void> {
+    const { state } = this;
+    state.log.push(`${by} prunes all but ${keep}`);
     const heldBy = (isHolder: (by: string) => boolean) =>
-      new Set(this.#held.filter(({ by }) => isHolder(by)).map(({ version }) => version));
-    const kept = heldBy((by) => by === actor.name);
-    if (this.#current) kept.add(this.#current.version);
-    // The contract allows an adapter to keep versions that only other adapters hold.
-    const mayBeKept = heldBy((by) => by !== actor.name);
-    const older = this.#versions.slice(0, Math.max(0, this.#versions.length - keep)).filter((each) => !kept.has(each));
+      new Set(state.held.filter((held) => isHolder(held.by)).map(({ version }) => version));
+    const kept = heldBy((holder) => holder === by);
+    if (state.current) kept.add(state.current.version);
+    // The contract leaves open whether an adapter keeps versions that only other adapters hold.
+    const mayBeKept = heldBy((holder) => holder !== by);
+    const older = state.versions.slice(0, Math.max(0, state.versions.length - keep)).filter((each) => !kept.has(each));
     const due = older.filter((each) => !mayBeKept.has(each)).map(({ name }) => name);
     const deleted: string[] = [];
     // An adapter may keep a version for some time after another adapter has released it.
     const isDone = async () => {
-      deleted.push(...(await actor.opened.adapter.versions!.prune(keep)));
+      deleted.push(...(await prune(keep)));
       return due.every((name) => deleted.includes(name));
     };
-    await eventually(`prune(${keep}) deletes ${due.join(', ')}`, isDone, this.#limits.followMs);
+    await eventually(`prune(${keep}) deletes ${due.join(', ')}`, isDone, state.limits.followMs);
     const expected = older.filter((each) => !mayBeKept.has(each) || deleted.includes(each.name));
     const names = expected.map(({ name }) => name).sort();
     sameList(deleted.sort(), names, `prune(${keep}) to delete only versions that are neither current nor held`);
-    this.#versions = this.#versions.filter((version) => !expected.includes(version));
-    for (const version of names) this.#entries.push({ action: 'prune', version, replaces: undefined });
+    state.deleted(expected);
   }
 
-  #hold({ name, opened: { adapter } }: Actor): void {
-    if (!this.#current) return;
-    this.log.push(`${name} takes a snapshot`);
-    this.#held.push({ snapshot: adapter.snapshot(), version: this.#current.version, by: name });
+  async #hold(actor: Actor): Promise<void> {
+    const { state } = this;
+    if (!state.current) return;
+    state.log.push(`${actor.name} takes a snapshot`);
+    await follows(state, actor);
+    state.held.push({ ...state.current, snapshot: actor.opened.adapter.snapshot(), by: actor.name });
   }
 
-  async #holdAsOf({ name, opened: { adapter } }: Actor, which: number): Promise<void> {
-    const move = this.#moves[which % Math.max(1, this.#moves.length)];
-    if (!move) return;
-    const until = this.#moves[this.#moves.indexOf(move) + 1]?.since ?? move.since + 1;
-    this.log.push(`${name} reads "${move.version.name}" as of its time`);
-    for (const time of [move.since, until - 1]) {
-      const snapshot = await adapter.versions!.asOf(new Date(time));
-      const isStored = this.#versions.includes(move.version);
-      sameValue(snapshot?.version, isStored ? move.version.name : undefined, `asOf(${new Date(time).toISOString()})`);
-      if (!snapshot) continue;
-      sameValue(snapshot.publishedAt, new Date(move.since), 'publishedAt of asOf()');
-      this.#held.push({ snapshot, version: move.version, by: name });
-    }
+  async #holdAsOf(actor: Actor, which: number, how: number): Promise<void> {
+    const { state } = this;
+    const times = boundaries(state, which);
+    const time = times[how % Math.max(1, times.length)];
+    if (time === undefined) return;
+    state.log.push(`${actor.name} takes a snapshot as of ${shown(time)}`);
+    await follows(state, actor);
+    const move = state.moves.findLast(({ since }) => since <= time);
+    const snapshot = await actor.opened.adapter.versions!.asOf(new Date(time));
+    const expected = move && state.isStored(move.version) ? move.version.name : undefined;
+    sameValue(snapshot?.version, expected, `asOf(${shown(time)}) of ${actor.name}`);
+    if (snapshot) state.held.push({ ...move!, snapshot, by: actor.name });
   }
 
   #release(which: number): void {
-    const held = this.#held[which % Math.max(1, this.#held.length)];
+    const { state } = this;
+    const held = state.held[which % Math.max(1, state.held.length)];
     if (!held) return;
-    this.log.push(`${held.by} releases "${held.version.name}"`);
+    state.log.push(`${held.by} releases "${held.version.name}"`);
     held.snapshot.release();
     held.snapshot.release();
-    this.#held = this.#held.filter((each) => each !== held);
+    state.held = state.held.filter((each) => each !== held);
   }
 
-  async #reopen(actor: Actor): Promise<void> {
-    if (!this.#limits.reopens) return;
-    this.log.push(`${actor.name} is closed, and opened again`);
-    await actor.opened.adapter.close();
-    await failsWith('closed', () => actor.opened.adapter.snapshot());
-    this.#held = this.#held.filter(({ by }) => by !== actor.name);
-    actor.opened = await this.#instance.another();
-    actor.calls = actor.opened.changes.length;
-    actor.announced = this.#current;
+  async #reopen(actors: readonly Actor[]): Promise<void> {
+    const { state } = this;
+    if (!state.limits.reopens) return;
+    for (const { name, opened } of actors) {
+      state.log.push(`${name} is closed`);
+      await opened.adapter.close();
+      await failsWith('closed', () => opened.adapter.snapshot());
+      for (const held of state.held) if (held.by === name) held.snapshot.release();
+      state.held = state.held.filter(({ by }) => by !== name);
+    }
+    for (const actor of actors) {
+      state.log.push(`${actor.name} is opened again`);
+      actor.opened = await state.instance.another();
+      actor.calls = actor.opened.changes.length;
+      actor.seen = state.moves.length;
+    }
   }
 
-  async #elsewhere(kind: 'in another process' | 'kill', name: string): Promise<void> {
-    if (!this.#limits.startProcess || !this.#current) return;
+  async #openAnother(): Promise<void> {
+    const { state } = this;
+    // In an exclusive store, opening another adapter closes the first one.
+    if (this.#actors.length === 1) return;
+    state.log.push('another adapter is opened and closed');
+    const opened = await state.instance.another();
+    const another = { name: 'another adapter', opened, calls: opened.changes.length, seen: state.moves.length };
+    await agrees(state, another, state.moves.length - 1);
+    await opened.adapter.close();
+  }
+
+  async #elsewhere(kind: 'in another process' | 'kill', name: string, how: number): Promise<void> {
+    const { state } = this;
+    if (!state.limits.startProcess || !state.current) return;
     if (!this.#process) {
-      this.#process = this.#limits.startProcess();
-      await this.#process.open(this.#instance.folder);
+      this.#process = state.limits.startProcess();
+      await this.#process.open(state.instance.folder);
     }
     const process = this.#process;
+    const created = new Date(state.current.since + 1000).toISOString();
     if (kind === 'kill') {
-      this.log.push(`another process is killed while it publishes "${name}"`);
-      if (!this.#find(name)) await process.beginToPublish(name, this.#created(false));
+      state.log.push(`another process is killed while it publishes "${name}"`);
+      if (!state.find(name)) await process.beginToPublish(name, created);
       await process.kill();
       this.#process = undefined;
       return;
     }
-    return this.#activate('another process', name, () => process.activate(name), this.#actors[0]!);
-  }
-
-  async #follows({ opened: { adapter } }: Actor, { name, label }: Version): Promise<void> {
-    const isServed = async () => {
-      try {
-        return (await labelOf(adapter.snapshot())) === label;
-      } catch (error) {
-        if (this.#actors.length > 1 && hasCode(error, 'unavailable')) return false;
-        throw error;
-      }
-    };
-    // A single adapter must return its own changes immediately. Other adapters can take some time to notice a change.
-    if (this.#actors.length === 1) sameValue(await isServed(), true, `snapshot() to return "${name}" with its rows`);
-    else await eventually(`snapshot() returns "${name}" with its rows`, isServed, this.#limits.followMs);
-  }
-
-  async #agrees(actor: Actor): Promise<void> {
-    const { name, opened } = actor;
-    const { adapter } = opened;
-    if (!this.#current) {
-      await failsWith('unavailable', () => adapter.snapshot());
-      return;
-    }
-    const { version, since } = this.#current;
-    await this.#follows(actor, version);
-    const snapshot = adapter.snapshot();
-    snapshot.release();
-    sameValue(
-      [snapshot.version, snapshot.publishedAt],
-      [version.name, new Date(since)],
-      `the current version of ${name}`,
-    );
-    const listed = (await adapter.versions!.list()).map((each) => [each.version, +each.publishedAt, each.current]);
-    const expected = this.#versions.map((each) => [each.name, each.publishedAt, each === version]).reverse();
-    sameList(listed, expected, `list() of ${name}`);
-    for (const held of this.#held) {
-      if (held.by === name)
-        sameValue(await labelOf(held.snapshot, false), held.version.label, `a held snapshot of ${name}`);
-    }
-    await this.#announces(actor);
-  }
-
-  /** Asserts that `changed()` was called for the current version, and at most once per change. */
-  async #announces(actor: Actor): Promise<void> {
-    const { changes } = actor.opened;
-    const version = this.#current!.version.name;
-    const isNew = () => changes.length > actor.calls;
-    if (actor.announced === this.#current) {
-      sameList(changes.slice(actor.calls), [], `no call of changed() of ${actor.name}`);
-      return;
-    }
-    actor.announced = this.#current;
-    await eventually(`changed() is called for "${version}"`, isNew, this.#limits.followMs);
-    await delay(0);
-    sameList(changes.slice(actor.calls), [version], `one call of changed() of ${actor.name}`);
-    actor.calls = changes.length;
+    const version = state.find(name);
+    if (how % 4 === 0) return this.#prune('another process', KEEP[how % KEEP.length]!, process.prune);
+    if (how % 4 === 1) return isServed(state, process);
+    const isActivation = how % 4 === 2 || version;
+    state.log.push(`another process ${isActivation ? 'activates' : 'publishes'} "${name}"`);
+    if (isActivation && !version) return void (await failsWith('unknown_version', () => process.activate(name)));
+    if (version === state.current.version) return process.activate(name);
+    await (version ? process.activate(name) : process.publish(name, created));
+    const { since } = await agreed(this.#actors, state.limits.followMs, state.current.since);
+    if (version) state.activated(version, since);
+    else state.published(name, created, { ...rows, items: itemsOf(name) }, since);
   }
 }

@@ -6,13 +6,23 @@ import {
   FIRST,
   FIRST_CREATED,
   itemsIn,
+  itemsOf,
   rows,
   SECOND,
   SECOND_CREATED,
   THIRD,
   THIRD_CREATED,
 } from './fixture.js';
-import { changedTo, followMs, type Instance, isCurrent, makeCurrent, readsItems, withSnapshot } from './instance.js';
+import {
+  about,
+  changedTo,
+  followMs,
+  type Instance,
+  isCurrent,
+  makeCurrent,
+  readsItems,
+  withSnapshot,
+} from './instance.js';
 import { serves } from './instances.js';
 import { cannotChange, isExclusive, isUnnoticed, type Obstacle, standsAlone, without } from './obstacles.js';
 import type { OtherProcess, Processes } from './start-process.js';
@@ -135,6 +145,28 @@ export const describeOtherProcess = (target: AdapterUnderTest, processes: Proces
       await within('the same version can be published', opened.adapter.publish!(anotherDataset()), LOCK_MS);
       await serves(opened, SECOND, SECOND_CREATED);
     });
+
+    testOverStore(
+      publishes || isExclusive(target) || without(target, 'versions'),
+      'publishes after a restart: all versions keep their rows',
+      async (instance) => {
+        const published = [];
+        for (const month of ['02', '03', '04']) {
+          const [version, created] = [`v-${month}`, `2024-${month}-01T00:00:00Z`] as const;
+          const process = await openOther(instance.folder);
+          await process.publish(version, created);
+          await process.kill();
+          published.push([version, created] as const);
+        }
+        const { adapter } = await instance.another();
+        for (const [version, created] of published) {
+          const snapshot = await adapter.versions!.asOf(new Date(created));
+          sameValue(snapshot && about(snapshot), aboutDataset(version, created), 'a version of another process');
+          await readsItems(snapshot!, itemsOf(version));
+          snapshot!.release();
+        }
+      },
+    );
 
     if (target.capabilities.audit) {
       testKilled('that is killed during a publication leaves no entry in the audit', async (instance) => {

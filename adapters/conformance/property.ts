@@ -6,7 +6,7 @@ import { slowness } from './expect.js';
 /** Time limit for checking a property on an idle machine. If the adapter is slow, fewer examples are checked. */
 const LIMIT_MS = 4000;
 /** With a fixed seed, every run uses the same examples, so failures are reproducible. */
-const SEED = 24;
+export const SEED = 24;
 
 /** `fast-check` is an optional peer dependency. Undefined if the package is not installed. */
 export const fc: typeof FastCheck | undefined = await import('fast-check').catch((error: NodeJS.ErrnoException) => {
@@ -27,6 +27,7 @@ export const holds = async <T>(
   runs: number,
   test: (value: T) => Promise<void>,
   shown: (value: T) => string,
+  seed = SEED,
 ): Promise<void> => {
   let failure: { readonly message: string; readonly example: string } | undefined;
   let running: Promise<void> | undefined;
@@ -41,7 +42,7 @@ export const holds = async <T>(
   });
   const result = await fc!.check(property, {
     numRuns: runs,
-    seed: SEED,
+    seed,
     interruptAfterTimeLimit: LIMIT_MS * Math.min(4, slowness()),
     markInterruptAsFailure: false,
   });

@@ -1,7 +1,7 @@
 /** Tests that an adapter leaves no listeners or timers behind, and does not report problems when there are none. */
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AdapterUnderTest } from './adapter-under-test.js';
@@ -13,6 +13,7 @@ import {
   crowd,
   datasetOf,
   FIRST,
+  FIRST_CREATED,
   items,
   SECOND_CREATED,
   THIRD,
@@ -25,6 +26,13 @@ import { testsOfEmpty, testsOfOutages, testsOver } from './tests-over.js';
 
 const CALLS = 20;
 const CLOSE_MS = 10_000;
+
+/** Counts what this process has open, by kind. Files are counted only on Linux. */
+const openResources = async (): Promise<Record<string, number>> => ({
+  'open files': (await readdir('/proc/self/fd').catch(() => [])).length,
+  'timers and connections': process.getActiveResourcesInfo().length,
+  'listeners on the process': process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0),
+});
 
 export const describeResources = (target: AdapterUnderTest, processes: Processes): void => {
   const publishes = without(target, 'publish');
@@ -97,6 +105,38 @@ export const describeResources = (target: AdapterUnderTest, processes: Processes
       hasNone(succeeding, 'publish()');
       hasNone(failing, 'publish() that fails');
     });
+  });
+
+  describe('the adapter', () => {
+    testsOver(target, publishes || without(target, 'versions'))(
+      'has no more open files, timers and listeners after many calls',
+      async (instance) => {
+        const { adapter } = instance;
+        const callAll = async () => {
+          const snapshots = [adapter.snapshot(), (await adapter.versions!.asOf(new Date(FIRST_CREATED)))!];
+          for (const snapshot of snapshots) {
+            await find(snapshot, items);
+            await snapshot.get('items', ['i01']);
+            snapshot.release();
+          }
+          await adapter.ping();
+          await adapter.versions!.list();
+          await adapter.publish!(brokenDataset(new Error('the file ends too early'))).catch(() => {});
+        };
+        await callAll();
+        const before = await openResources();
+        for (let i = 0; i < CALLS; i++) await callAll();
+        let left: readonly string[] = [];
+        // Some stores close files and threads after the call has been completed.
+        const isClosed = async () => {
+          const added = Object.entries(await openResources()).map(([what, n]) => [what, n - before[what]!] as const);
+          left = added.flatMap(([what, n]) => (n < CALLS ? [] : [`${n} new ${what}`]));
+          return left.length === 0;
+        };
+        await eventually('closed', isClosed, CLOSE_MS / 2).catch(() => {});
+        isEmpty(left, `fewer than ${CALLS} new resources of each kind after ${CALLS} calls`);
+      },
+    );
   });
 
   describe('problem()', () => {

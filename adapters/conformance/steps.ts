@@ -1,79 +1,111 @@
-/** The steps of generated sequences, the state of the model, and the datasets that steps publish. */
-import { type Dataset, type Snapshot, StorageError } from 'metro-forecast-api/adapter';
-import { find } from './find-rows.js';
-import { datasetOf, items } from './fixture.js';
-import type { Opened } from './instance.js';
-import type { OtherProcess } from './start-process.js';
+/** The steps of generated sequences, and the datasets that they publish. */
+import { type Dataset, StorageError } from 'metro-forecast-api/adapter';
+import { datasetOf, type Rows } from './fixture.js';
+import type { SkewedClock } from './instance.js';
 
 export const KINDS = [
-  ...(['publish', 'publish', 'publish older', 'fail', 'abort', 'activate', 'activate', 'prune', 'prune'] as const),
-  ...(['hold', 'hold as of', 'release', 'close', 'wait', 'in another process', 'kill'] as const),
+  ...(['publish', 'publish', 'publish', 'publish again', 'fail', 'activate', 'activate', 'prune', 'prune'] as const),
+  ...(['hold', 'hold as of', 'release', 'close', 'close all', 'open another', 'set the clock'] as const),
+  ...(['meanwhile', 'meanwhile', 'in another process', 'in another process', 'kill'] as const),
 ];
 
-/** `by` selects an adapter, and `which` selects a name or a snapshot. Both are taken modulo the number of choices. */
+/** The numbers select an adapter, a name or snapshot, and a variant. They are taken modulo the number of choices. */
 export interface Step {
   readonly kind: (typeof KINDS)[number];
   readonly by: number;
   readonly which: number;
+  readonly how: number;
+  /** Whether all adapters have to notice the change before the next step. */
+  readonly settles: boolean;
 }
 
-export const NAMES = ['a', 'b', 'c', 'd'];
-export const HOUR_MS = 3_600_000;
+/** Some stores confuse the names of one list, or use them for themselves. */
+export const NAMES: readonly (readonly string[])[] = [
+  ['a', 'b', 'c', 'd'],
+  ['1', '01', '1.0', '1e0'],
+  ['Ab', 'aB', 'AB', 'ab'],
+  ['x_1', 'x-1', 'x.1', 'xy1'],
+  ['constructor', 'toString', 'valueOf', 'length'],
+  ['v1', 'v10', 'v1-0', 'v'],
+  ['2024-01-01', '2024-01-01T00', '2024', '20240101'],
+  ['current', 'latest', 'null', 'undefined'],
+  ['0', '00', 'false', '0x0'],
+  ['', 'a', 'b', 'c'].map((end) => `${'n'.repeat(99 - end.length)}m${end}`),
+];
 
-/** A version in the model. `label` is unique, so that versions with the same name can be distinguished. */
-export interface Version {
-  readonly name: string;
-  readonly label: string;
-  readonly publishedAt: number;
-}
+/** Creation times of the first version. Later versions are created seconds later. */
+export const STARTS: readonly string[] = [
+  '2024-01-01T00:00:00.000Z',
+  '1969-12-31T23:59:58.750Z',
+  '1970-01-01T00:00:00.000Z',
+  '2001-09-09T01:46:38.999Z',
+  '2038-01-19T03:14:06.500Z',
+  '2999-12-31T23:59:59.001Z',
+  '1901-12-13T20:45:51.000Z',
+  '0999-06-01T00:00:00.000Z',
+];
 
-export interface Move {
-  readonly version: Version;
-  readonly since: number;
-}
+const SIZES = [1, 3, 0, 12, 1];
 
-export interface Held {
-  readonly snapshot: Snapshot;
-  readonly version: Version;
-  readonly by: string;
-}
+const rowsOfSize = (size: number, label: string): Rows => ({
+  items: Array.from({ length: size }, (_, i) => ({ id: `i${100 + i}`, grade: 'a', rank: i, label })),
+  readings: size > 1 ? [{ station: 'x', day: '2024-01-01', hour: size, value: size }] : [],
+});
 
-export interface Actor {
-  readonly name: string;
-  opened: Opened;
-  calls: number;
-  /** The version that the last call of `changed()` announced. Before the first call, the current version at opening. */
-  announced: Move | undefined;
-}
+let labels = 0;
 
-export interface Limits {
-  readonly reopens: boolean;
-  readonly followMs: number;
-  readonly startProcess?: () => OtherProcess;
-}
+/** Returns rows that differ from all other rows, unless the dataset is empty. */
+export const newRows = (how: number): Rows => rowsOfSize(SIZES[how % SIZES.length]!, `label ${++labels}`);
 
-export const hasCode = (error: unknown, code: string) => error instanceof StorageError && error.code === code;
+const HOUR_MS = 3_600_000;
 
-export const labelOf = async (snapshot: Snapshot, release = true): Promise<unknown> => {
-  try {
-    return (await find(snapshot, items))[0]?.['label'];
-  } finally {
-    if (release) snapshot.release();
+/** Returns what happens to the clock. */
+export const setClock = (clock: SkewedClock, how: number): string => {
+  clock.stoppedAt = undefined;
+  if (how % 3 === 0) {
+    clock.offset += HOUR_MS;
+    return 'an hour passes';
   }
+  if (how % 3 === 1) {
+    clock.offset -= 48 * HOUR_MS;
+    return 'the clock goes back by two days';
+  }
+  clock.stoppedAt = clock.now();
+  return 'the clock stops';
 };
 
-export const datasetFor = (name: string, created: string, label: string) =>
-  datasetOf(name, created, { items: [{ id: 'x', grade: 'a', rank: 1, label }] });
+/** How a publication can fail, with the codes of its errors. */
+const FAILURES = [
+  ['read() throws', 'invalid_dataset'],
+  ['its first batch cannot be read', 'invalid_dataset'],
+  ['its last batch cannot be read', 'invalid_dataset'],
+  ['its rows are invalid', 'invalid_dataset'],
+  ['it is aborted', 'aborted'],
+  ['it was aborted before', 'aborted'],
+] as const;
+export type Failure = (typeof FAILURES)[number][0];
 
-/** Returns a dataset that aborts the signal after its first collection, or throws after its last one. */
-export const failingDataset = (name: string, created: string, abort: (() => void) | undefined): Dataset => {
-  const whole = datasetFor(name, created, 'failed');
-  return {
-    ...whole,
-    async *read(collection) {
+export const failureOf = (how: number): (typeof FAILURES)[number] => FAILURES[how % FAILURES.length]!;
+
+/** Returns a dataset that fails in the collection `at`, or calls `abort` there. */
+export const failingDataset = (
+  name: string,
+  created: string,
+  failure: Failure,
+  at: string,
+  abort: () => void,
+): Dataset => {
+  const whole = datasetOf(name, created, rowsOfSize(12, 'of a failed publication'));
+  const read = (collection: string) => {
+    if (collection !== at) return whole.read(collection);
+    if (failure === 'read() throws') throw new Error('the file cannot be opened');
+    return (async function* () {
+      if (failure === 'its first batch cannot be read') throw new Error('the file is not JSON');
+      if (failure === 'its rows are invalid') throw new StorageError('invalid_dataset', 'A row is invalid.');
       yield* whole.read(collection);
-      if (abort) abort();
-      else if (collection === 'crowd') throw new Error('the file ends too early');
-    },
+      if (failure === 'it is aborted') abort();
+      else if (failure === 'its last batch cannot be read') throw new Error('the file ends too early');
+    })();
   };
+  return { ...whole, read };
 };

@@ -37,10 +37,11 @@ import { testsOver, testsOverStore } from './tests-over.js';
 /** Milliseconds after which a call counts as waiting for a publication. */
 const WAIT_MS = 300;
 
-/** Milliseconds in which a waiting publication must reject after it is aborted or its adapter is closed. */
-const ABORT_MS = 5000;
+/** A publication that waits must reject within this time after it is aborted or its adapter is closed, in milliseconds. */
+export const ABORT_MS = 5000;
 
-const settled = (promise: Promise<unknown>) =>
+/** Resolves with 'pending' if the promise does not settle soon. */
+export const settled = (promise: Promise<unknown>) =>
   Promise.race([
     promise.then(
       () => 'fulfilled',
@@ -73,6 +74,13 @@ const MEANWHILE: Readonly<Record<string, (first: StorageAdapter, other: Opened, 
     ),
   'an aborted publication is rejected': (_first, { adapter }) =>
     settled(adapter.publish!(anotherDataset(FOURTH, FOURTH_CREATED), { signal: AbortSignal.abort() })),
+  'a publication that waits is aborted': async (_first, { adapter }) => {
+    const controller = new AbortController();
+    const next = adapter.publish!(anotherDataset(FOURTH, FOURTH_CREATED), controller);
+    await settled(next);
+    controller.abort();
+    await within('publish() settles after its signal is aborted', Promise.allSettled([next]), ABORT_MS);
+  },
 };
 
 export const describeTakingTurns = (target: AdapterUnderTest): void => {
@@ -157,52 +165,6 @@ export const describeTakingTurns = (target: AdapterUnderTest): void => {
         }
       },
     );
-  });
-
-  describe('a publication that waits for another one', () => {
-    const testWaiting = (title: string, body: (instance: Instance, other: Opened) => Promise<void>): void =>
-      test(publishes, title, async (instance) => body(instance, await instance.another()));
-
-    testWaiting('can be aborted, and calls onWait() at most once', async (instance, { adapter }) => {
-      const { publication, resume } = await beginToPublish(instance.adapter);
-      const controller = new AbortController();
-      const { signal } = controller;
-      let waits = 0;
-      const onWait = () => void waits++;
-      const next = adapter.publish!(anotherDataset(THIRD, THIRD_CREATED), { signal, onWait });
-      const outcome = await settled(next);
-      controller.abort();
-      try {
-        if (outcome === 'pending') {
-          const rejected = failsWith(['aborted', 'conflict'], () => next);
-          await within('publish() rejects after its signal is aborted', rejected, ABORT_MS);
-        }
-        assert(waits <= 1, `expected at most one call of onWait(), found ${waits}`);
-      } finally {
-        resume();
-        await publication;
-      }
-      if (outcome !== 'fulfilled') await hasItems(instance, itemsOf(SECOND));
-    });
-
-    testWaiting('rejects when its adapter is closed, and is never made', async (instance, { adapter }) => {
-      const { publication, resume } = await beginToPublish(instance.adapter);
-      const next = adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
-      const outcome = await settled(next);
-      const closing = adapter.close();
-      const isClosed = (await settled(closing)) === 'fulfilled';
-      if (isClosed && outcome === 'pending') {
-        await within('publish() rejects after its adapter is closed', Promise.allSettled([next]), ABORT_MS);
-      }
-      resume();
-      await publication;
-      await closing;
-      const [last] = await Promise.allSettled([next]);
-      if (outcome === 'fulfilled' || !isClosed) return;
-      sameValue(last!.status, 'rejected', 'the publication to reject after close() has resolved');
-      await delay(100);
-      await hasItems(instance, itemsOf(SECOND));
-    });
   });
 
   describe('several adapters over the same store', () => {

@@ -89,11 +89,28 @@ export const describeVersions = (target: AdapterUnderTest): void => {
       sameList(listed, before, 'an earlier result of list() to be unchanged');
     });
 
-    testsOfEmpty(target, obstacle)('an empty store has no versions to list or prune', async ({ adapter }) => {
-      await adapter.open();
-      isEmpty(await adapter.versions!.list(), 'no versions of an empty store');
-      isEmpty(await adapter.versions!.prune(1), 'nothing to prune in an empty store');
+    test('list() returns a new list, which its caller can change', async (instance) => {
+      const listed = await instance.adapter.versions!.list();
+      if (!Object.isFrozen(listed)) (listed as unknown[]).length = 0;
+      sameList(await namesOf(instance), [FIRST], 'list() to return all versions again');
     });
+
+    testsOfEmpty(target, obstacle)(
+      'an empty store has no versions to list, prune, read or activate',
+      async ({ adapter }) => {
+        await adapter.open();
+        isEmpty(await adapter.versions!.list(), 'no versions of an empty store');
+        for (const keep of [0, 1]) isEmpty(await adapter.versions!.prune(keep), 'nothing to prune in an empty store');
+        for (const time of [0, Date.now()]) {
+          sameValue(
+            await adapter.versions!.asOf(new Date(time)),
+            undefined,
+            'asOf() to find nothing in an empty store',
+          );
+        }
+        await failsWith('unknown_version', () => adapter.versions!.activate(FIRST));
+      },
+    );
 
     testOfThree('activate() makes an earlier version current', async (instance) => {
       await instance.adapter.versions!.activate(FIRST);

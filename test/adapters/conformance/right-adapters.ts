@@ -89,7 +89,18 @@ export const rightAdapters: readonly RightAdapter[] = [
         this.assertUsable();
         const publication = this.#last.then(() => super.publish(dataset, options));
         this.#last = publication.catch(() => undefined);
-        return publication;
+        const { signal } = options;
+        if (!signal) return publication;
+        let abort = () => {};
+        const aborted = new Promise<never>((_, reject) => {
+          abort = () => reject(new StorageError('aborted', 'The publication was aborted.'));
+        });
+        signal.addEventListener('abort', abort);
+        try {
+          await Promise.race([publication, aborted]);
+        } finally {
+          signal.removeEventListener('abort', abort);
+        }
       }
       override async lock(options: PublishOptions) {
         for (let i = 0; ; i++) {

@@ -144,13 +144,17 @@ class SqliteAdapter implements StorageAdapter {
     try {
       db.exec('PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF; BEGIN');
       for (const collection of this.#context.collections.values()) {
-        const insert = this.#makeTable(db, collection);
+        const { insert, finalize } = this.#makeTable(db, collection);
         let written = 0;
-        for await (const batch of readable(() => dataset.read(collection.name))) {
-          this.#assertUsable(signal);
-          for (const document of batch) insert(document);
-          written += batch.length;
-          onProgress?.({ collection: collection.name, written, total: undefined });
+        try {
+          for await (const batch of readable(() => dataset.read(collection.name))) {
+            this.#assertUsable(signal);
+            for (const document of batch) insert(document);
+            written += batch.length;
+            onProgress?.({ collection: collection.name, written, total: undefined });
+          }
+        } finally {
+          finalize();
         }
       }
       this.#assertUsable(signal);
@@ -171,7 +175,7 @@ class SqliteAdapter implements StorageAdapter {
     } finally {
       this.#publishing = false;
       db.close();
-      if (!kept) rmSync(this.#path(file), { force: true });
+      if (!kept) for (const each of [file, `${file}.lock`]) rmSync(this.#path(each), { force: true, recursive: true });
     }
   }
 
@@ -240,7 +244,7 @@ class SqliteAdapter implements StorageAdapter {
     },
   };
 
-  #makeTable(db: sqlite.Database, collection: Collection): (document: Document) => void {
+  #makeTable(db: sqlite.Database, collection: Collection) {
     const { name, key, orders = [] } = collection;
     const { column, stored, text } = this.#dialect;
     const fields = [...new Set([...key, ...orders.flat()])] as string[];
@@ -249,9 +253,12 @@ class SqliteAdapter implements StorageAdapter {
       (order) => `CREATE INDEX "${name} ${order}" ON "${name}" (${order.map((field) => `"${field}"`)});`,
     );
     db.exec(`CREATE TABLE "${name}" (${columns}, "its json" TEXT); ${indexes.join('')}`);
-    const insert = db.prepare(`INSERT INTO "${name}" VALUES (${fields.map(() => '?')}, ?)`);
-    return (document) => {
-      insert.run([...fields.map((field) => stored(document[field] as Scalar, field)), text(document)]);
+    const statement = db.prepare(`INSERT INTO "${name}" VALUES (${fields.map(() => '?')}, ?)`);
+    return {
+      insert: (document: Document) => {
+        statement.run([...fields.map((field) => stored(document[field] as Scalar, field)), text(document)]);
+      },
+      finalize: () => statement.finalize(),
     };
   }
 

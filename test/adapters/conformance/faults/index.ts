@@ -20,6 +20,8 @@ import { overlappingBugs } from './overlapping.js';
 import { interruptedBugs, meanwhileBugs, racingBugs } from './publications.js';
 import { publishingFaults } from './publishing.js';
 import { queryFaults } from './queries.js';
+import { queueBugs } from './queues.js';
+import { remainingBugs } from './remaining.js';
 import { repairBugs } from './repair.js';
 import { representationBugs } from './representations.js';
 import { crashBugs, entryBugs, openingBugs, similarBugs, unnoticedBugs } from './similar.js';
@@ -30,6 +32,7 @@ import { instanceFaults, processFaults } from './stores.js';
 import { turnBugs } from './taking-turns.js';
 import { momentBugs, nameBugs } from './times.js';
 import { totalsFaults } from './totals.js';
+import { unobviousBugs } from './unobvious.js';
 import { descriptionBugs, fieldBugs, keyBugs, resourceBugs } from './values.js';
 import { versionFaults } from './versions.js';
 import { waitingBugs } from './waiting.js';
@@ -66,6 +69,9 @@ export const classes = {
   moments: momentBugs,
   moves: moveBugs,
   waiting: waitingBugs,
+  queues: queueBugs,
+  remaining: remainingBugs,
+  unobvious: unobviousBugs,
   names: nameBugs,
   keys: keyBugs,
   fields: fieldBugs,

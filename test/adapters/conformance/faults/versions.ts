@@ -77,7 +77,7 @@ export const versionFaults: readonly BrokenAdapter[] = [
         return versions.list();
       },
     })),
-    fails: ['versions an empty store has no versions to list or prune'],
+    fails: ['versions an empty store has no versions to list, prune, read or activate'],
   },
   {
     that: 'activates a missing version',

@@ -1,0 +1,187 @@
+/** Compares what adapters return with the model. */
+import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Snapshot, StorageError } from 'metro-forecast-api/adapter';
+import { eventually, failsWith, sameList, sameValue } from './expect.js';
+import { about, readsRows, withSnapshot } from './instance.js';
+import { manifestOf } from './manifest.js';
+import type { Actor, Held, Move, State } from './model-state.js';
+import type { OtherProcess } from './start-process.js';
+
+export const shown = (time: number): string => new Date(time).toISOString();
+
+const described = ({ version: { name, created }, since }: Move) => ({
+  version: name,
+  publishedAt: new Date(since),
+  manifest: manifestOf(name, created),
+});
+
+const currentOf = ({ opened: { adapter } }: Actor) => {
+  try {
+    const snapshot = adapter.snapshot();
+    snapshot.release();
+    return about(snapshot);
+  } catch (error) {
+    // Until an adapter notices that its version was deleted and another one is current, its reads can fail.
+    if (error instanceof StorageError && error.code === 'unavailable') return undefined;
+    throw error;
+  }
+};
+
+/**
+ * Waits until all actors return the same current version. Returns its name and time.
+ * @param after the time of the previous version
+ */
+export const agreed = async (
+  actors: readonly Actor[],
+  followMs: number,
+  after = -Infinity,
+): Promise<{ name: string; since: number }> => {
+  const isAgreed = () => {
+    const found = actors.map((actor) => currentOf(actor));
+    return found.every(
+      (each) =>
+        each &&
+        each.version === found[0]!.version &&
+        +each.publishedAt === +found[0]!.publishedAt &&
+        +each.publishedAt > after,
+    );
+  };
+  await eventually('all adapters return the same current version', isAgreed, followMs);
+  const { version, publishedAt } = currentOf(actors[0]!)!;
+  return { name: version, since: publishedAt.getTime() };
+};
+
+/** Waits until the adapter returns the current version of the model. */
+export const follows = async (state: State, actor: Actor): Promise<void> => {
+  if (!state.current) return void (await failsWith('unavailable', () => actor.opened.adapter.snapshot()));
+  const expected = described(state.current);
+  const isCurrent = () => {
+    const found = currentOf(actor);
+    return found?.version === expected.version && +found.publishedAt === +expected.publishedAt;
+  };
+  if (!isCurrent()) {
+    await eventually(`${actor.name} follows`, isCurrent, state.limits.followMs).catch(() => {});
+  }
+  sameValue(currentOf(actor), expected, `the current version of ${actor.name}`);
+};
+
+/** Asserts that the adapter has called `changed()` and returns the new version, directly after a change of its own. */
+export const changedAtOnce = (state: State, actor: Actor, before: number): void => {
+  const { name } = state.current!.version;
+  sameValue(
+    currentOf(actor),
+    described(state.current!),
+    `the current version of ${actor.name}, directly after its change`,
+  );
+  const { changes } = actor.opened;
+  assert(changes.length > before, `expected ${actor.name} to call changed() before its own change is complete`);
+  sameValue(changes.at(-1), name, `the version of snapshot() at the last call of changed() of ${actor.name}`);
+};
+
+const isSubsequence = (found: readonly unknown[], of: readonly unknown[]): boolean => {
+  let next = 0;
+  for (const each of of) if (next < found.length && each === found[next]) next++;
+  return next === found.length;
+};
+
+/** Asserts that `changed()` was called for the current version, and at most once for each change. */
+const announces = async (state: State, actor: Actor): Promise<void> => {
+  const { changes } = actor.opened;
+  const due = state.moves.slice(actor.seen).map(({ version }) => version.name);
+  const isChanged = state.moves[actor.seen - 1]?.version !== state.current?.version;
+  const isLast = () => changes.length > actor.calls && changes.at(-1) === due.at(-1);
+  if (isChanged) await eventually(`${actor.name} calls changed() for "${due.at(-1)}"`, isLast, state.limits.followMs);
+  await delay(0);
+  const called = changes.slice(actor.calls);
+  const isRight = isSubsequence(called, due) && (called.length === 0 || called.at(-1) === due.at(-1));
+  if (!isRight) sameList(called, due, `${actor.name} to call changed() at most once for each change`);
+  actor.calls = changes.length;
+  actor.seen = state.moves.length;
+};
+
+const readsAsOf = async (state: State, { opened: { adapter }, name }: Actor, time: number): Promise<void> => {
+  const move = state.moves.findLast(({ since }) => since <= time);
+  const snapshot = await adapter.versions!.asOf(new Date(time));
+  const rule = `asOf(${shown(time)}) of ${name}`;
+  try {
+    const expected = move && state.isStored(move.version) ? described(move) : undefined;
+    sameValue(snapshot && about(snapshot), expected, rule);
+    if (snapshot) await readsRows(snapshot, move!.version.content, rule);
+  } finally {
+    snapshot?.release();
+  }
+};
+
+/** The first and last milliseconds at which a move was current, and the milliseconds next to them. */
+export const boundaries = (state: State, which: number): number[] => {
+  const i = which % Math.max(1, state.moves.length);
+  const move = state.moves[i];
+  if (!move) return [];
+  const until = state.moves[i + 1]?.since ?? move.since + 5000;
+  return [...new Set([move.since - 1, move.since, until - 1, until])];
+};
+
+const readsHeld = async ({ snapshot, ...move }: Held, state: State): Promise<void> => {
+  const rule = `a snapshot that ${move.by} holds`;
+  sameValue(about(snapshot), described(move), rule);
+  try {
+    await readsRows(snapshot, move.version.content, rule);
+  } catch (error) {
+    // The contract leaves open whether an adapter keeps versions that only other adapters hold.
+    const mayFail = !state.isStored(move.version) && error instanceof StorageError && error.code === 'unavailable';
+    if (!mayFail) throw error;
+  }
+};
+
+const lists = async (state: State, { opened: { adapter }, name }: Actor): Promise<void> => {
+  const listed = await adapter.versions!.list();
+  sameList(
+    listed.map(({ version, publishedAt, current }) => ({ version, publishedAt, current })),
+    state.versions.toReversed().map((each) => ({
+      version: each.name,
+      publishedAt: new Date(each.publishedAt),
+      current: each === state.current?.version,
+    })),
+    `list() of ${name}`,
+  );
+  for (const { version, by } of state.held) {
+    const isHeld =
+      by !== name || !state.isStored(version) || listed.find((each) => each.version === version.name)?.held;
+    assert(isHeld, `expected list() of ${name} to show that "${version.name}" is held`);
+  }
+  // Callers can change the list, which must not affect later calls.
+  if (!Object.isFrozen(listed)) (listed as unknown[]).reverse();
+};
+
+/** Compares the adapter with the model: versions, times, rows, held snapshots and calls of `changed()`. */
+export const agrees = async (state: State, actor: Actor, which: number): Promise<void> => {
+  await follows(state, actor);
+  await lists(state, actor);
+  if (!state.current) await readsAsOf(state, actor, Date.now());
+  else {
+    await actor.opened.adapter.ping();
+    const { content } = state.current.version;
+    await withSnapshot(actor.opened, (snapshot: Snapshot) =>
+      readsRows(snapshot, content, `the snapshot of ${actor.name}`),
+    );
+  }
+  for (const time of boundaries(state, which)) await readsAsOf(state, actor, time);
+  for (const held of state.held) if (held.by === actor.name) await readsHeld(held, state);
+  await announces(state, actor);
+};
+
+/** Compares the other process with the model. */
+export const isServed = async ({ current, limits, versions }: State, process: OtherProcess): Promise<void> => {
+  if (!current) return;
+  const { version, since } = current;
+  let found: { version: string; publishedAt: Date; items: readonly unknown[] } | undefined;
+  const isCurrent = async () => {
+    found = (await process.read()) as typeof found;
+    return found?.version === version.name && +found.publishedAt === since;
+  };
+  await eventually(`the other process serves "${version.name}"`, isCurrent, limits.followMs);
+  sameList(found!.items, version.content['items'] ?? [], 'the items in the other process');
+  const listed = (await process.list()).map((each) => each.version);
+  sameList(listed, versions.map(({ name }) => name).reverse(), 'list() in the other process');
+};

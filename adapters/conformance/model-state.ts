@@ -1,0 +1,95 @@
+/** What a store should contain after a sequence of steps, according to the contract. */
+import type { Snapshot } from 'metro-forecast-api/adapter';
+import type { Rows } from './fixture.js';
+import type { Instance, Opened } from './instance.js';
+import type { Entry } from './model-end.js';
+import type { OtherProcess } from './start-process.js';
+
+export interface Version {
+  readonly name: string;
+  readonly created: string;
+  readonly publishedAt: number;
+  readonly content: Rows;
+}
+
+/** A version that became current. Times are in milliseconds since 1970. */
+export interface Move {
+  readonly version: Version;
+  readonly since: number;
+}
+
+export interface Held extends Move {
+  readonly snapshot: Snapshot;
+  readonly by: string;
+}
+
+/** An open adapter of the sequence. */
+export interface Actor {
+  readonly name: string;
+  opened: Opened;
+  /** Number of calls of `changed()`, and of moves, that have been compared with the model. */
+  calls: number;
+  seen: number;
+}
+
+export interface Limits {
+  readonly reopens: boolean;
+  readonly followMs: number;
+  readonly startProcess?: () => OtherProcess;
+}
+
+const SECOND_MS = 1000;
+
+export class State {
+  readonly log: string[] = [];
+  readonly moves: Move[] = [];
+  readonly entries: Entry[] = [];
+  versions: Version[] = [];
+  held: Held[] = [];
+
+  constructor(
+    readonly instance: Instance,
+    readonly limits: Limits,
+    readonly start: string,
+  ) {}
+
+  get current(): Move | undefined {
+    return this.moves.at(-1);
+  }
+
+  find(name: string): Version | undefined {
+    return this.versions.find((version) => version.name === name);
+  }
+
+  isStored(version: Version): boolean {
+    return this.versions.includes(version);
+  }
+
+  /** Returns a creation time that is later than the current version, equal, or earlier. */
+  created(how: number): string {
+    const { current } = this;
+    if (!current) return this.start;
+    const later = [SECOND_MS, SECOND_MS, 1, 0, -1, -400 * SECOND_MS][how % 6]!;
+    const created = new Date(current.since + later).toISOString();
+    return how % 2 ? created : created.replace('.000Z', 'Z');
+  }
+
+  published(name: string, created: string, content: Rows, publishedAt: number): void {
+    const version = { name, created, content, publishedAt };
+    this.entries.push({ action: 'publish', version: name, replaces: this.current?.version.name ?? null });
+    this.versions.push(version);
+    this.moves.push({ version, since: publishedAt });
+  }
+
+  activated(version: Version, since: number): void {
+    this.entries.push({ action: 'activate', version: version.name, replaces: this.current!.version.name });
+    this.moves.push({ version, since });
+  }
+
+  deleted(versions: readonly Version[]): void {
+    this.versions = this.versions.filter((version) => !versions.includes(version));
+    for (const name of versions.map((version) => version.name).sort()) {
+      this.entries.push({ action: 'prune', version: name });
+    }
+  }
+}

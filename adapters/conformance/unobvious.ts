@@ -1,0 +1,109 @@
+/** Tests that adapters notice changes after which the store looks almost as before. */
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { eventually } from './expect.js';
+import { datasetOf, FIRST_CREATED, type Rows } from './fixture.js';
+import {
+  followMs,
+  hasRows,
+  type Instance,
+  isCurrent,
+  namesOf,
+  type Opened,
+  publicationTime,
+  versionIfAny,
+} from './instance.js';
+import { isUnnoticed, without } from './obstacles.js';
+import { testsOverStore } from './tests-over.js';
+
+const ROUNDS = 5;
+/** An adapter that polls has probably polled during this time, in milliseconds. */
+const POLL_MS = 60;
+
+const rowsOf = (label: string): Rows => ({ items: [{ id: 'i1', grade: 'a', rank: 1, label }] });
+
+/** Returns the sizes of the files, by path. */
+const sizesOf = async (folder: string): Promise<ReadonlyMap<string, number>> => {
+  const names = await readdir(folder, { recursive: true });
+  const sizes = names.map(
+    async (name) => [name, (await stat(join(folder, name)).catch(() => undefined))?.size] as const,
+  );
+  return new Map((await Promise.all(sizes)).flatMap(([name, size]) => (size === undefined ? [] : [[name, size]])));
+};
+
+/** Returns two lengths of names from 4 to 100 for which a linear function of both is 0. */
+const rootOf = (at90and4: number, perFirst: number, perSecond: number): readonly [number, number] | undefined => {
+  for (let second = 4; second <= 100 && perFirst !== 0; second++) {
+    const first = 90 - (at90and4 + perSecond * (second - 4)) / perFirst;
+    if (Number.isInteger(first) && first >= 4 && first <= 100) return [first, second];
+  }
+  return undefined;
+};
+
+export const describeUnobvious = (target: AdapterUnderTest): void => {
+  const obstacle = isUnnoticed(target) || without(target, 'publish') || without(target, 'versions');
+  const test = testsOverStore(target);
+  let names = 0;
+  const nameOf = (length: number) => String(++names).padStart(length, 'n');
+
+  /**
+   * Publishes and deletes versions with names of these lengths, in one go. Resolves with the change in size of each
+   * file.
+   */
+  const replace = async (instance: Instance, other: Opened, lengths: readonly [number, number]) => {
+    const { adapter, folder } = instance;
+    const [old, base, replacement] = [nameOf(lengths[0]), nameOf(6), nameOf(lengths[1])];
+    for (const name of [old, base]) await adapter.publish!(datasetOf(name, FIRST_CREATED, rowsOf(base)));
+    await isCurrent(target, other, base);
+    await adapter.versions!.prune(2);
+    await delay(POLL_MS);
+    const before = await sizesOf(folder);
+    await adapter.publish!(datasetOf(replacement, FIRST_CREATED, rowsOf(replacement)));
+    await adapter.versions!.prune(2);
+    const after = await sizesOf(folder);
+    await isCurrent(target, other, replacement);
+    await hasRows(other, rowsOf(replacement), `"${replacement}"`);
+    return new Map([...after].flatMap(([name, size]) => (before.has(name) ? [[name, size - before.get(name)!]] : [])));
+  };
+
+  describe('another adapter over the same store', () => {
+    test(obstacle, 'notices versions that replace others with the same names, numbers and sizes', async (instance) => {
+      const { adapter } = instance;
+      const other = await instance.another();
+      const isFollowed = () =>
+        versionIfAny(other.adapter) !== undefined && publicationTime(other) === publicationTime(instance);
+      for (let round = 0; round < ROUNDS; round++) {
+        // Without a pause, a poll between two of these changes is unlikely.
+        await adapter.publish!(datasetOf('between', FIRST_CREATED, rowsOf('between')));
+        await adapter.versions!.prune(0);
+        // A store may keep versions that the other adapter uses.
+        if ((await namesOf(instance)).length > 1) return;
+        for (const name of ['left', 'right']) {
+          await adapter.publish!(datasetOf(name, FIRST_CREATED, rowsOf(`round ${round}`)));
+        }
+        await adapter.versions!.prune(2);
+        await eventually('snapshot() returns the new version', isFollowed, followMs(target));
+        await hasRows(other, rowsOf(`round ${round}`), 'a version that replaces another one');
+        if ((await namesOf(instance)).length > 2) return;
+        await delay(POLL_MS);
+      }
+    });
+
+    test(obstacle, 'notices a change that leaves all files as large as before', async (instance) => {
+      const other = await instance.another();
+      const [first, second, third] = [
+        await replace(instance, other, [100, 4]),
+        await replace(instance, other, [90, 4]),
+        await replace(instance, other, [90, 14]),
+      ];
+      for (const [name, change] of second) {
+        const perFirst = (first.get(name) ?? change) - change;
+        const perSecond = (third.get(name) ?? change) - change;
+        const lengths = rootOf(change, perFirst / 10, perSecond / 10);
+        if (lengths) await replace(instance, other, lengths);
+      }
+    });
+  });
+};
