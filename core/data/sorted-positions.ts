@@ -21,7 +21,7 @@ const DIGITS = 1 << DIGIT_BITS;
  * @yields at intervals of less than a millisecond, so that the caller can do other work
  */
 export function* sortedPositions(columns: readonly Ranks[], length: number): Generator<void, Uint32Array> {
-  let positions = firstPositions(length);
+  let positions = yield* firstPositions(length);
   let sorted = new Uint32Array(length);
   // Documents are sorted by the last column first, because each sort is stable.
   for (const { ranks, count } of columns.toReversed()) {

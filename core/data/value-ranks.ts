@@ -17,12 +17,14 @@ export function* steps(length: number): Generator<Step> {
   for (let from = 0; from < length; from += STEP) yield { from, to: Math.min(length, from + STEP) };
 }
 
-/** `Uint32Array.from` would take ten times as long. */
-export const firstPositions = (length: number): Uint32Array<ArrayBuffer> => {
+export function* firstPositions(length: number): Generator<void, Uint32Array<ArrayBuffer>> {
   const positions = new Uint32Array(length);
-  for (let at = 0; at < length; at++) positions[at] = at;
+  for (const { from, to } of steps(length)) {
+    for (let at = from; at < to; at++) positions[at] = at;
+    yield;
+  }
   return positions;
-};
+}
 
 const FEW = 256;
 
@@ -38,13 +40,22 @@ class Keyed {
   readonly bytes: Uint8Array;
   readonly words: Uint32Array;
 
-  constructor(length: number) {
-    this.keys = new Float64Array(length);
-    this.indexes = new Uint32Array(length);
+  constructor(keys: Float64Array, indexes: Uint32Array) {
+    this.keys = keys;
+    this.indexes = indexes;
     // Sort keys are positive doubles, so their bytes have the same order as their values.
-    this.bytes = new Uint8Array(this.keys.buffer);
-    this.words = new Uint32Array(this.keys.buffer);
+    this.bytes = new Uint8Array(keys.buffer);
+    this.words = new Uint32Array(keys.buffer);
   }
+}
+
+/** @yields after each array, because V8 can mark objects for several milliseconds when a large array is allocated */
+function* newKeyed(length: number): Generator<void, Keyed> {
+  const keys = new Float64Array(length);
+  yield;
+  const indexes = new Uint32Array(length);
+  yield;
+  return new Keyed(keys, indexes);
 }
 
 /** A radix sort. Sorts all values by their first bytes, and then values with equal bytes by the next bytes. */
@@ -55,13 +66,16 @@ class ValueSorter {
   #from: Keyed;
   #to: Keyed;
 
-  constructor(values: ValueColumn) {
-    const { length } = values;
+  /**
+   * @param positions the numbers from 0 to the number of values - 1
+   * @param from memory for the same number of values, like `to`
+   */
+  constructor(values: ValueColumn, positions: Uint32Array, from: Keyed, to: Keyed) {
     this.#values = values;
-    this.#sorted = firstPositions(length);
-    this.#differs = new Uint8Array(length);
-    this.#from = new Keyed(length);
-    this.#to = new Keyed(length);
+    this.#sorted = positions;
+    this.#differs = new Uint8Array(positions.length);
+    this.#from = from;
+    this.#to = to;
   }
 
   *rank(): Generator<void, Ranks> {
@@ -175,4 +189,10 @@ class ValueSorter {
   }
 }
 
-export const rankValues = (values: ValueColumn): Generator<void, Ranks> => new ValueSorter(values).rank();
+export function* rankValues(values: ValueColumn): Generator<void, Ranks> {
+  const { length } = values;
+  const positions = yield* firstPositions(length);
+  const from = yield* newKeyed(length);
+  const to = yield* newKeyed(length);
+  return yield* new ValueSorter(values, positions, from, to).rank();
+}
