@@ -79,6 +79,13 @@ export const changedAtOnce = (state: State, actor: Actor, before: number): void 
   sameValue(changes.at(-1), name, `the version of snapshot() at the last call of changed() of ${actor.name}`);
 };
 
+/** Waits until an adapter that was just opened serves the current version. Calls of `changed()` until then are optional. */
+export const isOpen = async (state: State, actor: Actor): Promise<void> => {
+  await follows(state, actor);
+  actor.calls = actor.opened.changes.length;
+  actor.seen = state.moves.length;
+};
+
 const isSubsequence = (found: readonly unknown[], of: readonly unknown[]): boolean => {
   let next = 0;
   for (const each of of) if (next < found.length && each === found[next]) next++;

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { eventually, failsWith, sameList, sameValue } from './expect.js';
 import { datasetOf, itemsOf, type Rows, rows } from './fixture.js';
 import type { Instance, Opened } from './instance.js';
-import { agreed, agrees, boundaries, changedAtOnce, follows, isServed, shown } from './model-checks.js';
+import { agreed, agrees, boundaries, changedAtOnce, follows, isOpen, isServed, shown } from './model-checks.js';
 import { agreesAtEnd } from './model-end.js';
 import { Meanwhile } from './model-meanwhile.js';
 import { type Actor, type Limits, State } from './model-state.js';
@@ -237,8 +237,7 @@ export class Run {
     for (const actor of actors) {
       state.log.push(`${actor.name} is opened again`);
       actor.opened = await state.instance.another();
-      actor.calls = actor.opened.changes.length;
-      actor.seen = state.moves.length;
+      await isOpen(state, actor);
     }
   }
 
@@ -248,7 +247,8 @@ export class Run {
     if (this.#actors.length === 1) return;
     state.log.push('another adapter is opened and closed');
     const opened = await state.instance.another();
-    const another = { name: 'another adapter', opened, calls: opened.changes.length, seen: state.moves.length };
+    const another = { name: 'another adapter', opened, calls: 0, seen: 0 };
+    await isOpen(state, another);
     await agrees(state, another, state.moves.length - 1);
     await opened.adapter.close();
   }

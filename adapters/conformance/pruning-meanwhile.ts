@@ -1,14 +1,21 @@
 /** Tests that `prune()` and other calls at the same time do not affect each other. */
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Snapshot } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { failsWith, isEmpty, sameList, sameValue } from './expect.js';
+import { eventually, failsWith, isEmpty, sameList, sameValue } from './expect.js';
 import { anotherDataset, FIRST, FIRST_CREATED, itemsIn, rows, SECOND, SECOND_CREATED, THIRD } from './fixture.js';
 import { beginToPublish, hasItems, hasVersion, namesOf, readsItems } from './instance.js';
+import { DAY_MS } from './times.js';
 import { versionTests } from './versions.js';
 
 /** After this time in milliseconds, a deletion counts as waiting for a publication. */
 const WAITING_MS = 50;
+/** Publications after which the number of files is compared. */
+const ROUNDS = 6;
+/** A store may delete files within this time, in milliseconds. */
+const DELETE_MS = 2000;
 
 /** The delays of `activate()` and `prune()`, in milliseconds. */
 const DELAYS = { 'at the same time': [0, 0], 'a moment earlier': [0, 2], 'a moment later': [2, 0] } as const;
@@ -61,13 +68,50 @@ export const describePruningMeanwhile = (target: AdapterUnderTest): void => {
           return;
         }
         const snapshot = settled.value;
-        if (snapshot) await readsItems(snapshot, itemsIn(snapshot.version));
-        snapshot?.release();
+        if (!snapshot) return;
+        await readsItems(snapshot, itemsIn(snapshot.version));
+        const isListed = (await namesOf({ adapter })).includes(snapshot.version);
+        sameValue(isListed, true, 'prune() not to delete a version of which asOf() has returned a snapshot');
+        snapshot.release();
       };
       // `prune(2)` deletes the first version, and `prune(1)` the second one.
       await isWhole(versions.asOf(new Date(FIRST_CREATED)), versions.prune(2));
       const pruning = versions.prune(1);
       await isWhole(versions.asOf(new Date(SECOND_CREATED)), pruning);
+    });
+
+    testOfThree('prune() keeps a held version even if the clock jumps', async (instance) => {
+      const held = (await instance.adapter.versions!.asOf(new Date(FIRST_CREATED)))!;
+      for (const days of [1, 400, -400]) {
+        instance.clock.offset = days * DAY_MS;
+        await instance.adapter.versions!.prune(0);
+        sameValue((await namesOf(instance)).includes(FIRST), true, 'prune(0) to keep the held version');
+      }
+      await readsItems(held, rows['items']!);
+      held.release();
+    });
+
+    testOfThree('prune() deletes the files of the versions that it deletes', async (instance) => {
+      const filesAfter = async (from: number, rounds: number) => {
+        for (let i = from; i < from + rounds; i++) {
+          const created = new Date(Date.UTC(2025, 0, 1 + i)).toISOString();
+          await instance.adapter.publish!(anotherDataset(`v-${i}`, created));
+          await instance.adapter.versions!.prune(0);
+        }
+        return (await readdir(instance.folder, { recursive: true })).length;
+      };
+      const before = await filesAfter(0, 2);
+      let after = await filesAfter(2, ROUNDS);
+      // Some stores delete files later.
+      const isDeleted = async () => {
+        after = (await readdir(instance.folder, { recursive: true })).length;
+        return after < before + ROUNDS;
+      };
+      await eventually('prune() deletes files', isDeleted, DELETE_MS).catch(() => {});
+      assert(
+        after < before + ROUNDS,
+        `expected about ${before} files after ${ROUNDS} more publications, found ${after}`,
+      );
     });
 
     testOfThree('prune() does not count a publication that is in progress', async (instance) => {

@@ -8,7 +8,7 @@ import type { Processes } from './start-process.js';
 import { KINDS, type Step } from './steps.js';
 import { patiently } from './time-limits.js';
 
-const RUNS = 200;
+const RUNS = 120;
 const MOST_STEPS = 24;
 /** Sequences of several adapters mostly wait for the adapters to notice changes, so some run at the same time. */
 const SEQUENCES_AT_ONCE = 4;

@@ -2,7 +2,7 @@
 import { openSync, writeFileSync } from 'node:fs';
 import type { Dataset, PublishOptions, Snapshot } from '../../../../core/contracts/storage.js';
 import { StorageError } from '../../../../core/errors.js';
-import { FolderAdapter } from '../folder-adapter.js';
+import { FolderAdapter, type Move, type Stored } from '../folder-adapter.js';
 import type { BrokenAdapter } from './breaking.js';
 
 const OPEN = 'the adapter has no more open files, timers and listeners after many calls';
@@ -28,6 +28,53 @@ export const remainingBugs: readonly BrokenAdapter[] = [
       override async list() {
         setInterval(() => {}, 60_000);
         return super.list();
+      }
+    },
+  },
+  {
+    that: 'starts a timer for each ping(), even if it does not keep the process running',
+    fails: [OPEN],
+    folder: class extends FolderAdapter {
+      override async ping(signal?: AbortSignal) {
+        await super.ping(signal);
+        setInterval(() => {}, 60_000).unref();
+      }
+    },
+  },
+  {
+    that: 'keeps the files of deleted versions',
+    fails: ['versions prune() deletes the files of the versions that it deletes'],
+    folder: class extends FolderAdapter {
+      override remove(pruned: readonly Stored[]) {
+        const { versions, moves } = this.catalog;
+        this.save({ versions: versions.filter((each) => !pruned.includes(each)), moves });
+      }
+    },
+  },
+  {
+    that: 'gives up a lock after a day',
+    fails: ['versions prune() keeps a held version even if the clock jumps'],
+    folder: class extends FolderAdapter {
+      readonly #since = new Map<string, number>();
+      override hold(move: Move) {
+        this.#since.set(move.id, this.context.clock.now());
+        return super.hold(move);
+      }
+      override isHeld(id: string) {
+        return super.isHeld(id) && this.context.clock.now() - this.#since.get(id)! < 86_400_000;
+      }
+    },
+  },
+  {
+    that: 'deletes a version of which asOf() has just returned a snapshot',
+    fails: ['versions prune() at the same time as asOf() keeps the version that asOf() returns'],
+    folder: class extends FolderAdapter {
+      override async prune(keep: number) {
+        this.assertUsable();
+        const pruned = this.toPrune(keep);
+        await new Promise(setImmediate);
+        this.remove(pruned);
+        return pruned.map(({ version }) => version);
       }
     },
   },
