@@ -188,8 +188,8 @@ export const useLimits = (of: StoreLimits = {}): void => {
   limits = of;
 };
 
-const isWithin = ({ key, orders = [] }: Collection, document: Document): boolean => {
-  const { keyBytes = Infinity, rowBytes = Infinity } = limits;
+export const isWithin = ({ key, orders = [] }: Collection, document: Document, most = Infinity): boolean => {
+  const { keyBytes = most, rowBytes = Infinity } = limits;
   const bytes = (value: unknown) => (typeof value === 'string' ? Buffer.byteLength(value) : 8);
   const sizes = [key, ...orders].map((order) => order.reduce((sum, field) => sum + bytes(document[field]), 0));
   return Math.max(...sizes) <= keyBytes && Buffer.byteLength(JSON.stringify(document)) <= rowBytes;

@@ -45,7 +45,7 @@ import {
   useLimits,
 } from './fixture.js';
 import { describeChanged, describeFollowing } from './following.js';
-import { describeGeneratedDatasets, describeGeneratedQueries } from './generated.js';
+import { describeGeneratedDatasets } from './generated.js';
 import { describeGet, describeGetByKey } from './get.js';
 import { describeHistory } from './history.js';
 import { startIdle } from './idle.js';
@@ -62,6 +62,7 @@ import { describePruning } from './pruning.js';
 import { describePruningMeanwhile } from './pruning-meanwhile.js';
 import { describePublishing } from './publishing.js';
 import { describeRacing } from './racing.js';
+import { describeRandomReads } from './random-reads.js';
 import { describeReopening } from './reopening.js';
 import { describeRepair } from './repair.js';
 import { describeResources } from './resources.js';
@@ -86,7 +87,7 @@ export { describeKeyStore, type KeyStoreUnderTest } from './key-store.js';
 const TIMEOUT_MS = 120_000;
 
 /** Groups of tests that share one adapter, so that the dataset is published only once. */
-const READING = [
+const READING: readonly ((instance: () => Instance, target: AdapterUnderTest) => void)[] = [
   describeGet,
   describeFindAll,
   describeValues,
@@ -94,7 +95,6 @@ const READING = [
   describeFind,
   describeFindPages,
   describeSharing,
-  describeGeneratedQueries,
 ];
 const READING_MUCH = [describeMany, describeCancelling];
 
@@ -116,7 +116,7 @@ const describeReading = (target: AdapterUnderTest, title: string, content: () =>
     };
 
     it('starts with a publication of all rows within the limits of the adapter', () => void started());
-    for (const describeReads of reads) describeReads(started);
+    for (const describeReads of reads) describeReads(started, target);
   });
 };
 
@@ -143,6 +143,7 @@ export const describeAdapter = (adapter: AdapterUnderTest): void => {
     describeFindJson(target);
     describeTotals(target);
     describeSearch(target);
+    describeRandomReads(target);
     describePublishing(target);
     describeAborting(target);
     describeSimilar(target);

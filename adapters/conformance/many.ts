@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import type { Document, Query, Scalar } from 'metro-forecast-api/adapter';
+import type { AdapterUnderTest } from './adapter-under-test.js';
 import { sameItems, sameList, sameSequence, sameSet, sameValue } from './expect.js';
 import { find, restOf } from './find-rows.js';
 import { allRows, crowd, items, pairs, readings, rows, rowsWithCrowd, spots, twins, words } from './fixture.js';
 import { type Instance, withSnapshot } from './instance.js';
-import { answerOf } from './reference.js';
+import { itUnless, without } from './obstacles.js';
+import { answerOf, inOrder, totalsIn } from './reference.js';
 import { CROWD_BLOCKS, CROWD_SEATS } from './rows.js';
 
 const TOTAL = CROWD_BLOCKS * CROWD_SEATS;
@@ -19,12 +21,29 @@ const EDGES = [100, 128, 256, 500, 512, 1000, 1024, 2000, 2048, 4096, 5000, 8192
 /** Returns the same text for two keys that are equal when their values are joined with a separator. */
 const charactersOf = (key: readonly Scalar[]): string => [...key.join('')].sort().join('');
 
-export const describeMany = (instance: () => Instance): void => {
+export const describeMany = (instance: () => Instance, target: AdapterUnderTest): void => {
   const seats = (query: Partial<Query> = {}): Promise<Document[]> =>
     withSnapshot(instance(), (snapshot) => find(snapshot, crowd, query));
   const expected = (query: Partial<Query> = {}) => answerOf(rowsWithCrowd()['crowd']!, { order: crowd.key, ...query });
   const isSequence = async (query: Partial<Query>): Promise<void> =>
     sameSequence(crowd, await seats(query), expected(query), query);
+
+  let slow: Promise<() => Promise<void>> | undefined;
+  /** Reads the first batch of a list. Returns a function that reads the rest. */
+  const startSlowly = async () => {
+    const snapshot = instance().adapter.snapshot();
+    const batches = snapshot.find('crowd', { order: crowd.key })[Symbol.asyncIterator]();
+    const first = await batches.next();
+    return async () => {
+      const found = [...(first.value ?? []), ...(await restOf(batches))];
+      snapshot.release();
+      sameSequence(crowd, found, expected(), {});
+    };
+  };
+  before(() => {
+    slow = (async () => startSlowly())();
+    slow.catch(() => {});
+  });
 
   describe(`a collection of ${TOTAL.toLocaleString('en')} documents`, () => {
     it('returns each document once and in order', () => isSequence({}));
@@ -77,6 +96,16 @@ export const describeMany = (instance: () => Instance): void => {
       for (const limit of [16_385, 32_769, TOTAL - 1, TOTAL, TOTAL + 1]) await isSequence({ limit });
     });
 
+    it('returns documents from a bound that equals the first or last document of a page', async () => {
+      for (const edge of EDGES) {
+        const { block, seat, score } = rowsWithCrowd()['crowd']![edge] as { [field: string]: number };
+        const inBlock = { equal: { block: block! } };
+        await isSequence({ ...inBlock, range: { field: 'seat', from: seat!, to: seat! + 2 } });
+        await isSequence({ ...inBlock, range: { field: 'seat', from: seat! - 3, to: seat! - 1 }, descending: true });
+        await isSequence({ order: BY_SCORE, equal: { score: score! }, range: { field: 'block', from: block! } });
+      }
+    });
+
     it('returns documents up to the limit with a range, another order and descending', async () => {
       for (const limit of [99, 100, 101, 499, 500, 501, 999, 1000, 1001, 2001, 3999, 4000, 4001]) {
         await isSequence({ limit, descending: true });
@@ -84,6 +113,19 @@ export const describeMany = (instance: () => Instance): void => {
         await isSequence({ limit, range: { field: 'seat', to: 400 } });
         await isSequence({ limit, order: BY_SCORE, range: { field: 'score', from: 100, to: 500 } });
       }
+    });
+  });
+
+  describe('totals of many documents', () => {
+    itUnless(without(target, 'totals'), 'count every document, in any number of groups', async () => {
+      await withSnapshot(instance(), async (snapshot) => {
+        for (const by of [[], ['block'], ['score'], ['seat']]) {
+          const query = { where: [], by, limit: TOTAL };
+          const found = await snapshot.totals!('crowd', query);
+          if (!found) continue;
+          sameList(inOrder(found), totalsIn(crowd, rowsWithCrowd()['crowd']!, query), `the groups by [${by}]`);
+        }
+      });
     });
   });
 
@@ -202,6 +244,14 @@ export const describeMany = (instance: () => Instance): void => {
         }
         for (const { documents } of reads) sameSequence(crowd, documents, expected(query), query);
       });
+    });
+  });
+
+  describe('a list whose caller pauses after the first batch', () => {
+    it('is complete, also if others were read meanwhile', async () => {
+      const readRest = await slow!;
+      for (let i = 0; i < 100; i++) await withSnapshot(instance(), (snapshot) => find(snapshot, items, { limit: i }));
+      await readRest();
     });
   });
 };

@@ -1,10 +1,10 @@
 /** Tests that a publication either succeeds completely or changes nothing. */
 import assert from 'node:assert/strict';
-import type { Dataset, Document } from 'metro-forecast-api/adapter';
+import type { Collection, Dataset, Document, Scalar, Snapshot } from 'metro-forecast-api/adapter';
 import { nothingChanged, observedDataset } from './aborting.js';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, failsWith, sameList, sameSequence, sameValue } from './expect.js';
-import { find } from './find-rows.js';
+import { find, findJson } from './find-rows.js';
 import {
   anotherDataset,
   collections,
@@ -26,6 +26,7 @@ import {
 } from './fixture.js';
 import { hasItems, hasVersion, publicationTime, withSnapshot } from './instance.js';
 import { without } from './obstacles.js';
+import { answerOf, ordersOf } from './reference.js';
 import { testsOfEmpty, testsOver } from './tests-over.js';
 import { DAY_MS } from './times.js';
 
@@ -40,6 +41,30 @@ const SIZES = [
 /** Row ids in the order of code points. In UTF-16 order, the second half would come before the first one. */
 const rowIds = (count: number): string[] =>
   Array.from({ length: count }, (_, n) => `${n < count / 2 ? '\uffff' : '😀'}${String(n).padStart(5, '0')}`);
+
+/** Asserts that a snapshot returns all documents of a collection in every way, and its first and last ones by key. */
+const isWhole = async (snapshot: Snapshot, collection: Collection, expected: readonly Document[]): Promise<void> => {
+  const { name, key } = collection;
+  const documents = expected.length;
+  const orders = ordersOf(collection);
+  for (const query of [{ order: key }, { order: key, descending: true }, { order: orders.at(-1)!, descending: true }]) {
+    sameSequence(collection, await find(snapshot, collection, query), answerOf(expected, query), {
+      documents,
+      ...query,
+    });
+  }
+  if (snapshot.findJson) {
+    sameSequence(collection, await findJson(snapshot, collection), expected, { documents, findJson: {} });
+  }
+  const counted = await snapshot.totals?.(name, { where: [], by: [], limit: 1 });
+  if (counted) sameValue(counted[0]?.count, documents, `the count of ${documents} documents`);
+  for (const at of [0, 1, documents >> 1, documents - 2, documents - 1]) {
+    const document = expected[at];
+    if (!document) continue;
+    const values = key.map((field) => document[field] as Scalar);
+    sameValue(await snapshot.get(name, values), document, `get("${name}", ${JSON.stringify(values)}) of ${documents}`);
+  }
+};
 
 /** A dataset whose methods fail if they are called without the object, as `const { read } = dataset` would do. */
 class OwnedDataset implements Dataset {
@@ -143,12 +168,7 @@ export const describePublishing = (target: AdapterUnderTest): void => {
         await instance.adapter.publish!(datasetOf(`of-${sizes.join('-')}`, created, content, first));
         await withSnapshot(instance, async (snapshot) => {
           for (const collection of [crowd, twins, nothing]) {
-            const expected = content[collection.name as 'crowd'];
-            sameSequence(collection, await find(snapshot, collection), expected, { documents: expected.length });
-            sameSequence(collection, await find(snapshot, collection, { descending: true }), expected.toReversed(), {
-              documents: expected.length,
-              descending: true,
-            });
+            await isWhole(snapshot, collection, content[collection.name as 'crowd']);
           }
         });
       }

@@ -1,17 +1,21 @@
 /** A reference implementation, which computes the correct result of every query in the simplest way. */
 import {
   type Collection,
+  type Condition,
   compareBy,
   compareScalars,
   type Document,
+  type Group,
   type Query,
   type Scalar,
+  type TotalsQuery,
+  wordsOf,
 } from 'metro-forecast-api/adapter';
 
 /** Caches sorted documents by order, so that large collections are not sorted again for each query. */
 const sorted = new WeakMap<readonly Document[], Map<string, readonly Document[]>>();
 
-const inOrder = (documents: readonly Document[], order: readonly string[]): readonly Document[] => {
+const sortedBy = (documents: readonly Document[], order: readonly string[]): readonly Document[] => {
   const orders = sorted.get(documents) ?? new Map<string, readonly Document[]>();
   sorted.set(documents, orders);
   const known = orders.get(order.join()) ?? documents.toSorted(compareBy(order));
@@ -32,7 +36,7 @@ export const answerOf = (
     const order = compareScalars(document[free[different]!] as Scalar, after[different]!);
     return descending ? order < 0 : order > 0;
   };
-  const found = inOrder(documents, order).filter((document) => {
+  const found = sortedBy(documents, order).filter((document) => {
     const compare = (field: string, value: Scalar) => compareScalars(document[field] as Scalar, value);
     return (
       equals.every(([field, value]) => compare(field, value) === 0) &&
@@ -44,7 +48,107 @@ export const answerOf = (
   return (descending ? found.reverse() : found).slice(0, limit);
 };
 
+const byKey = new WeakMap<readonly Document[], ReadonlyMap<string, Document>>();
+
+/** Two keys have the same text only if they are equal. JSON has no -0. */
+const textOf = (key: readonly unknown[]): string => JSON.stringify(key);
+
+export const documentAt = (
+  { key: fields }: Collection,
+  documents: readonly Document[],
+  key: readonly Scalar[],
+): Document | undefined => {
+  const index =
+    byKey.get(documents) ??
+    new Map(documents.map((document) => [textOf(fields.map((field) => document[field])), document]));
+  byKey.set(documents, index);
+  return index.get(textOf(key));
+};
+
 export const ordersOf = ({ key, orders = [] }: Collection): readonly (readonly string[])[] => [key, ...orders];
 
 export const valuesOf = (documents: readonly Document[], field: string): readonly Scalar[] =>
   [...new Set(documents.map((document) => document[field] as Scalar))].sort(compareScalars);
+
+const meets = (document: Document, { field, operator, value }: Condition): boolean => {
+  const found = (document[field] ?? null) as Scalar | boolean | null;
+  if (operator === 'eq') return found === value;
+  if (operator === 'not') return found !== value;
+  if (operator === 'in') return (value as readonly unknown[]).includes(found);
+  if (operator === 'null') return (found === null) === value;
+  if (found === null) return false;
+  const order = compareScalars(found as Scalar, value as Scalar);
+  return { gt: order > 0, gte: order >= 0, lt: order < 0, lte: order <= 0 }[operator];
+};
+
+const wordsByDocument = new WeakMap<Document, ReadonlySet<string>>();
+
+export const wordsIn = (collection: Collection, document: Document): ReadonlySet<string> => {
+  const found =
+    wordsByDocument.get(document) ??
+    new Set(collection.search!.flatMap((field) => wordsOf(String(document[field] ?? ''))));
+  wordsByDocument.set(document, found);
+  return found;
+};
+
+const contains = (collection: Collection, document: Document, words: readonly string[] = []): boolean =>
+  words.every((word) => {
+    const found = wordsIn(collection, document);
+    return word.endsWith('*') ? [...found].some((each) => each.startsWith(word.slice(0, -1))) : found.has(word);
+  });
+
+/** Like `answerOf`, for a query that may contain words. */
+export const searchedFor = (
+  collection: Collection,
+  documents: readonly Document[],
+  { words, ...query }: Query,
+): readonly Document[] =>
+  answerOf(words ? documents.filter((document) => contains(collection, document, words)) : documents, query);
+
+/** The factor that turns every number that the tests total into an integer. */
+const SCALE = 2 ** 60;
+
+/** Returns the exact sum, rounded once. */
+const sumOf = (numbers: readonly number[]): number =>
+  Number(numbers.reduce((sum, number) => sum + BigInt(number * SCALE), 0n)) / SCALE;
+
+/** Returns all groups, regardless of the limit. */
+export const totalsIn = (
+  collection: Collection,
+  documents: readonly Document[],
+  { where, words, by, of }: TotalsQuery,
+): readonly Group[] => {
+  const groups = new Map<string, Document[]>(by.length === 0 ? [['[]', []]] : []);
+  for (const document of documents) {
+    if (!where.every((condition) => meets(document, condition)) || !contains(collection, document, words)) continue;
+    const values = JSON.stringify(by.map((field) => document[field] ?? null));
+    const group = groups.get(values);
+    if (group) group.push(document);
+    else groups.set(values, [document]);
+  }
+  return inOrder(
+    [...groups].map(([values, documents]) => {
+      const numbers = documents.flatMap((document) => (of && typeof document[of] === 'number' ? [document[of]] : []));
+      const totals = {
+        count: numbers.length,
+        sum: sumOf(numbers),
+        min: Math.min(...numbers),
+        max: Math.max(...numbers),
+      };
+      return { values: JSON.parse(values), count: documents.length, ...(numbers.length > 0 && { numbers: totals }) };
+    }),
+  );
+};
+
+const byValues = ({ values }: Group, other: Group): number =>
+  JSON.stringify(values) < JSON.stringify(other.values) ? -1 : 1;
+
+/** Sorts groups, and leaves out what the contract does not define, such as -0. */
+export const inOrder = (groups: readonly Group[]): readonly Group[] =>
+  groups
+    .map(({ values, count, numbers }) => ({
+      values: values.map((value) => (value === 0 ? 0 : value)),
+      count,
+      ...(numbers && { numbers: { count: numbers.count, sum: numbers.sum, min: numbers.min, max: numbers.max } }),
+    }))
+    .sort(byValues);

@@ -1,16 +1,6 @@
-/** Documents for the tests of totals and words, and a reference that computes the correct results. */
-import {
-  type Collection,
-  type Condition,
-  compareScalars,
-  type Document,
-  type Group,
-  type Query,
-  type Scalar,
-  type TotalsQuery,
-  wordsOf,
-} from 'metro-forecast-api/adapter';
-import { answerOf } from './reference.js';
+/** Documents and queries for the tests of totals and words. */
+import type { Collection, Condition, Document, Group, Query, Scalar, TotalsQuery } from 'metro-forecast-api/adapter';
+import { searchedFor, totalsIn, wordsIn } from './reference.js';
 
 const orNull = (type: string) => ({ type: [type, 'null'] });
 
@@ -167,7 +157,7 @@ export const everyCondition = (): readonly Condition[] =>
 
 /** Returns every word of the documents, and the start and the end of each word. */
 export const everyWord = (): readonly (readonly string[])[] => {
-  const all = [...new Set(noteRows.flatMap((document) => [...searched(document)]))];
+  const all = [...new Set(noteRows.flatMap((document) => [...wordsIn(notes, document)]))];
   const parts = all.flatMap((word) => {
     const characters = [...word];
     const [start, inner, end] = [characters.slice(0, 2), characters.slice(0, -1), characters.slice(1)];
@@ -202,72 +192,6 @@ export const WORDS: readonly (readonly string[])[] = [
   ['red', 'red', 'whale'],
 ];
 
-const meets = (document: Document, { field, operator, value }: Condition): boolean => {
-  const found = (document[field] ?? null) as Scalar | boolean | null;
-  if (operator === 'eq') return found === value;
-  if (operator === 'not') return found !== value;
-  if (operator === 'in') return (value as readonly unknown[]).includes(found);
-  if (operator === 'null') return (found === null) === value;
-  if (found === null) return false;
-  const order = compareScalars(found as Scalar, value as Scalar);
-  return { gt: order > 0, gte: order >= 0, lt: order < 0, lte: order <= 0 }[operator];
-};
+export const foundBy = (query: Query): readonly Document[] => searchedFor(notes, noteRows, query);
 
-const wordsIn = new WeakMap<Document, ReadonlySet<string>>();
-
-const searched = (document: Document): ReadonlySet<string> => {
-  const known = wordsIn.get(document);
-  if (known) return known;
-  wordsIn.set(document, new Set(notes.search!.flatMap((field) => wordsOf(String(document[field] ?? '')))));
-  return searched(document);
-};
-
-const contains = (document: Document, words: readonly string[]): boolean => {
-  const found = searched(document);
-  return words.every((word) =>
-    word.endsWith('*') ? [...found].some((each) => each.startsWith(word.slice(0, -1))) : found.has(word),
-  );
-};
-
-export const foundBy = ({ words, ...query }: Query): readonly Document[] =>
-  answerOf(
-    noteRows.filter((document) => contains(document, words ?? [])),
-    query,
-  );
-
-/** The factor that turns every number in the fixture into an integer. */
-const SCALE = 2 ** 60;
-
-/** Returns the exact sum, rounded once. */
-const sumOf = (numbers: readonly number[]): number =>
-  Number(numbers.reduce((sum, number) => sum + BigInt(number * SCALE), 0n)) / SCALE;
-
-export const groupsOf = ({ where, words = [], by, of }: TotalsQuery): readonly Group[] => {
-  const groups = new Map<string, Document[]>(by.length === 0 ? [['[]', []]] : []);
-  for (const document of noteRows) {
-    if (!where.every((condition) => meets(document, condition)) || !contains(document, words)) continue;
-    const values = JSON.stringify(by.map((field) => document[field] ?? null));
-    groups.set(values, [...(groups.get(values) ?? []), document]);
-  }
-  return inOrder(
-    [...groups].map(([values, documents]) => {
-      const numbers = documents.flatMap((document) => (of && typeof document[of] === 'number' ? [document[of]] : []));
-      const totals = {
-        count: numbers.length,
-        sum: sumOf(numbers),
-        min: Math.min(...numbers),
-        max: Math.max(...numbers),
-      };
-      return { values: JSON.parse(values), count: documents.length, ...(numbers.length > 0 && { numbers: totals }) };
-    }),
-  );
-};
-
-export const inOrder = (groups: readonly Group[]): readonly Group[] =>
-  groups
-    .map(({ values, count, numbers }) => ({
-      values: values.map((value) => (value === 0 ? 0 : value)),
-      count,
-      ...(numbers && { numbers: { count: numbers.count, sum: numbers.sum, min: numbers.min, max: numbers.max } }),
-    }))
-    .sort((one, other) => (JSON.stringify(one.values) < JSON.stringify(other.values) ? -1 : 1));
+export const groupsOf = (query: TotalsQuery): readonly Group[] => totalsIn(notes, noteRows, query);

@@ -5,13 +5,13 @@ import { find, findJson } from './find-rows.js';
 import { datasetOf, FIRST, FIRST_CREATED, nothing, SECOND, SECOND_CREATED } from './fixture.js';
 import { type Instance, makeCurrent, startInstance, withSnapshot } from './instance.js';
 import { cannotChange, itUnless, type Obstacle, without } from './obstacles.js';
+import { inOrder } from './reference.js';
 import {
   CONDITIONS,
   everyCondition,
   everyWord,
   foundBy,
   groupsOf,
-  inOrder,
   noteRows,
   notes,
   SIMILAR_QUERIES,

@@ -1,12 +1,13 @@
 import type { Snapshot, TotalsQuery } from '../../../../core/contracts/storage.js';
 import { inSnapshots } from '../breakable.js';
 import { type BrokenAdapter, versioning } from './breaking.js';
-import { totalsOf } from './totals.js';
+import { SEARCHING, searching, totalsOf } from './totals.js';
 
 const HELD = 'close() makes reads of a held snapshot reject with closed; release() is still allowed';
 const AS_OF = 'close() makes reads of a snapshot from asOf() reject with closed';
 const EACH_QUERY =
   'totals(collection, query) returns the totals of each query, if the previous query differs in one part';
+const RANDOM = 'random reads return what the reference returns, alone and at the same time';
 const REUSED_NAME = 'versions with similar or equal rows contain nothing of a deleted version with the same name';
 
 type Method = 'get' | 'getJson' | 'totals';
@@ -89,6 +90,24 @@ export const cacheBugs: readonly BrokenAdapter[] = [
     that: 'caches totals without the limit in the key',
     ...cachingTotals((name, { limit, ...query }) => [name, query]),
     fails: [EACH_QUERY],
+  },
+  {
+    that: 'caches the totals that a sort order provides without the limit in the key',
+    fault: inSnapshots((adapter) => (snapshot) => {
+      const keyOf: KeyOf = (name, { limit, ...query }) => [name, query];
+      return cached(snapshot, 'totals', new Map(), (signal) => adapter.ping(signal), keyOf);
+    }),
+    fails: [RANDOM],
+  },
+  {
+    that: 'caches totals without the words in the key',
+    capabilities: SEARCHING,
+    fault: inSnapshots((adapter) => (snapshot) => {
+      const whole = searching(snapshot);
+      const keyOf: KeyOf = (name, { words, ...query }) => [name, query];
+      return { ...whole, ...cached(whole, 'totals', new Map(), (signal) => adapter.ping(signal), keyOf) };
+    }),
+    fails: [RANDOM],
   },
   {
     that: 'caches totals without the measure in the key',

@@ -21,6 +21,7 @@ import { interruptedBugs, meanwhileBugs, racingBugs } from './publications.js';
 import { publishingFaults } from './publishing.js';
 import { queryFaults } from './queries.js';
 import { queueBugs } from './queues.js';
+import { randomBugs } from './random-reads.js';
 import { remainingBugs } from './remaining.js';
 import { repairBugs } from './repair.js';
 import { representationBugs } from './representations.js';
@@ -88,6 +89,7 @@ export const classes = {
   overlapping: overlappingBugs,
   columns: columnBugs,
   caches: cacheBugs,
+  randomReads: randomBugs,
   assumedValues: valueAssumptions,
   assumedCallers: callerAssumptions,
   assumedLocks: lockAssumptions,

@@ -1,3 +1,6 @@
+import { allCollections } from '../../../../adapters/conformance/fixture.js';
+import { wide, wider } from '../../../../adapters/conformance/random-rows.js';
+import { notes } from '../../../../adapters/conformance/totals-fixture.js';
 import memory from '../../../../adapters/memory.js';
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Condition, Group, Query, Snapshot, TotalsQuery } from '../../../../core/contracts/storage.js';
@@ -21,8 +24,10 @@ const LIMITS = `${SEARCH} limits totals to the documents that contain all words`
 
 export const totalsRules = [COUNTS, NUMBERS] as const;
 
-const searched = ['town', 'note'];
-const key = ['part', 'id'];
+/** The fields to search in `notes` and `wide`. */
+const searched = ['town', 'title', 'note'];
+const collections = new Map([...allCollections.values(), notes, wide, wider].map((each) => [each.name, each]));
+const keyOf = (name: string) => collections.get(name)?.key ?? ['id'];
 
 async function* found(
   snapshot: Snapshot,
@@ -46,10 +51,21 @@ export const totalsOf = async (snapshot: Snapshot, name: string, query: TotalsQu
   const collector = new TotalsCollector(query);
   const matches = matcherOf(query.where);
   const { words } = query;
-  for await (const batch of found(snapshot, name, { order: name === 'notes' ? key : ['id'], ...(words && { words }) }))
+  for await (const batch of found(snapshot, name, { order: keyOf(name), ...(words && { words }) }))
     for (const document of batch.filter(matches)) collector.add(document);
   return collector.groups().slice(0, query.limit);
 };
+
+/** Adds searches to a snapshot of the memory adapter. */
+export const searching = (snapshot: Snapshot): Snapshot => ({
+  ...snapshot,
+  findJson: undefined as never,
+  searches: true,
+  find: (name, query, signal) => found(snapshot, name, query, signal),
+  totals: (name, query, signal) => totalsOf(snapshot, name, query, signal),
+});
+
+export const SEARCHING = { ...memory.capabilities, json: false, search: true };
 
 const same = <T>(value: T): T => value;
 
@@ -57,15 +73,15 @@ const same = <T>(value: T): T => value;
 const totalling = (
   changed: (query: TotalsQuery) => TotalsQuery,
   change: (groups: readonly Group[], query: TotalsQuery) => readonly Group[] = same,
-  searching: (query: Query) => Query = same,
+  asked: (query: Query) => Query = same,
   matcher = wordMatcher,
 ): Pick<BrokenAdapter, 'fault' | 'capabilities'> => ({
-  capabilities: { ...memory.capabilities, json: false, search: true },
+  capabilities: SEARCHING,
   fault: inSnapshot((snapshot) => ({
     findJson: undefined as never,
     searches: true,
     find: (name, query, signal): AsyncGenerator<readonly Document[]> =>
-      found(snapshot, name, searching(query), signal, matcher),
+      found(snapshot, name, asked(query), signal, matcher),
     totals: async (name, query, signal) => change(await totalsOf(snapshot, name, changed(query), signal), query),
   })),
 });
@@ -98,7 +114,8 @@ const plainly = (snapshot: Snapshot) => async (name: string, query: TotalsQuery,
   const groups = await totalsOf(snapshot, name, query, signal);
   if (query.of !== 'price' || query.by.length > 0 || query.where.length > 0) return groups;
   let sum = 0;
-  for await (const batch of snapshot.find(name, { order: key })) for (const { price } of batch) sum += price as number;
+  for await (const batch of snapshot.find(name, { order: keyOf(name) }))
+    for (const { price } of batch) sum += price as number;
   return groups.map((group) => ({ ...group, numbers: { ...group.numbers!, sum } }));
 };
 
@@ -113,7 +130,7 @@ const asText = (operator: Condition['operator'], matches: (found: unknown, value
         const rest = where.filter((each) => each.operator !== operator);
         const collector = new TotalsCollector(query);
         const isRight = matcherOf(rest);
-        for await (const batch of snapshot.find(name, { order: name === 'notes' ? key : ['id'] })) {
+        for await (const batch of snapshot.find(name, { order: keyOf(name) })) {
           for (const document of batch.filter(isRight)) {
             if (special.every(({ field, value }) => matches(document[field] ?? null, value))) collector.add(document);
           }

@@ -1,0 +1,179 @@
+/** Makes random queries for a collection. Each part of a query depends on its own seed, so that tests can change it alone. */
+import type * as FastCheck from 'fast-check';
+import {
+  type Collection,
+  type Condition,
+  type Document,
+  filterColumns,
+  type Query,
+  type Scalar,
+  type TotalsQuery,
+} from 'metro-forecast-api/adapter';
+import type { Check } from './property.js';
+import { absentFrom, Random, similarTo } from './random-values.js';
+import { answerOf, ordersOf, wordsIn } from './reference.js';
+
+/** By part of a query. 0 omits the part, or selects its simplest form. */
+export type Seeds = Readonly<Record<Part, number>>;
+
+export const FIND_PARTS = ['order', 'equal', 'range', 'descending', 'after', 'limit', 'words'] as const;
+export const TOTALS_PARTS = ['where', 'by', 'of', 'limit', 'words'] as const;
+export const KEY_PARTS = ['keys'] as const;
+export const PARTS = [
+  'method',
+  'collection',
+  'version',
+  'signal',
+  ...FIND_PARTS,
+  'where',
+  'by',
+  'of',
+  ...KEY_PARTS,
+] as const;
+export type Part = (typeof PARTS)[number];
+
+/** Without `noBias`, fast-check prefers small numbers, and so the first methods and collections. */
+export const anySeed = ({ nat, noBias }: Check): FastCheck.Arbitrary<number> => noBias(nat(1_000_000));
+
+export const seedsOf = (check: Check): FastCheck.Arbitrary<Seeds> => {
+  const { constantFrom, oneof, record } = check;
+  const always: readonly Part[] = ['method', 'collection', 'version'];
+  const seed = anySeed(check);
+  const orNone = oneof(constantFrom(0), seed);
+  return record(
+    Object.fromEntries(PARTS.map((part) => [part, always.includes(part) ? seed : orNone])) as Record<Part, typeof seed>,
+  );
+};
+
+const LIMITS = [0, 1, 2, 3, 7, 10, 50, 99, 100, 101, 200, 250, 256, 500, 2 ** 31, 2 ** 32, Number.MAX_SAFE_INTEGER];
+const OPERATORS = ['eq', 'not', 'in', 'gt', 'gte', 'lt', 'lte', 'null'] as const;
+const FALSE_OR_NULL = ['eq', 'not', 'null'] as const;
+/** Sums of these fields are exact. */
+const SUMMED = ['share', 'part'];
+
+type Types = Readonly<Record<string, { readonly type?: unknown }>>;
+
+const known = new WeakMap<Collection, Types>();
+
+const typesOf = (collection: Collection): Types => {
+  const types = known.get(collection) ?? (filterColumns(collection) as Types);
+  known.set(collection, types);
+  return types;
+};
+
+/** Usually returns the value of a document, and sometimes a similar or a rare one. */
+const valueFrom = (random: Random, documents: readonly Document[], field: string, types: Types): Scalar | boolean => {
+  const type = String(types[field]!.type);
+  const found = documents.length > 0 ? random.pick(documents)[field] : undefined;
+  if (type === 'boolean') return typeof found === 'boolean' ? found : random.oneIn(2);
+  if (found === undefined || found === null || random.oneIn(8)) return absentFrom(random, type);
+  if (random.oneIn(6)) {
+    const similar = similarTo(random, found as Scalar);
+    if (typeof similar === 'string' || (type === 'integer' ? Number.isSafeInteger : Number.isFinite)(similar)) {
+      return similar;
+    }
+  }
+  return found as Scalar;
+};
+
+const wordsFor = (random: Random, collection: Collection, documents: readonly Document[]): readonly string[] =>
+  Array.from({ length: 1 + random.below(3) }, () => {
+    const found = [...wordsIn(collection, random.pick(documents))];
+    const word = found.length > 0 ? random.pick(found) : 'none';
+    if (random.oneIn(3)) return `${[...word].slice(0, 1 + random.below(4)).join('')}*`;
+    return random.oneIn(6) ? `${word}x` : word;
+  });
+
+const limitOf = (seed: number): number => new Random(seed).pick(LIMITS);
+
+/** @param searches whether the query may contain words */
+export const findQueryOf = (
+  seeds: Seeds,
+  collection: Collection,
+  documents: readonly Document[],
+  searches = false,
+): Query => {
+  const types = typesOf(collection);
+  const orders = ordersOf(collection);
+  const order = orders[seeds.order % orders.length]!;
+  const from = (part: Part) => new Random(seeds[part]);
+  const equal: Record<string, Scalar> = {};
+  if (seeds.equal > 0 && documents.length > 0) {
+    const random = from('equal');
+    const document = random.pick(documents);
+    for (const field of order.slice(0, 1 + random.below(order.length))) {
+      equal[field] = (random.oneIn(12) ? valueFrom(random, documents, field, types) : document[field]) as Scalar;
+    }
+  }
+  const free = order.slice(Object.keys(equal).length);
+  const matching = answerOf(documents, { order, equal });
+  const near = matching.length > 0 ? matching : documents;
+  const query: { -readonly [Name in keyof Query]: Query[Name] } = { order };
+  if (free.length < order.length) query.equal = equal;
+  if (seeds.range > 0 && free.length > 0) {
+    const random = from('range');
+    const field = free[random.oneIn(2) ? 0 : random.below(free.length)]!;
+    const bound = () => valueFrom(random, near, field, types) as Scalar;
+    const kind = random.below(4);
+    query.range = { field, ...(kind !== 1 && { from: bound() }), ...(kind !== 0 && { to: bound() }) };
+  }
+  if (seeds.descending % 2 === 1) query.descending = true;
+  if (seeds.after > 0 && free.length > 0 && near.length > 0) {
+    const random = from('after');
+    const document = random.pick(near);
+    query.after = free.map((field) =>
+      random.oneIn(8) ? (valueFrom(random, near, field, types) as Scalar) : (document[field] as Scalar),
+    );
+  }
+  if (seeds.limit > 0) query.limit = limitOf(seeds.limit);
+  if (seeds.words > 0 && searches) query.words = wordsFor(from('words'), collection, documents);
+  return query;
+};
+
+const conditionFrom = (random: Random, documents: readonly Document[], types: Types): Condition => {
+  const field = random.pick(Object.keys(types));
+  const operator = random.pick(types[field]!.type === 'boolean' ? FALSE_OR_NULL : OPERATORS);
+  const value = () => valueFrom(random, documents, field, types);
+  if (operator === 'null') return { field, operator, value: random.oneIn(2) };
+  if (operator === 'in') return { field, operator, value: random.list(4, value) as Scalar[] };
+  return { field, operator, value: value() };
+};
+
+export const totalsQueryOf = (
+  seeds: Seeds,
+  collection: Collection,
+  documents: readonly Document[],
+  searches: boolean,
+): TotalsQuery => {
+  const types = typesOf(collection);
+  const from = (part: Part) => new Random(seeds[part]);
+  const fields = Object.keys(types);
+  const numeric = SUMMED.filter((field) => fields.includes(field));
+  const by = seeds.by === 0 ? [] : [from('by').pick(fields)];
+  const other = from('by').below(2 * fields.length);
+  if (by.length > 0 && other < fields.length && !by.includes(fields[other]!)) by.push(fields[other]!);
+  const where = from('where');
+  return {
+    where:
+      seeds.where === 0 ? [] : Array.from({ length: 1 + where.below(3) }, () => conditionFrom(where, documents, types)),
+    by,
+    ...(seeds.of > 0 && numeric.length > 0 && { of: from('of').pick(numeric) }),
+    ...(seeds.words > 0 && searches && { words: wordsFor(from('words'), collection, documents) }),
+    limit: seeds.limit === 0 ? 10_000 : 1 + (limitOf(seeds.limit) % 300),
+  };
+};
+
+/** Returns keys for reads at the same time. Some keys are repeated, and some belong to no document. */
+export const keysOf = (seed: number, collection: Collection, documents: readonly Document[]): readonly Scalar[][] => {
+  const random = new Random(seed);
+  const types = typesOf(collection);
+  // With many more keys, an adapter may reject reads that wait for a connection.
+  const count = seed === 0 ? 1 : 1 + random.below(16);
+  return Array.from({ length: count }, () => {
+    const document = random.pick(documents);
+    const key = collection.key.map((field) => document[field] as Scalar);
+    if (!random.oneIn(3)) return key;
+    const at = random.below(key.length);
+    return key.with(at, valueFrom(random, documents, collection.key[at]!, types) as Scalar);
+  });
+};

@@ -1,0 +1,278 @@
+/**
+ * Compares random reads of random documents with a reference. The reads of an example differ from each other in one
+ * part each, and run alone or at the same time. Some are aborted or left early. So a result that belongs to another read
+ * is noticed.
+ */
+import {
+  type Collection,
+  type Document,
+  type Group,
+  type Scalar,
+  type Snapshot,
+  StorageError,
+} from 'metro-forecast-api/adapter';
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { sameSequence, sameValue } from './expect.js';
+import { find, findJson } from './find-rows.js';
+import {
+  datasetOf,
+  FIRST,
+  FIRST_CREATED,
+  items,
+  numbers,
+  pairs,
+  type Rows,
+  readings,
+  SECOND,
+  SECOND_CREATED,
+  spots,
+  words,
+} from './fixture.js';
+import { type Instance, makeCurrent, startInstance } from './instance.js';
+import { cannotChange, itUnless } from './obstacles.js';
+import { type Check, fc, holds, WITHOUT_FAST_CHECK } from './property.js';
+import {
+  anySeed,
+  FIND_PARTS,
+  findQueryOf,
+  KEY_PARTS,
+  keysOf,
+  type Part,
+  type Seeds,
+  seedsOf,
+  TOTALS_PARTS,
+  totalsQueryOf,
+} from './random-queries.js';
+import { DOCUMENTS, randomVersions, wide, wider } from './random-rows.js';
+import { Random } from './random-values.js';
+import { documentAt, inOrder, searchedFor, totalsIn } from './reference.js';
+
+const EXAMPLES = 350;
+const MOST_CHANGES = 8;
+/** Number of documents per read whose values are compared. */
+const VALUES = 20;
+/** A collection that is listed twice is read more often. */
+const collections = [wide, wider, wide, spots, pairs, wide, readings, words, wider, numbers, items];
+
+/** A read of one method. Resolves when the result has been compared with the reference. */
+interface Read {
+  readonly shown: string;
+  run(): Promise<void>;
+}
+
+interface Version {
+  readonly snapshot: Snapshot;
+  readonly rows: Rows;
+}
+
+const METHODS = ['find', 'findJson', 'totals', 'get', 'find', 'getJson'] as const;
+type Method = (typeof METHODS)[number];
+
+const methodsOf = (snapshot: Snapshot): readonly Method[] => METHODS.filter((method) => snapshot[method] !== undefined);
+
+const relevantTo = (method: Method): readonly Part[] => {
+  const rest = method === 'totals' ? TOTALS_PARTS : method.startsWith('get') ? KEY_PARTS : FIND_PARTS;
+  return ['method', 'collection', 'version', 'signal', ...rest, ...rest];
+};
+
+/** Compares all keys, and the values of at most `most` documents. */
+const sameDocuments = (
+  collection: Collection,
+  found: readonly Document[],
+  expected: readonly Document[],
+  query: object,
+  most = VALUES,
+) => {
+  sameSequence(collection, found, expected, query);
+  const step = Math.ceil(expected.length / most);
+  for (let i = 0; i < expected.length; i += step) {
+    sameValue(found[i], expected[i], 'the document as it was published');
+  }
+};
+
+const sameTotals = (found: readonly Group[], all: readonly Group[], limit: number): void => {
+  const groups = inOrder(found);
+  sameValue(groups.length, Math.min(limit, all.length), 'the number of groups');
+  const byValues = new Map(all.map((group) => [JSON.stringify(group.values), group]));
+  const expected = groups.map(({ values }) => byValues.get(JSON.stringify(values)));
+  sameValue(groups, expected, 'the totals of each group');
+};
+
+/** What a read needs: the method, its collection, and what the collection contains. */
+interface Source extends Version {
+  readonly method: Method;
+  readonly collection: Collection;
+  readonly documents: readonly Document[];
+  readonly searches: boolean;
+}
+
+const sourceOf = (seeds: Seeds, versions: readonly Version[]): Source => {
+  const version = versions[seeds.version % versions.length]!;
+  const { snapshot, rows } = version;
+  const methods = methodsOf(snapshot);
+  const collection = collections[seeds.collection % collections.length]!;
+  return {
+    ...version,
+    method: methods[seeds.method % methods.length]!,
+    collection,
+    documents: rows[collection.name]!,
+    searches: snapshot.searches === true && collection.search !== undefined,
+  };
+};
+
+const MOMENTS = ['never', 'never', 'never', 'before', 'soon', 'in a turn', 'afterwards', 'never'] as const;
+
+/** Makes a call whose signal may be aborted. The call either returns the right result or rejects with `aborted`. */
+const calling = async <T>(seeds: Seeds, call: (signal?: AbortSignal) => Promise<T>, check: (found: T) => void) => {
+  const moment = seeds.signal === 0 ? 'never' : new Random(seeds.signal).pick(MOMENTS);
+  if (moment === 'never') return check(await call());
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  if (moment === 'before') abort();
+  const result = call(controller.signal);
+  if (moment === 'soon') queueMicrotask(abort);
+  if (moment === 'in a turn') setImmediate(abort);
+  try {
+    check(await result);
+  } catch (error) {
+    if (!(controller.signal.aborted && error instanceof StorageError && error.code === 'aborted')) throw error;
+  }
+  abort();
+};
+
+type Run = () => Promise<void>;
+
+const totalsRead = (seeds: Seeds, { snapshot, collection, documents, searches }: Source): [unknown, Run] => {
+  const query = totalsQueryOf(seeds, collection, documents, searches);
+  const call = (signal?: AbortSignal) => snapshot.totals!(collection.name, structuredClone(query), signal);
+  const check = (found: readonly Group[] | undefined) => {
+    if (found) sameTotals(found, totalsIn(collection, documents, query), query.limit);
+  };
+  return [query, () => calling(seeds, call, check)];
+};
+
+const readByKeys = (seeds: Seeds, { snapshot, method, collection, documents }: Source): [unknown, Run] => {
+  const { name } = collection;
+  // Some adapters close a connection for each aborted read.
+  const keys = keysOf(seeds.keys, collection, documents).slice(0, seeds.signal === 0 ? undefined : 2);
+  const get = async (key: readonly Scalar[], signal?: AbortSignal) => {
+    if (method === 'get') return snapshot.get(name, key, signal);
+    const json = await snapshot.getJson!(name, key, signal);
+    return json && JSON.parse(json);
+  };
+  const check = (found: readonly unknown[]) => {
+    for (const [i, key] of keys.entries()) {
+      sameValue(found[i], documentAt(collection, documents, key), `${method}("${name}", ${JSON.stringify(key)})`);
+    }
+  };
+  return [keys, () => calling(seeds, (signal) => Promise.all(keys.map((key) => get(key, signal))), check)];
+};
+
+const readList = (seeds: Seeds, { snapshot, method, collection, documents, searches }: Source): [unknown, Run] => {
+  const query = findQueryOf(seeds, collection, documents, searches);
+  const expected = () => searchedFor(collection, documents, query);
+  const asked = () => structuredClone(query);
+  const read = method === 'find' ? find : findJson;
+  const whole = () =>
+    calling(
+      seeds,
+      (signal) => read(snapshot, collection, asked(), signal),
+      (found) => sameDocuments(collection, found, expected(), query),
+    );
+  const start = async () => {
+    for await (const batch of snapshot.find(collection.name, asked())) {
+      return sameDocuments(collection, batch, expected().slice(0, batch.length), query);
+    }
+  };
+  return [query, method === 'find' && seeds.signal % 10 === 1 ? start : whole];
+};
+
+const readOf = (seeds: Seeds, versions: readonly Version[]): { readonly method: Method; readonly read: Read } => {
+  const source = sourceOf(seeds, versions);
+  const { method, collection, snapshot } = source;
+  const make = method === 'totals' ? totalsRead : method.startsWith('get') ? readByKeys : readList;
+  const [query, run] = make(seeds, source);
+  return {
+    method,
+    read: { shown: `${method}("${collection.name}", ${JSON.stringify(query)}) of ${snapshot.version}`, run },
+  };
+};
+
+/** Describes reads, each of which differs from the previous one in one part. */
+interface Example {
+  readonly first: Seeds;
+  readonly changes: readonly { readonly part: number; readonly seed: number }[];
+  readonly together: boolean;
+}
+
+const examples = (check: Check) => {
+  const { array, boolean, constantFrom, noBias, oneof, record } = check;
+  const seed = anySeed(check);
+  const change = record({ part: seed, seed: oneof(constantFrom(0), seed) });
+  const changes = noBias(array(change, { maxLength: MOST_CHANGES, size: 'max' }));
+  return record({ first: seedsOf(check), changes, together: boolean() });
+};
+
+const readsOf = ({ first, changes }: Example, versions: readonly Version[]): readonly Read[] => {
+  let seeds = first;
+  let { method, read } = readOf(seeds, versions);
+  const reads = [read];
+  for (const { part, seed } of changes) {
+    const parts = relevantTo(method);
+    seeds = { ...seeds, [parts[part % parts.length]!]: seed };
+    ({ method, read } = readOf(seeds, versions));
+    reads.push(read);
+  }
+  return reads;
+};
+
+const isRight = async (example: Example, versions: readonly Version[]): Promise<void> => {
+  const reads = readsOf(example, versions);
+  if (example.together) await Promise.all(reads.map((read) => read.run()));
+  else for (const read of reads) await read.run();
+  await reads[0]!.run();
+};
+
+const hold = async (target: AdapterUnderTest, instance: Instance, [first, second]: readonly [Rows, Rows]) => {
+  const held: Version[] = [{ snapshot: instance.adapter.snapshot(), rows: first }];
+  if (cannotChange(target)) return held;
+  await makeCurrent(target, instance, datasetOf(SECOND, SECOND_CREATED, second));
+  return [...held, { snapshot: instance.adapter.snapshot(), rows: second }];
+};
+
+export const describeRandomReads = (target: AdapterUnderTest): void => {
+  describe('random reads', () => {
+    let instance: Instance;
+    let versionsHeld: readonly Version[] = [];
+    before(async () => {
+      const rows = randomVersions();
+      const named = new Map(collections.map((each) => [each.name, each]));
+      instance = await startInstance(target, datasetOf(FIRST, FIRST_CREATED, rows[0]), named);
+      versionsHeld = await hold(target, instance, rows);
+    });
+    after(async () => {
+      for (const { snapshot } of versionsHeld) snapshot.release();
+      await instance?.stop();
+    });
+
+    it('return every document of each version as it was published', async () => {
+      for (const { snapshot, rows } of versionsHeld) {
+        for (const collection of [wide, wider]) {
+          sameDocuments(collection, await find(snapshot, collection), rows[collection.name]!, {}, DOCUMENTS);
+        }
+      }
+    });
+
+    itUnless(WITHOUT_FAST_CHECK, 'return what the reference returns, alone and at the same time', () =>
+      holds(
+        examples(fc!),
+        EXAMPLES,
+        (example) => isRight(example, versionsHeld),
+        (example) =>
+          [`  ${example.together ? 'at the same time' : 'one after the other'}:`]
+            .concat(readsOf(example, versionsHeld).map(({ shown }) => `  ${shown}`))
+            .join('\n'),
+      ),
+    );
+  });
+};

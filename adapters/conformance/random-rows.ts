@@ -1,0 +1,93 @@
+/** Random documents in two versions, for collections with many orders, optional fields and fields to search. */
+import { type Collection, compareBy, type Document } from 'metro-forecast-api/adapter';
+import { allRows, isWithin, type Rows } from './fixture.js';
+import { integerFrom, jsonFrom, numberFrom, objectFrom, Random, sentenceFrom, textFrom } from './random-values.js';
+
+/** Each collection has more documents than most adapters put into a batch. */
+export const DOCUMENTS = 350;
+/** The keys and orders of the documents have at most this many bytes. */
+const KEY_BYTES = 2000;
+
+const orNull = (type: string) => ({ type: [type, 'null'] });
+
+export const wide: Collection = {
+  name: 'wide',
+  key: ['area', 'code', 'part'],
+  orders: [
+    ['code', 'area', 'part'],
+    ['kind', 'level', 'area', 'code', 'part'],
+    ['level', 'kind', 'part', 'code', 'area'],
+    ['kind', 'part', 'code', 'area'],
+    ['part', 'kind', 'area', 'level', 'code'],
+  ],
+  search: ['title', 'note'],
+  schema: {
+    type: 'object',
+    properties: {
+      // The sequence differs from that of the key.
+      part: { type: 'integer' },
+      level: { type: 'number' },
+      kind: { type: 'string' },
+      code: { type: 'number' },
+      area: { type: 'string' },
+      title: { type: 'string' },
+      note: orNull('string'),
+      share: orNull('number'),
+      flag: orNull('boolean'),
+      rank: orNull('integer'),
+    },
+    required: ['area', 'code', 'part', 'kind', 'level', 'title'],
+  },
+};
+
+/** Has the same fields and orders as `wide`, but another key and other documents. */
+export const wider: Collection = {
+  ...wide,
+  name: 'wider',
+  key: ['part', 'code', 'area'],
+  orders: [wide.key, ...wide.orders!],
+};
+
+const NOTHING = undefined;
+
+const documentFrom = (random: Random): Document => {
+  const optional = <T>(make: () => T) => (random.oneIn(4) ? NOTHING : random.oneIn(5) ? null : make());
+  const values = {
+    area: random.oneIn(4) ? random.pick(['a', 'b', 'B', '']) : textFrom(random),
+    code: random.oneIn(2) ? random.below(5) / 2 : numberFrom(random),
+    part: random.below(7) - 2,
+    kind: random.oneIn(4) ? textFrom(random) : random.pick(['x', 'x ', 'X', 'y', '10', '9']),
+    level: random.oneIn(2) ? random.pick([-1, 0, 0.5, 2]) : numberFrom(random),
+    title: random.oneIn(3) ? textFrom(random) : sentenceFrom(random),
+    note: optional(() => sentenceFrom(random)),
+    share: optional(() => (random.below(8000) - 2000) / 8),
+    flag: optional(() => random.oneIn(2)),
+    rank: optional(() => integerFrom(random)),
+    extra: optional(() => jsonFrom(random)),
+  };
+  const present = Object.entries(values).filter(([, value]) => value !== NOTHING);
+  return { ...(random.oneIn(3) && objectFrom(random, 1)), ...Object.fromEntries(present) };
+};
+
+const inKeyOrder = (collection: Collection, documents: readonly Document[]): readonly Document[] => {
+  const byKey = new Map(documents.map((each) => [JSON.stringify(collection.key.map((field) => each[field])), each]));
+  return [...byKey.values()]
+    .filter((each) => isWithin(collection, each, KEY_BYTES))
+    .toSorted(compareBy(collection.key));
+};
+
+/** The second version has most documents of the first one, some of them changed. */
+export const randomVersions = (): readonly [Rows, Rows] => {
+  const random = new Random(7);
+  const firsts = Array.from({ length: DOCUMENTS }, () => documentFrom(random));
+  const others = firsts.map((each) => (random.oneIn(3) ? documentFrom(random) : each));
+  const laters = firsts
+    .filter(() => !random.oneIn(9))
+    .map((each) => (random.oneIn(2) ? { ...documentFrom(random), area: each['area'], code: each['code'] } : each));
+  const rowsOf = (some: readonly Document[], more: readonly Document[]) => ({
+    ...allRows(),
+    wide: inKeyOrder(wide, some),
+    wider: inKeyOrder(wider, more),
+  });
+  return [rowsOf(firsts, others.slice(0, 220)), rowsOf(laters, others)];
+};
