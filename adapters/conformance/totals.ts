@@ -214,6 +214,8 @@ const PARTS: readonly Partial<Query>[] = [
   { after: ['a', 60], limit: 5 },
   { after: ['a', 60.5], descending: true },
   { range: { field: 'id', from: 20, to: 130 } },
+  { range: { field: 'id', from: 60 }, limit: 3 },
+  { range: { field: 'id', to: 180 }, limit: 3, descending: true },
   { order: BY_LEVEL, limit: 7 },
   { order: BY_LEVEL, descending: true, after: [2, 'b', 0] },
   { order: BY_TOWN, equal: { town: 'Brno' }, range: { field: 'level', from: 0 } },

@@ -1,7 +1,7 @@
 /** Defines adapters whose bugs depend on the format of a value, or on other reads before or at the same time. */
 import type { Document } from '../../../../core/contracts/dataset.js';
-import type { Query } from '../../../../core/contracts/storage.js';
-import { compareBy } from '../../../../core/data/scalars.js';
+import type { Query, Scalar } from '../../../../core/contracts/storage.js';
+import { compareBy, compareScalars } from '../../../../core/data/scalars.js';
 import { wordsOf } from '../../../../core/data/words.js';
 import { inSnapshot, inSnapshots } from '../breakable.js';
 import { type BrokenAdapter, finding, reading } from './breaking.js';
@@ -172,5 +172,28 @@ export const randomBugs: readonly BrokenAdapter[] = [
       ),
     ),
     fails: [BOUNDS],
+  },
+  {
+    that: 'applies the limit before a range on a later field if there are words',
+    capabilities: SEARCHING,
+    fault: inSnapshot((snapshot) => {
+      const whole = searching(snapshot);
+      return {
+        ...whole,
+        async *find(name, query, signal) {
+          const { range, order, equal = {}, ...rest } = query;
+          const isLater = range && range.field !== order[Object.keys(equal).length];
+          if (!query.words || !isLater) return yield* whole.find(name, query, signal);
+          const { field, from, to } = range;
+          const isWithin = (value: Scalar) =>
+            (from === undefined || compareScalars(value, from) >= 0) &&
+            (to === undefined || compareScalars(value, to) <= 0);
+          for await (const batch of whole.find(name, { order, equal, ...rest }, signal)) {
+            yield batch.filter((document) => isWithin(document[field] as Scalar));
+          }
+        },
+      };
+    }),
+    fails: ['find(collection, query) with words yields the documents that contain all words, in order'],
   },
 ];
