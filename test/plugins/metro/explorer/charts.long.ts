@@ -164,7 +164,7 @@ describe('the explorer’s charts with all series and twenty markets', () => {
           await page.goto(`${origin}/explore?slow=${visits++}#/${view}`);
           await page.waitForSelector('main:not([aria-busy]) h1');
           await page.waitForLoadState('networkidle');
-          expect(bytes, view).to.be.below(view === 'markets' ? 250_000 : 155_000);
+          expect(bytes, view).to.be.below(view === 'markets' ? 250_000 : 150_000);
           expect(await page.evaluate(moved), view).to.be.at.most(0.01);
         }
       } finally {
