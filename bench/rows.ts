@@ -25,7 +25,7 @@ const LARGE = 10_000_000;
 const REQUESTS = 20_000;
 const CONNECTIONS = 16;
 const COMPARED = 4;
-/** The service computes at most two totals over many rows at a time for one caller. */
+/** The service answers at most two expensive questions of one caller at the same time. */
 const QUESTION_CONNECTIONS = 2;
 
 interface Entrant extends RunningEntrant {

@@ -53,10 +53,10 @@ const outcomeOf = (samples: readonly Sample[]): Outcome => ({
 });
 
 /**
- * Measures several tables in the same rounds, so that their figures can be compared. Every second round runs in reverse
- * order.
- * @param tables contenders of each table, in the same order
- * @returns for each table, the outcome of each contender
+ * Measures all tables of a section in the same rounds, so that their figures can be compared. Every second round runs in
+ * reverse order.
+ * @param tables the servers to measure for each table, in the same order
+ * @returns for each table, the figures of each server by name
  */
 export const takeTurns = async (
   tables: readonly (readonly Turn[])[],

@@ -25,7 +25,7 @@ import { testsOver, testsOverStore } from './tests-over.js';
 const SETTLE_MS = 20_000;
 const READ_MS = 10;
 
-/** The rows of an interrupted publication. Every collection has some rows that no other publication contains. */
+/** The rows of an interrupted publication. In every collection, some rows occur in no other publication of the test. */
 const ABANDONED: Rows = {
   items: [{ id: 'abandoned', grade: 'a', rank: 1, label: 'abandoned' }, ...rows['items']!],
   readings: [{ station: 'abandoned', day: '2024-01-01', hour: 1, value: 1 }, ...rows['readings']!],

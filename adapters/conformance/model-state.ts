@@ -27,8 +27,9 @@ export interface Held extends Move {
 export interface Actor {
   readonly name: string;
   opened: Opened;
-  /** Number of calls of `changed()`, and of moves, that have been compared with the model. */
+  /** Number of `changed()` calls that the test has already compared with the model. */
   calls: number;
+  /** Number of publications and activations that the test has already compared with the model. */
   seen: number;
 }
 

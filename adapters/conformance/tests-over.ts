@@ -18,7 +18,7 @@ const over = (begin: () => Promise<Instance>, test: Test) =>
     }
   };
 
-/** Returns a function that defines a test with its own instance, or a skipped test if there is an obstacle. */
+/** Returns a function that defines tests. Each test gets its own instance. With an obstacle, the tests are skipped. */
 export const testsOver =
   (target: AdapterUnderTest, obstacle: Obstacle = false, dataset = () => datasetOf()) =>
   (title: string, test: Test): void =>

@@ -69,8 +69,8 @@ const prefixed = (size: number, zero: string): readonly (readonly [string, strin
 ];
 
 /**
- * Pairs of keys with two fields. For each separator, two keys are equal if a store joins their fields with that
- * separator.
+ * Different keys with two fields. A store that joins the fields with a separator, such as a colon, would store two of the
+ * keys as the same text.
  */
 export const joinable: readonly (readonly [string, string])[] = [
   ...SEPARATORS.flatMap((separator) => [[`p${separator}q`, 'r'] as const, ['p', `q${separator}r`] as const]),

@@ -1,4 +1,4 @@
-/** Tests that adapters build on the changes of other adapters at once, even before they notice the new version. */
+/** Tests that an adapter respects a change by another adapter even before it notices the change. */
 import assert from 'node:assert/strict';
 import type { StorageAdapter } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';

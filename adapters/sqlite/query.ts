@@ -23,7 +23,7 @@ const indexed = (table: Table, order: readonly string[]): string => {
 
 const freeFields = ({ order, equal = {} }: Query): readonly string[] => order.slice(Object.keys(equal).length);
 
-/** Returns true if the query must skip index entries, because its range is not on the first free field of the index. */
+/** Returns true if `range` is on a later field of the index, so that SQLite must skip entries between the matches. */
 export const skipsEntries = (query: Query): boolean =>
   query.range !== undefined && query.range.field !== freeFields(query)[0];
 

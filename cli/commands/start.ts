@@ -199,7 +199,7 @@ const announce = (
   const pages = registry.mounts
     .filter(({ mount }) => mount.contentSecurityPolicy !== undefined)
     .map(({ mount }) => `${mount.summary}: ${new URL(mount.path, url)}`);
-  // All lines are printed at once, because a program that waits for the first line might then stop reading.
+  // All addresses are printed in one write. A program that waits for the first line can miss lines written later.
   print([`Listening on ${url}`, ...pages].join('\n'));
   if (!demo) return;
   if (demo.code !== undefined) {

@@ -14,8 +14,8 @@ import { withTimeout } from '../util/with-timeout.js';
 import { type Assignment, asShare, type Listening, onPort, type ToPrimary, type ToWorker } from './worker-link.js';
 
 /**
- * If a worker exits within this time, the delay before its replacement starts doubles, because the replacement will
- * probably exit too.
+ * If a worker exits within this time, its replacement will probably exit too. The delay before the replacement starts
+ * is therefore doubled.
  */
 const STEADY_MS = 10_000;
 const FIRST_PAUSE_MS = 100;

@@ -151,7 +151,7 @@ describe('a package with copies of built-in folders, and this package from its t
   });
 });
 
-/** Times and the digests in URLs of page files are ignored. The digests depend on file times. */
+/** Compares responses without their times. */
 const expectEqual = (copied: Record<string, [number, string]>, builtin: Record<string, [number, string]>): void => {
   expect(Object.keys(copied)).to.have.members(Object.keys(builtin));
   const comparable = ([status, body]: [number, string]) => [

@@ -6,8 +6,8 @@ export const isAllowed = ({ status }: Answer): boolean => status === 200 || stat
 export const isRejected = ({ status }: Answer): boolean => status === 429;
 
 /**
- * Highest number of allowed requests that were both sent and answered within one window. The limiter counts a request
- * after it is sent and before it is answered. A number above the limit is therefore a bug.
+ * Returns the highest number of allowed requests that were sent and answered within one window. The limiter counts each
+ * of these requests within the window, so a number above the limit is a bug.
  */
 export const mostInWindow = (answers: readonly Answer[]): number => {
   const passed = answers.filter(isAllowed).sort((a, b) => a.sent - b.sent);

@@ -33,7 +33,7 @@ export const defaultSpan = { from: quarterIndex(2005, 4) } satisfies Span;
 
 export interface RunsInput {
   readonly panel: Panel;
-  /** Panel of the nation and the states, to which the model is fitted separately. */
+  /** Panel of the nation and the states. The model is fitted to this panel separately from the panel of the metros. */
   readonly nationAndStates?: Panel | undefined;
   /** Default: the default model, or the fallback model if the panel lacks inputs of the default model. */
   readonly model?: ForecastModel | undefined;

@@ -11,7 +11,7 @@ import { chosenValues, conditionsOf, DAY_END, matchingOf, selecting, toggled } f
 
 /** @typedef {(change: Record<string, string>) => void} Keep */
 
-/** The list of values shows 10 values first. Each click on "More values" shows the next number of values. */
+/** Number of values in the list: 10 at first, and more after each click on "More values". */
 const SIZES = [10, 50, 250, 1000];
 
 const INITIALLY_OPEN = 2;

@@ -89,7 +89,7 @@ const pager = ({ after, from, rows, next }, onturn) => {
 };
 
 /**
- * After the list was drawn again, the focus moves to the button that replaced `old`, or to a paging button.
+ * Focuses the button that replaced `old` when the list was drawn again, or a paging button if there is none.
  * @param {HTMLElement} place
  * @param {Element} old
  */

@@ -19,7 +19,7 @@ const REPLICAS = 3;
 /** Timeout of a call in milliseconds. A shorter timeout would treat a pause of a busy machine as an outage. */
 const TIMEOUT_MS = 250;
 const CONNECT_MS = 1000;
-/** Decisions can wait for a call timeout, but not for a connection timeout. */
+/** Maximum time of a decision: longer than the timeout of a call, but shorter than the timeout of a connection. */
 const AT_ONCE_MS = 800;
 /** Recovery takes half a second. The margin allows for a busy machine. */
 const RECOVERY_MS = 5000;

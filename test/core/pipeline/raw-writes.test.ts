@@ -154,7 +154,7 @@ const ALONE: Readonly<Record<string, (ctx: Context) => unknown>> = {
   },
 };
 
-/** The middleware writes before or after the response of a route. */
+/** Middleware that writes to the raw response before or after a route sets the body. */
 const AROUND_A_ROUTE: Readonly<Record<string, Middleware>> = {
   'next(), then flushHeaders': async (ctx, next) => {
     await next();

@@ -9,7 +9,7 @@ const MEASURES = { rebased: 'rebased', change: 'yearly change', nation: 'differe
 export const namesOf = (members) => members.map(({ short }) => short).join(', ');
 
 /**
- * A file name can be too short for all names, so the measure comes first.
+ * Long file names are cut, so the measure comes before the names of the markets.
  * @param {readonly Member[]} members @param {Choices} chosen
  */
 export const comparisonFile = (members, { show, real }) =>

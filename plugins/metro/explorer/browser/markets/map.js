@@ -39,7 +39,7 @@ const shapesOf = (areas, codes) => {
 };
 
 /**
- * Finds the nearest area in a direction. Distance across the direction counts twice.
+ * Finds the nearest area in the direction of an arrow key. An offset to the side counts twice.
  * @param {Areas} areas @param {Iterable<string>} codes
  * @param {{ from: string, centre: readonly [number, number], direction: readonly [number, number] }} step `centre`: the
  *   position of `from`
