@@ -61,6 +61,7 @@ export interface KeyRules {
   readonly prefix: string;
   readonly tiers: readonly string[];
   readonly peppers: Peppers;
+  /** Maximum time, in milliseconds, until services accept a new key. */
   readonly visibleAfterMs: number;
 }
 

@@ -7,6 +7,7 @@ import { count } from './output.js';
  */
 const LARGE = 500_000;
 
+/** Returns advice if the `json` adapter serves a large dataset, otherwise undefined. */
 export const sqliteAdvice = (rows: number): string | undefined =>
   rows < LARGE
     ? undefined

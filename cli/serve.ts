@@ -25,6 +25,7 @@ export const openApp = async ({ loaded, demo }: Assignment, modules: Modules, ov
 const FIRST_READ_MS = 5000;
 const FIRST_READ_EVERY_MS = 20;
 
+/** @param needs the parts that must be available before the service listens */
 const firstRead = async (app: App, needs: NonNullable<Assignment['needs']>): Promise<void> => {
   const state = partOf(app, 'state');
   const deadline = performance.now() + FIRST_READ_MS;
@@ -76,6 +77,7 @@ export const shutDown = async (app: App, { drainMs }: Config['server'], { delayM
   if (closed === 'late') partOf(app, 'logger').warn('the stores did not close in time');
 };
 
+/** Exits the process when `end` settles. The exit code is 1 if `end` rejects, otherwise 0. */
 export const exitAfter = async (end: Promise<void>, logger: Logger): Promise<void> => {
   const since = performance.now();
   const code = await end.then(

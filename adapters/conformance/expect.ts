@@ -163,6 +163,7 @@ export const eventually = async (
   }
 };
 
+/** Fails if `work` takes longer than `ms` milliseconds, or longer on a slow machine. */
 export const within = async <T>(what: string, work: Promise<T>, ms: number): Promise<T> => {
   let isSettled = false;
   const settle = () => {

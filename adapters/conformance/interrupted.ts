@@ -23,6 +23,7 @@ import { testsOver, testsOverStore } from './tests-over.js';
 
 /** Maximum time until an interrupted publication settles, in milliseconds. */
 const SETTLE_MS = 20_000;
+/** Delay in milliseconds between the last row of a collection and its end. */
 const READ_MS = 10;
 
 /** The rows of an interrupted publication. In every collection, some rows occur in no other publication of the test. */

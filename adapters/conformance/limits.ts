@@ -36,6 +36,7 @@ const rowsOf = (bytes: number, words = 'ab'): readonly Document[] =>
     return { ...row, text: 'é'.repeat((bytes - JSON.stringify(row).length) / 2) };
   });
 
+/** Returns documents whose order fields have `bytes` bytes. They sort the same way in every order. */
 const spotsOf = (bytes: number): readonly Document[] =>
   [1, 2].map((id) => ({ id, size: id, name: `${'n'.repeat(bytes - 17)}${id}` }));
 

@@ -43,6 +43,7 @@ const targetOf = async (): Promise<AdapterUnderTest> => {
 let resume = (): void => {};
 let before: readonly string[] = [];
 
+/** Returns the resources that keep the process running because of the adapter. */
 const remaining = (): string[] => {
   const left = process.getActiveResourcesInfo();
   for (const name of before) if (left.includes(name)) left.splice(left.indexOf(name), 1);

@@ -53,6 +53,7 @@ export class CurrentVersion {
     throw new StorageError('unavailable', this.#problem ?? 'Nothing has been published yet: publish a dataset.');
   }
 
+  /** Empty before the first publication. @throws StorageError `unavailable` if every poll so far has failed */
   get moves(): readonly Publication[] {
     return this.#served || this.#problem ? this.served.moves : [];
   }

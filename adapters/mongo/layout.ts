@@ -26,6 +26,7 @@ export const LAYOUT = 2;
 
 const DUPLICATE_KEY = 11000;
 
+/** True if an insert failed because its id or another unique value already exists. */
 export const isDuplicate = (error: unknown): error is MongoServerError =>
   error instanceof MongoServerError && error.code === DUPLICATE_KEY;
 

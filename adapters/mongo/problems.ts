@@ -22,6 +22,7 @@ export const isUnreachable = (error: unknown): boolean => {
   return servers.length > 0 && servers.every(({ error: cause }) => cause != null);
 };
 
+/** True if the server has rejected the credentials, or the user lacks a privilege. */
 export const isRejected = (error: unknown): boolean =>
   error instanceof MongoServerError && [AUTHENTICATION_FAILED, UNAUTHORIZED, ATLAS_ERROR].includes(Number(error.code));
 

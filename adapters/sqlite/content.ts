@@ -50,6 +50,7 @@ const columnsOf = (collection: Collection): ReadonlyMap<string, string> => {
   );
 };
 
+/** @throws StorageError `invalid_dataset` for a number that JSON cannot represent */
 const jsonOf = (collection: Collection, row: Document): string => {
   const json = JSON.stringify(row);
   // `JSON.stringify` converts Infinity and NaN to null, so the slower check is needed only if the JSON contains null.
@@ -191,6 +192,7 @@ export const writeContent = async (
   return { table, rows, sha256: hash.digest('hex'), fields, orders, ...(search && { search }) };
 };
 
+/** Describes how the stored rows differ from the published rows. Resolves with undefined if they are equal. */
 const differenceIn = async (
   connection: ThreadedConnection,
   { table, rows, sha256 }: StoredCollection,

@@ -3,6 +3,7 @@ import { DATA_AUDIT, readEntries, replaceEntries } from './audit.js';
 import { addActivation, readCatalog } from './catalog.js';
 import type { ThreadedConnection } from './connection.js';
 
+/** @param withConnection resolves with undefined if there is no database */
 export const sqliteHistory = (
   withConnection: <T>(work: (connection: ThreadedConnection) => Promise<T>) => Promise<T | undefined>,
 ): History => ({

@@ -58,6 +58,7 @@ interface Options extends PublishOptions {
   poll(): void;
 }
 
+/** Another process can take over a lock that has not been renewed within this time. */
 const STALE_MS = 60_000;
 
 const errorsOf = async (

@@ -101,6 +101,7 @@ export class SqliteSnapshot implements Snapshot {
   readonly #assertOpen: () => void;
   #released = false;
 
+  /** @param reader must already be retained for this snapshot */
   constructor(reader: Reader, publishedAt: Date, assertOpen: () => void) {
     this.version = reader.stored.version;
     this.manifest = reader.stored.manifest;

@@ -15,6 +15,7 @@ const { momentAfter, unknownVersion } = publishing;
 
 export interface VersionsContext {
   readonly clock: Clock;
+  /** Resolves with undefined if there is no database. */
   withConnection<T>(work: (connection: ThreadedConnection) => Promise<T>): Promise<T | undefined>;
   list(): readonly StoredVersion[];
   current(): Activation | undefined;

@@ -28,6 +28,7 @@ const assertDigest = async (path: string, expected: string | undefined): Promise
   if (found !== expected) throw damaged(path, 'was changed or cut off');
 };
 
+/** @throws OperatorError if the backup is incomplete or damaged */
 export const verifiedBackup = async (directory: string, onFile: (checked: number) => void): Promise<Backup> => {
   const backup = await readBackup(directory);
   let checked = 0;

@@ -10,6 +10,7 @@ interface Port {
   readonly check: string;
   readonly host: string;
   readonly port: number;
+  /** Resolves with true if the program that listens on the port is probably a service with this configuration. */
   isOurs(origin: string): Promise<boolean>;
 }
 

@@ -21,6 +21,7 @@ export const resolve = <Name extends PartName>(from: DependencyContainer, name: 
 
 const LIFECYCLE = Symbol('lifecycle');
 
+/** @throws OperatorError if an override has an unknown name or lacks a required member */
 export const createContainer = (
   given: Pick<Parts, 'config' | 'modules'>,
   overrides: Overrides = {},
@@ -42,6 +43,7 @@ export const createContainer = (
   return own;
 };
 
+/** Passes only the declared dependencies, so that a definition cannot use a part without declaring it. */
 const dependencies = (from: DependencyContainer, { needs }: Definition<unknown>): Parts =>
   Object.fromEntries(needs.map((name) => [name, resolve(from, name)])) as unknown as Parts;
 

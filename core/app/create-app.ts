@@ -19,6 +19,10 @@ export interface Product extends BuiltinModules {
 export const createFramework = (product: Product) => {
   const load = configLoader(product.configuration);
 
+  /**
+   * @param extra plugins passed by the embedding program
+   * @throws OperatorError that lists all errors in the configuration and its modules
+   */
   const loadConfig = (
     options: Omit<LoadOptions, 'moduleErrors'>,
     extra: readonly LoadedPlugin[] = [],
@@ -63,6 +67,7 @@ const isLoaded = (config: GivenConfig | LoadedConfig | string): config is Loaded
 
 const containers = new WeakMap<App, DependencyContainer>();
 
+/** Returns a part of a running application. Only for this package's commands and tests. */
 export const partOf = <Name extends PartName>(app: App, name: Name): Parts[Name] => resolve(containers.get(app)!, name);
 
 export const startApp = async (config: LoadedConfig, modules: Modules, overrides: Overrides): Promise<App> => {

@@ -51,6 +51,7 @@ export const loadModules = async (
 ): Promise<Modules> => {
   const { auth, limits, server } = config;
   const tiers = () => new Tiers(auth, limits.requestsPerMinute);
+  // Called when the service is running, so `modules` is already set.
   const document = (publicUrl: string) => openApiDocument(modules.registry, server.basePath, tiers(), publicUrl);
   const draft = config as unknown as Draft;
   const unnamed = [...frameworkPlugins(builtins, draft, document), ...extra];

@@ -57,6 +57,7 @@ export interface OpenedStorage {
   readonly adapter: StorageAdapter;
   readonly module: AdapterModule;
   readonly collections: ReadonlyMap<string, Collection>;
+  /** Undefined unless the adapter is `json`. */
   readonly directory: string | undefined;
   close(): Promise<void>;
 }

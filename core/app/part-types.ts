@@ -47,8 +47,10 @@ export interface Parts {
   readonly snapshots: CurrentSnapshot;
   readonly vintages: Vintages;
   readonly authenticator: OpenAuthenticator;
+  /** Checks the credentials that plugins accept. Null if no plugin identifies callers. */
   readonly identities: IdentityChain | null;
   readonly state: RunningState;
+  /** Rejects requests while the service is overloaded. Null if `server.overload` is null. */
   readonly admission: Admission | null;
   readonly metrics: Metrics | null;
   readonly observers: RequestObservers | null;

@@ -76,6 +76,7 @@ export class RunningState {
     return [this.#published({ version, publishedAt, current: true }, async () => adapter.snapshot())];
   }
 
+  /** @param open returns a locked snapshot; after another publication, its version is newer than `known.version` */
   #published(
     known: Pick<PublishedVersion, 'version' | 'publishedAt' | 'current'>,
     open: () => Promise<Snapshot | undefined>,

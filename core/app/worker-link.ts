@@ -39,7 +39,9 @@ export type ToWorker =
   | ({ readonly kind: 'stop' } & Stop);
 
 export interface Stop {
+  /** How long the worker continues to listen, in milliseconds. */
   readonly delayMs: number;
+  /** How long idle connections stay open, in milliseconds. Set only if other workers have taken over the port. */
   readonly idleMs?: number;
 }
 

@@ -20,6 +20,7 @@ import { type Assignment, asShare, type Listening, onPort, type ToPrimary, type 
 const STEADY_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
+/** Time for workers to close their stores after `server.drainMs`, in milliseconds. */
 const CLOSE_MS = 2000;
 /** Slow workers are missing from the scrape after this time. */
 const SCRAPE_MS = 2000;
@@ -97,6 +98,7 @@ export class Workers {
     return first;
   }
 
+  /** @throws OperatorError that explains why the old workers keep running */
   async reload(loaded: LoadedConfig, count: number): Promise<void> {
     await this.#retired;
     const { assignment } = this.#running;
@@ -247,6 +249,7 @@ export class Workers {
     }
   }
 
+  /** Sending fails only if the worker has exited, which the `exit` listener handles. */
   #send(worker: Worker, message: ToWorker): void {
     worker.send(message, () => undefined);
   }

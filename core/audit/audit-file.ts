@@ -140,6 +140,7 @@ export class AuditFile<E extends AuditEntry> {
     for await (const { entry } of this.#lines(start)) if (entry) yield entry;
   }
 
+  /** Yields all non-empty lines. `entry` is undefined for lines that are not entries. */
   async *#lines(start = 0): AsyncGenerator<{ line: number; entry: E | undefined }> {
     let line = 0;
     let rest: Buffer = Buffer.alloc(0);

@@ -24,6 +24,7 @@ export const actor = (): { readonly by: string; readonly host: string } => {
   };
 };
 
+/** An entry and its location, such as `line 7`. Error messages contain the location. */
 export interface Placed<E extends AuditEntry> {
   readonly entry: E;
   readonly place: string;
@@ -113,6 +114,7 @@ export const madeOnly = <E extends AuditEntry>(entries: readonly E[]): readonly 
   return entries.filter(({ hash, undoes }) => undoes === undefined && !(hash !== undefined && undone.has(hash)));
 };
 
+/** Returns an entry that undoes another one, because its change was never made. */
 export const undoing = <E extends AuditEntry>(
   { previous: _, hash, ...entry }: E,
   time: string,

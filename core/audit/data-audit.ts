@@ -40,6 +40,7 @@ export interface PublishedNow {
   readonly versions?: readonly string[];
 }
 
+/** Returns publications and activations, even if they never took effect. */
 const movesOf = (entries: readonly DataAuditEntry[]): readonly DataAuditEntry[] =>
   entries.filter(({ action }) => action !== 'prune');
 

@@ -111,6 +111,7 @@ const verify = (
     };
   });
 
+/** Returns all entries, including entries of changes that were never made. */
 export const directoryEntries = (directory: string): Promise<readonly DataAuditEntry[]> =>
   auditOf(directory, 'read', (file) => file.list());
 

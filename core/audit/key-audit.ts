@@ -46,6 +46,7 @@ const actionOf = (
   return fields === 'expires_at' ? 'expire' : 'change';
 };
 
+/** @returns undefined if no field has changed */
 export const auditEntry = (before: KeyRecord | undefined, after: KeyRecord, now: number): KeyAuditEntry | undefined => {
   const changes = changesOf(before, after);
   if (Object.keys(changes).length === 0) return undefined;
@@ -184,6 +185,7 @@ export function* entriesOf(unrecorded: readonly Unrecorded[], now: number): Gene
   for (const each of unrecorded) yield { ...found, ...editOf(each) };
 }
 
+/** Lists the changed fields without their values, for example `key_4fJ8kQ2mXw (limit_per_minute)`. */
 export const describeUnrecorded = (unrecorded: Unrecorded): string => {
   const { action, key, changes, fingerprint } = editOf(unrecorded);
   if (action === 'remove') return `${key} (removed)`;

@@ -16,9 +16,11 @@ const EXPIRE_MS = 24 * 3600 * 1000;
 
 interface Claim {
   readonly mine: boolean;
+  /** The cached value, which may be stale. */
   readonly found: Loaded | undefined;
 }
 
+/** Ensures that only one process builds an entry. Methods reject if Redis does not reply in time. */
 export class BuildLock {
   readonly #token = randomBytes(12).toString('hex');
 

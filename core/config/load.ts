@@ -45,6 +45,7 @@ export interface LoadOptions {
   readonly given?: GivenConfig | undefined;
   readonly defaults?: Draft;
   readonly env?: Environment;
+  /** Loads the modules, so that one error lists the problems of the configuration and of the modules. */
   readonly moduleErrors?: (draft: Draft, folder: string, overrides: readonly Override[]) => Promise<readonly string[]>;
 }
 
@@ -70,6 +71,7 @@ const readDraft = async (path: string, named: string): Promise<Draft> => {
 
 const IN_CODE = 'in code';
 
+/** Copies the object, because defaults are filled in later. */
 const draftOf = (given: GivenConfig): Draft => {
   try {
     return JSON.parse(JSON.stringify(given)) as Draft;
@@ -135,6 +137,7 @@ export const configLoader =
     if (!isValid) errors.push(...describeErrors(validate.errors!, draft, '', overrides));
     errors.push(...contradictions(draft, overrides, isValid));
     if (errors.length > 0) {
+      // Also reports the errors of the modules, which are otherwise loaded later.
       errors.push(...((await moduleErrors?.(draft, folder, overrides)) ?? []));
       throw new OperatorError(
         `The configuration ${path} has ${errors.length === 1 ? 'an error' : `${errors.length} errors`}:`,

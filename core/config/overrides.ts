@@ -10,6 +10,7 @@ import { nearest } from '../validation/nearest.js';
 import { formatPath, type Path, valueAt } from '../validation/path.js';
 import { configSchema } from './schema.js';
 
+/** `schema` is undefined for module options. */
 interface Setting {
   readonly path: Path;
   readonly schema: JsonSchema | undefined;
@@ -79,6 +80,7 @@ export interface NamedVariable {
   readonly path: Path;
   /** The module for which the variable applies, for example `{ at: ['adapter'], use: 'store' }`. */
   readonly when?: { readonly at: Path; readonly use: string };
+  /** If true, the value can also be in a file whose path is in `<variable>_FILE`. */
   readonly secret?: boolean;
 }
 

@@ -417,6 +417,7 @@ export const configSchema = {
 
 type Sections = WithDefaults<typeof configSchema>;
 
+/** Defined explicitly, because the type inferred from the schema does not allow a string. */
 interface CorsConfig {
   readonly origin: string | readonly string[];
   readonly maxAgeSeconds: number;

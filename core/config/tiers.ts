@@ -10,6 +10,7 @@ export const USAGE_PATH = '/usage';
 
 export interface Tier {
   readonly name: string;
+  /** Requests per minute, unless the key has its own limit. */
   readonly limit: number;
   readonly quotas: Quotas | undefined;
   /** Names of plugins and paths of endpoints. Null if the tier includes all endpoints. */
@@ -57,6 +58,7 @@ export class Tiers {
     this.anonymous = auth.anonymous === null ? undefined : this.#tiers.get(auth.anonymous);
   }
 
+  /** Returns undefined if the tier does not exist, in which case the key is rejected. */
   of({ tier }: Pick<KeyRecord, 'tier'>): Tier | undefined {
     return this.#tiers.get(tier);
   }

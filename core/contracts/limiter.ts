@@ -4,6 +4,7 @@ import type { Health } from './runtime.js';
 /** The length of the sliding window. A caller's limit applies to every interval of this length. */
 export const WINDOW_MS = 60_000;
 
+/** Requests per UTC day and per UTC month. Null means unlimited. */
 export interface Quotas {
   readonly perDay: number | null;
   readonly perMonth: number | null;

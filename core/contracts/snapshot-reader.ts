@@ -8,6 +8,7 @@ export type ScalarField<T> = {
   [K in keyof T & string]-?: T[K] extends Scalar | DeclareSchemaAsConst ? K : never;
 }[keyof T & string];
 
+/** Fields whose values are of type `Value` or null. If the field names are unknown, any field. */
 type FieldOf<T, Value> = string extends keyof T
   ? string
   : { [K in keyof T & string]-?: NonNullable<T[K]> extends Value | DeclareSchemaAsConst ? K : never }[keyof T & string];

@@ -30,6 +30,7 @@ export const filterColumns = ({ schema, key, orders = [] }: Collection): Readonl
   );
 };
 
+/** Returns the columns whose values are strings or null. Dates are not included. */
 export const textFields = ({ schema }: Pick<Collection, 'schema'>): readonly string[] =>
   Object.entries((schema['properties'] ?? {}) as Readonly<Record<string, JsonSchema>>).flatMap(([name, column]) => {
     const value = valueSchema(column);
@@ -135,6 +136,7 @@ export const planIn = (order: readonly string[], where: readonly Condition[]): {
   return { plan, rank: 4 * leading.length + (list ? 2 : 0) + (isNext ? 1 : 0) };
 };
 
+/** @param order one of the collection's orders. Default: the order that reads the fewest documents */
 export const planRead = (
   { key, orders = [] }: Pick<Collection, 'key' | 'orders'>,
   where: readonly Condition[],

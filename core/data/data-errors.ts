@@ -7,7 +7,9 @@ import { formatPath, type Path, pointerPath } from '../validation/path.js';
 export interface DataError {
   /** The name of the file, or of the collection if the rows do not come from files. */
   readonly file: string;
+  /** The line number, starting at 1. Null if the error concerns the whole file. */
   readonly row: number | null;
+  /** The path of the field. Null if the error concerns the whole row. */
   readonly field: string | null;
   readonly rule: string;
 }

@@ -32,6 +32,7 @@ const haveSameRows = async (
   }
 };
 
+/** Returns the name of the first collection with different rows, or undefined if all rows are equal. */
 export const differingCollection = async (
   dataset: Pick<Dataset, 'read'>,
   snapshot: Pick<Snapshot, 'find'>,

@@ -26,6 +26,10 @@ export class DirectoryDataset implements Dataset {
     this.#validFor = collections;
   }
 
+  /**
+   * True if the rows have already been checked against these declarations. `rows` reports files that have changed
+   * since.
+   */
   isValidFor(collections: ReadonlyMap<string, Collection>): boolean {
     return [...collections].every(([name, collection]) => this.#validFor.get(name) === collection);
   }

@@ -33,6 +33,7 @@ interface Edge {
 }
 
 interface Selection {
+  /** Positions of the documents in sort order. Undefined if documents are sorted by key. */
   readonly positions: Uint32Array | undefined;
   readonly span: Span;
   readonly filter?: NonNullable<Query['range']>;

@@ -73,6 +73,7 @@ class StringCache {
   readonly #texts: (string | undefined)[] = [];
   readonly #bytes: Buffer[] = [];
 
+  /** @returns the text between these offsets, which must be UTF-8 without escapes */
   decode(json: Buffer, start: number, end: number): string {
     if (end - start > LONGEST_CACHED) return json.toString('utf8', start, end);
     let hash = 0;
@@ -136,6 +137,7 @@ export class JsonFields {
     return 0;
   }
 
+  /** Compares two documents in the same text. Both searches must have found all fields. */
   compareFound(json: Buffer, other: JsonFields): number {
     for (let i = 0; i < this.#fields.length; i++) {
       const order = compareValues(json, [this.starts[i]!, this.ends[i]!], [other.starts[i]!, other.ends[i]!]);

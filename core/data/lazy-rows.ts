@@ -48,6 +48,7 @@ class ParsedWhenRead implements ProxyHandler<Document[]> {
   }
 }
 
+/** Parses the text of a row on first access and then drops it, because the caller might modify the row. */
 class RowParsedWhenRead implements ProxyHandler<Document> {
   #json: string | undefined;
   readonly #hasThen: boolean;
@@ -59,6 +60,7 @@ class RowParsedWhenRead implements ProxyHandler<Document> {
 
   get(row: Document, property: string | symbol): unknown {
     if (property === ROW_TEXT) return this.#json;
+    // `await` reads the property `then`, which must not parse the row.
     if (property === 'then' && this.#json !== undefined && !this.#hasThen) return undefined;
     return Reflect.get(this.read(row), property);
   }
@@ -111,6 +113,7 @@ export const textOf = (rows: readonly object[]): readonly JsonRows[] | undefined
 
 export const lazyRow = (json: string): Document => new Proxy<Document>({ ...PRINTED }, new RowParsedWhenRead(json));
 
+/** Returns the text of a row that `lazyRow` has created, or undefined for any other value. */
 export const rowText = (value: unknown): string | undefined =>
   (value as { readonly [ROW_TEXT]?: string } | null | undefined)?.[ROW_TEXT];
 

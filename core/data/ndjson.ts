@@ -51,8 +51,10 @@ interface JsonLines {
 type OnError = (row: number | null, rule: string) => void;
 
 interface ReadRowsOptions {
+  /** Called for each line that is not a JSON object. The row is null for errors that concern the whole file. */
   readonly onError: OnError;
   readonly expected?: { readonly rows?: number; readonly sha256?: string };
+  /** Called with the SHA-256 of the file in hexadecimal when the whole file has been read. */
   readonly onDigest?: (sha256: string) => void;
 }
 

@@ -33,6 +33,7 @@ interface Check {
 export interface RowCheck extends Check {
   /** Checks rows without parsing them. Returns false if a row might have an error, which `add` then reports. */
   addText(rows: JsonRows): boolean;
+  /** Returns true only if all rows are known to conform to the schema. */
   matches(rows: JsonRows): boolean;
 }
 

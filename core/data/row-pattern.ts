@@ -7,6 +7,7 @@ const WHOLE = String.raw`(?:0|[1-9]\d{0,199})`;
 const COMMON_DAY = String.raw`(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31`;
 const LEAP_DAY = String.raw`\d\d(?:0[48]|[2468][048]|[13579][26])-02-29`;
 
+/** Patterns for the JSON of each type. Some rare but valid values do not match, such as strings with escapes. */
 const VALUES: Readonly<Record<string, string>> = {
   string: String.raw`"[^"\\\x00-\x1f]*"`,
   text: String.raw`"[^"\\\x00-\x1f]+"`,
@@ -53,6 +54,7 @@ const numbersOf = (type: string, { minimum }: FieldSchema): string | undefined =
   return minimum === 0 ? VALUES[type] : undefined;
 };
 
+/** Returns a pattern for the values of a field, or undefined if its schema has rules that a pattern cannot check. */
 const valuesOf = (schema: JsonSchema): string | undefined => {
   const field = schema as FieldSchema;
   if (!hasOnly(schema, FIELD_KEYWORDS) || field.type === undefined) return undefined;

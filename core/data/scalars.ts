@@ -6,6 +6,7 @@ type ScalarType = 'string' | 'integer' | 'number';
 
 const scalarTypes: ReadonlySet<unknown> = new Set<ScalarType>(['string', 'integer', 'number']);
 
+/** Returns undefined if the field cannot be part of a key or an order, for example because it is optional. */
 export const scalarType = ({ schema }: Pick<Collection, 'schema'>, field: string): ScalarType | undefined => {
   const { properties, required } = schema as { properties?: Record<string, JsonSchema>; required?: readonly string[] };
   if (!Array.isArray(required) || !required.includes(field)) return undefined;
@@ -40,6 +41,7 @@ export const compareScalars = (a: Scalar, b: Scalar): number => {
   return typeof b === 'string' || a < b ? -1 : 1;
 };
 
+/** Returns a function that compares documents by these fields, which must contain scalars. */
 export const compareBy =
   (fields: readonly string[]) =>
   (a: Document, b: Document): number => {

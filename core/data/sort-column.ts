@@ -77,6 +77,7 @@ export class SortColumn {
     return this.#known.find(json, start, end) ?? this.#known.add(json, start, end, this.#values.add(json, start, end));
   }
 
+  /** @yields at intervals of less than a millisecond, so that the caller can do other work */
   *rank(): Generator<void, Ranks> {
     const { ranks: ofValues, count } = yield* rankValues(this.#values);
     const ranks = new Uint32Array(this.#length);

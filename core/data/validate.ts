@@ -10,6 +10,7 @@ import { type RowCheck, rowCheck, type Target } from './row-check.js';
 interface CheckOptions {
   readonly maxErrors?: number;
   readonly onProgress?: (progress: { collection: string; rows: number; total: number | undefined }) => void;
+  /** Called with each batch, in key order, until an error is found. */
   readonly onRows?: (collection: Collection, rows: Rows) => void;
   /** True if the same rows have already been checked. Only their JSON syntax is then checked. Default: false. */
   readonly checked?: boolean;

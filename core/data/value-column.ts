@@ -76,6 +76,7 @@ export class ValueColumn {
     this.#chunks.push({ bytes: Buffer.allocUnsafeSlow(Math.ceil(1.1 * size)), ends: new Uint32Array(CHUNK) });
   }
 
+  /** Packs up to KEY_BYTES bytes of a value, starting at `depth`, into a number. These numbers sort like the bytes. */
   key(value: number, depth: number): number {
     const { bytes, ends } = this.#chunks[value >>> CHUNK_BITS]!;
     const index = value & (CHUNK - 1);

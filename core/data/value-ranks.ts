@@ -3,6 +3,7 @@ import { hasMore, KEY_BYTES, type ValueColumn } from './value-column.js';
 
 export interface Ranks {
   readonly ranks: Uint32Array;
+  /** The number of different ranks, which start at 0. */
   readonly count: number;
 }
 
@@ -28,12 +29,14 @@ export function* firstPositions(length: number): Generator<void, Uint32Array<Arr
 
 const FEW = 256;
 
+/** Values that must still be sorted, because their first `depth` bytes are equal. */
 interface Range {
   readonly start: number;
   readonly end: number;
   readonly depth: number;
 }
 
+/** Indexes of values and their sort keys. A key contains the bytes that are being compared. */
 class Keyed {
   readonly keys: Float64Array;
   readonly indexes: Uint32Array;

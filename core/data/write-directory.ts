@@ -23,6 +23,7 @@ import {
 
 interface WriteOptions {
   readonly onProgress?: ((progress: { collection: string; written: number }) => void) | undefined;
+  /** Aborts the write, unless the manifest has already been replaced. */
   readonly signal?: AbortSignal | undefined;
   /**
    * Called after all rows have been written, and before the manifest is replaced. If this function throws, nothing
@@ -44,6 +45,7 @@ export interface ManifestChange {
 /** Matches the files that this module writes. Other files are never removed. */
 const FILE = /^[a-z][a-z0-9_]*\.[0-9a-f]{12}\.ndjson$/;
 const TEMPORARY = /\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
+/** Another process can take over a lock that has not been renewed within this time. */
 const STALE_MS = 60_000;
 
 /**

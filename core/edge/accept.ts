@@ -9,6 +9,7 @@ import { type Connection, LAST_RESPONSE } from './last-response.js';
 export type Rejections = ReturnType<typeof socketRejections>;
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
+/** Handles a request, then calls `ended`. The promise never rejects. */
 export type Handle = (request: IncomingMessage, response: ServerResponse, ended?: () => void) => Promise<void>;
 
 interface AcceptOptions {

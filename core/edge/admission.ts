@@ -43,7 +43,9 @@ export class Admission {
   #shortQueue = FEWEST_IN_FLIGHT;
   #turnSince: number | undefined;
   #seen = 0;
+  /** Undefined if the previous turn was short. `worked` is the total CPU time when that turn ended. */
   #previousTurn: { readonly length: number; readonly worked: number } | undefined;
+  /** Set only during an overload, which ends when the event loop has idle time again. */
   #spare: SpareTime | undefined;
   #lastRefusal: number | undefined;
   #refusedBefore = 0;
@@ -106,6 +108,7 @@ export class Admission {
     return true;
   }
 
+  /** Returns true if this turn is even longer than the previous one, which means that requests are queueing up. */
   #isGrowing(elapsed: number): boolean {
     if (this.#previousTurn === undefined) return false;
     const { maxEventLoopDelayMs } = this.#options;
@@ -124,6 +127,7 @@ export class Admission {
   #onTurnEnd(): void {
     const now = this.#options.clock.monotonic();
     const length = now - (this.#turnSince ?? now);
+    // Checks again, because a turn can become long after its last request, while it reads responses from stores.
     if (!this.#spare) this.#isTooLate(now, length);
     const long = length > SHORT_TURN_MS && this.#areMany();
     this.#previousTurn = long ? { length, worked: this.#eventLoop.worked() } : undefined;

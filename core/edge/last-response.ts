@@ -9,6 +9,7 @@ export const LAST_RESPONSE = Symbol('last response');
 
 export type Connection = Socket & { [LAST_RESPONSE]?: ServerResponse | null };
 
+/** Returns undefined before the first request, and null after `releaseResponse`. */
 export const lastResponse = (socket: Socket): ServerResponse | null | undefined =>
   (socket as Connection)[LAST_RESPONSE];
 

@@ -40,6 +40,7 @@ export class HttpServer {
   readonly #handle: Listener;
   readonly #observe: (event: EdgeEvent) => void;
   isDraining = false;
+  /** `close` keeps idle connections open for this long, in milliseconds. */
   #idleMs = 0;
   #opening: Promise<unknown> = Promise.resolve();
   #closed = false;
@@ -131,6 +132,7 @@ export class HttpServer {
     if (this.#closed) throw new OperatorError('The application is closed. Create another one to listen again.');
   }
 
+  /** @param idleMs `close` keeps idle connections open for this long, so that each can carry one more request */
   drain(idleMs = 0): void {
     this.isDraining = true;
     this.#idleMs = idleMs;
@@ -183,5 +185,6 @@ const rejectSocket = (socket: Socket, rejection: Rejection): void => {
   before.shouldKeepAlive = false;
   if (before.writableFinished) socket.destroySoon();
   else before.once('finish', () => socket.destroySoon());
+  // The invalid bytes are part of the earlier request's body, which a handler might still be reading.
   if (!before.req.complete) failBody(before.req, new ApiError(errors.invalid_parameter, MALFORMED_BODY));
 };

@@ -11,6 +11,7 @@ interface Upgrade {
 
 const upgrades = new WeakMap<IncomingMessage, { readonly head: Buffer; readonly response: FastResponse }>();
 
+/** Adds a response object to each upgrade request, so that the listener can respond or take over the connection. */
 export const acceptUpgrades = (server: Server, accept: Listener): void => {
   server.on('upgrade', (request, stream, head) => {
     const socket = stream as Socket;

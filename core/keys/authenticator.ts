@@ -9,8 +9,11 @@ import { familyOf, hashKey, isActive, isMistyped, missingPeppers, Peppers } from
 export interface Caller {
   readonly id: string;
   readonly limit: number;
+  /** The tier of the key, or the tier for callers without a key. Undefined if there is none. */
   readonly tier: Tier | undefined;
+  /** The key, or the caller that a plugin has identified. Undefined if the request has no valid credentials. */
   readonly key: Pick<KeyRecord, 'id' | 'tier'> | undefined;
+  /** The key id as JSON, for the log. Stored here, because a separate cache would be too large. */
   readonly loggedKey: string;
   readonly tiers: Tiers;
 }
@@ -165,11 +168,13 @@ interface AuthenticatorDependencies {
   readonly keyStore: KeyStore;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** True if plugins can also identify callers. Default: false. */
   readonly hasIdentities?: boolean;
 }
 
 export interface OpenAuthenticator {
   readonly authenticator: Authenticator;
+  /** Warns if no key is active or a pepper is missing. The key store must already be open. */
   open(): Promise<void>;
   close(): Promise<void>;
 }

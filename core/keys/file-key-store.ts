@@ -34,6 +34,7 @@ interface FileKeyStoreOptions {
 
 const MAX_NAMED = 20;
 
+/** Identifies the state of the file. Undefined if the file does not exist. */
 type Stamp = string | undefined;
 
 const stampOf = async (path: string): Promise<Stamp> => {
@@ -47,6 +48,7 @@ export class FileKeyStore implements KeyStore {
   readonly #listeners: (() => void)[] = [];
   #records: readonly KeyRecord[] = [];
   #byHash = indexByHash([]);
+  /** Undefined if the file does not have the format that commands write. */
   #lines: KeyLines | undefined;
   #stamp: Stamp;
   #error: KeyStoreError | undefined;
@@ -247,6 +249,7 @@ export class FileKeyStore implements KeyStore {
     }
   }
 
+  /** The caller must hold the lock. */
   async #recordEdits(records: readonly KeyRecord[]): Promise<void> {
     const { unrecorded, pending } = await this.#audit.compare(records, 'written');
     const now = this.context.clock.now();

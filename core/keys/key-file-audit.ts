@@ -18,6 +18,7 @@ import type { LineChange } from './key-lines.js';
 
 export class KeyFileAudit {
   readonly #keyFile: string;
+  /** Size of the audit file at the last comparison with the keys, in bytes. */
   #size = 0;
   #early: readonly KeyAuditEntry[] = [];
 
@@ -65,6 +66,7 @@ export class KeyFileAudit {
     });
   }
 
+  /** Returns false if the new entries do not explain this change. All keys must then be compared. */
   async isRecorded({ removed, added }: LineChange): Promise<boolean> {
     const entries = [...this.#early];
     await this.#with('read', async (file) => {

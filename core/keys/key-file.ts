@@ -84,9 +84,11 @@ export const parseKeyFile = (path: string, content: string): readonly KeyRecord[
   return assertUnique(path, value.keys);
 };
 
+/** Accepts any layout of the file. @throws KeyStoreError with the code `invalid_file`, or an error from `node:fs` */
 export const readKeyFile = async (path: string): Promise<readonly KeyRecord[]> =>
   parseKeyFile(path, String(await readRegularBytes(path, MAX_KEY_FILE_BYTES)));
 
+/** @throws KeyStoreError with the code `invalid_file` if two keys have the same id or hash */
 export const assertUnique = (path: string, keys: readonly KeyRecord[]): readonly KeyRecord[] => {
   const repeated = [...repetitions(keys, 'id'), ...repetitions(keys, 'hash')];
   return repeated.length > 0 ? reject(path, repeated) : keys;
@@ -146,6 +148,10 @@ export const readUsed = async (keyFile: string): Promise<ReadonlyMap<string, num
 
 export const clearUsed = async (keyFile: string): Promise<void> => rm(await usedPath(keyFile), { force: true });
 
+/**
+ * Merges times of last use. Keeps the later time of each key.
+ * @throws an error from `node:fs`, for example if the folder is read-only
+ */
 export const mergeUsed = async (keyFile: string, times: ReadonlyMap<string, number>): Promise<void> => {
   const path = await usedPath(keyFile);
   await withFileLock(path, async (confirm) => {

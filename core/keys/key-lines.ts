@@ -29,6 +29,7 @@ interface ListedKeys {
   read(offset: number, length: number): Promise<Buffer>;
 }
 
+/** Returns undefined if the file does not have the format that commands write. */
 const findKeys = async (file: FileHandle): Promise<ListedKeys | undefined> => {
   let buffer = Buffer.allocUnsafeSlow(BLOCK_BYTES);
   const read = async (offset: number, length: number): Promise<Buffer> => {
@@ -45,6 +46,7 @@ const findKeys = async (file: FileHandle): Promise<ListedKeys | undefined> => {
 
 const digestOf = (bytes: Buffer): string => hash('sha256', bytes, 'base64');
 
+/** Returns undefined if a line is invalid or has a different format. */
 const parseLines = (bytes: Buffer, isEndOfList: boolean): KeyRecord[] | undefined => {
   const records: KeyRecord[] = [];
   for (let at = 0; at < bytes.length; ) {
@@ -84,6 +86,7 @@ const readBlocks = async (
     const bytes = await read(at, length);
     const cut = at + length === stop ? length : bytes.lastIndexOf(NEWLINE);
     if (bytes.length < length) return undefined;
+    // A line is longer than a block.
     if (cut <= 0) {
       room *= 2;
       continue;
@@ -131,6 +134,7 @@ export class KeyLines {
     this.#blockBytes = blockBytes;
   }
 
+  /** Returns undefined if the file is invalid or was not written by a command. */
   static async read(
     file: FileHandle,
     blockBytes = BLOCK_BYTES,
@@ -140,10 +144,15 @@ export class KeyLines {
     return found && { lines: new KeyLines(found.blocks, blockBytes), records: found.records };
   }
 
+  /**
+   * @param records the keys before the change
+   * @returns undefined if the whole file must be read again
+   */
   async changeTo(file: FileHandle, records: readonly KeyRecord[]): Promise<LineChange | undefined> {
     const keys = await findKeys(file);
     if (!keys) return undefined;
     const blocks = this.#blocks;
+    // Only the last block has no comma at its end.
     const isSame = async (i: number, at: number): Promise<boolean> => {
       const { bytes, digest } = blocks[i]!;
       const isPlaced = at + bytes <= keys.end && (i === blocks.length - 1) === (at + bytes === keys.end);

@@ -75,6 +75,7 @@ export const isActive = (
 type KeyTerms = Pick<KeyRecord, 'name' | 'tier'> &
   Partial<Pick<KeyRecord, 'limit_per_minute' | 'expires_at' | 'shares_limit_of'>>;
 
+/** @param now milliseconds since 1970 */
 export const newKey = (
   { name, tier, limit_per_minute = null, expires_at = null, shares_limit_of }: KeyTerms,
   now: number,

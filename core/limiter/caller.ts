@@ -8,6 +8,7 @@ export type Settle = (decision: Decision | Promise<never>) => void;
 /** Permits for later requests in the same bucket. Redis has already counted these permits. */
 export interface PrefetchedPermits {
   count: number;
+  /** The end of the bucket by Redis's clock, in microseconds. */
   readonly bucketEnd: number;
   /**
    * When prefetched permits expire, in milliseconds by the monotonic clock. Never later than the end of their bucket.
@@ -22,13 +23,16 @@ export const NOTHING_RETURNED: readonly Returned[] = [];
 export class CallerState {
   limit = 0;
   quotas: Quotas | undefined = undefined;
+  /** Undefined until the caller has quotas. */
   usage: UsageCounter | undefined = undefined;
   prefetched: PrefetchedPermits | undefined = undefined;
   returned = NOTHING_RETURNED;
+  /** Requests waiting for the next call. Undefined if the caller is not queued. */
   waiting: Settle[] | undefined = undefined;
   remaining = 0;
   /** When another permit becomes free, in milliseconds by the monotonic clock. */
   resetAt = 0;
+  /** Requests before this time, in monotonic milliseconds, are rejected without a call. */
   rejectUntil = 0;
 
   constructor(

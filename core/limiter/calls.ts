@@ -15,6 +15,7 @@ export interface UsageReport {
   /** The id of a usage counter. Must be below 2^32, because the Lua script stores the id in 4 bytes. */
   readonly counterId: number;
   readonly quotas: Quotas;
+  /** `requests` is undefined if Redis already has the correct number. */
   readonly days: readonly { readonly day: number; readonly requests: number | undefined; readonly refused: number }[];
 }
 
@@ -45,12 +46,14 @@ export interface Grant {
   readonly permits: number;
   readonly remaining: number;
   readonly resetMs: number;
+  /** Usage on the day of the bucket, and in its month. Undefined if the call reported no usage. */
   readonly used: Used | undefined;
 }
 
 export interface AppliedReply {
   readonly applied: true;
   readonly grants: readonly Grant[];
+  /** End of the current bucket by Redis's clock, in microseconds. */
   readonly bucketEnd: number;
   readonly bucketMs: number;
 }
@@ -164,6 +167,7 @@ interface CallsOptions<Batch> {
   readonly redis: Pick<RedisConnection, 'timeoutMs' | 'durations'>;
   readonly clock: Clock;
   readonly onReply: (sent: Sent<Batch>, reply: Reply) => void;
+  /** Called when a call fails or times out. A reply that arrives later is ignored. */
   readonly onFailure: (sent: Sent<Batch>, error: unknown) => void;
 }
 

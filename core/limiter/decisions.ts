@@ -5,12 +5,14 @@ import type { AppliedReply, Grant } from './calls.js';
 import { dayOf, dayOfBucket, quotaLeft, quotaStates } from './quotas.js';
 import type { PartitionSync } from './resync.js';
 
+/** Redis read its clock between these two times, which are in monotonic milliseconds. */
 interface CallTimes {
   readonly sentAt: number;
   readonly receivedAt: number;
 }
 
 export class Decisions {
+  /** Redis's clock in milliseconds since 1970, minus the monotonic clock. Undefined until the first reply. */
   #clockOffset: number | undefined;
 
   constructor(
@@ -129,6 +131,7 @@ const FEWEST = 2;
  */
 const MOST_OF_REMAINING = 1 / 64;
 
+/** True if replicas might prefetch permits for a limit this high, and might therefore return some at any time. */
 const mayPrefetch = (limit: number): boolean => limit * MOST_OF_REMAINING >= FEWEST;
 
 /**

@@ -108,6 +108,7 @@ export class RedisLimiter implements Limiter {
     this.#polling = setInterval(() => this.#poll(clock.monotonic()), POLL_MS).unref();
   }
 
+  /** Opens the circuit breaker if Redis cannot run the script. @throws the error from Redis or from the connection */
   async check(): Promise<void> {
     try {
       await withTimeout(this.#failed.check(), READ_MS);

@@ -16,6 +16,7 @@ const UNSYNCED = -1;
 export class PartitionSync {
   #sent = 0;
   #sentAt = Number.NEGATIVE_INFINITY;
+  /** When the last call that requested permits was sent, in monotonic milliseconds. */
   #askedAt = Number.NEGATIVE_INFINITY;
   #applied = 0;
   #inFlight = 0;
@@ -23,6 +24,7 @@ export class PartitionSync {
   /** Increases each time Redis might have lost data. Callers from an earlier epoch need a resync. */
   #epoch = 0;
 
+  /** @param countedMs how long Redis needs to keep its counts, in milliseconds */
   constructor(readonly countedMs: number) {}
 
   get epoch(): number {
@@ -57,6 +59,7 @@ export class PartitionSync {
     this.#needsResync = true;
   }
 
+  /** True if a loss of data in Redis would matter, and no call within `idleMs` could have detected it. */
   mayHaveLostData(now: number, idleMs: number): boolean {
     return now - this.#sentAt >= idleMs && now - this.#askedAt < this.countedMs;
   }

@@ -26,6 +26,7 @@ interface ScriptOptions {
   readonly countsUsage: boolean;
 }
 
+/** The constants are part of the text, so that calls need not send them. */
 export const decideScript = ({ windowMs, mostAddresses, countsUsage }: ScriptOptions): DecideScript => {
   const window = windowMs * 1000;
   const bucket = bucketLength(windowMs);

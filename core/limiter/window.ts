@@ -23,6 +23,7 @@ export class SlidingWindow {
   readonly #windowMs: number;
   readonly #spanMs: number;
 
+  /** @param spanMs if 0, requests share entries only if the limit is above 1,000 */
   constructor(windowMs: number, spanMs = 0) {
     this.#windowMs = windowMs;
     this.#spanMs = spanMs;

@@ -83,6 +83,9 @@ interface LogOutputOptions {
 const MAX_WAITING = 4 * 1024 * 1024;
 const CHUNK = 32 * 1024;
 const WRITE_AFTER_MS = 250;
+/**
+ * Delay before writing to a full pipe again. After other errors, such as a full disk, the delay is `RETRY_FAILED_MS`.
+ */
 const RETRY_FULL_MS = 10;
 const RETRY_FAILED_MS = 1000;
 
@@ -105,6 +108,7 @@ export class LogOutput {
   #idle: (() => void)[] = [];
   #dropped = 0;
   #reported = 0;
+  /** Called when writing succeeds again, with the number of lines dropped in the meantime. */
   onRecovery: (dropped: number) => void = () => undefined;
 
   constructor(fd: number, { maxWaiting = MAX_WAITING, chunk = CHUNK }: LogOutputOptions = {}) {

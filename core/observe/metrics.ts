@@ -63,10 +63,12 @@ export const createMetrics = (config: Config['metrics'], service: ServiceMetrics
 interface ServiceMetricsOptions {
   readonly state: () => Pick<ServiceState, 'now' | 'health' | 'snapshot' | 'draining'>;
   readonly responses: () => Pick<ResponseCache, 'bytes' | 'size'> | undefined;
+  /** Null if admission control is disabled. */
   readonly admission: Admission | null;
   readonly work: WorkQueues;
 }
 
+/** Zeros to report while admission control is disabled, so that queries over these series still work. */
 const NONE_REFUSED: Admission['refused'] = { in_flight: 0, event_loop_delay: 0 };
 
 const gauge = (name: string, help: string, read: Reader['read']) => new Reader('gauge', name, help, read);

@@ -1,3 +1,4 @@
+/** Counts requests. Keeps references to the series, because it runs on every request. */
 import type { Tier } from '../config/tiers.js';
 import type { ApiContext } from '../pipeline/api-koa.js';
 import { Counter, Family, inBraces, type Metric, numeral } from './metric.js';
@@ -83,6 +84,7 @@ export class RequestMetrics {
   readonly metrics: readonly Metric[] = [this.#duration, this.#errors, this.#cache, this.#limiter, this.#credentials];
 
   constructor() {
+    // Creates the series now, because alerts cannot be evaluated on a missing series.
     this.#distribution(undefined, 404);
     this.decisionsOf(undefined);
   }

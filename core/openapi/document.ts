@@ -150,6 +150,10 @@ const contentOfList = async (route: Route, formats: readonly Format[]) => {
   );
 };
 
+/**
+ * Returns undefined for a binary format, or if the example cannot be written. The other formats are then still
+ * described.
+ */
 const textIn = async (
   format: Format,
   rows: readonly Row[],

@@ -17,24 +17,30 @@ import { failResponse } from './catch-errors.js';
  * conflicts.
  */
 export class RequestState {
+  /** When the request arrived, in milliseconds since the process started. */
   readonly startedAt = performance.now();
   /** The connection of the outer request. Set only for inner requests. */
   connection: Socket | undefined;
 
+  // Set by `findEndpoint`. Undefined if plugin middleware has already responded.
   match: Match | undefined;
+  /** Undefined for a mount, or if the client accepts none of the available formats. */
   format: Format | undefined;
   /** The error that `checkRequest` throws. It does not depend on the caller. */
   error: unknown;
 
+  // Set by `identify`. An inner request has the same caller as the outer request.
   caller: Caller | undefined;
   invalidKey = false;
   identityError: unknown;
 
+  // Set by `limit`, but not for inner requests and endpoints without a limit.
   decision: Decision | undefined;
 
   cacheHit = false;
   snapshotVersion: string | undefined;
 
+  /** Time in milliseconds from `startedAt` until the response was written. Set by `observe`. */
   durationMs = 0;
 
   /** @param isInner true if a mount or this process made the request, which is then neither counted nor observed */
@@ -61,6 +67,7 @@ export interface Endpoint {
   readonly methods: readonly string[];
   readonly needsKey: boolean;
   readonly limited: boolean;
+  /** True if shared caches may store the response, which therefore must not depend on the caller. */
   readonly shared: boolean;
   readonly mount?: Mount | undefined;
   readonly chooseFormat?: ((accept: string | undefined) => Format | undefined) | undefined;
@@ -115,6 +122,10 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
     else this.#networks = proxies;
   }
 
+  /**
+   * Does not add to `this.middleware`, which other Koa applications use to mount this one.
+   * @throws Error after the first request, because the middleware has already been composed
+   */
   override use<State, Context>(
     middleware: Middleware<NoState & State, HasRequestState & Context>,
   ): Koa<NoState & State, HasRequestState & Context> {
@@ -143,6 +154,7 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
       this.handle(this.createContext(request, response), ended)) as ReturnType<Koa['callback']>;
   }
 
+  /** The promise never rejects. */
   handle(ctx: ApiContext, ended?: () => void): Promise<void> {
     this.#run ??= compose([...this.#order(this.#added)]) as (ctx: ApiContext) => Promise<void>;
     ctx.res.statusCode = 404;
@@ -156,6 +168,7 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
 
 const HARMLESS = /^[A-Za-z0-9._-]{1,64}$/;
 
+/** Returns the `X-Request-Id` header if it is safe to log, otherwise a new id. */
 export const requestId = ({ headers }: IncomingMessage): string => {
   const sent = headers['x-request-id'];
   // A client might send an API key in `X-Request-Id` by mistake. Keys must not appear in the log.

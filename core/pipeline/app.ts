@@ -48,5 +48,6 @@ export const createKoa = (deps: KoaDependencies): ApiKoa => {
   ]);
 };
 
+/** Adds error handling, so that errors thrown by this middleware also become responses. */
 const guarded = (catching: ApiMiddleware, middleware: readonly Middleware[]): ApiMiddleware[] =>
   middleware.length === 0 ? [] : [catching, ...(middleware as unknown as ApiMiddleware[])];

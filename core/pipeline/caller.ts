@@ -8,6 +8,7 @@ interface AnyContext {
   readonly requestState?: Partial<RequestState>;
 }
 
+/** Returns the caller's key for plugins, or null if there is no valid key or the caller is not identified yet. */
 export const callerOf = ({ requestState }: AnyContext): CallerKey | null => {
   const key = requestState?.caller?.key;
   return key ? { id: key.id, tier: key.tier } : null;

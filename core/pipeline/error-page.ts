@@ -14,6 +14,7 @@ export interface ErrorPageOptions {
   readonly mounts: readonly { readonly path: string }[];
 }
 
+/** Returns undefined if the client gets JSON. */
 export type ErrorPage = (request: IncomingMessage) => Page | undefined;
 
 const STYLE = `

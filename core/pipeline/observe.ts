@@ -74,6 +74,7 @@ const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9
 
 const SAMPLED = 1;
 
+/** Parses a W3C `traceparent` header (Trace Context level 1, 3.2). Returns undefined if it is missing or invalid. */
 export const traceParent = (header: string | string[] | undefined): TraceParent | undefined => {
   if (typeof header !== 'string') return undefined;
   const [, version, traceId, parentId, flags, more] = TRACEPARENT.exec(header) ?? [];

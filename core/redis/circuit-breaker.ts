@@ -14,6 +14,7 @@ import { redisProblem } from './problems.js';
 
 export const readScript = (file: string): string => readFileSync(join(packageRoot, file), 'utf8');
 
+/** Calls a Lua script by its SHA-1, and sends the source only if Redis does not have the script yet. */
 export class RedisScript {
   readonly #digest: string;
 

@@ -13,6 +13,7 @@ export interface RedisConnection {
   readonly timeoutMs: number;
   /** Resolves when the Redis client has connected, on the first failure, or after `connectTimeoutMs`. Never rejects. */
   readonly opened: Promise<void>;
+  /** If a call failed because Redis is disconnected, returns the last connection error. */
   causeOf(error: unknown): unknown;
   durations: { observe(seconds: number): void };
   close(): void;

@@ -156,6 +156,7 @@ const SCHEMA = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'c
 const SCHEMAS = ['prefixItems', 'anyOf', 'oneOf', 'allOf'];
 const NAMED_SCHEMAS = ['properties', 'patternProperties', '$defs', 'dependentSchemas'];
 
+/** Returns undefined if the value conforms to the schema. The schema must be valid. */
 const misfit = (schema: object, value: unknown): string | undefined => {
   const validate = compileSchema(schema);
   if (validate(value)) return undefined;

@@ -6,6 +6,7 @@ export interface LoadedPlugin {
   readonly plugin: Plugin;
   readonly options: unknown;
   readonly at: string;
+  /** If true, a mount of another plugin replaces a mount of this plugin at the same path. */
   readonly isDefault?: boolean;
   /**
    * True if the tests of this package check the declarations of a plugin. The service then need not check them at
@@ -18,6 +19,7 @@ export const label = (plugin: Plugin): string => `plugin "${plugin.name}" ${plug
 
 export class Registration {
   readonly errors: string[] = [];
+  /** False if an endpoint might be missing because of an error in a plugin. */
   isComplete: boolean;
   readonly #owners = new Map<string, Plugin>();
 

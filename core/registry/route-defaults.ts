@@ -42,6 +42,7 @@ export const typedColumns = (route: Route): readonly Column[] => {
 /** Columns are computed once per route, because a table can have thousands of columns. */
 const columnsByRoute = new WeakMap<Route, readonly Column[]>();
 
+/** Returns undefined if the schema allows anything but objects. */
 const propertiesOf = (schema: unknown): Readonly<Record<string, JsonSchema>> | undefined => {
   const { type, properties } = (schema ?? {}) as JsonSchema;
   return type === 'object' ? (properties as Readonly<Record<string, JsonSchema>> | undefined) : undefined;

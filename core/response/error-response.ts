@@ -89,6 +89,7 @@ export type Page = (error: ApiError) => string;
 const reasonOf = ({ message, options: { cause } }: ApiError): string =>
   cause instanceof Error ? cause.message : message;
 
+/** @param page formats the error. Default: as JSON */
 export const errorResponse = (thrown: unknown, logger: Logger, requestId: string, page?: Page): Prepared => {
   const error = asApiError(thrown);
   const { status } = error.kind;
@@ -114,6 +115,10 @@ const withoutBrokenBody = ({ req }: ErrorContext, error: unknown): unknown =>
     ? new ApiError(errors.invalid_parameter, INCOMPLETE_BODY, { cause: error })
     : error;
 
+/**
+ * Responds with an error. Closes the connection instead if the response headers have already been sent.
+ * @param page formats the error. Default: as JSON
+ */
 export const setError = (ctx: ErrorContext, error: unknown, logger: Logger, page?: Page): void => {
   const body = errorResponse(withoutBrokenBody(ctx, error), logger, ctx.requestState.id, page);
   if (ctx.res.headersSent) {
@@ -149,9 +154,11 @@ const removeBodyHeaders = (response: ServerResponse): void => {
 
 export interface Rejection {
   toRequest(request: IncomingMessage, response: ServerResponse): void;
+  /** Responds to bytes that are not a valid request, and ends the socket. */
   toSocket(socket: Socket): void;
 }
 
+/** Builds an error response once, so that sending it is cheap. */
 export const rejection = (
   error: ApiError,
   headers: CommonHeaders,

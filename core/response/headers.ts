@@ -18,6 +18,7 @@ export const threeDecimals = (value: number): string => {
   return `${digits(Math.floor(thousandths / 1000))}.${LAST_THREE[thousandths % 1000]}`;
 };
 
+/** @throws TypeError for an invalid name or value */
 export const linesOf = (fields: Readonly<Record<string, string>>): string => {
   let lines = '';
   for (const [name, value] of Object.entries(fields)) {

@@ -15,15 +15,18 @@ import { setHead } from './writer.js';
 export interface Response extends Koa.Response {
   prepared?: Prepared | Representation | undefined;
   shown?: unknown;
+  /** The original representation. Set only if middleware has compressed the body. */
   source?: Representation | undefined;
 }
 
+/** Returns what middleware sees as `ctx.body`: an object for JSON, otherwise text or bytes. */
 export const contentOf = ({ type }: Response, { payload }: Prepared): unknown => {
   if (payload === undefined) return undefined;
   if (type === 'application/json') return JSON.parse(String(payload));
   return type.startsWith('text/') ? String(payload) : payload;
 };
 
+/** Replaces the prepared body with an ordinary one, unless both have the same bytes. */
 export const replace = (response: Response, prepared: Prepared | Representation, body: unknown): void => {
   if (isSame(prepared, body)) return;
   const isEncoding = response.res.hasHeader('Content-Encoding') && !wasChanged(response);

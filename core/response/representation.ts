@@ -21,6 +21,7 @@ export const payloadOf = (body: Buffer): Payload =>
   body.length <= WRITTEN_AS_TEXT_BYTES && isAscii(body) ? body.toString('latin1') : body;
 
 export class Prepared {
+  /** @param payload undefined if the status does not allow a body */
   constructor(
     readonly status: number,
     readonly head: string,

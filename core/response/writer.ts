@@ -198,10 +198,12 @@ Object.defineProperties(FastResponse.prototype, {
 });
 
 interface ResponseInsides {
+  /** If true, Node closes the connection after the response. */
   _last: boolean;
 }
 
 interface RequestInsides {
+  /** If true, Node assumes that a handler reads the body. */
   _consuming: boolean;
   readonly socket: { readonly parser?: { incoming: unknown } | null };
 }
@@ -250,6 +252,7 @@ export const allowFastWrites = (work: boolean): void => {
   fastWritesWork = work;
 };
 
+/** The status and the headers must already be set. */
 const sendBody = (response: ServerResponse, payload: Payload | undefined, caller?: string): void => {
   if (response.req.method !== 'HEAD' && isLarge(payload)) void endInPieces(response, payload, caller);
   else response.end(payload, 'latin1');

@@ -140,6 +140,7 @@ const compileAll = (place: 'path' | 'query', parameters: Readonly<Record<string,
 /** The maximum number of problems in an error response, whose size must not grow with the request. */
 const MOST_DETAILS = 20;
 
+/** Maximum number of invalid values to report per parameter. A list can contain thousands of them. */
 const MOST_ISSUES = 3;
 
 /**

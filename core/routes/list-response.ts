@@ -40,6 +40,7 @@ export class ListResponse {
   readonly #snapshot: Snapshot;
   readonly #options: ListOptions;
   readonly #cacheKey: string;
+  /** Set only for a large list. The ETag of a small list is computed from its body. */
   readonly #validators: Validators;
   #started: StartedList | undefined;
   #release: (() => void) | undefined;
@@ -48,6 +49,10 @@ export class ListResponse {
     this.#close = resolve;
   });
 
+  /**
+   * @param request the normalized request
+   * @param snapshot stays locked until `release` is called
+   */
   constructor(
     request: DataRequest,
     snapshot: Snapshot,

@@ -36,6 +36,7 @@ export const pageHeaders: Readonly<Record<'Link', ResponseHeader>> = {
   },
 };
 
+/** The sort position of a row. Null means that a value is unknown. */
 type Place = readonly (Scalar | null)[];
 
 const tokenOf = (order: string, place: Place): string =>
@@ -142,6 +143,7 @@ export class PageSorter<T extends object> {
   readonly #limit: number;
   readonly #after: Place | undefined;
   #kept: PlacedRow<T>[] = [];
+  /** Rows after this position are dropped, because they are neither on the page nor the first row of the next page. */
   #last: Place | undefined;
 
   constructor(order: RowOrder<T>, { limit = Number.POSITIVE_INFINITY, after }: PageInput) {

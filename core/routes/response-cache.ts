@@ -22,6 +22,7 @@ export const dataRequest = (route: DataRoute, input: Input, format: Format, cach
 });
 
 interface Entry {
+  /** Kept so that the response can be computed again for the next snapshot. */
   readonly request: DataRequest;
   readonly representation: Representation;
   /** A sweep of the cache halves the number of uses, or drops the entry if the number is 0. */

@@ -56,6 +56,7 @@ interface Response {
    * @param aheadBytes bytes of stored text to read before the first piece is written
    */
   readonly pieces: ((pauses: Pauses, aheadBytes?: number) => AsyncGenerator<Buffer>) | undefined;
+  /** True if rows are read from the store while the list is being written. */
   readonly isStreamed: boolean;
   readonly hasRead: () => boolean;
   /** The size of the rows that are still stored as text. Rows that the handler has parsed or created do not count. */
@@ -126,8 +127,11 @@ export interface StartedList {
 }
 
 interface ListLimits {
+  /** Maximum size of a list in bytes. A larger list is not built completely. */
   readonly mostBytes: number;
+  /** Maximum size of the stored text of the rows, in bytes. A list with more text is not built completely. */
   readonly mostStoredBytes: number;
+  /** Number of bytes of rows to read before the first chunk is written. Default: 0. */
   readonly aheadBytes?: number;
   readonly stallMs: number;
 }
@@ -288,6 +292,7 @@ export const ofRoute = async <T>({ operationId, path }: Route, work: () => Promi
   }
 };
 
+/** Does not read a property of a stored row, because that would parse the row. */
 const dataOf = (response: unknown): unknown =>
   rowText(response) === undefined ? (response as { readonly data?: unknown } | null | undefined)?.data : undefined;
 

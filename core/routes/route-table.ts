@@ -31,6 +31,7 @@ export interface RouteMatch extends Match {
   readonly input: Input;
   readonly cacheKey: string;
   readonly format: Format | undefined;
+  /** The date in `as_of`. Undefined for the current snapshot. */
   readonly asOf: string | undefined;
   readonly params: Readonly<Record<string, string>>;
   readonly error?: undefined;

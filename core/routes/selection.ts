@@ -11,6 +11,7 @@ import { searchWords, wordMatcher } from '../data/words.js';
 import { ApiError, defineError, invalidParameter } from '../errors.js';
 import { documentPlaces, linkNextPage, type OrderTerm, type PageInput, PageSorter, rowOrder } from './pagination.js';
 
+/** Maximum number of documents that are read one by one for a page or for totals. */
 const MOST_READ = 50_000;
 const MOST_GROUPS = 10_000;
 
@@ -87,6 +88,7 @@ async function* matching<T extends object>(batches: Batches<T>, matches: (docume
 
 interface Page<T> {
   readonly rows: readonly Readonly<T>[];
+  /** The next page starts after this document. Undefined if there are no more documents. */
   readonly last?: Readonly<T>;
 }
 
@@ -207,6 +209,10 @@ const coveredBy = ({ rest, range }: ReadPlan, where: readonly Condition[]): read
     return operator ? [{ ...condition, operator }] : [];
   });
 
+/**
+ * @param fields if set, only these fields are read
+ * @throws ApiError `too_many_rows`
+ */
 async function* readMatching(
   context: DataContext,
   collection: Collection,

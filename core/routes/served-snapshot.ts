@@ -98,6 +98,7 @@ interface CurrentSnapshotOptions {
   readonly logger: Logger;
 }
 
+/** Maximum number of responses that are computed before a new snapshot is served. The time limit is `WARMING_MS`. */
 const WARMED_ANSWERS = 1000;
 const WARMING_MS = 60_000;
 

@@ -30,6 +30,7 @@ export interface Vintages {
 export interface FoundResponse {
   readonly representation: Representation | ListResponse;
   readonly isCached: boolean;
+  /** Undefined for service routes. */
   readonly snapshotVersion?: string;
 }
 

@@ -2,7 +2,9 @@ import { setTimeout as delay, setImmediate as laterTurn } from 'node:timers/prom
 
 export interface EventLoop {
   atEndOfTurn(callback: () => void): void;
+  /** CPU time in milliseconds, of this thread if Node supports that, otherwise of the whole process. */
   worked(): number;
+  /** Total idle time in milliseconds. */
   idle(): number;
 }
 
@@ -11,6 +13,7 @@ export interface Pauses {
   pause(): Promise<void>;
 }
 
+/** Returns a function that waits only if `piecesMs` have passed since the last pause. */
 const pauseAfter = (piecesMs: number, wait: (signal?: AbortSignal) => Promise<void>) => {
   let until = Number.NEGATIVE_INFINITY;
   return async (signal?: AbortSignal): Promise<void> => {
@@ -104,6 +107,7 @@ export class SpareTime {
     this.#idle = loop.idle();
   }
 
+  /** @returns true if a window has just ended and the loop was idle for at least SPARE_SHARE of it */
   poll(now: number): boolean {
     const passed = now - this.#since;
     if (passed < WINDOW_MS) return false;
@@ -123,6 +127,7 @@ const PIECES_MS = 0.1;
 const PAUSE_MS = 10;
 const HALVED_AFTER_MS = 10_000;
 const IDLE_SHARE = 0.9;
+/** Milliseconds of work between pauses while the event loop is otherwise idle. */
 const UNDISTURBED_MS = 30;
 
 /**

@@ -83,6 +83,10 @@ const removeStale = async (lock: string, content: string, staleMs: number): Prom
   }
 };
 
+/**
+ * Takes the lock. Takes over a held lock if it has not been renewed for `staleMs`, or if its process has ended.
+ * @throws FileLockError if the lock is held, unless `wait` is set
+ */
 const take = async (lock: string, content: string, { staleMs, wait }: Required<LockOptions>): Promise<void> => {
   let seen = '';
   let seenAt = 0;
@@ -104,7 +108,9 @@ const take = async (lock: string, content: string, { staleMs, wait }: Required<L
 };
 
 interface LockOptions {
+  /** A lock that has not been renewed within this time can be taken over. */
   readonly staleMs?: number;
+  /** If true, waits for a held lock, which is suitable for short tasks. Otherwise, the call rejects. */
   readonly wait?: boolean;
 }
 

@@ -22,6 +22,7 @@ const assertSize = (path: string, size: number, maxBytes: number): void => {
   throw Object.assign(new Error(message), { code: 'EFBIG', syscall: 'read', path, maxBytes });
 };
 
+/** A `catch` handler that returns undefined if the file is missing, and rethrows all other errors. */
 export const unlessMissing = (error: NodeJS.ErrnoException): undefined => {
   if (error.code !== 'ENOENT') throw error;
   return undefined;

@@ -74,6 +74,7 @@ export const ownNewFile = async (path: string, file: FileHandle, options: NewFil
 const makeMissing = async (path: string): Promise<string | undefined> => {
   const missing: string[] = [];
   for (let at = path; !(await exists(at)); at = dirname(at)) missing.unshift(at);
+  // Rejects if the path is a file.
   if (missing.length === 0) await mkdir(path, { recursive: true });
   for (const folder of missing) {
     await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
@@ -101,6 +102,7 @@ export const makeFolder = async (path: string): Promise<string | undefined> => {
   return top;
 };
 
+/** Ensures that a new directory entry survives a crash, if the system supports it. */
 export const syncFolder = async (folder: string): Promise<void> => {
   const handle = await open(folder, 'r').catch(() => undefined);
   await handle?.sync().catch(() => undefined);

@@ -42,6 +42,7 @@ const withoutEchoes = (errors: readonly ErrorObject[]): ErrorObject[] => {
   return errors.filter((error) => !dropped.has(error));
 };
 
+/** Describes alternatives that differ only in their required settings, for example as `exactly one of "a", "b"`. */
 const requiredChoice = ({ keyword, schema }: ErrorObject): string | undefined => {
   if (keyword !== 'oneOf' && keyword !== 'anyOf') return undefined;
   const names = (schema as JsonSchema[]).map((each) =>
@@ -178,6 +179,7 @@ const byType: Record<string, (schema: JsonSchema) => string> = {
   object,
 };
 
+/** Completes the sentence "it must be ...". */
 export const describeSchema = (schema: JsonSchema): string => {
   const { enum: values, const: only, type, anyOf, oneOf } = schema;
   if (Array.isArray(values)) return list(values.map((value) => JSON.stringify(value)));

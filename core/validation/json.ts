@@ -50,6 +50,7 @@ export const countNames = (value: object): number => {
 };
 
 export interface JsonSize {
+  /** True if the text starts with a brace and nothing follows the matching brace. */
   isObject: boolean;
   depth: number;
   names: number;
@@ -106,6 +107,7 @@ export const measureJson = (bytes: Uint8Array, start = 0, end = bytes.length): J
 };
 
 interface JsonError {
+  /** Lines and columns start at 1. Columns are counted in UTF-16 code units. */
   readonly line: number;
   readonly column: number;
   readonly problem: string;

@@ -33,6 +33,7 @@ import { lookAhead } from './periods.js';
 
 export * from './fields.js';
 
+/** Rejects a period that ended after the dataset was created. */
 const knownIn = (field: string, day: string, cadence: Cadence, created: string) => {
   const rule = lookAhead(day, cadence, created);
   return rule === undefined ? undefined : { field, rule: `${day} ${rule}` };

@@ -24,6 +24,7 @@ export type PageFiles = ReadonlyMap<string, PageFile>;
 /** The scripts of every page import `../../pages/shared/dom.js`, so the folder cannot be renamed. */
 const SHARED = join(packageRoot, 'plugins', 'pages');
 
+/** Converts a folder in `dist/` to its source folder, because browser code is not compiled. */
 const sourceFolder = (folder: URL): string => {
   const path = fileURLToPath(folder);
   return existsSync(path) ? path : path.replace(/(.*[\\/])dist[\\/]/, '$1');
@@ -45,6 +46,7 @@ const readFile = (path: string): PageFile => {
   };
 };
 
+/** @param path relative to `plugins/pages`, such as `shared/tokens.css` */
 export const readSharedFile = (path: string): PageFile => readFile(join(SHARED, path));
 
 const filesIn = (folder: string, name: string): [string, PageFile][] =>

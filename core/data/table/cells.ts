@@ -7,6 +7,7 @@ import type { KeyedRow } from './sort-rows.js';
 
 export interface Key {
   readonly columns: readonly string[];
+  /** True if the key is the number of the row, which is not a column of the file. */
   readonly isNumbered: boolean;
 }
 

@@ -201,10 +201,15 @@ export class ColumnGuess {
     };
   }
 
+  /** True if the numbers of the column have decimal commas. Only valid after the last cell has been added. */
   get hasDecimalCommas(): boolean {
     return this.#filled > 0 && this.#fitting.length === 1 && this.#fitting[0] === 'decimalComma';
   }
 
+  /**
+   * The type that fits all cells. Only valid after the last cell has been added.
+   * @param hasDecimalCommas true if any column of the table has decimal commas
+   */
   result(hasDecimalCommas: boolean): GuessedType {
     const { type } = this.#options;
     const guess = this.#guess(hasDecimalCommas);

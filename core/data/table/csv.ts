@@ -109,6 +109,7 @@ export class CsvSplitter {
     return records;
   }
 
+  /** Replaces -1 from `indexOf` with the end of the text, or with undefined if more text can follow. */
   #orEnd(found: number): number | undefined {
     if (found !== -1) return found;
     return this.#isLast ? this.#text.length : undefined;
@@ -207,6 +208,7 @@ export class CsvSplitter {
     }
   }
 
+  /** Undefined if anything but spaces and tabs follows the quote, or if more text is needed. */
   #endAfter(quote: number): number | undefined {
     const { separator, lineEnd } = this.#dialect;
     let at = quote;

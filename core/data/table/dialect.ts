@@ -66,6 +66,10 @@ const usualWidth = (records: readonly CsvRecord[]): { readonly width: number; re
 
 export const widthOf = (records: readonly CsvRecord[]): number => usualWidth(records).width;
 
+/**
+ * Returns `'` if single quotes enclose most text cells, otherwise `"`. Returns undefined if most quotes are never
+ * closed.
+ */
 const quoteOf = (sample: Sample, dialect: Omit<Dialect, 'quote'>): string | undefined => {
   const [first, ...rest] = recordsOf(sample, { ...dialect, quote: undefined }).map((record) =>
     record.cells.map((cell) => cell.trim()).filter((cell) => cell !== ''),
@@ -121,6 +125,7 @@ const plainDialect = (sample: Sample, lineEnd: Dialect['lineEnd'], options: CsvO
   return best.dialect;
 };
 
+/** True if a space follows every separator, or most separators if quotes then start cells. */
 const skipsSpaces = (sample: Sample, dialect: Dialect): boolean => {
   const records = recordsOf(sample, dialect);
   const later = records.flatMap(({ cells }) => cells.slice(1)).filter((cell) => cell !== '');

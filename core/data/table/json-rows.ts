@@ -123,6 +123,7 @@ export interface JsonRow {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
+/** @throws OperatorError that names the line with the error */
 export async function* jsonRows(
   bytes: AsyncIterable<Uint8Array>,
   encoding: string,

@@ -12,6 +12,7 @@ export const SCHEMAS: Readonly<Record<ColumnType, JsonSchema>> = {
   boolean: { type: 'boolean' },
 };
 
+/** Completes the sentence "must be ...". */
 export const NEEDS: Readonly<Record<ColumnType, string>> = {
   text: 'text',
   integer: 'a whole number',
@@ -151,6 +152,7 @@ const significant = (text: string): string =>
 /** A double can represent every number with at most this many significant digits. */
 const SAFE_DIGITS = 15;
 
+/** Explains why a number cannot be converted to a JSON number without loss. Returns undefined if it can. */
 export const lossOf = (cell: string): string | undefined => {
   if (/^[+-]?0\d/.test(cell)) return 'its leading zeros would be lost';
   if (/^\+\d{7}/.test(cell)) return 'its plus sign would be lost';

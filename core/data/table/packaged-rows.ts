@@ -9,6 +9,7 @@ export interface ParquetTable {
   rows(): AsyncGenerator<readonly (readonly Cell[])[]>;
 }
 
+/** Returns a `Date` if milliseconds are precise enough, otherwise text. */
 const exactTime = (value: bigint, digits: number): Date | string => {
   const unit = 10n ** BigInt(digits - 3);
   const rest = ((value % unit) + unit) % unit;

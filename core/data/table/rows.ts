@@ -19,6 +19,7 @@ export interface FormatOptions extends CsvOptions, SourceOptions {
 }
 
 export interface Row {
+  /** The line number, or the row number in a format without lines. Both start at 1. */
   readonly line: number;
   readonly cells: readonly Cell[];
   readonly isMisquoted?: boolean;

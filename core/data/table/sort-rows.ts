@@ -57,6 +57,7 @@ class Run {
   #next = 0;
   row: KeyedRow | undefined;
 
+  /** @param buffer shared by all runs, because only one of them reads at a time */
   constructor(file: FileHandle, start: number, end: number, buffer: Buffer) {
     this.#file = file;
     this.#at = start;

@@ -24,10 +24,12 @@ export interface Source {
   open(): AsyncIterable<Buffer>;
 }
 
+/** Number of bytes at the start from which the format, the encoding and the separator are detected. */
 const HEAD_BYTES = 1024 * 1024;
 /** With small chunks, only a few rows are in memory at a time, which halves the cost of garbage collection. */
 const CHUNK_BYTES = 64 * 1024;
 
+/** The first bytes, in hexadecimal, of formats that cannot be imported. */
 const REJECTED: readonly (readonly [start: string, problem: string])[] = [
   ['d0cf11e0', 'it is an old Excel workbook; save it as .xlsx or CSV'],
   ['425a68', 'it is compressed with bzip2; unpack it'],

@@ -1,6 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 
 export class EncodingError extends Error {
+  /** @param mayBeOther true if the text might have a different encoding, because all text before the error is ASCII */
   constructor(
     message: string,
     readonly mayBeOther = false,
@@ -34,6 +35,7 @@ const incompleteAtEnd = (bytes: Buffer): number => {
   return 0;
 };
 
+/** Matches a non-ASCII character that was decoded correctly. Invalid bytes become U+FFFD. */
 const VALID = /[^\p{ASCII}\ufffd]/u;
 
 async function* utf8Text(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
@@ -57,6 +59,7 @@ async function* utf8Text(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<strin
     const all =
       rest.length === 0 ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length) : Buffer.concat([rest, chunk]);
     const whole = all.length - incompleteAtEnd(all);
+    // Copied, because the stream can reuse the buffer of the chunk.
     rest = Buffer.from(all.subarray(whole));
     if (whole > 0) yield decode(all.subarray(0, whole));
   }
@@ -80,6 +83,7 @@ async function* otherText(bytes: AsyncIterable<Uint8Array>, encoding: string): A
   yield decode();
 }
 
+/** Yields the text without a byte order mark. @throws EncodingError, and any error from reading `bytes` */
 export async function* textOf(bytes: AsyncIterable<Uint8Array>, encoding: string): AsyncGenerator<string> {
   let isFirst = true;
   for await (const text of encoding === 'utf-8' ? utf8Text(bytes) : otherText(bytes, encoding)) {

@@ -9,6 +9,7 @@ import { type Key, OutOfOrder, type ReadTable, RepeatedKey } from './table.js';
 
 export interface KeyedTable {
   readonly name: string;
+  /** @throws OutOfOrder, RepeatedKey */
   rows(fields?: readonly string[]): AsyncGenerator<readonly WrittenRow[]>;
   collection(): Collection;
 }
@@ -21,6 +22,7 @@ export interface WrittenTable {
 export interface TableTarget {
   readonly folder: string;
   readonly created: Date;
+  /** Called when all rows have been written. If it rejects, nothing changes. */
   readonly check: (collection: Collection) => Promise<void>;
   readonly onWrite: (rows: number) => void;
 }

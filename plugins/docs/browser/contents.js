@@ -48,6 +48,7 @@ const reveal = (nav, link) => {
   else if (bottom > box.bottom - 40) nav.scrollTop += bottom - box.bottom + 40;
 };
 
+/** Marks the current part in the contents, and adds it to the address so that a reload returns to it. */
 export const followReading = () => {
   const nav = find('#contents');
   const parts = [...document.querySelectorAll('[data-part]')];

@@ -41,6 +41,7 @@ export const fieldList = (place, fields, listed) =>
     'ul',
     { class: 'entries' },
     ...fields.map((field) => {
+      // Expands the only field of an envelope, such as `data`.
       const rows = field.type.replace(/^array of /, '');
       const open = listed !== undefined && fields.length === 1 && !listed.has(rows);
       if (open) listed.add(rows);

@@ -84,6 +84,7 @@ const keyNeeded = () => {
 };
 
 /**
+ * The promise never rejects.
  * @param {Operation} operation @param {{ target: string, query: readonly (readonly [string, string])[] }} call
  * @param {() => void} close
  * @returns {Promise<HTMLElement>}

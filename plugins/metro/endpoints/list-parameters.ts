@@ -82,6 +82,7 @@ const chosenBy = (given: Selection): ((row: ListRow) => boolean) => {
 };
 
 interface ListOptions<T> {
+  /** Sort order for requests without `sort`, in the format of `rowOrder`. Default: by CBSA code. */
   readonly order?: readonly string[];
   readonly read?: (row: T, field: string) => Scalar | null;
 }
@@ -114,6 +115,7 @@ export const listParameters = <T extends ListRow = ListRow>(
     parameters,
     headers: paging.headers,
     columns: (given: Selection) => columns(given.fields),
+    /** Sorts filter values and removes defaults, so that equivalent requests share a cached response. */
     normalize<Input extends Selection>({ sort, fields, ...others }: Input): Input {
       const entries = Object.entries(normalizeKind(others)).map(([name, value]) =>
         isFilter(name) && Array.isArray(value) ? [name, value.toSorted()] : [name, value],

@@ -151,6 +151,7 @@ const forecastsOf = async (snapshot: SnapshotReader, cbsa: string): Promise<read
   return found;
 };
 
+/** @throws ApiError `market_not_found` */
 const rowsOfOne = async <T>(
   snapshot: SnapshotReader,
   cbsa: string,
@@ -166,6 +167,7 @@ interface Selection extends HorizonSpan {
   readonly kind?: readonly string[];
 }
 
+/** @throws ApiError `market_not_found` */
 const rowsOfMany = async <T extends object>(
   snapshot: SnapshotReader,
   { cbsa: codes, kind, ...span }: Selection,

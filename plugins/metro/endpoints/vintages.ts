@@ -93,6 +93,7 @@ const changesBetween = async (before: SnapshotReader, after: SnapshotReader): Pr
   };
 };
 
+/** Undefined if the store no longer has the version. */
 type Counted = Promise<
   { readonly vintage: string; readonly data_through: string | null; readonly changes: Changes | null } | undefined
 >;

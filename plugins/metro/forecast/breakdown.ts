@@ -32,6 +32,7 @@ const ORDERS: Readonly<Partial<Record<BreakdownKey, readonly string[]>>> = {
 
 interface Named {
   readonly row: Scorable;
+  /** Undefined if the area is no longer a market. */
   readonly name: string | undefined;
   readonly run: ForecastRun | undefined;
 }

@@ -46,6 +46,7 @@ const keptOf = async (dataset: Dataset, recompute: boolean) => {
   return { kept: { runs, forecasts: rows }, replacedRuns: old.map(({ id }) => id).filter((id) => !ids.has(id)) };
 };
 
+/** @throws OperatorError if the index has invalid rows */
 export const readPanels = async (dataset: Dataset, onRead?: (rows: number) => void) => {
   const known = await readAll<Market>(dataset.read(markets.name));
   const observed = await readAll<Observation>(dataset.read(observations.name));

@@ -45,6 +45,7 @@ export interface Forecaster {
 export interface ForecastOptions {
   /** Minimum number of index values. A market with fewer values gets no forecast. */
   readonly minValues: number;
+  /** The forecast horizon. Default: 12 months. */
   readonly horizon?: Horizon;
 }
 
@@ -62,5 +63,6 @@ export interface ForecastModel {
   start(markets: readonly PanelMarket[], options: ForecastOptions): Forecaster;
 }
 
+/** Returns the name and version that are published with forecasts, such as `metro-momentum-1.0.0`. */
 export const modelVersion = (model: Pick<ForecastModel, 'name' | 'version'>): string =>
   `${model.name}-${model.version}`;

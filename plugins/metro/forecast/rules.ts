@@ -25,6 +25,7 @@ export interface Outlook {
   readonly upper_80: number | null;
 }
 
+/** A forecast without bounds is never `expand`. */
 const plainSignalOf = ({ point, lower_80 }: Outlook, rules: Rules): Signal => {
   if (point < rules.contractPoint) return 'contract';
   return point >= rules.expandPoint && lower_80 !== null && lower_80 > rules.expandLower ? 'expand' : 'hold';

@@ -44,6 +44,7 @@ export interface RunsInput {
   readonly created: Date;
   /** Time at which the runs are computed. Default: `created`. */
   readonly computed?: Date | undefined;
+  /** The horizons to forecast. Default: all. */
   readonly horizons?: readonly Horizon[] | undefined;
   /** Existing runs and forecasts that are not recomputed. */
   readonly kept?: Pick<Runs, 'runs' | 'forecasts'> | undefined;

@@ -5,12 +5,14 @@ import { OperatorError } from 'metro-forecast-api/plugin';
 
 interface Opened {
   readonly bytes: AsyncIterable<Uint8Array>;
+  /** In bytes. Undefined if the size is not known in advance. */
   readonly size: number | undefined;
 }
 
 export interface Input {
   readonly name: string;
   readonly found: boolean;
+  /** @throws OperatorError or errors from `node:fs` */
   open(): Promise<Opened>;
 }
 

@@ -27,6 +27,7 @@ export interface Merged {
   readonly sources: readonly Source[];
   readonly collections: ReadonlyMap<string, Rows>;
   readonly droppedMarkets: readonly string[];
+  /** Number of rows dropped from each collection because they were computed from the replaced index. */
   readonly droppedRows: Readonly<Record<string, number>>;
 }
 

@@ -9,11 +9,13 @@ import type { Input } from './input.js';
 import { EXPECTED, type FileKind, peek, recognize } from './recognize.js';
 
 export interface Imported {
+  /** Areas in FHFA's file, sorted by code. Undefined if there is no such file. */
   readonly index: readonly MetroIndex[] | undefined;
   readonly macro: readonly MacroSeries[];
   readonly ignored: readonly string[];
 }
 
+/** Reports progress in bytes. `total` is undefined if the size is not known in advance. */
 export type OnRead = (progress: { input: string; done: number; total: number | undefined }) => void;
 
 const describe = (kind: FileKind | undefined, head: string): string =>

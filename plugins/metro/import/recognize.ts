@@ -7,6 +7,7 @@ export const EXPECTED =
   "FHFA's all-transactions index by metro (hpi_at_metro.csv: name, code, year, quarter, index, error; no header) " +
   'or FRED series (header "observation_date,<SERIES>,...", "DATE,<SERIES>,..." or "date,value")';
 
+/** Number of bytes read from the start of a file to recognize its format. */
 const HEAD = 4096;
 
 const isFhfaRow = ({ cells }: Row): boolean =>

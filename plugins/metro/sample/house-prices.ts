@@ -26,6 +26,7 @@ interface Shape {
 }
 
 const SHAPES: Readonly<Record<string, Shape>> = {
+  // There is no history, so all figures are null.
   '41980': { last: 0 },
   // 3 quarters are too few for a 12-month change.
   '46520': { last: 3 },

@@ -201,6 +201,7 @@ const replaceContent = (place, content) => {
 /** @param {HTMLElement} place @param {Tools} tools */
 export const replaceTools = (place, tools) => replaceContent(place, [dataTools(tools)]);
 
+/** Maximum number of decimals. Further digits are rounding errors. */
 const DECIMALS = 6;
 
 /** @param {ChartOptions} options @param {string} time */
@@ -236,6 +237,7 @@ export const linesTable = ({ dates, lines, dateText }, time) => ({
 /** @template Row @param {Below<Row>} options */
 const belowChart = ({ title, table, ...tools }) => {
   const details = h('details', h('summary', 'Data as a table'));
+  // The table is created when the user opens it, because it can have hundreds of rows.
   const fill = () => details.append(dataTable({ caption: title, ...table }).element);
   details.addEventListener('toggle', fill, { once: true });
   return [dataTools(tools), details];

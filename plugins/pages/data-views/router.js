@@ -64,6 +64,7 @@ const titleOf = (error) => {
 
 const SCROLLING = '[data-scrolls]';
 
+/** Stores scroll positions in the history entry, so that Back and a reload restore them. */
 const keepScroll = () => {
   const inner = document.querySelector(SCROLLING)?.scrollTop ?? 0;
   history.replaceState({ ...history.state, top: scrollY, inner }, '');

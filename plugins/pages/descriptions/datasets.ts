@@ -19,6 +19,7 @@ interface Distribution {
 }
 
 export interface Dataset {
+  /** Name for use in programs, such as `forecast_runs`. It is derived from the path. */
   readonly name: string;
   readonly path: string;
   readonly operationId: string;
@@ -113,6 +114,7 @@ export interface Catalog {
   readonly document: Json;
 }
 
+/** @throws Error if the OpenAPI document cannot be read */
 export const readCatalog = async ({ requestWithoutKey, publicUrl, basePath }: MountContext): Promise<Catalog> => {
   const document = JSON.parse((await requestWithoutKey('/openapi.json')).body);
   // Internal requests lack the path prefix that a proxy adds for clients.

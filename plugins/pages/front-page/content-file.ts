@@ -5,6 +5,7 @@ import type { Content, ContentReader } from './content.js';
 
 interface ContentFile extends Pick<Mount, 'path' | 'summary'> {
   readonly cacheControl: string;
+  /** @throws ApiError if the service does not have the file */
   build(context: MountContext, content: Content): Representation;
 }
 

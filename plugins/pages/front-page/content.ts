@@ -30,6 +30,7 @@ export interface Content {
  */
 const KEPT_MS = 60_000;
 
+/** Returns undefined if the endpoint requires a key or does not exist. */
 const readOpen = async ({ requestWithoutKey }: MountContext, target: string): Promise<InnerResponse | undefined> => {
   const response = await requestWithoutKey(target);
   if (response.status === 200) return response;
@@ -60,6 +61,7 @@ const contextOf = (context: MountContext): FrontPageContext => ({
   },
 });
 
+/** Maximum number of cached public paths. Proxies use only a few paths. */
 const MOST_PATHS = 10;
 
 interface Contributions {

@@ -38,6 +38,7 @@ export const figureSection = (site: Site): Markup | undefined => {
 const cardOf = (site: Site, { title, text, href }: FrontPageItem): Markup =>
   html`<li>${link(site, href, title)}<span>${text}</span></li>`;
 
+/** Maximum number of lists on the front page. The API reference contains all lists. */
 const MOST_LISTS = 6;
 
 export const offerSection = (site: Site): Markup | undefined => {

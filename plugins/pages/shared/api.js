@@ -41,6 +41,7 @@ export const anonymousLimits = meta('anonymous');
 
 export const getKeyUrl = meta('get-key');
 
+/** Whether the page can call the API, either with a key or because none is required. */
 export const mayCall = () => getKey() !== '' || anonymousLimits !== '';
 
 /** Path prefix of the API, such as `/api/v1`. Behind a proxy, its path prefix comes first, as in `/lib/api/v1`. */

@@ -176,6 +176,7 @@ export const metroMomentum: ForecastModel = {
         const year = history.growth(4);
         const { precision, neighbours } = regions.next(history.growth(1));
         const rows = regressorsAt(year, neighbours, known);
+        // Copied, because later quarters fill gaps with interpolated values, which must not count as published.
         pending.push({ logs: logs.slice(), precision, rows });
 
         const b = solve();

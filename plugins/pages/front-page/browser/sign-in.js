@@ -10,6 +10,7 @@ const main = find('#main');
 const code = location.hash.slice(1);
 history.replaceState(null, '', location.pathname);
 
+/** Returns the address of the first page that shows data, such as the explorer. The default is the front page. */
 const next = () => document.querySelector('a[data-shows-data]')?.getAttribute('href') ?? `${publicPath}/`;
 
 /** @param {string} [problem] */

@@ -19,6 +19,7 @@ import { plainName, searcher, tellingName } from '../search.js';
  */
 
 export const MOST_MEMBERS = 8;
+/** Example markets, shown if the URL contains no members. */
 const EXAMPLE = ['12420', '19740'];
 
 /** @type {readonly (readonly [Show, string])[]} */

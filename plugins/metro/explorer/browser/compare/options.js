@@ -56,6 +56,8 @@ const VALUE_TEXTS = {
 /**
  * @param {readonly Member[]} members @param {Choices} chosen @param {AbortSignal} signal
  * @returns {Promise<{ options: ChartOptions, nationSource: string | undefined, realLabels: ReadonlySet<string> }>}
+ *   `nationSource`: series of the nation, undefined if the nation is not shown; `realLabels`: labels of the lines in real
+ *   terms
  */
 export const optionsOf = async (members, chosen, signal) => {
   const { show, from } = chosen;
