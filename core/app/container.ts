@@ -113,6 +113,7 @@ class Lifecycle {
     for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
 
+  /** Opens a part after its dependencies. Independent parts open concurrently. */
   async #open(name: PartName): Promise<void> {
     const made = this.#made.get(name);
     if (!made) return;

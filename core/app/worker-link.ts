@@ -67,9 +67,11 @@ interface PrimaryLink {
   readonly limiter: WorkerLimiter;
   listening(at: Listening): void;
   failed(reason: string): void;
+  /** Allows this process to exit while its channel to the primary process is open. */
   release(): void;
 }
 
+/** Must be called only once per worker. */
 export const linkToPrimary = (): PrimaryLink => {
   const messages = new EventEmitter<{ [M in ToWorker as M['kind']]: [message: M] }>();
   process.on('message', (message: ToWorker) => void messages.emit(message.kind, message as never));

@@ -57,6 +57,7 @@ export class Workers {
   #configuredPort: number;
   #port = 0;
   #retired: Promise<unknown> = Promise.resolve();
+  /** Number of workers in a row that exited shortly after they started. */
   #shortLived = 0;
   #started = false;
   #stopping = false;

@@ -26,9 +26,11 @@ export const schemaAt = (path: Path): JsonSchema | undefined =>
 
 const plain = (name: string): string => name.replaceAll('_', '').toLowerCase();
 
+/** Converts `POLL_MS` to `pollMs`. Names that contain lower-case letters stay unchanged. */
 const camelCase = (name: string): string =>
   /[a-z]/.test(name) ? name : name.toLowerCase().replace(/_+(.)/g, (_, letter: string) => letter.toUpperCase());
 
+/** Converts `limits.requestsPerMinute` to `METRO__LIMITS__REQUESTS_PER_MINUTE`. */
 const variableOf = (prefix: string, path: Path): string =>
   [
     prefix,
@@ -51,6 +53,7 @@ const property = (segment: string, { path, schema }: Setting, current: unknown, 
   const names = Object.keys(properties ?? current ?? {});
   const name = names.find((each) => plain(each) === plain(segment));
   if (name !== undefined) return { path: [...path, name], schema: properties?.[name] };
+  // Module options have no schema here. They are checked when the module is loaded.
   const open = properties === undefined && typesOf(schema).every((type) => type === 'object' || type === 'array');
   const schemaOfAny = schema?.['additionalProperties'] as JsonSchema | undefined;
   if (open) return { path: [...path, camelCase(segment)], schema: schemaOfAny };
@@ -119,6 +122,7 @@ const assign = (root: Draft, path: Path, value: unknown): string | undefined => 
   return undefined;
 };
 
+/** Expands module names in place: `"markets"` becomes `{ "use": "markets", "options": {} }`. */
 export const expandModules = (root: Draft): void => {
   const expand = (part: unknown) => (typeof part === 'string' ? { use: part, options: {} } : part);
   const { adapter, plugins, auth } = root;

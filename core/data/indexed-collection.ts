@@ -43,6 +43,7 @@ export class IndexedCollection {
   readonly #key: readonly string[];
   readonly #orders: readonly (readonly string[])[];
   readonly #documents = new PackedDocuments();
+  /** Extracts the values to sort by, which `#columns` stores until `sort` has run. */
   readonly #sorted: JsonFields;
   readonly #columns: Map<string, SortColumn>;
   readonly #positions = new Map<string, Uint32Array>();

@@ -59,6 +59,7 @@ type Span = readonly [start: number, end: number];
 
 interface Member {
   readonly name: Buffer;
+  /** The index of the field with this name, or -1 if the field is not searched for. */
   readonly field: number;
 }
 
@@ -94,6 +95,7 @@ class StringCache {
  * each name is first compared with the name at the same index in the previous document.
  */
 export class JsonFields {
+  /** For each field, the offset at which its value starts in the most recently searched document. */
   readonly starts: number[];
   /**
    * For each field of the document, the offset at which its value ends, or 0 if the document does not contain the

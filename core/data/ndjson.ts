@@ -126,6 +126,7 @@ async function* readBatches(file: FileHandle, options: ReadRowsOptions): AsyncGe
   }
 }
 
+/** One spare byte precedes each batch. @param from offset at which to start looking for line ends */
 function* batchesOf(buffer: Buffer, from: number, end: number): Generator<JsonLines> {
   let start = 0;
   let ends: number[] = [];

@@ -18,6 +18,7 @@ const VALUES: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
+// Keywords that the pattern enforces, and keywords that do not affect validity.
 const ROW_KEYWORDS: ReadonlySet<string> = new Set(
   'type required properties additionalProperties title description examples $schema'.split(' '),
 );
@@ -29,6 +30,7 @@ const FIELD_KEYWORDS: ReadonlySet<string> = new Set(
 const SIMPLE_PATTERN = /^\^(?:(?:[\w :,/-]|\\[.dw]|\[(?:\w-\w|[\w-])+\])(?:\{\d+(?:,\d*)?\}|[+*?])?)*\$$/;
 
 const MAX_FIELDS = 500;
+/** The regular expression needs memory for each character of a string, so the parser handles longer text. */
 const MAX_BYTES = 256 * 1024;
 
 const hasOnly = (schema: object, keywords: ReadonlySet<string>): boolean =>

@@ -17,10 +17,12 @@ const hashOf = (json: Buffer, start: number, end: number): number => {
   return hash ^ (hash >>> 15);
 };
 
+/** A hash table that finds the indexes of values by their JSON text. */
 class KnownValues {
   #bytes = Buffer.allocUnsafeSlow(LONGEST_KNOWN);
   readonly #ends = [0];
   readonly #indexes: number[] = [];
+  /** Positions in `#indexes`, plus one. */
   readonly #places = new Uint16Array(PLACES);
   #free = 0;
 
@@ -62,6 +64,7 @@ class KnownValues {
 export class SortColumn {
   readonly #values = new ValueColumn();
   readonly #known = new KnownValues();
+  /** For each document, the index of its value. */
   readonly #indexes: Uint32Array[] = [];
   #length = 0;
 

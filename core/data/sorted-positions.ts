@@ -13,6 +13,7 @@ export const fieldsToSortBy = (order: readonly string[], key: readonly string[])
   return order;
 };
 
+/** Ranks are sorted by 12 bits at a time. */
 const DIGIT_BITS = 12;
 const DIGITS = 1 << DIGIT_BITS;
 
@@ -33,6 +34,7 @@ export function* sortedPositions(columns: readonly Ranks[], length: number): Gen
   return positions;
 }
 
+/** A stable counting sort. */
 function* sortByDigit(
   positions: Uint32Array,
   sorted: Uint32Array,

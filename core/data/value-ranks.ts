@@ -148,6 +148,7 @@ class ValueSorter {
     differing.set([first!, second!]);
   }
 
+  /** A stable counting sort. */
   *#sortByByte(byte: number, size: number): Generator<void, void> {
     const next = new Uint32Array(257);
     for (const step of steps(size)) {

@@ -85,6 +85,7 @@ const MISSING = hostHeaderError('must be present');
 const REPEATED = hostHeaderError('must be sent once');
 const MALFORMED = hostHeaderError('must be a host name or address, optionally followed by a port');
 
+/** The last valid Host header. Most requests repeat it, so they need no check. */
 let lastValid = '';
 
 /** RFC 9112, 3.2 requires a 400 for invalid or repeated Host headers. Node accepts both. */

@@ -1,3 +1,4 @@
+/** Determines the client's address. Behind a trusted proxy, uses `X-Forwarded-For`. */
 import type { IncomingMessage } from 'node:http';
 import { isIPv4, type Socket } from 'node:net';
 import { groupsOf, inNetworks, plainAddress } from '../validation/network.js';

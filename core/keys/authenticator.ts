@@ -7,6 +7,7 @@ import { withTimeout } from '../util/with-timeout.js';
 import { familyOf, hashKey, isActive, isMistyped, missingPeppers, Peppers } from './key.js';
 
 export interface Caller {
+  /** Identifies the caller to the limiter (see `Limiter.take`). */
   readonly id: string;
   readonly limit: number;
   /** The tier of the key, or the tier for callers without a key. Undefined if there is none. */
@@ -58,6 +59,7 @@ const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
  * valid key are cached.
  */
 export class Authenticator {
+  /** Identities by normalized `Authorization` header. Each API key has at most one entry. */
   readonly #cached = new Map<string, KeyIdentity>();
   readonly #tiers: ReadonlySet<string>;
   readonly #clock: Pick<Clock, 'now'>;
@@ -176,6 +178,7 @@ export interface OpenAuthenticator {
   readonly authenticator: Authenticator;
   /** Warns if no key is active or a pepper is missing. The key store must already be open. */
   open(): Promise<void>;
+  /** Writes when keys were last used. Must be called before the key store is closed. */
   close(): Promise<void>;
 }
 

@@ -46,6 +46,7 @@ export interface Entry {
   readonly caller: CallerState;
   readonly limit: number;
   readonly quotas?: Quotas | undefined;
+  /** Number of requested permits. 0 if the call only reports to Redis. */
   readonly permits: number;
   readonly waiting: readonly Settle[];
 }

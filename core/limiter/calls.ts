@@ -22,6 +22,7 @@ export interface UsageReport {
 export interface Ask {
   readonly caller: string;
   readonly limit: number;
+  /** Number of requested permits. 0 if the call only reports to Redis. */
   readonly permits: number;
   /**
    * All permits that this replica has used for the caller within the window. Set only in a resync, which replaces the
@@ -34,6 +35,7 @@ export interface Ask {
 }
 
 export interface Call {
+  /** Increases with each call that a replica makes. */
   readonly number: number;
   /**
    * The number of an earlier call that Redis must have applied. Otherwise, Redis has lost data and rejects this call.
@@ -44,6 +46,7 @@ export interface Call {
 
 export interface Grant {
   readonly permits: number;
+  /** The number of further permits that Redis would grant now. */
   readonly remaining: number;
   readonly resetMs: number;
   /** Usage on the day of the bucket, and in its month. Undefined if the call reported no usage. */
@@ -67,6 +70,7 @@ export type Reply = AppliedReply | { readonly applied: false; readonly last: num
 export interface Target {
   readonly redis: RedisClient;
   readonly key: string;
+  /** A random integer below 2^32, which a replica chooses each time it starts. */
   readonly replica: number;
   readonly script: DecideScript;
 }

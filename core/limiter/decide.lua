@@ -107,6 +107,7 @@ for i = 1, callers do
     usage = openUsage(values[usageAt[i]], counters[i], usageDays and usageDays[i], returned)
   end
 
+  -- Comparisons are faster than calls to min and max.
   local total = window.total
   local free = limit - total
   if usage and usage.left < free then

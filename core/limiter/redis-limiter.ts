@@ -74,6 +74,7 @@ export class RedisLimiter implements Limiter {
   readonly #callers: CallerMap<CallerState>;
   readonly #local: LocalLimits;
   readonly #breaker: CircuitBreaker;
+  /** The partition whose last call failed. The circuit breaker probes it. */
   #failed: Partition;
   #nextCheck: number;
   readonly #polling: NodeJS.Timeout;
@@ -178,6 +179,7 @@ export class RedisLimiter implements Limiter {
     return { ok: false, message: OUTAGE_MESSAGES[this.#outagePolicy] };
   }
 
+  /** Returns unused permits, and reports what Redis does not know yet. Takes at most `CLOSE_MS`. */
   async close(): Promise<void> {
     clearInterval(this.#polling);
     const until = this.#clock.monotonic() + CLOSE_MS;

@@ -18,6 +18,7 @@ export class PartitionSync {
   #sentAt = Number.NEGATIVE_INFINITY;
   /** When the last call that requested permits was sent, in monotonic milliseconds. */
   #askedAt = Number.NEGATIVE_INFINITY;
+  /** The number of the last call that Redis is known to have applied. */
   #applied = 0;
   #inFlight = 0;
   #needsResync = false;
@@ -27,6 +28,7 @@ export class PartitionSync {
   /** @param countedMs how long Redis needs to keep its counts, in milliseconds */
   constructor(readonly countedMs: number) {}
 
+  /** New callers start in this epoch and need no resync. */
   get epoch(): number {
     return this.#epoch;
   }

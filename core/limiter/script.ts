@@ -48,4 +48,5 @@ export const decideScript = ({ windowMs, mostAddresses, countsUsage }: ScriptOpt
   return new DecideScript(source.join('\n'), windowMs);
 };
 
+/** A partition consists of three hashes: one for API keys, one for recent addresses, and one for earlier addresses. */
 export const hashesOf = (key: string): readonly string[] => [key, `${key}:addresses`, `${key}:addresses-before`];

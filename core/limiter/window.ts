@@ -15,6 +15,7 @@ const EMPTY: number[] = [];
  * request leaves the window at most one span late, and never early. An entry takes 16 bytes.
  */
 export class SlidingWindow {
+  /** Alternating times and counts. The length is a power of two. */
   #ring = EMPTY;
   #first = 0;
   #last = 0;

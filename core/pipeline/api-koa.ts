@@ -37,6 +37,7 @@ export class RequestState {
   // Set by `limit`, but not for inner requests and endpoints without a limit.
   decision: Decision | undefined;
 
+  // `handleRoute` sets the next two properties, so mounts do not have them.
   cacheHit = false;
   snapshotVersion: string | undefined;
 
@@ -64,6 +65,7 @@ export interface Endpoint {
   readonly pattern: string;
   /** The name of the plugin and the declared path of the endpoint. A tier can use either to include the endpoint. */
   readonly names: readonly string[];
+  /** Does not include OPTIONS, which every endpoint supports. */
   readonly methods: readonly string[];
   readonly needsKey: boolean;
   readonly limited: boolean;

@@ -26,6 +26,7 @@ interface KoaDependencies extends ApiKoaOptions, ErrorPageOptions {
   readonly addressOf: (request: IncomingMessage) => string;
   readonly settings: { readonly tiers: Tiers };
   readonly observers: readonly ((ctx: ApiContext) => void)[];
+  /** Plugin middleware that wraps every request, unlike `middleware`, which wraps only the endpoints of its plugin. */
   readonly serviceMiddleware: readonly Middleware[];
   readonly realm: string;
   readonly compression: boolean;

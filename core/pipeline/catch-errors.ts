@@ -32,6 +32,7 @@ const lacksErrorBody = ({ res, response, respond }: ApiContext): boolean => {
   return response.body === undefined && !isExplicitNull && !res.headersSent && respond !== false;
 };
 
+/** Koa calls this for errors that occur after the middleware has run. */
 export const failResponse = (ctx: ApiContext, error: unknown, logger: Logger, headers: CommonHeaders): void => {
   ctx.app.emit('error', error, ctx);
   if (ctx.headerSent || !ctx.writable) {

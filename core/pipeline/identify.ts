@@ -9,6 +9,7 @@ interface IdentifyOptions {
   readonly keys: Authenticator;
   readonly identities: IdentityChain | null;
   readonly addressOf: (request: IncomingMessage) => string;
+  /** A reload replaces `tiers`. */
   readonly settings: { readonly tiers: Tiers };
 }
 
@@ -44,10 +45,12 @@ export const identify = ({ keys, identities, addressOf, settings }: IdentifyOpti
   };
   return (ctx, next) => {
     const { requestState: state } = ctx;
+    // The caller of an inner request, if it has one, is already set.
     if (state.isInner) return next();
     const identity = keys.identify(credentialsOf(ctx.req));
     if (identity.kind === 'key' || !identities) return setCaller(ctx, identity, next);
     const found = identities.identify(ctx.req, () => plainAddress(ctx.ip) ?? ctx.ip);
+    // If no plugin identifies the caller, use the result of the key check.
     const combined = (other: SomeIdentity) => setCaller(ctx, other.kind === 'none' ? identity : other, next);
     if (!(found instanceof Promise)) return combined(found);
     return found.then(combined, (error: unknown) => {

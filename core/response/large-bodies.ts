@@ -23,6 +23,7 @@ export const endInPieces = async (response: ServerResponse, body: Buffer, caller
 
 export const firstOnConnection = async (response: ServerResponse, connection: Socket): Promise<void> => {
   if (response.socket || connection.destroyed) return;
+  // Clients can pipeline many requests, and each one adds a listener.
   connection.setMaxListeners(0);
   await new Promise<void>((resolve) => {
     const settle = () => {

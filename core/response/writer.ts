@@ -180,6 +180,7 @@ for (const name of USES_OF_HEADERS) {
   });
 }
 
+/** Returns Node's own getter, which does not take `#writeFast` into account. */
 const byNode = (name: string) => Object.getOwnPropertyDescriptor(OutgoingMessage.prototype, name)?.get;
 const [headersSentByNode, writableFinishedByNode] = [byNode('headersSent'), byNode('writableFinished')];
 Object.defineProperties(FastResponse.prototype, {

@@ -66,6 +66,7 @@ export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
   const respond = (ctx: ApiContext, representation: Representation, found: FoundResponse): void | Promise<void> =>
     representation.has(encodingFor(ctx)) ? setBody(ctx, representation, found) : respondInTurn(ctx, () => found);
   return (ctx) => {
+    // `checkRequest` has already rejected requests that match no route.
     const { endpoint, input, cacheKey, asOf } = ctx.requestState.match as RouteMatch;
     const { route } = endpoint;
     if (route.kind === 'service') {

@@ -35,6 +35,7 @@ interface OpenList {
 const COLLECTED = 2;
 let collected = 0;
 
+/** A list whose rows come from a snapshot. No rows are read until `open` is called. */
 export class ListResponse {
   readonly #request: DataRequest;
   readonly #snapshot: Snapshot;

@@ -65,6 +65,7 @@ type PageContext = Pick<DataContext, 'reference' | 'setHeader'>;
 export const linkNextPage = (context: PageContext, token: string): void =>
   context.setHeader('Link', `<${context.reference({ after: token })}>; rel="next"`);
 
+/** Converts between `after` tokens and positions in one sort order of a collection. */
 export const documentPlaces = (collection: Collection, fields: readonly string[], descending: boolean) => {
   const order = fields.map((field) => (descending ? `-${field}` : field)).join();
   const isPlace = (place: Place) =>

@@ -27,6 +27,7 @@ interface Entry {
   readonly representation: Representation;
   /** A sweep of the cache halves the number of uses, or drops the entry if the number is 0. */
   uses: number;
+  /** Measured when the entry was added or last swept. */
   bytes: number;
 }
 
@@ -122,6 +123,7 @@ export class ResponseCache {
   #sweep(): void {
     for (const [cacheKey, entry] of this.#entries) {
       if (this.#bytes <= this.#budget) return;
+      // The body might have been compressed since the last sweep.
       const bytes = bytesOf(cacheKey, entry.representation);
       this.#bytes += bytes - entry.bytes;
       entry.bytes = bytes;

@@ -1,3 +1,4 @@
+/** Calls the handler of a data route, and builds the response. */
 import { createHash, hash } from 'node:crypto';
 import type { Column, DataContext, Format, Route, Row, SnapshotReader, StreamedList } from '../contracts/plugin.js';
 import type { CheckedReader, TimedRead } from '../data/checked-snapshot.js';
@@ -136,6 +137,7 @@ interface ListLimits {
   readonly stallMs: number;
 }
 
+/** Yields nothing while `isAhead` returns true. Then yields the batches read so far, and each further batch. */
 async function* readAhead<T>(batches: AsyncIterable<T>, isAhead: () => boolean, pauses: Pauses): AsyncGenerator<T> {
   const read: T[] = [];
   for await (const batch of batches) {
@@ -283,6 +285,7 @@ const together = async (chunks: readonly Buffer[], size: number, pauses: Pauses)
   return body;
 };
 
+/** Adds the name of the route to a `ResponseError`. */
 export const ofRoute = async <T>({ operationId, path }: Route, work: () => Promise<T>): Promise<T> => {
   try {
     return await work();

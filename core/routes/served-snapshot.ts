@@ -72,6 +72,7 @@ class ServedSnapshot {
     return new ListResponse(request, this.#snapshot, this.#lists, () => this.#letGo());
   }
 
+  /** Keeps the snapshot from being released until `#letGo` is called. */
   #hold(): void {
     if (this.#retired && this.#holds === 0) {
       throw new StorageError('unavailable', `Snapshot ${this.version} has been released`);

@@ -15,6 +15,7 @@ export interface ServiceDependencies {
   readonly state: { readonly read: () => ServiceState };
 }
 
+/** Passed to the handler if all callers share the response. */
 const SHARED_REQUEST = { caller: null, account: null, headers: {} };
 
 const OWN_HEAD = linesOf({ 'Cache-Control': 'private, no-cache' });
@@ -40,6 +41,7 @@ export const serviceResponses = ({ publicUrlOf, cache, clock, state }: ServiceDe
       return representation;
     });
 
+  /** All replicas and shared caches can use the response for `sharedSeconds`. */
   const sharedResponse = async (pattern: string, route: ServiceRoute, input: object): Promise<Representation> => {
     const { sharedSeconds = 0 } = route;
     const build = async () =>

@@ -39,6 +39,7 @@ export class WorkQueue {
   rejected = 0;
   readonly #maxWaiting: number;
   readonly #maxRunning: number;
+  /** Callers with running or waiting requests. The next turn goes to the first caller that can start a request. */
   readonly #callers = new Map<string, CallerQueue>();
   /** Connections that have a listener. Pipelined requests on one connection share the listener. */
   readonly #watched = new WeakSet<Socket>();
@@ -181,6 +182,7 @@ export class WorkQueue {
     if (this.#waiting === 0) return;
     for (const [name, next] of this.#callers) {
       if (next.waiting.length === 0 || !this.#canStart(next)) continue;
+      // Moves the caller behind all other callers.
       this.#callers.delete(name);
       this.#callers.set(name, next);
       next.waiting.shift()!.start();
