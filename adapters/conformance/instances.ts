@@ -34,6 +34,7 @@ import {
 } from './instance.js';
 import { isExclusive, isUnnoticed, standsAlone, without, withoutBreak } from './obstacles.js';
 import { testsOverStore } from './tests-over.js';
+import { patiently } from './time-limits.js';
 
 export const serves = (opened: Pick<Opened, 'adapter'>, version: string, created: string): Promise<void> =>
   withSnapshot(opened, async (snapshot) => {
@@ -186,7 +187,7 @@ export const describeInstances = (target: AdapterUnderTest): void => {
       async (instance) => {
         const other = await instance.another();
         await target.breakBackend!(instance.adapter);
-        await instance.adapter.ping().catch(() => {});
+        await patiently(() => instance.adapter.ping()).catch(() => {});
         // Most adapters in tests poll at least once during this delay.
         await delay(100);
         await target.repairBackend!(instance.adapter);

@@ -93,8 +93,10 @@ const sameDocuments = (
 const sameTotals = (found: readonly Group[], all: readonly Group[], limit: number): void => {
   const groups = inOrder(found);
   sameValue(groups.length, Math.min(limit, all.length), 'the number of groups');
+  const values = groups.map((group) => JSON.stringify(group.values));
+  sameValue(new Set(values).size, groups.length, 'the number of different groups');
   const byValues = new Map(all.map((group) => [JSON.stringify(group.values), group]));
-  const expected = groups.map(({ values }) => byValues.get(JSON.stringify(values)));
+  const expected = values.map((each) => byValues.get(each));
   sameValue(groups, expected, 'the totals of each group');
 };
 
@@ -104,9 +106,14 @@ interface Source extends Version {
   readonly collection: Collection;
   readonly documents: readonly Document[];
   readonly searches: boolean;
+  /**
+   * Maximum number of keys to read at the same time. It is small for several reads at the same time, because an adapter
+   * may reject reads that wait for a connection. It is small for aborted reads, because each may cost a connection.
+   */
+  readonly mostKeys: number;
 }
 
-const sourceOf = (seeds: Seeds, versions: readonly Version[]): Source => {
+const sourceOf = (seeds: Seeds, versions: readonly Version[], together: boolean): Source => {
   const version = versions[seeds.version % versions.length]!;
   const { snapshot, rows } = version;
   const methods = methodsOf(snapshot);
@@ -117,6 +124,7 @@ const sourceOf = (seeds: Seeds, versions: readonly Version[]): Source => {
     collection,
     documents: rows[collection.name]!,
     searches: snapshot.searches === true && collection.search !== undefined,
+    mostKeys: seeds.signal === 0 && !together ? Number.POSITIVE_INFINITY : 2,
   };
 };
 
@@ -151,10 +159,9 @@ const totalsRead = (seeds: Seeds, { snapshot, collection, documents, searches }:
   return [query, () => calling(seeds, call, check)];
 };
 
-const readByKeys = (seeds: Seeds, { snapshot, method, collection, documents }: Source): [unknown, Run] => {
+const readByKeys = (seeds: Seeds, { snapshot, method, collection, documents, mostKeys }: Source): [unknown, Run] => {
   const { name } = collection;
-  // Some adapters close a connection for each aborted read.
-  const keys = keysOf(seeds.keys, collection, documents).slice(0, seeds.signal === 0 ? undefined : 2);
+  const keys = keysOf(seeds.keys, collection, documents).slice(0, mostKeys);
   const get = async (key: readonly Scalar[], signal?: AbortSignal) => {
     if (method === 'get') return snapshot.get(name, key, signal);
     const json = await snapshot.getJson!(name, key, signal);
@@ -187,8 +194,12 @@ const readList = (seeds: Seeds, { snapshot, method, collection, documents, searc
   return [query, method === 'find' && seeds.signal % 10 === 1 ? start : whole];
 };
 
-const readOf = (seeds: Seeds, versions: readonly Version[]): { readonly method: Method; readonly read: Read } => {
-  const source = sourceOf(seeds, versions);
+const readOf = (
+  seeds: Seeds,
+  versions: readonly Version[],
+  together: boolean,
+): { readonly method: Method; readonly read: Read } => {
+  const source = sourceOf(seeds, versions, together);
   const { method, collection, snapshot } = source;
   const make = method === 'totals' ? totalsRead : method.startsWith('get') ? readByKeys : readList;
   const [query, run] = make(seeds, source);
@@ -213,14 +224,14 @@ const examples = (check: Check) => {
   return record({ first: seedsOf(check), changes, together: boolean() });
 };
 
-const readsOf = ({ first, changes }: Example, versions: readonly Version[]): readonly Read[] => {
+const readsOf = ({ first, changes, together }: Example, versions: readonly Version[]): readonly Read[] => {
   let seeds = first;
-  let { method, read } = readOf(seeds, versions);
+  let { method, read } = readOf(seeds, versions, together);
   const reads = [read];
   for (const { part, seed } of changes) {
     const parts = relevantTo(method);
     seeds = { ...seeds, [parts[part % parts.length]!]: seed };
-    ({ method, read } = readOf(seeds, versions));
+    ({ method, read } = readOf(seeds, versions, together));
     reads.push(read);
   }
   return reads;

@@ -76,7 +76,7 @@ const MEANWHILE: Readonly<Record<string, (first: StorageAdapter, other: Opened, 
     settled(adapter.publish!(anotherDataset(FOURTH, FOURTH_CREATED), { signal: AbortSignal.abort() })),
   'a publication that waits is aborted': async (_first, { adapter }) => {
     const controller = new AbortController();
-    const next = adapter.publish!(anotherDataset(FOURTH, FOURTH_CREATED), controller);
+    const next = adapter.publish!(anotherDataset(FOURTH, FOURTH_CREATED), { signal: controller.signal });
     await settled(next);
     controller.abort();
     await within('publish() settles after its signal is aborted', Promise.allSettled([next]), ABORT_MS);

@@ -239,7 +239,8 @@ export class ThreadedConnection {
 
   async rows(sql: string, ...values: Value[]): Promise<readonly Row[]> {
     const statement = await this.#retried(() => this.#db.prepare(sql));
-    // The same statement is retried, because a statement that fails because of a lock keeps its read transaction.
+    // The same statement is retried, because a statement that fails because of a lock keeps its read transaction. With
+    // a new statement, `BEGIN IMMEDIATE` would never succeed.
     return this.#retried(() => this.#db.rows(statement, values));
   }
 

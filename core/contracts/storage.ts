@@ -226,6 +226,7 @@ export interface Capabilities {
 /** A dataset to publish: a manifest, and the documents of each collection in key order. */
 export interface Dataset {
   readonly manifest: Manifest;
+  /** Yields all rows of a collection in key order, in batches of any size. A batch can be empty. */
   read(collection: string): AsyncIterable<readonly Document[]>;
 }
 

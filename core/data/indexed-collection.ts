@@ -36,6 +36,7 @@ interface Selection {
   /** Positions of the documents in sort order. Undefined if documents are sorted by key. */
   readonly positions: Uint32Array | undefined;
   readonly span: Span;
+  /** Must be applied before the limit of the query. */
   readonly filter?: NonNullable<Query['range']>;
 }
 

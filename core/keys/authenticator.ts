@@ -36,6 +36,7 @@ interface Use {
   time: number;
 }
 
+/** Responses do not reveal why credentials are invalid. */
 export type SomeIdentity = CallerIdentity | { readonly kind: 'none' } | { readonly kind: 'invalid' };
 
 interface AuthenticatorOptions {

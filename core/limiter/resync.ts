@@ -67,7 +67,8 @@ export class PartitionSync {
   }
 
   nextCall(batch: readonly Entry[], now: number): Call {
-    // After an idle period, Redis might have lost its record of the last call, and could apply a late call.
+    // After an idle period, Redis might have lost its record of the last call, and could apply a late call. A new epoch
+    // makes all callers resync, which undoes the effect of such a call.
     const isIdle = now - this.#sentAt >= this.countedMs;
     if (isIdle && this.#sent > 0) this.#epoch++;
     const previous = isIdle ? 0 : this.#needsResync ? this.#applied : this.#sent;

@@ -147,9 +147,9 @@ class StoredRecords {
 }
 
 /**
- * The CSV format: a header and one record per row, each ending with CRLF. Null and missing values become empty fields, and the empty
- * string becomes `""`. Numbers and booleans are written as in JSON. Objects and arrays are written as JSON in a single
- * cell.
+ * The CSV format: a header and one record per row, each ending with CRLF. Null and missing values become empty fields,
+ * and the empty string becomes `""`. Numbers and booleans are written as in JSON. Objects and arrays are written as JSON
+ * in a single cell.
  * @param formulaGuard whether to put an apostrophe in front of text that a spreadsheet would run as a formula. Numbers
  * are not changed
  */

@@ -29,13 +29,10 @@ const pagePolicy = (ancestors: readonly string[] = []): string => {
   return [...POLICY, ...framing].join('; ');
 };
 
-/** Policy of a script, style or image that a user opens directly. On a page, the policy of the page applies. */
+/** Content security policy of a script, style or image that a user opens directly. On a page, the policy of the page applies. */
 const FILE_POLICY = "default-src 'none'; frame-ancestors 'none'";
 
-/**
- * Content security policy of a script, style or image that a user opens directly. On a page, the policy of the page
- * applies.
- */
+/** Browsers check for changes on every use, so that users see a new release immediately. */
 const REVALIDATED = 'no-cache';
 /** The address of a file contains a digest of all files, so the content of an address never changes. */
 const IMMUTABLE = 'public, max-age=31536000, immutable';
@@ -72,7 +69,7 @@ interface Page {
 const framersOf = (embed: EmbedOptions | undefined, { anonymous }: MountContext): readonly string[] =>
   embed?.frameAncestors ?? (embed && anonymous ? ['*'] : []);
 
-/** The cache holds at most two pages for each public path. Proxies use only a few public paths. */
+/** The cache holds a page and its embedded version for each public path. Proxies use only a few public paths. */
 const MOST_FILLED = 20;
 
 const digestOf = (files: PageFiles): string => {

@@ -133,7 +133,7 @@ const summaryOf = (tables: readonly Table[], bars: Bars | undefined): Finding[] 
     ...(newest === undefined
       ? []
       : [{ figure: newest, sentence: `The latest date in the data is ${dateText(newest)}.` }]),
-    ...(bars ? [peakOf(bars)] : []),
+    ...(bars ? peakFinding(bars) : []),
   ];
 };
 
@@ -153,6 +153,8 @@ interface Bars {
   /** Column whose mean the bars show. Undefined if the bars show the number of rows. */
   readonly measure: string | undefined;
   readonly most: string;
+  /** Undefined if all values are equal. Periods without a bar count too. */
+  readonly peak: readonly [period: string, value: number] | undefined;
   readonly values: readonly (readonly [period: string, value: number])[];
 }
 
@@ -182,23 +184,26 @@ const barsOf = (table: Table): Bars | undefined => {
     if (groups.has(name)) groups.get(name)!.push(value);
     else groups.set(name, [value]);
   }
-  const values = [...groups]
+  const all = [...groups]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .slice(-MOST_BARS)
-    .map(([name, all]): [string, number] => [name, measure ? mean(all) : all.length]);
-  if (values.length < 3) return undefined;
+    .map(([name, numbers]): [string, number] => [name, measure ? mean(numbers) : numbers.length]);
+  if (all.length < 3) return undefined;
+  const highest = all.reduce((most, each) => (each[1] > most[1] ? each : most));
+  const peak = all.every(([, value]) => value === highest[1]) ? undefined : highest;
+  const bars = { table, peak, values: all.slice(-MOST_BARS), time: time[0], measure: measure?.[0] };
   if (!measure) {
     const name = `${title} per ${period}`;
-    return { table, name: inSentence(name), title: name, most: 'Most', values, time: time[0], measure: undefined };
+    return { ...bars, name: inSentence(name), title: name, most: 'Most' };
   }
   const name = `mean ${inSentence(titleOf(measure))} per ${period}`;
-  return { table, name, title: `${title}: ${name}`, most: 'Highest', values, time: time[0], measure: measure[0] };
+  return { ...bars, name, title: `${title}: ${name}`, most: 'Highest' };
 };
 
-const peakOf = ({ name, most, values }: Bars): Finding => {
-  const [period, value] = values.reduce((highest, each) => (each[1] > highest[1] ? each : highest));
+const peakFinding = ({ name, most, peak }: Bars): Finding[] => {
+  if (!peak) return [];
+  const [period, value] = peak;
   const figure = value.toLocaleString('en-US', { maximumFractionDigits: 2 });
-  return { figure, sentence: `${most} ${name}: ${figure} (${period}).` };
+  return [{ figure, sentence: `${most} ${name}: ${figure} (${period}).` }];
 };
 
 const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [960, 360, 90, 34, 14];
@@ -272,7 +277,11 @@ const figureOf = (bars: Bars): FrontPageFigure => {
 export const tablesFrontPage = async (context: FrontPageContext): Promise<FrontPageContent> => {
   const tables = (await tablesOf(context)).toSorted((a, b) => sizeOf(b) - sizeOf(a));
   if (tables.length === 0) return {};
-  const [bars] = tables.flatMap((table) => barsOf(table) ?? []);
+  let bars: Bars | undefined;
+  for (const table of tables) {
+    bars = barsOf(table);
+    if (bars) break;
+  }
   return {
     findings: summaryOf(tables, bars),
     ...(bars && { figure: figureOf(bars) }),

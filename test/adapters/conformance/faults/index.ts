@@ -25,6 +25,7 @@ import { randomBugs } from './random-reads.js';
 import { remainingBugs } from './remaining.js';
 import { repairBugs } from './repair.js';
 import { representationBugs } from './representations.js';
+import { sameSizeBugs } from './same-size.js';
 import { crashBugs, entryBugs, openingBugs, similarBugs, unnoticedBugs } from './similar.js';
 import { snapshotFaults } from './snapshots.js';
 import { boundFaults, columnFaults, orderFaults, pageFaults, placeFaults } from './sqlite.js';
@@ -33,7 +34,6 @@ import { instanceFaults, processFaults } from './stores.js';
 import { turnBugs } from './taking-turns.js';
 import { momentBugs, nameBugs } from './times.js';
 import { totalsFaults } from './totals.js';
-import { unobviousBugs } from './unobvious.js';
 import { descriptionBugs, fieldBugs, keyBugs, resourceBugs } from './values.js';
 import { versionFaults } from './versions.js';
 import { waitingBugs } from './waiting.js';
@@ -72,7 +72,7 @@ export const classes = {
   waiting: waitingBugs,
   queues: queueBugs,
   remaining: remainingBugs,
-  unobvious: unobviousBugs,
+  sameSize: sameSizeBugs,
   names: nameBugs,
   keys: keyBugs,
   fields: fieldBugs,

@@ -32,16 +32,6 @@ export const remainingBugs: readonly BrokenAdapter[] = [
     },
   },
   {
-    that: 'starts a timer for each ping(), even if it does not keep the process running',
-    fails: [OPEN],
-    folder: class extends FolderAdapter {
-      override async ping(signal?: AbortSignal) {
-        await super.ping(signal);
-        setInterval(() => {}, 60_000).unref();
-      }
-    },
-  },
-  {
     that: 'keeps the files of deleted versions',
     fails: ['versions prune() deletes the files of the versions that it deletes'],
     folder: class extends FolderAdapter {

@@ -29,7 +29,7 @@ const noticing = (markOf: (catalog: Catalog, path: string) => unknown) =>
 
 let ids = 0;
 
-export const unobviousBugs: readonly BrokenAdapter[] = [
+export const sameSizeBugs: readonly BrokenAdapter[] = [
   {
     that: 'notices changes by the size of its catalog',
     fails: [SIZES],
