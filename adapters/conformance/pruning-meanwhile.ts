@@ -17,7 +17,7 @@ const ROUNDS = 6;
 /** A file of at least this size in bytes contains rows. Entries of an audit or of a history are smaller. */
 const FILE_OF_ROWS = 4096;
 /** Files may be deleted some time after `prune()`, in milliseconds. */
-const DELETE_MS = 10_000;
+const DELETE_MS = 5000;
 
 /** The delays of `activate()` and `prune()`, in milliseconds. */
 const DELAYS = { 'at the same time': [0, 0], 'a moment earlier': [0, 2], 'a moment later': [2, 0] } as const;
