@@ -93,7 +93,7 @@ const isSubsequence = (found: readonly unknown[], of: readonly unknown[]): boole
 };
 
 /** Asserts that `changed()` was called for the current version, and at most once for each change. */
-const announces = async (state: State, actor: Actor): Promise<void> => {
+export const announces = async (state: State, actor: Actor): Promise<void> => {
   const { changes } = actor.opened;
   const due = state.moves.slice(actor.seen).map(({ version }) => version.name);
   const isChanged = state.moves[actor.seen - 1]?.version !== state.current?.version;
@@ -108,12 +108,11 @@ const announces = async (state: State, actor: Actor): Promise<void> => {
 };
 
 const readsAsOf = async (state: State, { opened: { adapter }, name }: Actor, time: number): Promise<void> => {
-  const move = state.moves.findLast(({ since }) => since <= time);
+  const move = state.at(time);
   const snapshot = await adapter.versions!.asOf(new Date(time));
   const rule = `asOf(${shown(time)}) of ${name}`;
   try {
-    const expected = move && state.isStored(move.version) ? described(move) : undefined;
-    sameValue(snapshot && about(snapshot), expected, rule);
+    sameValue(snapshot && about(snapshot), move && described(move), rule);
     if (snapshot) await readsRows(snapshot, move!.version.content, rule);
   } finally {
     snapshot?.release();

@@ -5,7 +5,7 @@ import { StorageError, type StorageErrorCode } from 'metro-forecast-api/adapter'
 import { sameList, sameValue } from './expect.js';
 import { datasetOf, type Rows } from './fixture.js';
 import { beginToPublish, withSnapshot } from './instance.js';
-import { agreed, changedAtOnce, follows, shown } from './model-checks.js';
+import { agreed, announces, changedAtOnce, follows, shown } from './model-checks.js';
 import type { Actor, State } from './model-state.js';
 import { failingDataset, newRows } from './steps.js';
 
@@ -65,10 +65,12 @@ export class Meanwhile {
     await acts[Math.floor(how / 4) % acts.length]!();
   }
 
+  /** @param isRead whether the act must end before the publication can */
   async #during(
     { actor, other, name, created, content }: Both,
     what: string,
     act: () => Promise<unknown>,
+    isRead = false,
   ): Promise<Outcomes> {
     this.#state.log.push(`${actor.name} publishes "${name}". Meanwhile, ${other.name} ${what}`);
     const { publication, resume } = await beginToPublish(actor.opened.adapter, datasetOf(name, created, content));
@@ -77,7 +79,8 @@ export class Meanwhile {
     try {
       change = act();
       const settled = () => true;
-      isFirst = await Promise.race([change.then(settled, settled), delay(WAIT_MS, false)]);
+      const settling = change.then(settled, settled);
+      isFirst = await (isRead ? settling : Promise.race([settling, delay(WAIT_MS, false)]));
     } finally {
       resume();
       publication.catch(() => {});
@@ -98,8 +101,9 @@ export class Meanwhile {
     const before = both.actor.opened.changes.length;
     const { current, versions } = this.#state;
     await follows(this.#state, both.other);
+    await announces(this.#state, both.other);
     const calls = changes.length;
-    const outcomes = await this.#during(both, 'reads', async () => {
+    const read = async () => {
       const listed = (await adapter.versions!.list()).map(({ version }) => version);
       sameList(listed, versions.map((each) => each.name).reverse(), 'list() during a publication');
       if (!current) return;
@@ -111,7 +115,8 @@ export class Meanwhile {
       snapshot?.release();
       sameValue(snapshot?.version, current.version.name, 'asOf() during a publication');
       sameValue(changes.length, calls, 'the number of calls of changed() during a publication');
-    });
+    };
+    const outcomes = await this.#during(both, 'reads', read, true);
     if (outcomes.changed.status === 'rejected') throw outcomes.changed.reason;
     this.#mustSucceed(both, outcomes, before);
   }

@@ -47,6 +47,8 @@ export class State {
   readonly entries: Entry[] = [];
   versions: Version[] = [];
   held: Held[] = [];
+  /** Versions that a killed process may have locked. Its locks can last longer than the sequence. */
+  readonly leftLocked = new Set<Version>();
 
   constructor(
     readonly instance: Instance,
@@ -64,6 +66,12 @@ export class State {
 
   isStored(version: Version): boolean {
     return this.versions.includes(version);
+  }
+
+  /** Returns what was current at a time, or undefined if that version was deleted. */
+  at(time: number): Move | undefined {
+    const move = this.moves.findLast(({ since }) => since <= time);
+    return move && this.isStored(move.version) ? move : undefined;
   }
 
   /** Returns a creation time that is later than the current version, equal, or earlier. */

@@ -6,13 +6,13 @@
 import assert from 'node:assert/strict';
 import { eventually, failsWith, sameList, sameValue } from './expect.js';
 import { datasetOf, itemsOf, type Rows, rows } from './fixture.js';
-import type { Instance, Opened } from './instance.js';
+import { type Instance, type Opened, publicationTime } from './instance.js';
 import { agreed, agrees, boundaries, changedAtOnce, follows, isOpen, isServed, shown } from './model-checks.js';
-import { agreesAtEnd } from './model-end.js';
+import { agreesAtEnd, isReleased } from './model-end.js';
 import { Meanwhile } from './model-meanwhile.js';
 import { type Actor, type Limits, State } from './model-state.js';
 import type { OtherProcess } from './start-process.js';
-import { failingDataset, failureOf, NAMES, newRows, STARTS, type Step, setClock } from './steps.js';
+import { failingDataset, failureOf, NAMES, newRows, resetClock, STARTS, type Step, setClock } from './steps.js';
 
 const KEEP = [0, 1, 2, 3, 1000];
 
@@ -27,6 +27,8 @@ export class Run {
   readonly #names: readonly string[];
   readonly #meanwhile: Meanwhile;
   #process: OtherProcess | undefined;
+  /** Number of publications and activations before the other process was started. */
+  #movesBefore = 0;
 
   constructor(instance: Instance, others: readonly Opened[], limits: Limits, { names, start }: World) {
     this.state = new State(instance, limits, STARTS[start % STARTS.length]!);
@@ -50,6 +52,9 @@ export class Run {
   async agreesAtEnd(): Promise<void> {
     for (const actor of this.#actors) await agreesAtEnd(this.state, actor);
     if (this.#process) await isServed(this.state, this.#process);
+    // list() can show snapshots of any adapter as held.
+    for (const { snapshot } of this.state.held) snapshot.release();
+    for (const actor of this.#actors) await isReleased(this.state, actor);
   }
 
   async end(how: 'close' | 'kill'): Promise<void> {
@@ -82,7 +87,8 @@ export class Run {
       case 'open another':
         return this.#openAnother();
       case 'set the clock':
-        state.log.push(setClock(state.instance.clock, how));
+        // If the clock stopped or went back, the locks of a killed process could seem not to expire.
+        state.log.push(setClock(state.instance.clock, state.leftLocked.size > 0 ? 0 : how));
         return undefined;
       case 'meanwhile': {
         if (state.find(name)) return this.#activate(actor, name);
@@ -119,9 +125,7 @@ export class Run {
   /** Returns the time that the adapter reports for its last change. Fails if the time is not as in the contract. */
   #timeOfPublication(actor: Actor, created: string | undefined, start: number): number {
     const { current, instance } = this.state;
-    const snapshot = actor.opened.adapter.snapshot();
-    snapshot.release();
-    const found = snapshot.publishedAt.getTime();
+    const found = publicationTime(actor.opened);
     const time = created === undefined ? undefined : Date.parse(created);
     if (time !== undefined && (!current || time > current.since)) {
       sameValue(shown(found), shown(time), 'the publication time to be the time of creation');
@@ -176,7 +180,7 @@ export class Run {
     const kept = heldBy((holder) => holder === by);
     if (state.current) kept.add(state.current.version);
     // The contract leaves open whether an adapter keeps versions that only other adapters hold.
-    const mayBeKept = heldBy((holder) => holder !== by);
+    const mayBeKept = new Set([...heldBy((holder) => holder !== by), ...state.leftLocked]);
     const older = state.versions.slice(0, Math.max(0, state.versions.length - keep)).filter((each) => !kept.has(each));
     const due = older.filter((each) => !mayBeKept.has(each)).map(({ name }) => name);
     const deleted: string[] = [];
@@ -207,10 +211,9 @@ export class Run {
     if (time === undefined) return;
     state.log.push(`${actor.name} takes a snapshot as of ${shown(time)}`);
     await follows(state, actor);
-    const move = state.moves.findLast(({ since }) => since <= time);
+    const move = state.at(time);
     const snapshot = await actor.opened.adapter.versions!.asOf(new Date(time));
-    const expected = move && state.isStored(move.version) ? move.version.name : undefined;
-    sameValue(snapshot?.version, expected, `asOf(${shown(time)}) of ${actor.name}`);
+    sameValue(snapshot?.version, move?.version.name, `asOf(${shown(time)}) of ${actor.name}`);
     if (snapshot) state.held.push({ ...move!, snapshot, by: actor.name });
   }
 
@@ -253,22 +256,28 @@ export class Run {
     await opened.adapter.close();
   }
 
+  async #kill(process: OtherProcess, name: string, created: string): Promise<void> {
+    const { state } = this;
+    // The locks of the process have the times of its own clock, which is right.
+    resetClock(state.instance.clock);
+    state.log.push(`the clock is reset, and another process is killed while it publishes "${name}"`);
+    if (!state.find(name)) await process.beginToPublish(name, created);
+    await process.kill();
+    this.#process = undefined;
+    for (const { version } of state.moves.slice(this.#movesBefore - 1)) state.leftLocked.add(version);
+  }
+
   async #elsewhere(kind: 'in another process' | 'kill', name: string, how: number): Promise<void> {
     const { state } = this;
     if (!state.limits.startProcess || !state.current) return;
     if (!this.#process) {
+      this.#movesBefore = state.moves.length;
       this.#process = state.limits.startProcess();
       await this.#process.open(state.instance.folder);
     }
     const process = this.#process;
     const created = new Date(state.current.since + 1000).toISOString();
-    if (kind === 'kill') {
-      state.log.push(`another process is killed while it publishes "${name}"`);
-      if (!state.find(name)) await process.beginToPublish(name, created);
-      await process.kill();
-      this.#process = undefined;
-      return;
-    }
+    if (kind === 'kill') return this.#kill(process, name, created);
     const version = state.find(name);
     if (how % 4 === 0) return this.#prune('another process', KEEP[how % KEEP.length]!, process.prune);
     if (how % 4 === 1) return isServed(state, process);

@@ -33,7 +33,7 @@ export const NAMES: readonly (readonly string[])[] = [
   ['', 'a', 'b', 'c'].map((end) => `${'n'.repeat(99 - end.length)}m${end}`),
 ];
 
-/** Creation times of the first version. Later versions are created seconds later. */
+/** Creation times of the first version. */
 export const STARTS: readonly string[] = [
   '2024-01-01T00:00:00.000Z',
   '1969-12-31T23:59:58.750Z',
@@ -72,6 +72,12 @@ export const setClock = (clock: SkewedClock, how: number): string => {
   }
   clock.stoppedAt = clock.now();
   return 'the clock stops';
+};
+
+/** Undoes `setClock`. */
+export const resetClock = (clock: SkewedClock): void => {
+  clock.stoppedAt = undefined;
+  clock.offset = 0;
 };
 
 /** How a publication can fail, with the codes of its errors. */
