@@ -11,7 +11,7 @@ export interface PlannedRequest extends Message {
 
 export interface RequestList {
   readonly file: string;
-  /** Number of error responses that the first `count` requests must get. The list repeats after its last request. */
+  /** Returns how many of the first `count` requests must get an error. After its last request, the list starts again. */
   errorsAmong(count: number): number;
 }
 

@@ -9,7 +9,7 @@ export interface Entry extends Pick<DataAuditEntry, 'action' | 'version'> {
   readonly replaces?: string | null | undefined;
 }
 
-/** Deletions of the same call can be in any order, so the names of consecutive deletions are sorted. */
+/** Sorts consecutive deletions by name, because one call of `prune()` can delete versions in any order. */
 const lines = (entries: readonly Entry[]): string[] => {
   const found: string[] = [];
   let deleted: string[] = [];
@@ -36,7 +36,7 @@ export const isReleased = async (state: State, { name, opened: { adapter } }: Ac
   await eventually(`list() of ${name} shows no held version at the end`, isFree, state.limits.followMs);
 };
 
-/** Compares the whole past with the model. */
+/** Compares what `asOf()`, `list()` and the audit return with the model, for all changes of the sequence. */
 export const agreesAtEnd = async (state: State, actor: Actor): Promise<void> => {
   await agrees(state, actor, 0);
   const { adapter } = actor.opened;

@@ -10,7 +10,7 @@ import { patiently } from './time-limits.js';
 
 const RUNS = 120;
 const MOST_STEPS = 24;
-/** Sequences of several adapters mostly wait for the adapters to notice changes, so some run at the same time. */
+/** Number of sequences that run at the same time. They mostly wait until an adapter notices a change. */
 const SEQUENCES_AT_ONCE = 4;
 
 export const describeSequences = (target: AdapterUnderTest, processes: Processes): void => {

@@ -36,7 +36,7 @@ const MANY = 10_000;
 /** The sum of an adapter may differ from the exact sum after 15 significant digits. */
 const PRECISION = 5e-15;
 
-/** Replaces each sum that is accurate enough with the expected sum, so that groups can be compared exactly. */
+/** Rounding errors are allowed: a sum that is close to the expected sum is replaced by the expected sum. */
 const withSumsOf = (expected: readonly Group[], found: readonly Group[]): readonly Group[] =>
   found.map((group, i) => {
     const [numbers, right] = [group.numbers, expected[i]?.numbers];

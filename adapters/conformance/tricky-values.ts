@@ -25,7 +25,7 @@ export const words: readonly string[] = [
   // Characters before and after the surrogates, where UTF-16 units and code points sort differently.
   '\ud7ff', '\ue000', '\uffee', '\uffff', '𐀀', '👩', '👩‍💻', '😀', '\u{10ffff}', PREFIX, `${PREFIX}a`, `${PREFIX}b`,
   `${LONG}a`, `${LONG}b`, `${LONGEST}a`, `${LONGEST}b`,
-  // Pairs of strings with the same hash: with the multiplier 31 or 33, as CRC-32, as FNV-1a.
+  // Pairs of different strings with the same hash, for four common hash functions (such as CRC-32).
   'Aa', 'BB', 'Bb', 'CA', 'plumless', 'buckeroo', 'costarring', 'liquid',
   // Control characters that some stores remove or use as separators.
   '\x01', '\x1f', 'a\x1fb', '\x7f', '\x85', 'a\u2028b',

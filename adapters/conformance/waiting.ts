@@ -1,4 +1,4 @@
-/** Tests publications that wait for another publication, of the same adapter or of another one. */
+/** Tests a publication that waits until another publication ends. Both can use the same adapter. */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AdapterUnderTest } from './adapter-under-test.js';

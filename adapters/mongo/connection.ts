@@ -204,7 +204,7 @@ export class Connection {
       return cursor.firstBatch[0] ?? null;
     } catch (error) {
       if (!(error instanceof MongoNetworkError || error instanceof MongoServerError)) throw error;
-      // The driver retries a `find`, for example after an election, but not a command.
+      // The driver retries `find()` after an election of a new primary, but it does not retry `command()`.
       return collection.findOne(filter, options);
     }
   }

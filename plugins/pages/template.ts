@@ -85,7 +85,7 @@ interface FilledPage {
 
 /**
  * Replaces the placeholders of an HTML file, such as `{{base}}` (base path of the API), `{{publicPath}}` (path prefix
- * of all pages) and `{{mount}}` (address of the page). Relative addresses become the addresses of the files.
+ * of all pages) and `{{mount}}` (address of the page). Relative links to files are replaced by absolute paths.
  */
 export class Template {
   readonly #file: PageFile;

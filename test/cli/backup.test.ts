@@ -160,7 +160,7 @@ describe('export and import-backup', function () {
         const [data, keyHead] = await deployment.verified();
         const [restoredData, restoredKeys] = await target.verified();
         expect(restoredKeys).to.equal(keyHead);
-        // A backup of a directory lacks earlier versions. A store that keeps versions records this after the restore.
+        // A directory has no earlier versions to back up. If the new store keeps versions, its audit log records their loss.
         if (from !== 'json' || to === 'json') expect(restoredData).to.equal(data);
         await target.run(registerKeys, 'keys', 'create', '--name', 'later');
         await target.run(registerPublish, 'publish', versions.directories[0]!);

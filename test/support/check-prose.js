@@ -29,7 +29,7 @@ const MESSAGE = /'(?:[^'\\\n]|\\.){25,}'|`(?:[^`\\\n]|\\.){25,}`|"(?:[^"\\\n]|\\
 /** Line breaks are kept, so that line numbers do not change. */
 const blank = (text) => text.replace(/[^\n]/g, ' ');
 
-/** Spaces replace everything except prose. */
+/** Returns a text of the same length in which code is replaced by spaces, so that only prose is left. */
 const proseOf = (path, text) => {
   if (path.endsWith('.md')) return text.replace(/```[\s\S]*?```/g, blank).replace(/`[^`\n]*`/g, blank);
   const pieces = [];

@@ -73,7 +73,7 @@ const publish = async (env: Readonly<Record<string, string>>, directory: string)
   }
 };
 
-/** All processes end with this process, even if it is killed. */
+/** Starts replicas and their servers as child processes, which exit when the test process exits or is killed. */
 export const startReplicas = async (options: ReplicasOptions = {}): Promise<Replicas> => {
   const started: Server[] = [];
   const begin = async (server: Promise<Server>): Promise<Server> => {

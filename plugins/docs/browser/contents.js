@@ -58,7 +58,7 @@ export const followReading = () => {
   let naming;
   const name = () => {
     const here = decodeURIComponent(location.hash.slice(1));
-    // An address of an element inside the section stays as it is.
+    // The address is not changed if it names an element inside the current section.
     if (here === current || here.startsWith(`${current}/`)) return;
     history.replaceState(history.state, '', linkTo(current));
   };

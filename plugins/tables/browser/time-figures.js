@@ -78,7 +78,7 @@ export const withGaps = (dates) => {
     const time = new Date(`${first}T00:00:00Z`);
     time.setUTCMonth(time.getUTCMonth() + step.months * count, time.getUTCDate() + step.days * count);
     date = time.toISOString().slice(0, 10);
-    // Months differ in length. If the sequence already has a date in a month, no date is missing in that month.
+    // In monthly data, the day can vary, because months differ in length. One date per month is enough.
     if (date < last && !(step.months > 0 && dates.some((each) => each.slice(0, 7) === date.slice(0, 7)))) all.add(date);
   }
   return [...all].sort();

@@ -84,7 +84,7 @@ export const medianOf = (areas) => {
 };
 
 /**
- * The model forecasts only the target quarter, so straight lines lead to it.
+ * Returns straight lines from the latest quarter to the target quarter, because the model forecasts no other quarter.
  * @param {Values} index @param {Track | undefined} forecast
  */
 export const fanOf = (index, forecast) => {

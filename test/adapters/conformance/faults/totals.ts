@@ -69,7 +69,7 @@ export const SEARCHING = { ...memory.capabilities, json: false, search: true };
 
 const same = <T>(value: T): T => value;
 
-/** Adds totals and searches to the memory adapter. The bug changes a query or the groups in its result. */
+/** Adds totals and searches to the memory adapter. The parameters break queries or results. */
 const totalling = (
   changed: (query: TotalsQuery) => TotalsQuery,
   change: (groups: readonly Group[], query: TotalsQuery) => readonly Group[] = same,
