@@ -87,13 +87,17 @@ export const rightAdapters: readonly RightAdapter[] = [
       #last: Promise<unknown> = Promise.resolve();
       override async publish(dataset: Dataset, options: PublishOptions = {}) {
         this.assertUsable();
-        const publication = this.#last.then(() => super.publish(dataset, options));
+        let isWaiting = true;
+        const publication = this.#last.then(() => {
+          isWaiting = false;
+          return super.publish(dataset, options);
+        });
         this.#last = publication.catch(() => undefined);
         const { signal } = options;
         if (!signal) return publication;
-        let abort = () => {};
+        let abort: () => unknown = () => {};
         const aborted = new Promise<never>((_, reject) => {
-          abort = () => reject(new StorageError('aborted', 'The publication was aborted.'));
+          abort = () => isWaiting && reject(new StorageError('aborted', 'The publication was aborted.'));
         });
         signal.addEventListener('abort', abort);
         try {
