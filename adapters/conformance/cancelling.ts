@@ -10,7 +10,7 @@ import { answerOf } from './reference.js';
 /** Maximum time until a call settles after its signal is aborted, in milliseconds. */
 const PROMPT_MS = 150;
 
-/** The moments at which a signal is aborted: at once, in the next microtask, or in the next turn of the event loop. */
+/** When to abort a signal: immediately, in the next microtask, or in the next turn of the event loop. */
 const MOMENTS = [undefined, () => Promise.resolve(), () => new Promise(setImmediate)];
 
 export const describeCancelling = (instance: () => Instance): void => {

@@ -23,7 +23,7 @@ const object = (properties: Record<string, object>) => ({
 const string = { type: 'string' };
 const integer = { type: 'integer' };
 const number = { type: 'number' };
-const orNull = (type: string) => ({ type: [type, 'null'] });
+export const orNull = (type: string) => ({ type: [type, 'null'] });
 
 /** A collection whose key has a single field. Several rows share the first field of each sort order. */
 export const items: Collection = {

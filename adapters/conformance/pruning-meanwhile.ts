@@ -93,7 +93,7 @@ export const describePruningMeanwhile = (target: AdapterUnderTest): void => {
       held.release();
     });
 
-    testOfThree('prune() deletes the files of the versions that it deletes', async ({ adapter, folder }) => {
+    testOfThree('prune() deletes the files of each deleted version', async ({ adapter, folder }) => {
       let published = 0;
       const publishAndPrune = async (times: number) => {
         for (let i = 0; i < times; i++) {

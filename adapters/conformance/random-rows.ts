@@ -1,14 +1,12 @@
 /** Random documents in two versions, for collections with many orders, optional fields and fields to search. */
 import { type Collection, compareBy, type Document } from 'metro-forecast-api/adapter';
-import { allRows, isWithin, type Rows } from './fixture.js';
+import { allRows, isWithin, orNull, type Rows } from './fixture.js';
 import { integerFrom, jsonFrom, numberFrom, objectFrom, Random, sentenceFrom, textFrom } from './random-values.js';
 
 /** Each collection has more documents than most adapters put into a batch. */
 export const DOCUMENTS = 350;
 /** The keys and orders of the documents have at most this many bytes. */
 const KEY_BYTES = 2000;
-
-const orNull = (type: string) => ({ type: [type, 'null'] });
 
 export const wide: Collection = {
   name: 'wide',
@@ -48,10 +46,8 @@ export const wider: Collection = {
   orders: [wide.key, ...wide.orders!],
 };
 
-const NOTHING = undefined;
-
 const documentFrom = (random: Random): Document => {
-  const optional = <T>(make: () => T) => (random.oneIn(4) ? NOTHING : random.oneIn(5) ? null : make());
+  const optional = <T>(make: () => T) => (random.oneIn(4) ? undefined : random.oneIn(5) ? null : make());
   const values = {
     area: random.oneIn(4) ? random.pick(['a', 'b', 'B', '']) : textFrom(random),
     code: random.oneIn(2) ? random.below(5) / 2 : numberFrom(random),
@@ -65,7 +61,7 @@ const documentFrom = (random: Random): Document => {
     rank: optional(() => integerFrom(random)),
     extra: optional(() => jsonFrom(random)),
   };
-  const present = Object.entries(values).filter(([, value]) => value !== NOTHING);
+  const present = Object.entries(values).filter(([, value]) => value !== undefined);
   return { ...(random.oneIn(3) && objectFrom(random, 1)), ...Object.fromEntries(present) };
 };
 

@@ -75,7 +75,7 @@ export const textFrom = (random: Random): string => {
 const BITS = new DataView(new ArrayBuffer(8));
 
 /** Returns the next double in the direction of `step`, 1 or -1. */
-const beside = (value: number, step: 1 | -1): number => {
+const nextDouble = (value: number, step: 1 | -1): number => {
   if (value === 0) return step * Number.MIN_VALUE;
   BITS.setFloat64(0, value);
   BITS.setBigInt64(0, BITS.getBigInt64(0) + BigInt(value > 0 ? step : -step));
@@ -93,7 +93,14 @@ export const similarTo = (random: Random, value: Scalar): Scalar => {
       `${value}\0`,
     ]);
   }
-  return random.pick([beside(value, 1), beside(value, -1), value + 1, -value, Math.fround(value), Math.trunc(value)]);
+  return random.pick([
+    nextDouble(value, 1),
+    nextDouble(value, -1),
+    value + 1,
+    -value,
+    Math.fround(value),
+    Math.trunc(value),
+  ]);
 };
 
 /** Never returns -0, which a store may return as 0. */

@@ -5,6 +5,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AdapterUnderTest } from './adapter-under-test.js';
+import { collectGarbage } from './collect-garbage.js';
 import { eventually, isEmpty, within } from './expect.js';
 import { find } from './find-rows.js';
 import {
@@ -125,7 +126,11 @@ export const describeResources = (target: AdapterUnderTest, processes: Processes
         };
         await callAll();
         const before = await openResources();
-        for (let i = 0; i < CALLS; i++) await callAll();
+        for (let i = 0; i < CALLS; i++) {
+          await callAll();
+          // Some drivers close connections only when the garbage collector finds them.
+          collectGarbage();
+        }
         let left: readonly string[] = [];
         // Some stores close files and threads after the call has been completed.
         const isClosed = async () => {

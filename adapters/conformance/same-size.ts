@@ -1,4 +1,4 @@
-/** Tests that adapters notice changes after which the store looks almost as before. */
+/** Tests that adapters notice a change even if names, numbers and file sizes stay the same. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually } from './expect.js';
@@ -92,7 +92,7 @@ export const describeSameSize = (target: AdapterUnderTest): void => {
       },
     );
 
-    test(obstacle, 'notices a change that leaves all files as large as before', async (instance, running) => {
+    test(obstacle, 'notices a change that changes no file size', async (instance, running) => {
       running.timeout(TEST_MS + MOST_CHANGES * followMs(target));
       const other = await instance.another();
       const [first, second, third] = [

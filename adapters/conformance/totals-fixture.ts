@@ -1,8 +1,7 @@
 /** Documents and queries for the tests of totals and words. */
 import type { Collection, Condition, Document, Group, Query, Scalar, TotalsQuery } from 'metro-forecast-api/adapter';
+import { orNull } from './fixture.js';
 import { searchedFor, totalsIn, wordsIn } from './reference.js';
-
-const orNull = (type: string) => ({ type: [type, 'null'] });
 
 export const notes: Collection = {
   name: 'notes',

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { collectGarbage } from '../../adapters/conformance/collect-garbage.js';
 import { ThreadedConnection } from '../../adapters/sqlite/connection.js';
 import { LongReads } from '../../adapters/sqlite/long-reads.js';
 import type { SnapshotReader } from '../../core/contracts/plugin.js';
@@ -10,7 +11,6 @@ import { sharedReader } from '../../core/data/checked-snapshot.js';
 import { indexedSnapshot } from '../../core/data/indexed-snapshot.js';
 import { ApiError } from '../../core/errors.js';
 import { markets } from '../../plugins/metro/collections.js';
-import { collectGarbage } from '../support/collect-garbage.js';
 import { manifest } from '../support/fixture.js';
 
 const COUNTED = 1_500_000;

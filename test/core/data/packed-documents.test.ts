@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { collectGarbage } from '../../../adapters/conformance/collect-garbage.js';
 import type { Document } from '../../../core/contracts/dataset.js';
 import { jsonRows, PackedDocuments } from '../../../core/data/packed-documents.js';
-import { collectGarbage } from '../../support/collect-garbage.js';
 
 const packed = (batches: readonly (readonly Document[])[]): PackedDocuments => {
   const list = new PackedDocuments();

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { collectGarbage } from '../../../adapters/conformance/collect-garbage.js';
 import { createKey } from '../../../core/keys/key.js';
 import { MemoryKeyStore } from '../../../core/keys/memory-key-store.js';
-import { collectGarbage } from '../../support/collect-garbage.js';
 import { exchange, type RawOptions, type RawResponse } from '../../support/raw-http.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 import { hostileRequests } from './hostile-requests.js';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { collectGarbage } from '../../../adapters/conformance/collect-garbage.js';
 import { packageRoot, packageVersion } from '../../../core/util/package.js';
-import { collectGarbage } from '../../support/collect-garbage.js';
 import { request } from '../../support/http-client.js';
 import { exchange } from '../../support/raw-http.js';
 import { mongoForTests, redisForTests, uniqueName } from '../../support/services.js';

@@ -48,7 +48,7 @@ export const remainingBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'keeps the files of deleted versions',
-    fails: ['versions prune() deletes the files of the versions that it deletes'],
+    fails: ['versions prune() deletes the files of each deleted version'],
     folder: class extends FolderAdapter {
       override remove(pruned: readonly Stored[]) {
         const { versions, moves } = this.catalog;

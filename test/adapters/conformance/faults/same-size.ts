@@ -1,4 +1,4 @@
-/** Defines adapters that miss changes after which the store looks almost as before. */
+/** Defines adapters that miss a change if names, numbers or file sizes stay the same. */
 import { readFileSync, statSync } from 'node:fs';
 import type { Manifest } from '../../../../core/contracts/dataset.js';
 import { type Catalog, FolderAdapter } from '../folder-adapter.js';
@@ -6,7 +6,7 @@ import type { BrokenAdapter } from './breaking.js';
 
 const other = (what: string) => `another adapter over the same store ${what}`;
 const LOOKS = other('notices versions that replace others with the same names, numbers and sizes');
-const SIZES = other('notices a change that leaves all files as large as before');
+const SIZES = other('notices a change that changes no file size');
 
 /** Reads the catalog again only if `markOf` has changed. */
 const noticing = (markOf: (catalog: Catalog, path: string) => unknown) =>
