@@ -135,11 +135,11 @@ export const describeResources = (target: AdapterUnderTest, processes: Processes
         // Some stores close files and threads after the call has been completed.
         const isClosed = async () => {
           const added = Object.entries(await openResources()).map(([what, n]) => [what, n - before[what]!] as const);
-          left = added.flatMap(([what, n]) => (n < CALLS ? [] : [`${n} new ${what}`]));
+          left = added.flatMap(([what, n]) => (n < CALLS / 2 ? [] : [`${n} new ${what}`]));
           return left.length === 0;
         };
         await eventually('closed', isClosed, CLOSE_MS / 2).catch(() => {});
-        isEmpty(left, `fewer than ${CALLS} new resources of each kind after ${CALLS} calls`);
+        isEmpty(left, `fewer than ${CALLS / 2} new resources of each kind after ${CALLS} calls`);
       },
     );
   });
