@@ -4,7 +4,7 @@ import { rounded } from '../rounding.js';
 const BENCHMARKS = { benchmark: 'persistence', ar1_nation: 'ar1_nation', shrunk_mean: 'shrunk_mean' } as const;
 export type Benchmark = keyof typeof BENCHMARKS;
 
-/** All values are in percent. Only the probability ranges from 0 to 1. */
+/** `decline_probability` ranges from 0 to 1. All other values are in percent. */
 export interface ScoredForecast extends Readonly<Record<Benchmark, number>> {
   readonly point: number;
   readonly lower_80: number;
@@ -41,12 +41,12 @@ export interface Scores {
   readonly benchmarks: Readonly<Record<Benchmark, BenchmarkScores>>;
 }
 
-/** 2 / (1 - 0.8): cost of each percentage point by which an outcome misses an 80% interval. */
+/** Penalty of the interval score for each percentage point outside an 80% interval: 2 / (1 - 0.8). */
 const MISS_COST = 10;
 
 /**
- * A lower score is better. Source: Gneiting and Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation",
- * 2007.
+ * Returns the interval score of an 80% interval in percentage points. Lower is better. Source: Gneiting and Raftery,
+ * "Strictly Proper Scoring Rules, Prediction, and Estimation", 2007.
  */
 export const intervalScore = (lower: number, upper: number, realized: number): number =>
   upper - lower + MISS_COST * Math.max(0, lower - realized, realized - upper);

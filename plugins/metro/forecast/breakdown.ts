@@ -37,7 +37,9 @@ interface Named {
   readonly run: ForecastRun | undefined;
 }
 
-/** A market in several states belongs to several groups. Returns undefined if the forecast lacks the value. */
+/**
+ * A market in several states belongs to the group of each state. Undefined if the forecast has no signal, or no grade.
+ */
 const groupOf = ({ row, name, run }: Named, by: BreakdownKey): string | readonly string[] | undefined => {
   switch (by) {
     case 'year':

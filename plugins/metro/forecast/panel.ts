@@ -23,7 +23,7 @@ export type MacroSeriesValues = ReadonlyMap<string, readonly SeriesValue[]>;
 
 export interface Panel {
   readonly markets: readonly PanelMarket[];
-  /** Number of the first quarter with a value, as in `quarterIndex`. */
+  /** The first quarter with a value, as a number from `quarterIndex`. */
   readonly firstQuarter: number;
   /** Index levels by quarter and market, without missing quarters. `NaN` marks a missing level. */
   readonly quarters: readonly Float64Array[];
@@ -36,7 +36,10 @@ const toPanelMarket = (market: Pick<Market, 'cbsa' | 'name'>): PanelMarket => {
   return { cbsa: market.cbsa, name: market.name, state: statesOf(market)[0] ?? '', centre };
 };
 
-/** Groups observations by macro series. A value is not known before the last day of its period. */
+/**
+ * Returns the values of each macro series in chronological order. `end` is the last day of the period, before which the
+ * value cannot be known.
+ */
 export const macroSeries = (
   catalog: readonly Pick<Series, 'series_id' | 'cadence'>[],
   observations: readonly Observation[],

@@ -35,7 +35,7 @@ export const quarterOfRun = (id: number): number => {
 
 export const toTimestamp = (time: Date): string => time.toISOString().replace('.000Z', 'Z');
 
-/** Returns the time at which the index for a quarter becomes known, but no later than `created`. */
+/** Returns the time at which the index for a quarter becomes known, or `created` if that is earlier. */
 export const runAt = (quarter: number, created: Date): string =>
   toTimestamp(new Date(Math.min(Date.parse(indexKnownOn(quarter)), created.getTime())));
 
@@ -60,8 +60,8 @@ export interface ServedOrigin extends Origin {
 }
 
 /**
- * Each signal depends on the signal of the previous quarter. Previous signals are recomputed, but the newest
- * quarter uses the published signal of the previous run.
+ * Adds signals to the forecasts. The signal of a market depends on its signal in the previous quarter. For the newest
+ * quarter, this is the signal in the stored run of the previous quarter, if there is one. Otherwise, it is recomputed.
  */
 const withSignals = (origins: readonly Origin[], { panel, rules, kept, newest }: RowsInput): ServedOrigin[] => {
   let before: readonly (Signal | null | undefined)[] = [];

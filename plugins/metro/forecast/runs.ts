@@ -175,11 +175,11 @@ const runsAt = (horizon: Horizon, input: Making): Runs => {
 
 /**
  * Runs the model over the panels. Adds a run for each quarter in the span that has metro forecasts and no run yet. For
- * horizons other than 12 months, only the newest run is added, but the backtest scores all quarters in the span.
+ * horizons other than 12 months, only the newest run is added. The backtest still scores all quarters in the span.
  *
  * The run for the newest quarter is `published` if it is created early enough, see `basisOf`. All other runs are
- * `reconstructed`: each run uses only quarters up to its own, but from the current vintage, which includes later
- * revisions.
+ * `reconstructed`. A reconstructed run uses only data for quarters up to its own. This data comes from the current
+ * vintage, so it includes later revisions.
  * @throws OperatorError if no quarter in the span can be forecast, or if the panel lacks an input of the requested
  *   model
  */

@@ -65,9 +65,9 @@ const rulesBroken = ([name, code, year, quarter, value, error]: readonly string[
 };
 
 /**
- * Reads rows with the columns name, 5-digit code, year, quarter, index or `-`, standard error or `-`. There is no
- * header, and rows can be in any order. Older vintages contain two spaces before `(MSAD)`, which become one. Invalid
- * rows are reported to `errors` and dropped.
+ * Reads rows with the columns name, 5-digit code, year, quarter, index and standard error. There is no header, and rows
+ * can be in any order. A missing index or standard error is `-`. In names from older vintages, two spaces before
+ * `(MSAD)` are replaced by one. Invalid rows are reported to `errors` and dropped.
  * @returns the areas, including areas without values, sorted by code
  */
 export const readFhfaMetro = async (

@@ -20,8 +20,8 @@ const isNumber = (text: string): boolean => NUMBER.test(text) && Number.isFinite
 const isMissing = (value: string) => value === '' || value === '.';
 
 /**
- * A file such as `downloads/unrate.csv` and a URL such as `https://host/UNRATE.csv?download` contain the series
- * `UNRATE`.
+ * Returns the series id in a path or URL: `UNRATE` for `downloads/unrate.csv` and for
+ * `https://host/UNRATE.csv?download`.
  */
 const idFromName = (file: string): string => {
   const path = /^https?:/i.test(file) ? new URL(file).pathname : file;

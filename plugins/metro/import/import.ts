@@ -59,8 +59,8 @@ export const openOld = async (directory: string): Promise<OldDataset | undefined
 };
 
 /**
- * Returns the day of `created` or, by default, the day on which the newest data was released. The default is never in
- * the future, and never before the vintage of an index that is kept.
+ * Returns the day of `created`. Without `created`, returns the day on which the newest data was released, but at the
+ * latest the current day. If the existing index is kept, the result is not before its vintage.
  */
 const defaultVintage = (
   { sources }: Merged,

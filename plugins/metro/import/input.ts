@@ -21,7 +21,7 @@ const MAX_BYTES = 2 ** 30;
 /** Maximum wait for a response or further data from a server, in milliseconds. */
 const SILENCE_MS = 30_000;
 
-/** `fetch` stores the underlying error in `cause`. */
+/** The message of a `fetch` error is only "fetch failed". Its `cause` contains the reason. */
 const reason = (error: unknown): string => {
   const { cause, message } = error as Error;
   return cause instanceof Error ? `${message}: ${cause.message || (cause as NodeJS.ErrnoException).code}` : message;
@@ -62,7 +62,7 @@ export const openUrl = async (url: string, silenceMs = SILENCE_MS, maxBytes = MA
       clearTimeout(timer);
     }
   }
-  // The content length of a compressed response differs from the length of the decoded data.
+  // For a compressed response, `content-length` is the compressed size. The size of the data is unknown.
   const length = response.headers.has('content-encoding') ? null : response.headers.get('content-length');
   return { bytes: bytes(), size: length === null ? undefined : Number(length) };
 };

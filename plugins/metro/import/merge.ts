@@ -37,8 +37,8 @@ export interface OldDataset {
 }
 
 /**
- * The import keeps completed published runs and their forecasts. Runs for quarters after the new index, or published
- * after `loadedAt`, are dropped, because they did not exist when the new index was released.
+ * An import keeps completed published runs and their forecasts. It drops runs that are newer than the imported data:
+ * runs for quarters after the last quarter of the new index, and runs published after `loadedAt`.
  */
 const recordOf = async (readOld: (name: string) => Rows, index: readonly MetroIndex[], loadedAt: string) => {
   const newest = Math.max(...index.map(({ quarters }) => quarters.at(-1) ?? Number.NEGATIVE_INFINITY));

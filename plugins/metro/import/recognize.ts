@@ -18,7 +18,7 @@ export const recognize = (head: string): FileKind | undefined => {
   const names = rows[0]?.cells ?? [];
   const header = names.map((cell) => cell.toLowerCase());
   const isDated = header[0] === 'date' || header[0] === 'observation_date';
-  // A table with several lower-case columns is probably not from FRED.
+  // With more than two columns, all columns after the date must have FRED ids, which are in upper case.
   if (isDated && (names.length === 2 || (names.length > 2 && names.slice(1).every((name) => FRED_ID.test(name)))))
     return 'fred';
   if (header[0] === 'cbsa' && header[1] === 'metro_name') return 'fhfa-purchase-only';
@@ -28,7 +28,7 @@ export const recognize = (head: string): FileKind | undefined => {
 interface Peeked {
   readonly head: string;
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** Closes the file. Not needed after `bytes` was read to the end. */
+  /** Closes the file. Must be called unless `bytes` is read to the end. */
   close(): Promise<void>;
 }
 

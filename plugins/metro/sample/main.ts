@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { writeSample } from './sample.js';
 
 const directory = 'plugins/metro/dataset';
-// `writeDirectory` keeps the files of the previous version for readers, so the directory is removed first.
+// Without `rm`, the files of the previous version would stay: `writeDirectory` keeps them for running services.
 await rm(directory, { recursive: true, force: true });
 await writeSample(directory);
 process.stdout.write(`Wrote the sample into ${directory}\n`);

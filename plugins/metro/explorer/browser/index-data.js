@@ -69,7 +69,7 @@ export const allIndexes = async (signal, since, until, codes = []) => {
   return found;
 };
 
-/** Without a national index, the median of all markets represents the nation. @param {AbortSignal} signal */
+/** Uses the median of all markets if the dataset has no national index. @param {AbortSignal} signal */
 export const nationOf = async (signal) => {
   const rows = await observationsOf(NATION, signal);
   if (rows.length > 0)

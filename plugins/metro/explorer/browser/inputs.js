@@ -15,7 +15,8 @@ const LABELS = {
 export const inputLabel = (input) => LABELS[input] ?? input.replaceAll('_', ' ');
 
 /**
- * Returns the change in the average forecast between two runs, and the input that explains most of this change.
+ * Returns how much the average forecast changed between two runs, and which input caused most of the change. `change`
+ * and `part` are in percentage points. Undefined if a run does not list its inputs.
  * @param {Run | undefined} newest @param {Run | undefined} prior
  * @returns {{ change: number, input: string, part: number } | undefined}
  */

@@ -84,7 +84,8 @@ export const medianOf = (areas) => {
 };
 
 /**
- * Returns straight lines from the latest quarter to the target quarter, because the model forecasts no other quarter.
+ * Converts a forecast and its 80% interval to index levels for a chart. The model forecasts only the target quarter, so
+ * the quarters before it are interpolated. Undefined without a forecast, or if the index lacks the first quarter.
  * @param {Values} index @param {Track | undefined} forecast
  */
 export const fanOf = (index, forecast) => {
@@ -120,7 +121,8 @@ export const scoreOf = (track) => {
 };
 
 /**
- * Returns the quarters without consumer prices. Quarters before the first price are not gaps.
+ * Returns the quarters that have a nominal value, but no real value because consumer prices are missing. Quarters
+ * before the first real value are not included.
  * @param {ReadonlyMap<string, number>} nominal @param {ReadonlyMap<string, number>} real @param {string} [from]
  */
 export const withoutPrices = (nominal, real, from = '') => {

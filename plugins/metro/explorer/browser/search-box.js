@@ -1,4 +1,7 @@
-/** In the view of all markets, the search box filters the list. If only markets match, the box suggests nothing. */
+/**
+ * In the view of all markets, typing in the search box filters the list. The box then shows suggestions only if a
+ * state, a series or a divided metro also matches.
+ */
 
 import { isNarrowing, searchField } from '../../../pages/data-views/search-field.js';
 import { mayCall } from '../../../pages/shared/api.js';
@@ -20,7 +23,10 @@ const lookUp = async (query) => {
   return optionsFor(query, { ...lists, series });
 };
 
-/** Opens the result of a search on the front page. If several markets match, the list shows them. */
+/**
+ * The search form of the front page sends the query as `?q=`. Opens the view of the match if there is only one.
+ * Otherwise, the list of markets shows all matches.
+ */
 export const openSearched = async () => {
   const query = new URLSearchParams(location.search).get('q') ?? '';
   if (query.trim() === '' || !mayCall()) return;

@@ -36,7 +36,8 @@ const seriesOptions = (query, { series }) => {
 };
 
 /**
- * For a metro with divisions, FHFA publishes indexes only for the divisions.
+ * Finds metros with divisions. FHFA publishes no index for such a metro, only for its divisions. The option therefore
+ * opens the list of divisions.
  * @param {string} query @param {Lists} lists
  */
 const dividedOptions = (query, { areas }) =>
@@ -81,7 +82,7 @@ export const optionsFor = (typedQuery, lists) => {
   const others = [...seriesOptions(query, lists), ...dividedOptions(query, lists)].slice(0, MOST_OTHERS);
   const exact = others.filter(({ isExact }) => isExact);
   const typed = wordsOf(query).join(' ');
-  // "ohio" is a state, "new york" is a city, and "la" is the nickname of Los Angeles.
+  // Markets come before states if the query is a city ("new york") or a nickname ("la").
   const isCity = markets[0]?.city === typed || NICKNAMES.some(([name]) => name === typed);
   const [first, last] = isCity ? [markets, states] : [states, markets];
   const options = [...exact, ...first, ...last, ...others.filter(({ isExact }) => !isExact)];

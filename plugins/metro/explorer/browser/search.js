@@ -41,7 +41,7 @@ export const wordsOf = (text) =>
     .filter(Boolean)
     .map((word) => SAME_WORDS[word] ?? word);
 
-/** A query of at least 4 letters also matches the start of a nickname. */
+/** Queries of at least 4 letters match the start of a nickname. Shorter queries match only whole nicknames. */
 const LEAST_LETTERS = 4;
 
 /** @param {string} query */
@@ -89,7 +89,10 @@ export const stateNamed = (query) => {
 /** A year, as in "boise 2021", is ignored, because charts show all years. @param {string} query */
 export const withoutYear = (query) => query.replace(/(\S)\s+(?:19|20)\d\d\s*$/, '$1');
 
-/** In the list "Austin, TX, Boise", the postal code belongs to the name before it. @param {string} text */
+/**
+ * Splits a list of names at commas and semicolons, except before a postal code: "Austin, TX, Boise" contains two names.
+ * @param {string} text
+ */
 export const namesIn = (text) =>
   text
     .split(/[,;](?!\s*[A-Z]{2}(?:-[A-Z]{2})*\s*(?:[,;]|$))/i)
@@ -113,7 +116,8 @@ const cityOf = (query) => {
 };
 
 /**
- * Returns the only result, or the only result whose first city starts with the query.
+ * Selects the market that a query identifies. Of several results, this is the only one whose first city starts with the
+ * query. Undefined if the query is ambiguous.
  * @template {{ cbsa: string, name: string }} Row
  * @param {string} query @param {readonly Row[]} found
  * @returns {Row | undefined}
@@ -129,7 +133,7 @@ export const onlyOne = (query, found) => {
 };
 
 /**
- * If several markets have the same first city, the name also contains the states.
+ * Returns the first city of a market, followed by the states if another market has the same first city.
  * @param {string} name @param {readonly { name: string }[]} all
  */
 export const tellingName = (name, all) => {
@@ -179,7 +183,7 @@ export const searcher = (rows, parents = new Map()) => {
     if (term.states.some((state) => states.includes(state))) scores.push(states[0] === term.states[0] ? 5 : 4);
     if (all(parent)) scores.push(2);
     if (/^\d+$/.test(word) && row.cbsa.startsWith(word)) scores.push(6);
-    // The words can be the start of the name of a state, such as "calif" or "north car".
+    // A query word of at least 4 letters can be the start of a word in a state's name, such as "calif".
     if (
       word.length >= 4 &&
       states.some((state) => wordsOf(STATES.get(state) ?? '').some((one) => one.startsWith(word)))

@@ -18,7 +18,7 @@ import { recessions } from './recessions.js';
 const COLUMNS = [
   {
     label: 'Series',
-    // The metro index links to the list of markets, because each market has its own view.
+    // The series of the metro index contains all markets, so its link opens the list of markets.
     cell: ({ series_id, title, kind }) =>
       h('a', { href: kind === 'metro' ? '#/markets' : `#/series/${encodeURIComponent(series_id)}` }, title),
     value: ({ title }) => title,
@@ -77,7 +77,7 @@ const allSeries = async (query) => {
   };
 };
 
-/** Months per period. A chart with another cadence shows no gaps for missing periods. */
+/** Months per period. For other cadences, such as weekly, a chart does not show missing periods as gaps. */
 const MONTHS = new Map([
   ['monthly', 1],
   ['quarterly', 3],
@@ -92,7 +92,7 @@ const periodsOf = (rows, cadence) => {
   const step = MONTHS.get(cadence);
   const [first, last] = [rows[0], rows.at(-1)];
   const periods = step && first && last ? monthsBetween(first.period_start, last.period_start, step) : [];
-  // Some observations fall on days that do not match the cadence.
+  // Observations on unexpected days are added, so that the chart shows every observation.
   const dates = [...new Set([...periods, ...known.keys()])].sort();
   return { dates, values: dates.map((date) => known.get(date) ?? null) };
 };

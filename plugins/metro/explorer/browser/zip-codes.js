@@ -8,7 +8,8 @@ const load = async () => {
   const response = await fetch(new URL('./zip-codes.json', import.meta.url));
   if (!response.ok) throw new Error(`zip-codes.json: ${response.status}`);
   /**
-   * The ZIP codes of an area are the first code and the differences between consecutive codes.
+   * ZIP codes by CBSA code. "76443 26" contains 76443 and 76469: after the first ZIP code, each number is the
+   * difference from the previous ZIP code.
    * @type {{ areas: Record<string, string> }}
    */
   const { areas } = await response.json();
@@ -21,7 +22,11 @@ const load = async () => {
   }
 };
 
-/** Other searches work without the table, so errors are ignored. @param {string} query */
+/**
+ * Loads the table of ZIP codes if the query looks like a ZIP code. Errors are ignored, because searches by name work
+ * without the table.
+ * @param {string} query
+ */
 export const loadZips = async (query) => {
   if (/^\d{5}$/.test(query.trim())) await once('zips', load).catch(() => undefined);
 };

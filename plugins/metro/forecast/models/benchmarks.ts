@@ -44,7 +44,7 @@ const benchmark = (
     return withScaledErrorInterval(markets.length, ahead, (levels) => {
       history.push(levels);
       const now = history.length - 1;
-      // The history later fills gaps with interpolated values. The copy contains only published values.
+      // Only published values count as outcomes. Copied, because the history fills gaps with interpolated values later.
       const logs = history.at(now).slice();
       published.push(logs);
       const then = published[now - ahead];

@@ -2,14 +2,13 @@ import { createLeastSquares } from './least-squares.js';
 import { weightedQuantile } from './weighted-quantile.js';
 
 const COVERAGE = 0.8;
-/**
- * Each quarter, the weight of an error falls to 95% in the mean of a market, and to 90% in the quantile of all errors.
- */
+/** In the mean error of a market, the weight of each error is multiplied by this factor every quarter. */
 const OWN_DISCOUNT = 0.95;
+/** In the quantile of all errors, the weight of each error is multiplied by this factor every quarter. */
 const QUANTILE_DISCOUNT = 0.9;
-/** Weight of the pooled mean error in the mean of a market. The newest error of the market has weight 1. */
+/** Weight of the pooled mean error in the mean error of a market. The market's newest error has the weight 1. */
 const PRIOR_ERRORS = 8;
-/** Lower limit of an expected error, as a share of the mean expected error in the same quarter. */
+/** Lower limit of a market's expected error, as a share of the mean over all markets in the same quarter. */
 const LEAST_SHARE = 0.25;
 const WARM_UP_QUARTERS = 20;
 const WIDTH = 4;
@@ -46,12 +45,12 @@ const expectedErrors = (regressors: Float64Array, b: Float64Array): Float64Array
  * quarters. At quarter t, the absolute errors e of the origins s <= t-h are known. The age of an error is t-h-s
  * quarters.
  *
- * - own = (sum of 0.95^age e + 8 P) / (sum of 0.95^age + 8), over the errors of a market. P is the mean error over all
- *   markets, computed with the same weights.
- * - S = b [1, own, |g4|, |y - g4|], but at least a quarter of the mean S at the same origin. b is estimated by an
- *   ordinary least squares regression of the past errors on the values of these regressors at the origins of the
- *   errors.
- * - The half-width is q S. q is the 80% quantile of past e / S, weighted by 0.9^age, where S is computed with the
+ * - own = (sum of 0.95^age e + 8 P) / (sum of 0.95^age + 8) is the mean error of a market, shrunk towards P. P is the
+ *   mean error over all markets, with the same discount.
+ * - S = b [1, own, |g4|, |y - g4|] is the expected error. g4 is the market's log growth over the last 4 quarters. S is
+ *   at least a quarter of the mean S over all markets at the same origin. b is estimated by ordinary least squares from
+ *   the past errors and the regressors at their origins.
+ * - The half-width is q S. q is the 80% quantile of past e / S, weighted by 0.9^age. Each past S is recomputed with the
  *   current b. This is normalised conformal prediction (Papadopoulos, Gammerman and Vovk, 2008), applied over time.
  *
  * The first 20 quarters with forecasts have no bounds.

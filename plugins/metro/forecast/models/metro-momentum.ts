@@ -45,10 +45,11 @@ interface Pending {
 }
 
 /**
- * Returns the growth of national sales over the last 6 and 12 months in percent, or 0 if it is unknown. The level of a
- * month is the weighted mean of logs over the 24 months up to and including that month. A value from k months earlier
- * has the weight (k + 1) 0.75^k, which is exponential smoothing applied twice. Months without a value are skipped. The
- * level is unknown if the series starts after the first of the 24 months.
+ * Returns the log growth of national sales over the last 6 and 12 months in percent, or 0 if it is unknown. Growth is
+ * the difference between two smoothed levels. The smoothed level of a month is the weighted mean of log sales over the
+ * 24 months up to and including that month. A value from k months earlier has the weight (k + 1) 0.75^k, which is
+ * exponential smoothing applied twice. Months without a value are skipped. The level is unknown if the series starts
+ * after the first of the 24 months.
  */
 const salesGrowth = (macro: MacroSeriesValues): readonly [half: number, year: number] => {
   const logs = new Map((macro.get(NEW_HOME_SALES) ?? []).map(({ start, value }) => [monthOf(start), Math.log(value)]));
@@ -102,13 +103,13 @@ const contributionsOf = (rows: Float64Array, b: Float64Array, forecast: Float64A
  *
  * - g4, G: the market's log growth over the last 4 and 20 quarters, in percent. G is 0 if unknown. Gaps within a series
  *   are interpolated in logs. A market without a value for the current quarter is not forecast.
- * - v: growth in the market's surroundings over the last quarter, see `createRegionalGrowth`.
- * - h2, h4: log growth of national sales of new houses over 6 and 12 months, see `salesGrowth`. Sales growth indicates
- *   when momentum turns. Its products with G make the turn strongest where prices have risen most.
+ * - v: growth in the region around the market over the last quarter, see `createRegionalGrowth`.
+ * - h2, h4: log growth of national sales of new houses over 6 and 12 months, see `salesGrowth`. Sales growth predicts
+ *   turns in momentum. Its products with G make the predicted turn strongest where prices have risen most.
  * - b: least squares over all origins with at least `minValues` values and a published outcome, weighted by the
- *   precision of the market's index at the origin. Sales have only one value per quarter for hundreds of rows, so each
- *   of the last four coefficients has a penalty: 40 times the weighted variance of its regressor, times the mean weight
- *   per quarter.
+ *   precision of the market's index at the origin. In a quarter, all markets share the same values of h2 and h4, so
+ *   there are few independent values. Each of the last four coefficients therefore has a penalty: 40 times the weighted
+ *   variance of its regressor, times the mean weight per quarter.
  *
  * `createDiscountedErrorInterval` computes the interval around y. The bounds are converted in the same way as the point
  * forecast.
@@ -176,7 +177,7 @@ export const metroMomentum: ForecastModel = {
         const year = history.growth(4);
         const { precision, neighbours } = regions.next(history.growth(1));
         const rows = regressorsAt(year, neighbours, known);
-        // Copied, because later quarters fill gaps with interpolated values, which must not count as published.
+        // Only published values count as outcomes. Copied, because the history fills gaps with interpolated values later.
         pending.push({ logs: logs.slice(), precision, rows });
 
         const b = solve();

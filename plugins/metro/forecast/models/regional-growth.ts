@@ -2,8 +2,9 @@ import type { PanelMarket } from '../panel.js';
 
 const SEASONAL_QUARTERS = 20;
 const SEASONS = 4;
-/** The noise of an index is measured over 8 quarters. The pooled noise counts as 4 more quarters. */
+/** Number of recent quarters over which the noise of an index is measured. */
 const NOISE_QUARTERS = 8;
+/** Weight of the mean noise of all markets in the noise of one market, as a number of quarters. */
 const NOISE_PRIOR = 4;
 /** At a distance of 100 km, the weight of a neighbour is 1/e. */
 const NEIGHBOUR_KM = 100;
@@ -12,7 +13,7 @@ const NATION_WEIGHT = 0.05;
 const EARTH_RADIUS_KM = 6371.0088;
 
 interface RegionalGrowth {
-  /** 1 for an index without noise, and lower for noisier indexes. `NaN` if the growth is unknown. */
+  /** Precision of each index: 1 without noise, and lower with more noise. `NaN` if the growth is unknown. */
   readonly precision: Float64Array;
   /** Seasonally adjusted log growth in the region around each market over the last quarter, in percent. */
   readonly neighbours: Float64Array;

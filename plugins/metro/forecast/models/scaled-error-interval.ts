@@ -4,7 +4,7 @@ import { percentChange } from '../panel.js';
 const COVERAGE = 0.8;
 /** With 20 errors, a market's own errors and the pooled errors have equal weight. */
 const PRIOR_ERRORS = 20;
-/** Number of recent origins with known outcomes whose mean error measures the current uncertainty. */
+/** The mean error of the newest 8 origins with known outcomes measures the current uncertainty. */
 const RECENT_ORIGINS = 8;
 /**
  * Errors in the first fifteen years are ignored, because errors made with little data do not predict later errors.
@@ -43,7 +43,7 @@ const merge = (a: Float64Array, b: Float64Array): Float64Array => {
  * conformal prediction (Papadopoulos, Gammerman and Vovk, 2008), here applied over time instead of exchangeable rows.
  * An error counts only if index levels were published for both quarters.
  *
- * There are no bounds until the first ratio is known, two horizons after the 60 warm-up quarters.
+ * The first bounds appear two horizons after the 60 warm-up quarters, because q requires at least one past |e| / sigma.
  *
  * @param horizon in quarters
  * @param next returns the point forecasts at each quarter; `NaN` for a market that is not forecast

@@ -11,7 +11,7 @@ export const weightedQuantile = (values: Float64Array, weights: Float64Array, sh
   let to = values.length;
   while (to - from > 1) {
     const pivot = values[(from + to) >> 1]!;
-    // Equal values are a separate part, so the loop ends even if many values are equal.
+    // Values equal to the pivot are kept apart. Otherwise, the loop would not end if all remaining values are equal.
     let below = from;
     let above = to;
     let weightBelow = 0;

@@ -25,7 +25,8 @@ const excessOf = (grades) =>
   );
 
 /**
- * Warns if the errors of the two periods cancel out in the total.
+ * Warns if the probabilities of a decline were too low in the first period and too high in the second. These errors
+ * cancel out in figures for all years.
  * @param {readonly Group[]} before targets through 2013
  * @param {readonly Group[]} since targets from 2014
  */

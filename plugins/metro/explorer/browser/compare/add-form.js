@@ -67,7 +67,8 @@ const suggestions = ({ markets, macros }) =>
 /**
  * @param {Offer} offer
  * @param {{ problem: string, offered: Offer['markets'], members: () => Members, onadd: (added: Partial<Members>) =>
- *   void }} options `problem`: initial message about members in the URL; `offered`: markets to add instead
+ *   void }} options `problem`: initial message about invalid members in the URL; `offered`: divisions that the user can
+ *   add instead of a metro without an index
  */
 export const addForm = (offer, { problem: first, offered: divisions, members, onadd }) => {
   const problem = h('span', { class: 'problem', role: 'alert' }, first);

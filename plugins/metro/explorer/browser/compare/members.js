@@ -37,7 +37,7 @@ const realTerms = (series, cbsa, signal) => {
   if (!series || !hasRealTerms(series)) return {};
   const target = indexTarget(series, cbsa, 'real');
   const once = onceEach();
-  // A month without consumer prices has no real value. Like the API, the chart then omits the whole quarter.
+  // If a month of a quarter lacks consumer prices, the chart omits the quarter. The API uses the same rule.
   const least = series.cadence === 'monthly' ? 3 : 1;
   const load = async () => {
     const { rows, base } = await realOf(target, signal);

@@ -25,7 +25,7 @@ const differences = (changes, others) =>
  * @returns {Promise<Line>}
  */
 const lineOf = async (member, { show, from, real }, nation) => {
-  // The difference between a metro and the nation is the same in nominal and in real terms.
+  // The difference from the nation is the same in nominal and in real terms, so `real` has no effect.
   if (nation) return { ...member, values: differences(yearlyChange(member.values), nation.changes) };
   const { values, base } = (real && (await member.real?.())) || { values: member.values, base: undefined };
   const gaps = base ? withoutPrices(member.values, values, `${from}-01-01`) : [];

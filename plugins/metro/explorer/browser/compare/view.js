@@ -102,7 +102,7 @@ export const compareView = async (_parameters, signal, query) => {
     offered: divisions,
     members: () => (example ? { m: [], s: [] } : chosen),
     onadd: (added) => {
-      // While a ZIP code is looked up, the user can leave the view.
+      // The form waits for the ZIP codes to load. Meanwhile, the user may have left the view.
       if (signal.aborted) return;
       const { m, s } = example ? { m: [], s: [] } : chosen;
       example = false;

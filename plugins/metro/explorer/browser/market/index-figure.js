@@ -21,7 +21,7 @@ const SHOWN = [
   ['real', 'Real terms'],
 ];
 
-/** Decimals after the eighth are rounding errors of the computation. */
+/** Maximum number of decimals in the table. Further decimals are floating-point rounding errors. */
 const DECIMALS = 8;
 
 /** @param {URLSearchParams} query @returns {Choices} */

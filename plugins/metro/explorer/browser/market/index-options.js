@@ -73,7 +73,8 @@ const changeOptions = async (context, data, withOthers) => {
 };
 
 /**
- * In real terms, the index is not 100 in its base period, so the base period is removed from `units`.
+ * Removes the base period from `units`, as in "Index 1995Q1=100", because the index in real terms is not 100 in that
+ * period.
  * @param {string} units @param {string} base @param {readonly string[]} gaps
  */
 const realUnit = (units, base, gaps) =>

@@ -8,7 +8,7 @@ const NEIGHBOURS = 5;
 const nearestOf = (areas, cbsa) => {
   const here = areas.find((area) => area.cbsa === cbsa);
   if (!here) return [];
-  // A degree of longitude is shorter than a degree of latitude.
+  // Away from the equator, a degree of longitude is shorter than a degree of latitude.
   const narrow = Math.cos((here.latitude * Math.PI) / 180);
   const distance = (/** @type {Area} */ { latitude, longitude }) =>
     Math.hypot(latitude - here.latitude, (longitude - here.longitude) * narrow);

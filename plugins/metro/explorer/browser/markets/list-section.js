@@ -53,7 +53,7 @@ export const listSection = (loaded, { chosen, choose, signal }) => {
       count.classList.toggle('notice', shown.length === 0);
       count.replaceChildren(...countOf(shown.length, searched.length, rows.length, chosen.q));
     },
-    /** `loadSparks` must be called before `show`, because the rows contain sparklines. @param {AbortSignal} shown */
+    /** Must be called before `show`, see `setSparkQuarters`. @param {AbortSignal} shown */
     loadSparks: (shown) => list.setSparkQuarters(selectedRun(loaded, chosen).until, signal, shown),
   };
 };

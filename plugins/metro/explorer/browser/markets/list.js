@@ -62,7 +62,7 @@ export const marketList = (options) => {
   /** @type {{ signal: AbortSignal, shown: AbortSignal } | undefined} */
   let loading;
   const loadMissing = async () => {
-    // The API rejects requests that contain an invalid code.
+    // The API rejects the whole request if one code is invalid.
     const codes = [...missing].filter((code) => /^\d{5}$/.test(code));
     missing.clear();
     if (!loading || codes.length === 0) return;
@@ -78,7 +78,7 @@ export const marketList = (options) => {
   return {
     ...table,
     /**
-     * `setSparkQuarters` must be called before `show`, because rows draw their sparklines immediately.
+     * Sets the quarters that the sparklines cover. Must be called before `show`, which draws the sparklines.
      * @param {string} until @param {AbortSignal} signal
      * @param {AbortSignal} shown
      */

@@ -39,10 +39,11 @@ const shapesOf = (areas, codes) => {
 };
 
 /**
- * Finds the nearest area in the direction of an arrow key. An offset to the side counts twice.
+ * Returns the area that an arrow key selects next: the nearest area in the direction of the key. Distance perpendicular
+ * to this direction counts twice. Undefined if there is no area in this direction.
  * @param {Areas} areas @param {Iterable<string>} codes
  * @param {{ from: string, centre: readonly [number, number], direction: readonly [number, number] }} step `centre`: the
- *   position of `from`
+ *   centre of the area `from`
  */
 const nextInDirection = (areas, codes, { from, centre: [x, y], direction: [dx, dy] }) => {
   let best;

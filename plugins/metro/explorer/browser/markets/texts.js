@@ -94,7 +94,8 @@ export const findingOf = (rows, { measure, run, isNewest, until, chosen }) => {
   const target = run ? quarter(run.target) : '';
   if (known[0] && known.length === 1) return oneFinding(known[0], { measure, isNewest, target, until });
   const count = known.filter(COUNTED[measure]).length;
-  // The filters do not describe the counted metros if some metros have no forecast, as in early runs.
+  // Metros without a value, as in early runs, are not counted. "Of 40 metros in Texas" would then be wrong, so the
+  // sentence omits the filters.
   const among = amongText(count, known.length, known.length === rows.length ? groupText(chosen) : '');
   const [was, have] = isNewest ? ['are', count === 1 ? 'has' : 'have'] : ['were', 'had'];
   const sentence = {

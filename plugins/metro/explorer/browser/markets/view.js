@@ -92,7 +92,7 @@ const runLoader = (runs, chosen, rowsOf) => async (/** @type {AbortSignal} */ sh
 
 /** @type {import('../../../../pages/data-views/router.js').Route} */
 export const marketsView = async (_parameters, signal, query) => {
-  // The outlines and the list are loaded in parallel. `load` reports errors.
+  // Starts loading the outlines of the map while the markets load. `load` awaits the outlines and reports errors.
   outlines().catch(() => undefined);
   const markets = /** @type {Market[]} */ (await allMarkets());
   return markets.length === 0 ? emptyView() : viewOf(await load(markets, signal), signal, query);

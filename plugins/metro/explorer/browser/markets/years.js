@@ -44,7 +44,7 @@ export const valuesByYear = async (years, measure, forecastsOf, signal) => {
 };
 
 /**
- * All metros of a colour are one path, because the page shows many maps.
+ * Draws one of many small maps. To keep the number of SVG elements low, all metros of a colour share one path.
  * @param {Outlines} outlines @param {Values} values @param {(value: any) => string} colorOf
  */
 const panelOf = ({ size, land, areas }, values, colorOf) => {

@@ -73,7 +73,7 @@ const viewOf = (picture, [width, height], onchange) => {
 /**
  * @param {HTMLElement} host
  * @param {View} view
- * @returns {() => boolean} whether the user has dragged the drawing since the last press
+ * @returns {() => boolean} whether the user has dragged the drawing since the last `pointerdown` event
  */
 const listenToPointers = (host, view) => {
   /** @type {Map<number, Point>} */
