@@ -84,7 +84,7 @@ export const traceObserver = (options: TraceOptions, { logger, info }: ObserverC
   };
 };
 
-/** Value of `ExportResultCode.SUCCESS` in `@opentelemetry/core`, which is not a direct dependency. */
+/** `ExportResultCode.SUCCESS`. Not imported, because `@opentelemetry/core` is only an indirect dependency. */
 const SUCCESS = 0;
 
 /** Logs an outage of the backend once, not for every failed batch. */

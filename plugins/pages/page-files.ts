@@ -18,7 +18,10 @@ export interface PageFile {
   readonly type: string;
 }
 
-/** File names are paths below the address of the page and below `plugins/`, such as `pages/shared/dom.js`. */
+/**
+ * Files by name, such as `pages/shared/dom.js`. The name is both the path in `plugins/` and the path below the address
+ * of the page.
+ */
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
 /** The scripts of every page import `../../pages/shared/dom.js`, so the folder cannot be renamed. */

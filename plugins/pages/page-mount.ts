@@ -21,8 +21,9 @@ const POLICY = [
 ];
 
 /**
- * The value `*` omits `frame-ancestors`, because `frame-ancestors *` would exclude local HTML files.
- * @param ancestors origins that may show the page in a frame. Default: none
+ * Returns the content security policy of a page.
+ * @param ancestors origins that may show the page in a frame. Default: none. `*` omits the directive `frame-ancestors`,
+ *   because `frame-ancestors *` does not allow frames in local HTML files
  */
 const pagePolicy = (ancestors: readonly string[] = []): string => {
   const framing = ancestors.includes('*') ? [] : [`frame-ancestors ${ancestors.join(' ') || "'none'"}`];

@@ -4,7 +4,10 @@ import { importsOf, type PageFile, type PageFiles, resolveName } from './page-fi
 
 export const SIGN_IN = '/sign-in';
 
-/** A guide is a page below the path of another page. A mount without a content security policy is not a page. */
+/**
+ * Selects the mounts that are pages or guides. A page is a mount with a content security policy. A guide is a page
+ * whose path is below the path of another page.
+ */
 export const pagesOf = ({
   mounts,
 }: Pick<MountContext, 'mounts'>): { readonly pages: Mount[]; readonly guides: Mount[] } => {

@@ -153,7 +153,7 @@ interface Bars {
   /** Column whose mean the bars show. Undefined if the bars show the number of rows. */
   readonly measure: string | undefined;
   readonly most: string;
-  /** Undefined if all values are equal. Periods without a bar count too. */
+  /** The period with the highest value, even if it has no bar. Undefined if all values are equal. */
   readonly peak: readonly [period: string, value: number] | undefined;
   readonly values: readonly (readonly [period: string, value: number])[];
 }
@@ -164,8 +164,8 @@ const periodOf = (days: readonly string[]) =>
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /**
- * Counts the rows in each period. If the key contains the date, the counts would hardly differ, so the bars show the
- * mean of the first numeric column.
+ * Counts the rows in each period. If the date is in the key of the table, most periods have the same number of rows.
+ * The bars then show the mean of the first numeric column outside the key.
  */
 const barsOf = (table: Table): Bars | undefined => {
   const { columns, rows, title, total, key } = table;

@@ -31,8 +31,8 @@ export const rowNotFound = defineError({
 const pascal = (name: string): string => name.replaceAll(/(?:^|_)([a-z0-9])/g, (_, letter) => letter.toUpperCase());
 
 /**
- * Maps each value of the parameter `sort` to an order. A value is the shortest prefix of the order that no earlier
- * order uses.
+ * Maps each value of the parameter `sort` to an order, which is a list of columns. The value is the first column of the
+ * order. If an earlier order has the same value, further columns are added until the value is unique.
  */
 export const sortNames = (orders: readonly (readonly string[])[]): ReadonlyMap<string, readonly string[]> => {
   const names = new Map<string, readonly string[]>();
@@ -92,7 +92,7 @@ export const tableRoutes = (declared: Collection): Route[] => {
   return [listRoute(table), rowRoute(table), totalsRoute(table)];
 };
 
-/** Searches for the same words share a response in the cache. */
+/** Normalizes the search text, so that searches for the same words share a response in the cache. */
 export const withWords = <I extends { readonly q?: Scalar | boolean }>(input: I): I =>
   input.q === undefined ? input : { ...input, q: wordsOf(input)!.join(' ') };
 
@@ -204,7 +204,7 @@ const rowRoute = ({ collection, path, operation, example, row }: Table): Route =
   return dataRoute({
     path: rowPath(path, key),
     operationId: `get${operation}`,
-    // A key column named `as_of` would conflict with the parameter `as_of`.
+    // If a key column is named `as_of`, its path parameter would conflict with the query parameter for vintages.
     vintages: !key.includes('as_of'),
     summary: `A single row of ${name}`,
     parameters: { path: Object.fromEntries(key.map((field) => [field, parameter(field)])) },

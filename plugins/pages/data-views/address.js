@@ -6,7 +6,8 @@ export const setHome = (name) => {
 };
 
 /**
- * For example, the fragment `#/books/9780141439587?show=all` has two parts and a query.
+ * Splits the fragment of the URL into path segments (`parts`) and a query. For example,
+ * `#/books/9780141439587?show=all` has the parts `books` and `9780141439587`.
  * @returns {{ parts: string[], query: URLSearchParams }}
  */
 export const readAddress = () => {

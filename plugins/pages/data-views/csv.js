@@ -1,4 +1,4 @@
-/** Sources publish at most 6 decimals. Further digits are rounding errors. */
+/** Maximum number of decimals in a CSV file. Sources publish at most 6, so further decimals are rounding errors. */
 const DECIMALS = 6;
 
 /** Spreadsheets execute a cell as a formula if it starts with `=`, `+`, `-`, `@`, a tab or a line break. */

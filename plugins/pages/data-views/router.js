@@ -50,7 +50,7 @@ const markCurrent = (name) => {
   for (const link of document.querySelectorAll('nav a')) {
     if (link.getAttribute('href') === `#/${name}`) {
       link.setAttribute('aria-current', 'page');
-      // On phones, the navigation is a single line that scrolls horizontally.
+      // On phones, the navigation is a single line that scrolls, so the current link can be outside the visible part.
       link.scrollIntoView({ block: 'nearest', inline: 'nearest' });
     } else link.removeAttribute('aria-current');
   }
@@ -77,7 +77,11 @@ const restoreScroll = () => {
   scrollTo(0, top);
 };
 
-/** On an embedded page, only one figure is visible. Default: the first figure. @param {string | null} name */
+/**
+ * An embedded page shows only the figure with this name, or the first figure if there is none. Other pages scroll to
+ * the figure.
+ * @param {string | null} name
+ */
 const showFigure = (name) => {
   const figures = [...document.querySelectorAll('main figure')];
   const named = name === null ? undefined : figures.find(({ id }) => id === name);
@@ -188,7 +192,7 @@ export const startRouter = (routes, home, about) => {
     markCurrent(name);
     const loaded = showLoading(signal);
     const view = await viewOf(name, [parameters, signal, query]);
-    // Attributions that appear after the content would move the content.
+    // The attributions are loaded before the view is shown. If they appeared later, the content would move.
     const series = (await about?.(view.series ?? [], signal)) ?? { notes: [], late: '' };
     loaded();
     if (signal.aborted) return;
@@ -201,7 +205,7 @@ export const startRouter = (routes, home, about) => {
     settled = true;
   };
 
-  // The search form of the front page sends `?q=`, but views read the fragment.
+  // The search form of the front page sends `?q=`. Views read only the fragment, so `q` moves to the fragment.
   const q = new URLSearchParams(location.search).get('q');
   if (q !== null) {
     const hash = q === '' ? location.hash : addressOf([home], new URLSearchParams({ q }));

@@ -94,8 +94,8 @@ const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined
 };
 
 /**
- * The values of the parameter `format` are in the same order as the media types of the response. If a column is also
- * named `format`, its values are in `anyOf`.
+ * Returns the URL and the media type for each value of the parameter `format`. The values are in the same order as the
+ * media types of the response. They are in `enum`, or in one branch of `anyOf` if a column is also named `format`.
  */
 const distributionsOf = ({ parameters, responses }: Json, url: string): Distribution[] => {
   const mediaTypes = Object.keys(responses[200].content);
@@ -117,7 +117,7 @@ export interface Catalog {
 /** @throws Error if the OpenAPI document cannot be read */
 export const readCatalog = async ({ requestWithoutKey, publicUrl, basePath }: MountContext): Promise<Catalog> => {
   const document = JSON.parse((await requestWithoutKey('/openapi.json')).body);
-  // Internal requests lack the path prefix that a proxy adds for clients.
+  // The document comes from an internal request, so its server URL lacks the path prefix that a proxy adds.
   document.servers[0].url = `${publicUrl}${basePath}`;
   const datasets = Object.entries<Json>(document.paths).flatMap(([path, { get }]) => {
     const dataset = datasetOf(document, path, get);

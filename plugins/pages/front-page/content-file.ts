@@ -15,7 +15,7 @@ export const contentFile = (readContent: ContentReader, { path, summary, cacheCo
     path,
     summary,
     async handler(ctx, context) {
-      // A mount also receives requests below its path, such as `/robots.txt/a`.
+      // This mount also receives requests for paths below the file, such as `/robots.txt/a`.
       if (ctx.path !== path) throw new ApiError(errors.route_not_found);
       const content = await readContent(context);
       const { version } = content;

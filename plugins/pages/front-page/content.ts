@@ -24,10 +24,7 @@ export interface Content {
   readonly pages: readonly FrontPageContent[];
 }
 
-/**
- * The front page reads `/status` at most once per minute. Failed contributions of plugins are also retried after a
- * minute.
- */
+/** The front page caches its content for a minute. It then reads `/status` again and repeats failed contributions. */
 const KEPT_MS = 60_000;
 
 /** Returns undefined if the endpoint requires a key or does not exist. */
@@ -84,7 +81,8 @@ const contributionsOf = async (context: MountContext): Promise<Contributions> =>
 export type ContentReader = (context: MountContext) => Promise<Content>;
 
 /**
- * Plugins contribute content once per snapshot. After an error, all contributions are collected again a minute later.
+ * Collects the contributions of plugins to the front page once per snapshot. If a plugin fails, all contributions are
+ * collected again a minute later.
  */
 export const contentReader = (): ContentReader => {
   let collected: { readonly version: string; readonly contributions: Promise<Contributions> } | undefined;

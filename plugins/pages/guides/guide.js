@@ -5,7 +5,8 @@ import { blocksOf, headingId } from '../shared/markdown.js';
 const main = find('#main');
 
 /**
- * Links between Markdown files become links between pages. Returns null if the service does not serve the file.
+ * Converts the target of a link in a Markdown file. A path of another Markdown file becomes the address of its page, or
+ * null if the service does not serve the file.
  * @param {string} target
  */
 const addressOf = (target) => {
@@ -40,7 +41,7 @@ export const showGuide = async (figures = () => h('div')) => {
   }
   main.replaceChildren(...elements);
   listParts(elements);
-  // The browser could not scroll to the fragment before the text was loaded.
+  // When the browser tried to scroll to the fragment, the text was not loaded yet.
   if (location.hash.length > 1) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
   return elements;
 };

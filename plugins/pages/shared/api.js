@@ -44,7 +44,7 @@ export const getKeyUrl = meta('get-key');
 /** Whether the page can call the API, either with a key or because none is required. */
 export const mayCall = () => getKey() !== '' || anonymousLimits !== '';
 
-/** Path prefix of the API, such as `/api/v1`. Behind a proxy, its path prefix comes first, as in `/lib/api/v1`. */
+/** Path prefix of the API, such as `/api/v1`. It starts with the path prefix of a proxy, as in `/lib/api/v1`. */
 export const basePath = meta('base-path');
 
 /** Path prefix that a proxy adds, such as `/lib`. Empty without a proxy. */

@@ -42,7 +42,7 @@ export const PAST_MOVES = /** @type {const} */ (['fell', 'did not change', 'rose
 /** @param {readonly string[]} words */
 export const list = (words) => new Intl.ListFormat('en').format(words);
 
-/** Removes accents and capitals, so that a search for `canon` finds `Cañon`. @param {string} text */
+/** Removes accents and converts to lower case, so that a search for `canon` finds `Cañon`. @param {string} text */
 export const plain = (text) => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 
 /** @param {string} date */

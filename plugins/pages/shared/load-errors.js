@@ -1,4 +1,4 @@
-/** The module imports nothing, so that it works when other modules are missing. */
+/** This module imports nothing, because it reports that other modules could not be loaded. */
 
 export const loadAdvice = () => {
   const responses = /** @type {PerformanceResourceTiming[]} */ (performance.getEntriesByType('resource'));

@@ -89,7 +89,8 @@ const pager = ({ after, from, rows, next }, onturn) => {
 };
 
 /**
- * Focuses the button that replaced `old` when the list was drawn again, or a paging button if there is none.
+ * Restores the focus after the list was drawn again. Focuses the new button for `old`, or a paging button if `old` has
+ * no counterpart.
  * @param {HTMLElement} place
  * @param {Element} old
  */
@@ -148,8 +149,8 @@ export const rowList = (table, query, { signal, keep, onshow, empty }) => {
     onshow(page);
   };
   /**
-   * Shows why the API rejected a request and keeps the current rows. Usually no index supports the chosen order, and
-   * the table has too many rows to sort.
+   * Shows why the API rejected a request, and keeps the current rows. The usual reason is that the table has no index
+   * for the chosen order and too many rows to sort.
    * @param {Problem} problem
    */
   const refuse = ({ message }) => {

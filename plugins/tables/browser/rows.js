@@ -60,7 +60,7 @@ export const countOf = async (table, query, signal) => {
 
 /**
  * @param {Table} table @param {Column} column @param {AbortSignal} signal
- * @returns {Promise<string | undefined>} undefined if there is none
+ * @returns {Promise<string | undefined>} the newest date in the column, undefined if the column is empty
  * @throws {Problem} if the table is too large to be sorted by the column
  */
 export const newestOf = async ({ name }, { name: column }, signal) => {

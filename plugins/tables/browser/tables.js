@@ -34,8 +34,8 @@ const columnOf = (name, schema) => {
 };
 
 /**
- * The allowed values of the parameter `sort` are in `enum`. If a column is also named `sort`, the values are in
- * `anyOf`.
+ * Returns the allowed values of the parameter `sort`. They are in `enum`, or in one branch of `anyOf` if a column is
+ * also named `sort`.
  * @param {Json} schema @returns {string[]}
  */
 const sortValues = ({ enum: values, anyOf }) => values ?? anyOf.find((/** @type {Json} */ one) => one['enum'])?.enum;
