@@ -108,8 +108,8 @@ export interface ErrorDetail {
 }
 
 /**
- * The base class of errors that plugins and adapters throw. `instanceof` compares class names, because their packages
- * might load another copy of this file.
+ * The base class of errors that plugins and adapters throw. Their packages can contain another copy of this class, so
+ * `instanceof` compares class names instead of prototypes.
  */
 class BoundaryError extends Error {
   static override [Symbol.hasInstance](value: unknown): boolean {

@@ -1,5 +1,6 @@
 /**
- * The public types of `createApp`. This file must not import the parts of an application, because they import ioredis.
+ * The public types of `createApp`. This file must not import the parts of an application. Otherwise, every program that
+ * uses this package would also load the types of ioredis.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type Koa from 'koa';
@@ -61,9 +62,10 @@ export interface App {
    */
   reload(config: LoadedConfig): readonly string[];
   /**
-   * Makes `/ready` and `/health` fail, and closes each connection after its next response.
-   * @param options.idleMs set if other processes have taken over the port: `/ready` and `/health` then keep succeeding,
-   * and `close` keeps idle connections open for this many milliseconds
+   * Prepares for shutdown. `/ready` and `/health` respond with a 503, and each connection closes after its next
+   * response.
+   * @param options.idleMs set if other processes have taken over the port. `/ready` and `/health` then still succeed.
+   *   `close` keeps idle connections open for this many milliseconds
    */
   drain(options?: { readonly idleMs: number }): void;
   /** Waits for running requests to complete, then closes the stores. Further calls have no effect. */

@@ -94,7 +94,7 @@ const makeApp = (container: DependencyContainer, basePath: string): App => {
   const settings = resolve(container, 'settings');
   const { mounts } = local;
   const middleware: App['middleware'] = ({ prefix } = {}) => embedded({ handle, basePath, mounts }, prefix);
-  // `koa-mount` reads `middleware`, so this property allows other Koa applications to mount the service.
+  // `koa-mount` calls the functions in this list when another Koa application mounts the service.
   koa.middleware = [middleware()];
   let isClosing = false;
   let isReplaced = false;

@@ -14,7 +14,7 @@ const differences = (value: unknown, other: unknown, path: Path = []): Path[] =>
   );
 };
 
-/** Secrets from environment variables are in the loaded configuration, but not in the file. */
+/** Returns true if the configuration file itself contains a secret. Secrets from environment variables do not count. */
 const hasSecret = (loaded: LoadedConfig, modules: Modules): boolean =>
   differences(loaded.config, maskedConfig(loaded, modules))
     .map((place) => formatPath(place))
@@ -29,7 +29,8 @@ export const permissionWarnings = async (
   const files: [path: string, isSecret: boolean][] = [];
   if (!embedded) files.push([path, hasSecret(loaded, modules)]);
   for (const { variable } of overrides) {
-    // A variable that sets a module option can end in `_FILE` without containing the path of a secret.
+    // If the name of a module option ends in `_FILE`, so does its variable. Such a variable does not contain the path
+    // of a secret.
     const file = variable.endsWith('_FILE') && !variable.includes('__OPTIONS__') ? env[variable] : undefined;
     if (file) files.push([file, true]);
   }

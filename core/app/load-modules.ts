@@ -51,7 +51,7 @@ export const loadModules = async (
 ): Promise<Modules> => {
   const { auth, limits, server } = config;
   const tiers = () => new Tiers(auth, limits.requestsPerMinute);
-  // Called when the service is running, so `modules` is already set.
+  // `document` is called only after startup, when `modules` has a value.
   const document = (publicUrl: string) => openApiDocument(modules.registry, server.basePath, tiers(), publicUrl);
   const draft = config as unknown as Draft;
   const unnamed = [...frameworkPlugins(builtins, draft, document), ...extra];
@@ -97,7 +97,10 @@ interface Examined extends Partial<Modules> {
   readonly errors: string[];
 }
 
-/** Collects the errors of all modules, except errors that are caused by an error in another module. */
+/**
+ * Loads and checks all modules. Collects all errors, except errors that are only a consequence of another module's
+ * error.
+ */
 const examine = async (
   builtins: BuiltinModules,
   { draft: { adapter: namedAdapter, auth, plugins: named, service }, folder, overrides }: ModuleNames,

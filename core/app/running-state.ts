@@ -76,7 +76,10 @@ export class RunningState {
     return [this.#published({ version, publishedAt, current: true }, async () => adapter.snapshot())];
   }
 
-  /** @param open returns a locked snapshot; after another publication, its version is newer than `known.version` */
+  /**
+   * @param open returns a locked snapshot. Its version differs from `known.version` if a newer version has been
+   *   published
+   */
   #published(
     known: Pick<PublishedVersion, 'version' | 'publishedAt' | 'current'>,
     open: () => Promise<Snapshot | undefined>,

@@ -5,19 +5,23 @@ import type { DayUsage } from '../contracts/limiter.js';
 import type { ServiceState } from '../contracts/state.js';
 import { type WorkerAsk, type WorkerGrant, WorkerLimiter } from '../limiter/worker-limiter.js';
 
-/** All workers use the same configuration, even if the file has changed since the service started. */
+/**
+ * What the primary process sends to a worker at startup. Workers do not read the configuration file, because it can
+ * have changed since the service started.
+ */
 export interface Assignment {
   readonly loaded: LoadedConfig;
   /**
-   * Stores that must be available before a worker listens. Set only during a reload. At startup, a worker waits for at
-   * most 5 seconds.
+   * Parts that must be available before a worker listens. Set only for a reload, which fails if a part is still
+   * unavailable after 5 seconds. Without this property, a worker listens after 5 seconds at the latest.
    */
   readonly needs?: readonly (keyof ServiceState['health'])[] | undefined;
   readonly demo: KeyRecord | null;
 }
 
 /**
- * Counts each worker as a replica, because each worker applies only its share of the limits while Redis is unreachable.
+ * Multiplies `limits.replicas` by the number of workers. While Redis is unreachable, each worker then applies only its
+ * share of the limits.
  */
 export const asShare = (loaded: LoadedConfig, workers: number): LoadedConfig => {
   const { config } = loaded;
@@ -61,7 +65,7 @@ export type ToPrimary =
 
 interface PrimaryLink {
   readonly assignment: Promise<Assignment>;
-  /** If the service shuts down during a reload, the listener for stop messages is called twice. */
+  /** Sets the listener for stop messages. The listener is called twice if the service shuts down during a reload. */
   onStop(listener: (stop: Stop) => void): void;
   onMeasure(read: () => string): void;
   readonly limiter: WorkerLimiter;
@@ -71,11 +75,14 @@ interface PrimaryLink {
   release(): void;
 }
 
-/** Must be called only once per worker. */
+/**
+ * Connects a worker to the primary process. Must be called only once, because two links would receive each other's
+ * messages.
+ */
 export const linkToPrimary = (): PrimaryLink => {
   const messages = new EventEmitter<{ [M in ToWorker as M['kind']]: [message: M] }>();
   process.on('message', (message: ToWorker) => void messages.emit(message.kind, message as never));
-  // The primary process can send `stop` together with `start`, so stop messages are kept until there is a listener.
+  // The primary process can send `stop` directly after `start`. Stop messages are kept until `onStop` sets a listener.
   const earlyStops: Stop[] = [];
   let stop = (message: Stop): void => void earlyStops.push(message);
   messages.on('stop', (message) => stop(message));

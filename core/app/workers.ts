@@ -22,12 +22,12 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
 /** Time for workers to close their stores after `server.drainMs`, in milliseconds. */
 const CLOSE_MS = 2000;
-/** Slow workers are missing from the scrape after this time. */
+/** Time for workers to send their metrics, in milliseconds. The response to a scrape omits slower workers. */
 const SCRAPE_MS = 2000;
 const READY_MS = 120_000;
 /**
- * How long replaced workers keep idle connections open. A request fails if its connection is closed while the client
- * sends it.
+ * How long replaced workers keep idle connections open, in milliseconds. A client might be sending a request on such a
+ * connection, and the request would fail if the worker closed it at once.
  */
 const IDLE_MS = 10_000;
 
@@ -71,12 +71,14 @@ export class Workers {
     this.#running = { count, assignment: { ...assignment, loaded }, workers: new Map() };
     this.#configuredPort = assignment.loaded.config.server.port;
     this.#logger = logger;
-    // Each worker accepts connections. A primary process would pass them around if all workers had too many.
+    // Workers accept connections themselves. With `SCHED_RR`, the primary process would pass a connection from worker
+    // to worker while all of them have `maxConnections` connections.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({
       // New workers run the same version as this process, even if a symbolic link now points to another version.
       exec: realpathSync(process.argv[1]!),
-      // An exiting worker resets O_NONBLOCK on a shared output, and a full pipe would then block this process.
+      // Workers write only to stderr. When a Node process exits, it resets O_NONBLOCK on its outputs. If workers shared
+      // stdout with this process, a full pipe would then block this process.
       stdio: ['ignore', 2, 2, 'ipc'],
     });
     // `SIGKILL` also stops workers that no longer respond to messages.
@@ -122,7 +124,8 @@ export class Workers {
     }
     this.#retired = this.#retire(this.#running);
     this.#configuredPort = server.port;
-    // A worker that replaces one of the new workers listens even if a store is unavailable.
+    // `needs` applies only to the reload. If a worker exits later, its replacement listens even if a store is
+    // unavailable.
     this.#running = { ...next, assignment: { ...next.assignment, needs: undefined } };
     while (next.workers.size < count) void this.#fork();
   }

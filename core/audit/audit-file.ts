@@ -58,9 +58,10 @@ export class AuditFile<E extends AuditEntry> {
   async append(added: Iterable<E>, options: NewFile): Promise<void> {
     const entries = await this.#newest();
     const head = await this.#head();
-    // The stored hash is one entry behind if a process stopped after writing the entry but before writing the hash.
+    // The hash is one entry behind if a process stopped after it wrote an entry, and before it wrote the `.head` file.
     const isHeadOld = entries.at(-1)?.previous === head;
-    // If the newest lines were removed, the new entry refers to the hash of a removed entry, which reveals the gap.
+    // If lines were removed, their last hash is still in the `.head` file. The new entry refers to this hash, so that
+    // `verify` finds the gap.
     let previous = head === undefined || isHeadOld ? endOf(entries) : head;
     function* linked(): Generator<string> {
       for (const entry of added) {
@@ -94,7 +95,7 @@ export class AuditFile<E extends AuditEntry> {
     for (;;) {
       const head = await this.#head();
       const { placed, unreadable } = await this.#read();
-      // If a process appended an entry between the two reads, both are repeated.
+      // If the hash has changed, another process appended an entry during the read. Both files are then read again.
       if ((await this.#head()) !== head) continue;
       const notes = unreadable.map((line) => `line ${line} is not an entry: the process that wrote it was stopped`);
       return { ...verifyChain(placed, head, expected), notes };

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import type { AuditEntry, AuditVerification } from '../contracts/audit.js';
 
-/** Some containers have users without a name. */
+/** `userInfo` throws if the user id has no entry in `/etc/passwd`, which is common in containers. */
 const userName = (): string => {
   try {
     return userInfo().username;
@@ -75,7 +75,8 @@ export const verifyChain = <E extends AuditEntry>(
   const last = chained.at(-1);
   if (head === undefined) {
     if (last) errors.push('the hash of the newest entry is missing: newer entries may have been removed with it');
-    // If a process stopped before it wrote the hash, the stored hash belongs to the second newest entry.
+    // The hash of the second newest entry is also accepted: a process can stop after it wrote an entry and before it
+    // wrote its hash.
   } else if (head !== previous && last?.previous !== head) {
     errors.push(`the newest entry is missing: its hash is ${head}`);
   }

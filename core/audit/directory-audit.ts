@@ -43,7 +43,7 @@ export const recordPublication = (
     const content = contentOf(sumsOf(next));
     const entries = madeOnly(await file.list());
     const replaces = (isDamaged ? entries.at(-1)?.version : previous?.version) ?? null;
-    // For the current version, `writeDirectory` has already compared the rows.
+    // If this version is current, `writeDirectory` has already compared the old rows with the new rows.
     const before = previous?.version === version ? undefined : publicationOf(entries, version, replaces);
     if (before?.content !== undefined && before.content !== content) {
       throw new StorageError(

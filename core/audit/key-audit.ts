@@ -108,12 +108,12 @@ const compare = (records: readonly KeyRecord[], entries: readonly KeyAuditEntry[
   return [...found, ...[...keys.keys()].map((key) => ({ key }))];
 };
 
-/** The audited fields of a key. Each field corresponds to one bit of a number that stores which fields differ. */
+/** The audited fields of a key record. In the bit mask of a key, bit i is set if field i differs from the audit log. */
 const FIELDS = 'pepper name tier limit_per_minute created_at expires_at revoked_at shares_limit_of'.split(' ');
 /** The bit for the hash and for all fields that are not in FIELDS. */
 const OTHER = 1 << FIELDS.length;
 
-/** Number of recent audit entries to keep. One is not enough, because the newest entry can undo an earlier one. */
+/** How many of the newest audit entries are kept in memory. One is not enough, because later entries can undo it. */
 const MAX_NEWEST = 100;
 
 type AnyRecord = Readonly<Record<string, unknown>>;

@@ -23,8 +23,8 @@ import { tierNames } from './tiers.js';
 
 export interface ConfigNames {
   /**
-   * The prefix of environment variables. For `METRO`, `METRO_CONFIG` is the path of the file, and `METRO__LOG__LEVEL`
-   * sets `log.level`.
+   * The prefix of environment variables, such as `METRO`. `METRO_CONFIG` then sets the path of the configuration file,
+   * and `METRO__LOG__LEVEL` sets `log.level`.
    */
   readonly prefix: string;
   readonly embedded: string;
@@ -137,7 +137,8 @@ export const configLoader =
     if (!isValid) errors.push(...describeErrors(validate.errors!, draft, '', overrides));
     errors.push(...contradictions(draft, overrides, isValid));
     if (errors.length > 0) {
-      // Also reports the errors of the modules, which are otherwise loaded later.
+      // Modules are otherwise loaded only if the configuration is valid. They are checked here, so that one message
+      // lists all errors.
       errors.push(...((await moduleErrors?.(draft, folder, overrides)) ?? []));
       throw new OperatorError(
         `The configuration ${path} has ${errors.length === 1 ? 'an error' : `${errors.length} errors`}:`,

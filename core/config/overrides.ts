@@ -10,7 +10,10 @@ import { nearest } from '../validation/nearest.js';
 import { formatPath, type Path, valueAt } from '../validation/path.js';
 import { configSchema } from './schema.js';
 
-/** `schema` is undefined for module options. */
+/**
+ * The setting that an environment variable overrides. Module options have no `schema`, because it is unknown until the
+ * module is loaded.
+ */
 interface Setting {
   readonly path: Path;
   readonly schema: JsonSchema | undefined;
@@ -81,7 +84,7 @@ const findSetting = (variable: string, prefix: string, root: unknown): Setting |
 export interface NamedVariable {
   readonly variable: string;
   readonly path: Path;
-  /** The module for which the variable applies, for example `{ at: ['adapter'], use: 'store' }`. */
+  /** The variable has an effect only if this module is configured. Example: `{ at: ['adapter'], use: 'store' }`. */
   readonly when?: { readonly at: Path; readonly use: string };
   /** If true, the value can also be in a file whose path is in `<variable>_FILE`. */
   readonly secret?: boolean;
@@ -198,7 +201,8 @@ export const applyEnvironment = (
     expandModules(root);
   };
 
-  // Short variables come first, so that one variable can set a section, and another can change part of it.
+  // Variables with fewer segments are applied first. One variable can then set a section, and another can change part
+  // of it.
   const depth = (variable: string) => variable.split('__').length;
   const general = Object.keys(env).filter((variable) => variable.startsWith(`${prefix}__`) && env[variable]);
   for (const variable of general.sort((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1))) {

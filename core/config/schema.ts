@@ -417,7 +417,9 @@ export const configSchema = {
 
 type Sections = WithDefaults<typeof configSchema>;
 
-/** Defined explicitly, because the type inferred from the schema does not allow a string. */
+/**
+ * The type of `http.cors`. Type inference does not support schemas with several types, such as the schema of `origin`.
+ */
 interface CorsConfig {
   readonly origin: string | readonly string[];
   readonly maxAgeSeconds: number;

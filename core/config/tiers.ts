@@ -31,7 +31,7 @@ export const tierNames = (auth: unknown): readonly string[] => {
   return isObject(tiers) ? Object.keys(tiers) : [];
 };
 
-/** Usage is counted unless `auth.tiers` is a list of names. */
+/** Returns false if `auth.tiers` is a list of names. The service then has no quotas and counts no usage. */
 export const countsUsage = (auth: unknown): boolean =>
   isObject(auth) && isObject(auth['tiers']) && !Array.isArray(auth['tiers']);
 
@@ -77,7 +77,11 @@ export const volatileQuotas = (auth: AuthConfig, redis: object | null): string |
     ? 'Without Redis a restart resets the quotas of all callers. Set redis.url or REDIS_URL.'
     : undefined;
 
-/** @param isComplete false if a plugin failed to load; only likely misspellings are then reported */
+/**
+ * Reports names in `auth.tiers` that are neither a plugin nor an endpoint.
+ * @param isComplete false if a plugin failed to load. Only misspellings of known names are then reported, because that
+ *   plugin might define the other names
+ */
 export const tierErrors = (auth: unknown, names: readonly string[], isComplete: boolean): string[] => {
   if (!isObject(auth) || !countsUsage(auth)) return [];
   return Object.entries(auth['tiers'] as object).flatMap(([tier, terms]) => {

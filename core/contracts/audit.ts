@@ -1,5 +1,5 @@
 export interface AuditEntry {
-  /** Time of the change as RFC 3339 in UTC, by the clock of the process that made the change. */
+  /** The time of the change as RFC 3339 in UTC, from the clock of the process that made the change. */
   readonly time: string;
   readonly by: string;
   /**

@@ -30,7 +30,7 @@ export interface Collection<T extends object = any> {
 
 export const CADENCES = [
   ...(['daily', 'weekly', 'biweekly', 'monthly', 'quarterly', 'semiannual', 'annual', 'five-year'] as const),
-  // The cadence of data about events, which can occur on any day.
+  // For data without a fixed interval, such as a list of events.
   'irregular',
 ] as const;
 export type Cadence = (typeof CADENCES)[number];
@@ -43,8 +43,8 @@ export interface Source {
   readonly latest_period: string | null;
   readonly last_loaded_at: string | null;
   /**
-   * The source is reported as late or stale if no newer data arrives within this time after the end of `latest_period`,
-   * in seconds.
+   * If no newer data arrives, the source is reported as late or stale this many seconds after the end of
+   * `latest_period`.
    */
   readonly late_after_seconds: number;
   readonly stale_after_seconds: number;
@@ -58,7 +58,7 @@ export interface Manifest {
   readonly version: string;
   /** The creation time of the dataset, as RFC 3339 in UTC. */
   readonly created: string;
-  /** The day on which the data was available, as `YYYY-MM-DD`. */
+  /** The dataset contains only data that was available on this day, as `YYYY-MM-DD`. */
   readonly vintage: string;
   /** True if the dataset contains synthetic values instead of real data. */
   readonly synthetic: boolean;

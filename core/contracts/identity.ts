@@ -42,9 +42,9 @@ export interface Identity {
    */
   readonly usesAddress?: boolean;
   /**
-   * Returns the caller, or undefined to try the next plugin. Throw an error with status 401 if the credentials are
-   * invalid. No other plugin is then tried. After any other error, endpoints that need a key respond with that error.
-   * If there is no result within 5 seconds, these endpoints respond with a 503.
+   * Returns the caller, or undefined to let the next plugin try. Throw an error with status 401 to reject invalid
+   * credentials without trying the next plugin. After any other error, endpoints that need a key respond with that
+   * error. They respond with a 503 if there is no result within 5 seconds.
    */
   identify(request: IdentityRequest): IdentifiedCaller | undefined | Promise<IdentifiedCaller | undefined>;
 }

@@ -17,8 +17,8 @@ export type WithDefaults<S> = ValueOf<S, 'filled'>;
 export type ResponseFromSchema<S> = ValueOf<S, 'returned'>;
 
 /**
- * The name in type errors for schemas whose `type` TypeScript widened to `string`. To keep the literal, write the
- * schema inline in the call, or add `as const`.
+ * TypeScript shows this name in errors about a schema whose `type` it widened to `string`. To keep the literal type,
+ * write the schema inline in the call, or add `as const`.
  */
 export interface DeclareSchemaAsConst {
   readonly 'declare the schema with `as const`': never;

@@ -30,9 +30,11 @@ export type KeyChange = Partial<Pick<KeyRecord, 'name' | 'tier' | 'limit_per_min
 /** An audit entry for a change to an API key. It contains neither the key nor its hash, because both are secret. */
 export interface KeyAuditEntry extends AuditEntry {
   /**
-   * The kind of change. `rotate` creates a key that replaces another one. `change` covers several fields, or a field
-   * without its own action. `edit` and `remove` are changes made directly in the store. Their `by` and `host` identify
-   * the process that noticed the change.
+   * The kind of change:
+   * - `rotate`: a new key replaces another one
+   * - `change`: several fields changed, or a field that has no action of its own
+   * - `edit`, `remove`: the record was changed or removed directly in the store; `by` and `host` identify the process that
+   *   detected the change
    */
   readonly action: 'create' | 'rotate' | 'revoke' | 'limit' | 'tier' | 'expire' | 'change' | 'edit' | 'remove';
   readonly key: string;

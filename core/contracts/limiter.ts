@@ -45,8 +45,8 @@ export interface Limiter {
   /**
    * Decides whether to allow one request. Allowed requests are counted.
    * @param caller `key:<id>` for an API key, `id:<plugin>:<id>` for a caller identified by a plugin, or `ip:<address or
-   *   /64 prefix>` for a client without credentials. Never contains the key. For `GET /usage`, which has a separate
-   *   window, `/usage` is appended.
+   *   /64 prefix>` for a client without credentials. Never contains the key. `GET /usage` has a separate window, so the
+   *   framework appends `/usage` to the caller of such requests.
    * @param limit requests per window
    * @param quotas if given, usage is counted, and requests that exceed a quota are rejected
    */

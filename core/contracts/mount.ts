@@ -14,8 +14,8 @@ export interface InnerResponse {
 }
 
 /**
- * The second argument of a mount's handler. Koa middleware can also be a handler, and receives this argument as `next`.
- * Calling it does nothing, so Koa responds with a 404 to requests that the middleware does not handle.
+ * The second argument of a mount's handler. If the handler is Koa middleware, it receives this function as `next`. The
+ * function does nothing. Koa therefore responds with a 404 if the middleware does not respond.
  */
 export interface MountContext {
   (): Promise<void>;

@@ -101,8 +101,8 @@ export const definePlugin = <const S extends JsonSchema = Empty>(
 ): Plugin<WithDefaults<S>> => ({ kind: 'plugin', ...plugin }) as Plugin<WithDefaults<S>>;
 
 /**
- * Declares a collection. The JSON Schema determines the type of its documents, so that `snapshot.find(markets)` returns
- * typed markets.
+ * Declares a collection. TypeScript infers the type of the documents from the JSON Schema, so `snapshot.find(markets)`
+ * returns typed documents.
  */
 export const collection = <const S extends JsonSchema>(
   definition: Omit<Collection<NoInfer<ObjectFromSchema<S>>>, 'schema'> & { readonly schema: S },

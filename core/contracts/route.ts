@@ -25,9 +25,9 @@ export interface Parameter {
    */
   readonly allowed?: string;
   /**
-   * The operations that return valid values of the parameter: maps an operationId to a JSON Pointer (RFC 6901) into the
-   * response of that operation. The OpenAPI document links the two operations. Operations that the service does not
-   * have are ignored.
+   * Operations whose responses contain valid values of the parameter. Maps each operationId to the JSON Pointer (RFC
+   * 6901) of the value in the response. The OpenAPI document contains these links. It omits operations that the service
+   * does not have.
    */
   readonly foundIn?: Readonly<Record<string, string>>;
 }
@@ -36,10 +36,10 @@ export interface Parameters {
   readonly path?: Readonly<Record<string, Parameter>>;
   readonly query?: Readonly<Record<string, Parameter>>;
   /**
-   * The columns that requests can filter by, each with a schema for its values, usually `filterColumns(collection)`.
-   * `price[gte]=6` sets the input property `price[gte]`, and `conditionsOf` reads all of these properties. `price=6`
-   * means `price[eq]=6`, `price_from` means `price[gte]`, and `price_to` means `price[lte]`, unless another parameter
-   * or column has that name.
+   * The columns that requests can filter by, each with a schema for its values. Usually `filterColumns(collection)`.
+   * The query `price[gte]=6` sets the input property `price[gte]`. Handlers pass their input to `conditionsOf`, which
+   * reads all these properties. Short forms: `price=6` means `price[eq]=6`, `price_from` means `price[gte]`, and
+   * `price_to` means `price[lte]`. A parameter or column with the name of a short form takes precedence.
    */
   readonly filters?: Readonly<Record<string, JsonSchema>>;
 }
@@ -101,8 +101,8 @@ export interface DataRoute<Input = Record<string, never>> extends RouteBase<Inpu
    */
   readonly normalize?: (input: Input) => Input;
   /**
-   * Like `normalize`, for inputs that are equivalent only in one snapshot, such as two dates before the first value.
-   * Not called for cached responses.
+   * Like `normalize`, for inputs that are equivalent only in this snapshot. Example: two dates before the first value
+   * in the data. Not called for cached responses.
    */
   readonly normalizeIn?: (input: Input, snapshot: SnapshotReader) => Promise<Input>;
   /**
@@ -111,8 +111,8 @@ export interface DataRoute<Input = Record<string, never>> extends RouteBase<Inpu
    */
   readonly vintages?: boolean;
   /**
-   * Resolves with a value that conforms to the response schema. If the response consists only of `data`, the handler
-   * can also return a `StreamedList`, which results in the same bytes.
+   * Resolves with a value that conforms to the response schema. If `data` is the only property of the response, the
+   * handler can resolve with a `StreamedList` instead. Clients receive the same bytes.
    */
   handler(input: Input, context: DataContext): Promise<unknown>;
 }
@@ -139,8 +139,8 @@ export interface ServiceRequest {
    */
   readonly account: CallerAccount | null;
   /**
-   * The prefix of all paths as this client sees them: the setting `server.publicUrl`, a prefix that a proxy removes, or
-   * an empty string. A removed prefix is not included in responses that all callers share.
+   * The prefix of links to the service: the setting `server.publicUrl`, or the path prefix that a proxy removes from
+   * requests. Empty if neither exists. Responses that all callers share never contain the prefix of a proxy.
    */
   readonly publicUrl: string;
   /** Request headers by lower-case name, without credentials and cookies. Empty if all callers share the response. */

@@ -8,7 +8,7 @@ export type ScalarField<T> = {
   [K in keyof T & string]-?: T[K] extends Scalar | DeclareSchemaAsConst ? K : never;
 }[keyof T & string];
 
-/** Fields whose values are of type `Value` or null. If the field names are unknown, any field. */
+/** Names of the fields whose values are of type `Value` or null. Any name if `T` does not declare its fields. */
 type FieldOf<T, Value> = string extends keyof T
   ? string
   : { [K in keyof T & string]-?: NonNullable<T[K]> extends Value | DeclareSchemaAsConst ? K : never }[keyof T & string];
@@ -16,7 +16,7 @@ type FieldOf<T, Value> = string extends keyof T
 /** The fields that conditions and groups can use: strings, numbers and booleans, including nullable ones. */
 export type ConditionField<T> = FieldOf<T, Scalar | boolean>;
 
-/** The fields that a query can total: numbers, including nullable ones. */
+/** The fields whose totals a query can compute: numbers, including nullable ones. */
 export type NumberField<T> = FieldOf<T, number>;
 
 export interface TotalsQueryOf<T> extends TotalsQuery {
@@ -38,8 +38,8 @@ export interface QueryOf<T> {
   }[ScalarField<T>];
   readonly descending?: boolean;
   /**
-   * Returns only documents after this position. A position is a value for each field of `order` that is not in `equal`,
-   * in the same order.
+   * Returns only documents after this position in the sort order. A position contains one value for each field of
+   * `order`, in the same order. Fields in `equal` are left out.
    */
   readonly after?: readonly Scalar[];
   readonly limit?: number;

@@ -24,8 +24,9 @@ export interface Query {
   /** True to return documents in the exact reverse of `order`. */
   readonly descending?: boolean;
   /**
-   * Returns only documents after this position, in the direction of the query. A position is a value for each field of
-   * `order` that is not in `equal`, in the same order. There need not be a document at the position.
+   * Returns only documents after this position, in the direction of the query. A position contains one value for each
+   * field of `order`, in the same order. Fields in `equal` are left out. The store need not contain a document with
+   * these values.
    */
   readonly after?: readonly Scalar[];
   /** The maximum number of documents that the query returns. 0 returns none. */
@@ -105,11 +106,11 @@ export interface JsonRows {
 export interface Snapshot {
   readonly version: string;
   /**
-   * When the version was published or last activated, with millisecond precision. For a snapshot from `asOf`: the last
-   * such time before the requested time.
+   * The time when the version was published or last activated, with millisecond precision. In a snapshot from
+   * `asOf(time)`, activations after `time` do not count.
    */
   readonly publishedAt: Date;
-  /** The manifest exactly as published. Even the text of `created` is unchanged. */
+  /** The manifest exactly as published. `created` is the same string, and not a reformatted time. */
   readonly manifest: Manifest;
   /**
    * Resolves with the document that has this key, or with undefined if there is none.
@@ -132,8 +133,8 @@ export interface Snapshot {
    * Resolves with the groups in any order. Without `by`, the result is always one group, even if no document matches.
    * Resolves with undefined if the adapter would have to read all documents one by one. The framework then reads them,
    * up to a limit. Requires the capability `totals`.
-   * @param onWait pauses the timeout. The adapter must call it if the query has to wait for other queries. It returns a
-   *   function that resumes the timeout, which the adapter must call when the query starts.
+   * @param onWait pauses the timeout, and returns a function that resumes it. The adapter must call `onWait` if the
+   *   query has to wait for other queries. It must call the returned function when the query starts.
    */
   totals?(
     collection: string,
@@ -160,10 +161,10 @@ export interface StorageAdapter {
   /** Returns the current snapshot, locked until `release()` is called. Throws `unavailable` if there is none. */
   snapshot(): Snapshot;
   /**
-   * Makes the dataset the current snapshot, or changes nothing. After the promise settles, the adapter must not use the
-   * documents and the manifest, because the publisher can change them. If `open` rejected with `invalid_dataset`,
-   * `publish` replaces the invalid dataset. If another publication is in progress, `publish` waits or rejects with
-   * `conflict`. Requires the capability `publish`.
+   * Makes the dataset the current snapshot. Changes nothing if it rejects. If `open` has rejected with
+   * `invalid_dataset`, `publish` replaces the invalid dataset. If another publication is in progress, `publish` waits
+   * or rejects with `conflict`. After the promise has settled, the adapter must not use the documents and the manifest,
+   * because the publisher can change them. Requires the capability `publish`.
    */
   publish?(dataset: Dataset, options?: PublishOptions): Promise<void>;
   /**
@@ -176,7 +177,8 @@ export interface StorageAdapter {
   /** The audit log of the dataset. Requires the capability `audit`. */
   readonly audit?: DataAudit;
   /**
-   * Publication times and the audit, for backups. If an adapter lacks this property, backups contain only the versions.
+   * Publication times and the audit log, for backups. If an adapter lacks this property, backups contain only the
+   * versions.
    */
   readonly history?: History;
 }
@@ -206,14 +208,14 @@ export interface Capabilities {
   /** True if other adapters on the same store, in any process, see published datasets. Default: true. */
   readonly durable?: boolean;
   /**
-   * How an open adapter notices that another adapter has published or activated a version. `true` means within 5
-   * seconds. Default: true.
+   * How an open adapter detects versions that another adapter publishes or activates. `true` means that it detects them
+   * within 5 seconds. Default: true.
    */
   readonly follows?: boolean | Following;
   /** True if only one process at a time can open the store. In other processes, `open` rejects. Default: false. */
   readonly exclusive?: boolean;
   readonly limits?: StoreLimits;
-  /** True if the adapter keeps an audit. Default: false. */
+  /** True if the adapter has an audit log. Default: false. */
   readonly audit?: boolean;
   /** True if snapshots have `getJson` and `findJson`, because rows are stored as JSON text. Default: false. */
   readonly json?: boolean;

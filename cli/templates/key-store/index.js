@@ -122,7 +122,8 @@ class JsonKeyStore {
   }
 
   /**
-   * Runs changes one after another. Concurrent changes from other processes can be lost.
+   * Queues a change, so that concurrent changes in this process do not overwrite each other. A change that another
+   * process makes at the same time can be lost.
    * @template T
    * @param {() => Promise<T>} change
    * @returns {Promise<T>}
