@@ -275,11 +275,11 @@ export interface StoredHistory {
 
 export interface History {
   read(): Promise<StoredHistory>;
-  /** Deletes all versions and the audit. Their names can then be used again. */
+  /** Deletes all versions and the audit log. The names of the deleted versions can then be used again. */
   clear(): Promise<void>;
   /**
-   * Replaces all publication times, the current version and the audit. A restore calls this method after it has
-   * published the versions, oldest first. An adapter that is opened afterwards returns the replaced data. Adapters that
+   * Replaces all publication times, the current version and the audit log. A restore publishes all versions, oldest
+   * first, and then calls this method. An adapter that is opened afterwards returns the replaced data. Adapters that
    * store only one version ignore the times.
    * @param history.versions all versions in the store with their publication times, oldest first
    */

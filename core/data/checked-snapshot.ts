@@ -61,7 +61,7 @@ async function* asLazyRows(batches: AsyncIterable<JsonRows>) {
 }
 
 /**
- * A single generator function for all readers. V8 would have to recompile code if each reader defined its own function.
+ * All readers share this generator function. If each reader created its own, V8 would have to recompile the callers.
  */
 async function* stream<T extends object>(reads: Reads, target: Collection<T>, query: QueryOf<T> = {}) {
   const collection = declared(reads, target);
@@ -82,7 +82,7 @@ async function* stream<T extends object>(reads: Reads, target: Collection<T>, qu
 }
 
 /**
- * The timeout is paused during waits.
+ * Applies the timeout to a read. After the read has waited for other queries, the timeout starts again.
  * @throws ApiError `service_unavailable` if the read exceeds the timeout
  */
 const withWaits = async <Result>(
@@ -209,7 +209,10 @@ const readUntil = (signal: AbortSignal, { snapshot, collections, ms, pauses }: T
 
 const SHARED = 1 / 8;
 
-/** Readers share timers, because a timer costs as much as a read. Each reader has at least 7/8 of the timeout. */
+/**
+ * Returns a function that creates readers of a snapshot. A timer costs as much as a read, so readers share a timer for
+ * 1/8 of the timeout. Each reader has at least 7/8 of the timeout.
+ */
 export const sharedReader = (
   snapshot: Snapshot,
   collections: ReadonlyMap<string, Collection>,

@@ -5,10 +5,13 @@ import { compareScalars } from './scalars.js';
 
 const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'number', 'boolean']);
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-/** In a collection with more columns, requests can filter only by key columns and sort columns. */
+/** If a collection has more columns than this, requests can filter only by key columns and sort columns. */
 const MOST_COLUMNS = 200;
 
-/** Columns with several types, lists or objects cannot be filtered. */
+/**
+ * Returns the schema of the values that a filter compares with a column. Returns undefined if the column contains
+ * several types, lists or objects, because such a column cannot be filtered.
+ */
 const valueSchema = (column: JsonSchema): JsonSchema | undefined => {
   const { title, description, default: _, example, examples, ...schema } = column;
   const [type, ...others] = [schema['type']].flat().filter((each) => each !== 'null');
@@ -93,8 +96,8 @@ export interface ReadPlan {
   readonly order: readonly string[];
   readonly equal: Readonly<Record<string, Scalar>>;
   /**
-   * Values of the field after the fields of `equal`, in ascending order and without duplicates. Each value needs a
-   * separate query.
+   * The values of the first field of `order` that is not in `equal`. Each value needs a separate query. The values are
+   * in ascending order without duplicates.
    */
   readonly values?: readonly Scalar[];
   readonly range?: NonNullable<Query['range']>;

@@ -50,7 +50,7 @@ export class ErrorList {
 
 const MAX_SHOWN = 60;
 const MAX_DESCRIBED = 100;
-/** Among more names, finding the closest one would take too long, so error messages suggest none. */
+/** If a schema has more fields than this, error messages suggest no similar name. The search would take too long. */
 const MAX_SUGGESTIONS = 1000;
 
 const show = (value: unknown): string => {

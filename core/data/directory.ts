@@ -27,8 +27,8 @@ export class DirectoryDataset implements Dataset {
   }
 
   /**
-   * True if the rows have already been checked against these declarations. `rows` reports files that have changed
-   * since.
+   * Returns true if the rows have already been checked against these declarations. If a file has changed since then,
+   * `rows` reports an error.
    */
   isValidFor(collections: ReadonlyMap<string, Collection>): boolean {
     return [...collections].every(([name, collection]) => this.#validFor.get(name) === collection);

@@ -24,11 +24,11 @@ function* inBatches({ start, end }: Span, descending = false): Generator<Span> {
   }
 }
 
-/** A place in a sort order, before the documents whose fields sort after `values`. */
+/** A boundary in a sort order, between documents with lower and documents with higher values. */
 interface Edge {
   readonly fields: JsonFields;
   readonly values: readonly Scalar[];
-  /** 0 if documents with equal values come after the edge, 1 if documents with equal values come before the edge. */
+  /** 0 if the boundary is before the documents with equal values, 1 if it is after them. */
   readonly least: 0 | 1;
 }
 
@@ -36,7 +36,7 @@ interface Selection {
   /** Positions of the documents in sort order. Undefined if documents are sorted by key. */
   readonly positions: Uint32Array | undefined;
   readonly span: Span;
-  /** Must be applied before the limit of the query. */
+  /** A range that `span` does not cover. It must be applied before the limit of the query. */
   readonly filter?: NonNullable<Query['range']>;
 }
 
@@ -44,7 +44,7 @@ export class IndexedCollection {
   readonly #key: readonly string[];
   readonly #orders: readonly (readonly string[])[];
   readonly #documents = new PackedDocuments();
-  /** Extracts the values to sort by, which `#columns` stores until `sort` has run. */
+  /** Finds the values to sort by in the JSON of a document. `#columns` stores these values until `sort` has run. */
   readonly #sorted: JsonFields;
   readonly #columns: Map<string, SortColumn>;
   readonly #positions = new Map<string, Uint32Array>();
@@ -134,8 +134,8 @@ export class IndexedCollection {
   }
 
   /**
-   * Returns the totals that a sort order provides without reading every document. Returns undefined for all other
-   * totals.
+   * Returns the number of documents in each group if a sort order suffices to count them. Returns undefined if every
+   * document must be read.
    */
   totals({ where, words, by, of }: TotalsQuery): Iterable<Group> | undefined {
     const [field, ...others] = by;
@@ -181,7 +181,8 @@ export class IndexedCollection {
   #select({ order, equal = {}, range, descending = false, after, limit = Number.POSITIVE_INFINITY }: Query): Selection {
     const positions = order.join() === this.#key.join() ? undefined : this.#positions.get(order.join());
     const fixed = order.slice(0, Object.keys(equal).length).map((field) => equal[field] as Scalar);
-    // A range on the next field of the order narrows the span. Other ranges are tested for each document.
+    // The span covers a range on the first field of `order` that is not in `equal`. A range on any other field is
+    // tested for each document.
     const ordered = range?.field === order[fixed.length] ? range : undefined;
     const edge = (least: 0 | 1, ...next: readonly Scalar[]) => this.#edge(order, [...fixed, ...next], least);
     let from = ordered?.from === undefined ? edge(0) : edge(0, ordered.from);

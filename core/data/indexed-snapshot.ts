@@ -11,8 +11,8 @@ export interface IndexedDataset {
 }
 
 /**
- * A single generator function for all snapshots. V8 would have to recompile its callers if each snapshot defined its
- * own function.
+ * All snapshots share this generator function. If each snapshot created its own, V8 would have to recompile the
+ * callers.
  */
 async function* eachBatch<Batch>(
   readable: () => IndexedCollection,

@@ -30,7 +30,8 @@ class ParsedWhenRead implements ProxyHandler<Document[]> {
     if (isIndex(property)) return Reflect.get(this.read(rows), property);
     // `await` reads the property `then`, which must not parse the rows.
     const value: unknown = Reflect.get(rows, property);
-    // Methods are bound to the parsed array, so that they do not call the proxy handler for each row.
+    // Methods are bound to the parsed array. They then read rows directly, without a call to the proxy handler for each
+    // row.
     return typeof value === 'function' && property !== 'constructor' ? value.bind(this.read(rows)) : value;
   }
 

@@ -40,8 +40,8 @@ export interface Rows {
 }
 
 /**
- * Complete lines, after one spare byte. The bytes become a JSON array if commas replace the line ends, and brackets
- * replace the first and last byte.
+ * The complete lines of a batch. `bytes` starts with one spare byte. To parse all lines as a JSON array, brackets
+ * replace the first and the last byte. Commas replace the other line ends.
  */
 interface JsonLines {
   readonly bytes: Buffer;
@@ -174,7 +174,8 @@ const parseTogether = ({ bytes, ends }: JsonLines): readonly Document[] | undefi
   if (text === undefined) return undefined;
   try {
     const documents = JSON.parse(text) as readonly Document[];
-    // `JSON.parse` keeps only the last value of a duplicate name, so the document has fewer names than its text.
+    // `JSON.parse` keeps only the last value of a duplicate name. A document with fewer names than its text contains a
+    // duplicate.
     return documents.every((document, i) => countNames(document) === names[i]) ? documents : undefined;
   } catch {
     return undefined;

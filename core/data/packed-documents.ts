@@ -20,8 +20,8 @@ interface Page {
 }
 
 /**
- * There are few pages, so that the processor caches them. A larger batch is stored in a separate page. The operating
- * system allocates no memory for the unused part of a page, because that part is never written to.
+ * The size of a page, unless a single batch needs more. With large pages, the list of pages is short enough for the CPU
+ * cache. The unused end of a page costs no memory, because the operating system allocates memory on the first write.
  */
 const PAGE_BYTES = 1024 * 1024;
 const COMMA = 0x2c;
@@ -38,8 +38,8 @@ export class PackedDocuments {
   readonly #firsts: number[] = [];
   #length = 0;
   /**
-   * The reference to the last document keeps its hidden class alive. Otherwise, V8 would discard the code that is
-   * optimised for that class.
+   * Keeps the last parsed document alive. If no document of its hidden class existed, V8 would discard the code that is
+   * optimised for this class.
    */
   readonly #last: { document?: Document | undefined } = {};
 

@@ -29,7 +29,7 @@ export function* firstPositions(length: number): Generator<void, Uint32Array<Arr
 
 const FEW = 256;
 
-/** Values that must still be sorted, because their first `depth` bytes are equal. */
+/** Values whose first `depth` bytes are equal. They must still be sorted by the bytes that follow. */
 interface Range {
   readonly start: number;
   readonly end: number;

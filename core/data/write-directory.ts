@@ -176,7 +176,10 @@ const currentManifest = async (
   }
 };
 
-/** Rejects an existing version if its rows have changed, because readers load a version only once. */
+/**
+ * Throws if the version already exists with different rows. Readers would not notice the new rows, because they load a
+ * version only once.
+ */
 const assertOwnVersion = (
   path: string,
   next: DirectoryManifest,

@@ -1,10 +1,12 @@
 /**
- * Rejects requests while the service is overloaded, so that admitted requests still get fast responses. Overload means
- * too many requests in flight, or event loop turns that keep getting longer. After two such turns, each turn admits
- * requests for only a few milliseconds, until the event loop is idle again (based on CoDel, RFC 8289). The turns must
- * also use CPU time, because other processes can delay the event loop.
+ * Rejects requests while the service is overloaded, so that admitted requests still get fast responses.
+ * The service is overloaded if too many requests are in flight. Requests in a work queue do not count, because the
+ * queues have their own limits.
+ * The service is also overloaded if a turn of the event loop is too long, and longer than the turn before it. Each turn
+ * then admits requests for only a few milliseconds, until the event loop is idle again (based on CoDel, RFC 8289). Long
+ * turns must also use CPU time, because other processes can delay the event loop.
  * Rejecting a request must be much cheaper than serving it. Admission therefore runs before Koa and the limiter, and
- * logs once per overload. Requests in a work queue do not count as in flight, because the queues have their own limits.
+ * logs once per overload.
  */
 import type { Config } from '../config/schema.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
@@ -23,7 +25,7 @@ interface AdmissionOptions extends NonNullable<Config['server']['overload']> {
 
 type Overload = 'in_flight' | 'event_loop_delay';
 
-/** With fewer concurrent requests, a long turn of the event loop does not count as overload. */
+/** A long turn of the event loop counts as overload only with at least this many requests in the turn or in flight. */
 const FEW = 16;
 const SHORT_TURN_MS = 2;
 /** During an overload, the service admits only as many requests as it can complete in this time. */
@@ -127,7 +129,7 @@ export class Admission {
   #onTurnEnd(): void {
     const now = this.#options.clock.monotonic();
     const length = now - (this.#turnSince ?? now);
-    // Checks again, because a turn can become long after its last request, while it reads responses from stores.
+    // A turn can become too long after its last request, for example while it reads responses from stores.
     if (!this.#spare) this.#isTooLate(now, length);
     const long = length > SHORT_TURN_MS && this.#areMany();
     this.#previousTurn = long ? { length, worked: this.#eventLoop.worked() } : undefined;
@@ -159,8 +161,8 @@ const RETRY_AFTER_SECONDS = '1';
 const REJECTED = Promise.resolve();
 
 /**
- * @param exempt request targets that are never rejected, such as readiness checks, because a failed check would move
- *   load to other replicas
+ * @param exempt request targets that are never rejected, such as readiness checks. If a check failed, a load balancer
+ *   would move load to other replicas
  */
 export const admitting = (
   admission: Admission,

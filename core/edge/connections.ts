@@ -61,9 +61,10 @@ export const limitConnections = (
 };
 
 /**
- * Closes connections whose clients have stopped reading, because unread responses stay in memory. Slow readers are not
- * affected. At each socket timeout, Node closes the socket if the number of unsent bytes has not changed. Bytes from
- * the client would reset the timeout, so the socket is paused while it has unsent bytes.
+ * Closes connections whose clients have stopped reading, because unread responses stay in memory. Clients that read
+ * slowly stay connected.
+ * Node emits `timeout` for a socket that received no bytes while its number of unsent bytes did not change. A client
+ * could prevent the timeout by sending bytes, so a socket with unsent bytes is paused.
  * @param stallMs how long a client may stop reading, in milliseconds
  */
 export const cutUnreadResponses = (
@@ -72,7 +73,8 @@ export const cutUnreadResponses = (
   stallMs: number,
   observe: () => void,
 ): void => {
-  // Three steps detect a stalled client. The first pauses the socket, and two compare the number of unsent bytes.
+  // A stalled client is detected in three steps. The first step pauses the socket. The other two compare the number of
+  // unsent bytes.
   const step = Math.ceil(stallMs / 3);
   const sweep = setInterval(() => {
     for (const socket of sockets) {

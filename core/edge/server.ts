@@ -18,7 +18,7 @@ type ServerOptions = Config['server'];
 /** Events that the server reports to the metrics because they never reach Koa. */
 export type EdgeEvent = 'malformed' | 'timeout' | 'unread' | 'too_many_connections' | 'too_many_connections_of_address';
 
-/** Rejects the request body but keeps the socket open, because the socket is still needed for the response. */
+/** Makes the body of a request fail. The socket stays open, because it is still needed for the response. */
 const failBody = (request: IncomingMessage, error: ApiError): void => {
   const { socket } = request;
   Object.assign(request, { socket: null });
@@ -172,8 +172,8 @@ const isEventStream = (response: ServerResponse): boolean =>
   response.headersSent && /^text\/event-stream/i.test(String(response.getHeader('Content-Type')));
 
 /**
- * Sends a rejection. If an earlier request on the socket still waits for its response, sends only that response,
- * because the client would mistake the rejection for it.
+ * Sends a rejection and closes the socket. If an earlier request still waits for its response, sends only that
+ * response. The client would otherwise take the rejection for that response.
  */
 const rejectSocket = (socket: Socket, rejection: Rejection): void => {
   const before = lastResponse(socket);
@@ -185,6 +185,6 @@ const rejectSocket = (socket: Socket, rejection: Rejection): void => {
   before.shouldKeepAlive = false;
   if (before.writableFinished) socket.destroySoon();
   else before.once('finish', () => socket.destroySoon());
-  // The invalid bytes are part of the earlier request's body, which a handler might still be reading.
+  // The invalid bytes are in the body of the earlier request. A handler might still be waiting for this body.
   if (!before.req.complete) failBody(before.req, new ApiError(errors.invalid_parameter, MALFORMED_BODY));
 };

@@ -23,7 +23,10 @@ export interface CallerIdentity {
   readonly kind: 'key';
   readonly account: string;
   readonly record: Pick<KeyRecord, 'id' | 'tier' | 'limit_per_minute'>;
-  /** The caller is stored with its key, because looking it up for every request would be slower. */
+  /**
+   * The caller of the key, if known. It is stored with the key, because looking up the caller for every request would
+   * be slower.
+   */
   caller: Caller | undefined;
 }
 

@@ -178,7 +178,7 @@ export class FileKeyStore implements KeyStore {
 
   /**
    * Reads the key file. Reads run one at a time, so that a slow read cannot restore an older state.
-   * @param isOwn true if this store made the change, and has therefore recorded it in the audit
+   * @param isOwn true if this store made the change. The audit log then already contains the change
    * @throws KeyStoreError
    */
   #read({ isOwn = false } = {}): Promise<readonly KeyRecord[]> {
@@ -202,7 +202,8 @@ export class FileKeyStore implements KeyStore {
       this.#stamp = stamp;
       const change = await this.#readFile();
       this.#error = undefined;
-      // Edits made before this process started are recorded together with the next change.
+      // The first read does not look for manual edits. The next change also records edits made before this process
+      // started.
       if (!isFirst && !isOwn) this.#edits = this.#edits.then(() => this.#findEdits(change));
     } catch (cause) {
       const error = cause instanceof KeyStoreError ? cause : this.#unavailable('read', fileErrorReason(cause), cause);

@@ -67,7 +67,10 @@ export class KeyFileAudit {
     });
   }
 
-  /** Returns false if the new entries do not explain this change. All keys must then be compared. */
+  /**
+   * Returns true if the new audit entries explain this change of the key file. Otherwise, all keys must be compared
+   * with the audit log.
+   */
   async isRecorded({ removed, added }: LineChange): Promise<boolean> {
     const entries = [...this.#early];
     await this.#with('read', async (file) => {

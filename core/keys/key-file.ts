@@ -84,7 +84,10 @@ export const parseKeyFile = (path: string, content: string): readonly KeyRecord[
   return assertUnique(path, value.keys);
 };
 
-/** Accepts any layout of the file. @throws KeyStoreError with the code `invalid_file`, or an error from `node:fs` */
+/**
+ * Reads a key file, even if its JSON is not formatted as commands write it.
+ * @throws KeyStoreError with the code `invalid_file`, or an error from `node:fs`
+ */
 export const readKeyFile = async (path: string): Promise<readonly KeyRecord[]> =>
   parseKeyFile(path, String(await readRegularBytes(path, MAX_KEY_FILE_BYTES)));
 

@@ -1,8 +1,8 @@
 import { LruMap } from '../util/lru-map.js';
 
 /**
- * Minimum number of client addresses that each process, and also Redis, remembers. To get a fresh limit, a client would
- * have to send requests from as many other addresses.
+ * Each process and Redis remember at least this number of client addresses. A client could get a fresh limit only by
+ * sending requests from as many other addresses.
  */
 export const MOST_ADDRESSES = 10_000;
 

@@ -15,7 +15,7 @@ export interface UsageReport {
   /** The id of a usage counter. Must be below 2^32, because the Lua script stores the id in 4 bytes. */
   readonly counterId: number;
   readonly quotas: Quotas;
-  /** `requests` is undefined if Redis already has the correct number. */
+  /** New totals for each day. `requests` is undefined if Redis already has the correct number. */
   readonly days: readonly { readonly day: number; readonly requests: number | undefined; readonly refused: number }[];
 }
 
@@ -62,8 +62,8 @@ export interface AppliedReply {
 }
 
 /**
- * The reply to a call. If `applied` is false, Redis has changed nothing, and `last` is the number of this replica's
- * last applied call.
+ * The reply to a call. If `applied` is false, Redis has rejected the call. `last` is then the number of the last call
+ * of this replica that Redis has applied.
  */
 export type Reply = AppliedReply | { readonly applied: false; readonly last: number };
 
@@ -138,7 +138,10 @@ const decode = (reply: Buffer, { asks }: Call, bucketMicros: number): Reply => {
   return { applied, grants, bucketEnd, bucketMs: (bucketEnd - time) / 1000 };
 };
 
-/** Most calls use one hash, because a Redis cluster rejects calls with several keys while it migrates them. */
+/**
+ * Returns the Redis hashes for a call. Calls without client addresses use only one hash. A Redis cluster rejects calls
+ * with several keys while it migrates them.
+ */
 const hashesFor = (key: string, asks: readonly Ask[]): readonly string[] =>
   asks.some(({ caller }) => isAddress(caller)) ? hashesOf(key) : [key];
 

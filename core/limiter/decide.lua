@@ -83,8 +83,8 @@ if recent then
   end
 end
 
--- A bucket that ends later was written before the clock was set back.
--- Prefetched permits are used within one bucket length, so a valid bucket ends by this time.
+-- The latest time at which a bucket can end, because prefetched permits are used within one bucket length.
+-- A bucket with a later end was written before the clock of Redis was set back.
 local latestEnd = thisEnd + BUCKET
 local asked, resyncs, returns, usageDays = call.permits, call.resyncs, call.returns, call.usageDays
 local reply, size = { now }, 1
@@ -155,7 +155,8 @@ if isSweepDue then
     local field, value = scanned[2][i], scanned[2][i + 1]
     local at, span = 1, KEPT
     if sub(field, 1, 8) == 'replica:' then
-      -- A replica can refer to a call as `previous` for one window and one bucket, or for two days if usage is counted.
+      -- A replica can refer to its last applied call as `previous` for one window and one bucket.
+      -- If usage is counted, it can do so for two days.
       span = COUNTS_USAGE and 3 * DAY or 2 * WINDOW
     elseif field ~= '' and sub(field, 1, 6) ~= 'usage:' then
       at, span = #value - TAIL_BYTES + 1, WINDOW + BUCKET

@@ -37,7 +37,7 @@ const writerOf = ({ notation }: ReadColumn, missing: ReadonlySet<string>): ((cel
     if (digits !== 0) return numberToJson(cell, digits);
     const value = NOTATIONS[notation].read(cell.trim());
     if (value === undefined) return 'null';
-    // A string is a date or a time, which contains no characters to escape.
+    // A converted string is a date or a time, which contains no characters that JSON escapes.
     return typeof value === 'string' ? `"${value}"` : JSON.stringify(value);
   };
 };
@@ -63,7 +63,7 @@ export const rowWriter = (
   missing: ReadonlySet<string>,
 ): ((row: Row, number: number) => KeyedRow) => {
   const writers = columns.map((column) => ({ at: column.at, write: writerOf(column, missing) }));
-  // Every second part is the JSON of a value. Joining parts takes half as long as concatenating strings.
+  // Names and values alternate in `parts`. Joining the parts takes half as long as concatenating strings.
   const names = [...(key.isNumbered ? key.columns : []), ...columns.map(({ name }) => name)];
   const parts = names.flatMap((name, i) => [`${i === 0 ? '{' : ','}${JSON.stringify(name)}:`, '']);
   parts.push('}');

@@ -242,7 +242,8 @@ export class ColumnGuess {
     if (this.#options.decimal === 'comma' && fits('decimalComma') && !fits('integer')) return as('decimalComma');
     if (!NUMERIC.includes(first) || this.#options.type !== undefined) return as(first);
     if (this.#code !== undefined && !this.#hasFraction) return text(this.#code);
-    // Columns of version numbers and codes stay text. They never contain decimal commas or thousands separators.
+    // Version numbers and codes stay text. They contain neither decimal commas nor thousands separators, so columns
+    // with such numbers are not checked.
     const { reason } = this.#zeros;
     return first !== 'integer' && PLAIN.includes(first) && reason !== undefined ? text(reason) : as(first);
   }

@@ -208,7 +208,10 @@ export class CsvSplitter {
     }
   }
 
-  /** Undefined if anything but spaces and tabs follows the quote, or if more text is needed. */
+  /**
+   * Returns the offset of the separator or line end after a closing quote. Only spaces and tabs can be between them.
+   * Returns undefined if other text follows the quote, or if more text is needed.
+   */
   #endAfter(quote: number): number | undefined {
     const { separator, lineEnd } = this.#dialect;
     let at = quote;

@@ -125,7 +125,10 @@ const plainDialect = (sample: Sample, lineEnd: Dialect['lineEnd'], options: CsvO
   return best.dialect;
 };
 
-/** True if a space follows every separator, or most separators if quotes then start cells. */
+/**
+ * Returns true if spaces after separators do not belong to the cells. This is the case if every separator is followed
+ * by a space. It is also the case if most are, and the quotes are valid only without the spaces.
+ */
 const skipsSpaces = (sample: Sample, dialect: Dialect): boolean => {
   const records = recordsOf(sample, dialect);
   const later = records.flatMap(({ cells }) => cells.slice(1)).filter((cell) => cell !== '');
@@ -169,7 +172,7 @@ const isPreamble = (records: readonly CsvRecord[], at: number, width: number, mo
   if (!next) return false;
   if (cells[0]!.startsWith('#') && width > 1) return cells.length < width || next.cells[0]!.startsWith('#');
   const filled = filledIn({ cells });
-  // A header can lack the name of its first column, the row index. The rows below the header can be nearly empty.
+  // The first column, the row index, can lack a name. The line is a header even if the rows below it are nearly empty.
   const isIndexUnnamed = isBlankCell(cells[0]!) && cells.length >= width - 1 && filled > width / 2;
   if (filled >= most || isIndexUnnamed) return false;
   if (isBlank(next) || cells.length < width - 1 || (filled <= 1 && (width > 2 || cells.length < width))) return true;
@@ -202,8 +205,8 @@ export const startOf = (records: readonly CsvRecord[], header?: number | 'none')
 };
 
 /**
- * A backslash before the closing quote does not show that backslashes escape quotes, because a path can end with a
- * backslash.
+ * Returns true if a backslash escapes a quote in the middle of a cell. A backslash at the end of a cell is not
+ * evidence, because paths can end with a backslash.
  */
 const escapesQuotes = (text: string, { separator, quote }: Plain): boolean => {
   if (quote === undefined) return false;

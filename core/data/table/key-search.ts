@@ -26,7 +26,10 @@ const PART =
   /(^|_)(id|code|key|no|nr|number|year|quarter|month|week|day|hour|period|age|rank|level|round|version)($|_)/;
 
 export class KeySearch {
-  /** The values of each column. Undefined if a value occurs twice or a cell is empty. */
+  /**
+   * The distinct values of each column. Undefined if the column cannot be a key, because a value occurs twice or a cell
+   * is empty.
+   */
   #values: (Set<Cell> | undefined)[] = [];
   #lengths: number[] = [];
   #rows = 0;

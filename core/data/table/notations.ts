@@ -166,8 +166,8 @@ export const lossOf = (cell: string): string | undefined => {
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 
 /**
- * Returns the number of digits before the decimal point, negated for numbers with decimals. Returns 0 for text that is
- * not a plain number.
+ * Returns the number of digits before the decimal point. The result is negative if the number has decimals. Returns 0
+ * if the text is not a plain number.
  */
 export const plainDigits = (cell: string): number => {
   const { length } = cell;

@@ -81,8 +81,8 @@ const DAY = 24 * 60 * 60 * 1000;
 const DAY_0 = Date.UTC(1899, 11, 30);
 
 /**
- * Excel stores times as fractions of a day, so 14:57:13 can be read as 14:57:12.999. Dates before day 60 are a day
- * early, because Excel treats 1900 as a leap year.
+ * Corrects dates from Excel. A time is stored as a fraction of a day, so 14:57:13 can be read as 14:57:12.999. Excel
+ * treats 1900 as a leap year, so dates before day 60 are a day early.
  */
 const excelTime = (value: Date): Date => {
   const second = Math.round(value.getTime() / 1000) * 1000;

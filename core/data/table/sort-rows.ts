@@ -26,8 +26,8 @@ const compareRows = (a: KeyedRow, b: KeyedRow): number => compareKeys(a.key, b.k
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 const MAX_ROWS = 32_768;
 /**
- * The merge reads blocks of at most this many bytes from a sorted run, and from all runs. A 5 GB file can have 2,000
- * runs.
+ * The merge reads at most MAX_BLOCK bytes of a sorted run at a time. A 5 GB file can have 2,000 runs, so the blocks of
+ * all runs together have at most MAX_BLOCKS bytes.
  */
 const MAX_BLOCK = 32 * 1024;
 const MAX_BLOCKS = 8 * 1024 * 1024;

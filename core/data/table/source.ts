@@ -26,7 +26,10 @@ export interface Source {
 
 /** Number of bytes at the start from which the format, the encoding and the separator are detected. */
 const HEAD_BYTES = 1024 * 1024;
-/** With small chunks, only a few rows are in memory at a time, which halves the cost of garbage collection. */
+/**
+ * The size of the chunks in which a file is read. Small chunks keep only a few rows in memory at a time, which halves
+ * the cost of garbage collection.
+ */
 const CHUNK_BYTES = 64 * 1024;
 
 /** The first bytes, in hexadecimal, of formats that cannot be imported. */

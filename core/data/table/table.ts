@@ -144,7 +144,8 @@ class ImportedTable implements ReadTable {
   }
 
   #emptyError({ name, empty, type, guessed }: ReadColumn, role: string): string {
-    // If the type of a column is guessed, --skip-bad-rows does not skip rows with a marker such as NA.
+    // If the type of a column was guessed, --skip-bad-rows keeps rows with a marker such as NA. With --type, it skips
+    // them.
     const typed = guessed && this.#options.skipBadRows ? `--type ${name}=${type} with ` : '';
     const others = role === 'a key' ? 'name other columns with --key' : 'leave it out of --sort';
     return (

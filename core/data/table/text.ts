@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 
 export class EncodingError extends Error {
-  /** @param mayBeOther true if the text might have a different encoding, because all text before the error is ASCII */
+  /** @param mayBeOther true if all text before the error is ASCII. The text might then have a different encoding */
   constructor(
     message: string,
     readonly mayBeOther = false,

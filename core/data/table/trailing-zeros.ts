@@ -4,7 +4,10 @@ const MAX_CELLS = 65_536;
 const MAX_VALUES = 20_000;
 
 export class TrailingZeros {
-  /** The first cell with each value. Undefined if there are too many cells to compare. */
+  /**
+   * Maps each number without its trailing zeros to the first cell that contains it. Undefined if there are too many
+   * cells to compare.
+   */
   #cells: Map<string, string> | undefined = new Map();
   #count = 0;
   #decimals = -1;

@@ -51,7 +51,7 @@ export const writeToDirectory = async (
   return { version, collection: collection() };
 };
 
-/** Temporary files are on the same disk as the dataset. */
+/** Returns the folder, or its closest parent that exists. Temporary files in it are on the same disk as the dataset. */
 const existingFolder = (path: string): string => (existsSync(path) ? path : existingFolder(dirname(path)));
 
 /** Writes a table to a dataset. Rows are sorted only if the file is not already in key order. */
