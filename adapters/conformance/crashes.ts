@@ -12,13 +12,17 @@ import { isExclusive, skip, without } from './obstacles.js';
 import type { OtherProcess, Processes } from './start-process.js';
 import { testsOverStore } from './tests-over.js';
 
-/** Time in milliseconds until a suspended process no longer writes. */
+/** Time to wait after SIGSTOP until the process has stopped writing, in milliseconds. */
 const SUSPEND_MS = 2;
 /**
- * After this time in milliseconds, the other process is suspended at most half of the time, so that slow stores finish.
+ * For this time in milliseconds, the writer runs only 1 ms between two copies. Afterwards, it runs as long as it was
+ * suspended, so that slow stores finish.
  */
 const SLOW_MS = 5000;
-/** Only the last copies are checked, because they are the most likely to be invalid. */
+/**
+ * Number of copies to check. The last copies are checked, because a store switches versions at the end of a
+ * publication.
+ */
 const CHECKED = 12;
 
 const pause = new Int32Array(new SharedArrayBuffer(4));
@@ -39,7 +43,7 @@ const copiesDuring = async (work: Promise<unknown>, folder: string, writer: Othe
     isDone = true;
   });
   const start = performance.now();
-  // Files are listed only while the process is suspended, because a listed file could otherwise be deleted.
+  // The writer is suspended while its files are listed and copied. Otherwise, it could delete a listed file.
   for (let last = '', runMs = 1; !isDone; await delay(runMs)) {
     const suspended = performance.now();
     writer.suspend();

@@ -21,7 +21,10 @@ const VALUE_CHARACTERS = 1000;
 const oneLine = (value: unknown): string =>
   inspect(value, { depth: null, compact: true, breakLength: Infinity, maxArrayLength: 100 });
 
-/** Returns the start of the text if that includes `position`, otherwise the part around `position`. */
+/**
+ * Returns the first `length` characters of the text if `position` is among them, otherwise the characters around
+ * `position`. An ellipsis marks omitted text.
+ */
 const excerpt = (text: string, length: number, position = 0): string => {
   const start = position < length ? 0 : position - Math.floor(length / 2);
   const end = start + length;

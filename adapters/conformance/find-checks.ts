@@ -19,8 +19,8 @@ export const PAGE = 4;
 export const all = ({ name }: Collection): readonly Document[] => allRows()[name]!;
 
 /**
- * Yields queries for every combination of values in the first field of an order, then in its first two fields, and so
- * on.
+ * For each order, yields queries with equality conditions on the first field, on the first two fields, and so on. There
+ * is a query for each combination of values in the documents.
  */
 export function* equalities(collection: Collection): Generator<Query> {
   for (const order of ordersOf(collection)) {

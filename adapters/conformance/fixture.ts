@@ -210,7 +210,10 @@ const everyRow = once(() => ({
 
 const chosen = new WeakMap<StoreLimits, Rows>();
 
-/** The rows of `allCollections` that are within the limits, in key order. `crowd` is empty. */
+/**
+ * The rows of `allCollections` that are within the limits, in key order. The rows of `crowd` are only in
+ * `allRowsWithCrowd`.
+ */
 export const allRows = (): Rows => {
   const known = chosen.get(limits);
   if (known) return known;

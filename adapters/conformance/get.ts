@@ -5,7 +5,10 @@ import { allRows, items, nothing, numbers, pairs, readings, spots, twins, words 
 import { type Instance, withSnapshot } from './instance.js';
 import { absentNumbers, absentWords } from './tricky-values.js';
 
-/** All calls of a group use one snapshot, so that wrong answers from a cache are found. */
+/**
+ * All calls of a group use one snapshot. If the adapter caches documents, later calls can detect wrong entries in the
+ * cache.
+ */
 const getChecks = (instance: () => Instance) => {
   let snapshot: Snapshot | undefined;
   after(() => snapshot?.release());

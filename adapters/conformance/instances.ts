@@ -119,7 +119,8 @@ export const describeInstances = (target: AdapterUnderTest): void => {
           },
         });
         const error = await failsWith('invalid_dataset', () => broken);
-        // If the other adapter served the unfinished publication, the cause is an assertion error.
+        // If the other adapter serves the unfinished publication, `serves` throws an assertion error, which becomes the
+        // cause.
         sameValue(
           (error.cause as Error)?.message,
           'the file ends too early',

@@ -23,7 +23,7 @@ import { testsOver, testsOverStore } from './tests-over.js';
 
 /** Maximum time until an interrupted publication settles, in milliseconds. */
 const SETTLE_MS = 20_000;
-/** Delay in milliseconds between the last row of a collection and its end. */
+/** Pause in milliseconds after the last row of a collection, before its iterator ends. */
 const READ_MS = 10;
 /** How often each publication fails before the files are counted. */
 const ROUNDS = 3;
@@ -164,7 +164,8 @@ export const describeInterrupted = (target: AdapterUnderTest): void => {
         await fail();
         const before = await files();
         for (let i = 0; i < ROUNDS; i++) await fail();
-        // A log file that the store starts meanwhile is no leftover, so a single new file is allowed.
+        // Failed publications would leave at least `ROUNDS` files. Fewer new files are allowed, because a store can
+        // create its own log files.
         const isDeleted = async () => (await files()).filter((name) => !before.includes(name)).length < ROUNDS;
         await eventually(`no files of failed publications are left, if ${what}`, isDeleted, SETTLE_MS / 2);
       }

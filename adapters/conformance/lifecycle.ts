@@ -19,7 +19,10 @@ import { beginToPublish, hasVersion, readsItems } from './instance.js';
 import { without } from './obstacles.js';
 import { testsOfEmpty, testsOfOutages, testsOver } from './tests-over.js';
 
-/** Time in milliseconds that tests wait for `close()` to resolve before they resume a publication in progress. */
+/**
+ * Some adapters wait in `close()` for a publication in progress. After this time in milliseconds, tests resume the
+ * publication.
+ */
 const CLOSE_MS = 300;
 
 const callsOf = (adapter: StorageAdapter): readonly (() => unknown)[] => [
@@ -56,7 +59,8 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
   const testBreaking = testsOfOutages(target);
   const testOfEmpty = testsOfEmpty(target);
 
-  // Tests outside of a `describe` would run before the tests of reading.
+  // Mocha runs the tests of a suite before its nested suites. Without this `describe`, these tests would run before the
+  // tests of reading.
   describe('the adapter', () => {
     test('and its snapshots have the members of its capabilities, and no others', async ({ adapter }) => {
       const able = {

@@ -174,7 +174,8 @@ export const describeMany = (instance: () => Instance, target: AdapterUnderTest)
             ];
           }),
         );
-        // Keys that are equal when their values are joined are read together.
+        // Sorting places keys next to each other if their joined values are equal. Such keys are then read at the same
+        // time.
         const sorted = calls.sort((a, b) => charactersOf(a.key).localeCompare(charactersOf(b.key)));
         // Every third call is made twice.
         const twice = sorted.flatMap((call, i) => (i % 3 === 0 ? [call, call] : [call]));

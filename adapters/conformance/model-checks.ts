@@ -22,7 +22,8 @@ const currentOf = ({ opened: { adapter } }: Actor) => {
     snapshot.release();
     return about(snapshot);
   } catch (error) {
-    // Until an adapter notices that its version was deleted and another one is current, its reads can fail.
+    // Another adapter may have deleted the version that this adapter serves. Reads fail until this adapter notices the
+    // new current version.
     if (error instanceof StorageError && error.code === 'unavailable') return undefined;
     throw error;
   }
@@ -119,7 +120,10 @@ const readsAsOf = async (state: State, { opened: { adapter }, name }: Actor, tim
   }
 };
 
-/** The first and last milliseconds at which a move was current, and the milliseconds next to them. */
+/**
+ * Returns the first and the last millisecond in which a version was current. Includes the millisecond before and the
+ * one after.
+ */
 export const boundaries = (state: State, which: number): number[] => {
   const i = which % Math.max(1, state.moves.length);
   const move = state.moves[i];

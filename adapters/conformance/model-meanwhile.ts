@@ -65,7 +65,7 @@ export class Meanwhile {
     await acts[Math.floor(how / 4) % acts.length]!();
   }
 
-  /** @param isRead whether the act must end before the publication can */
+  /** @param isRead whether `act` only reads, so that it must settle while the publication is in progress */
   async #during(
     { actor, other, name, created, content }: Both,
     what: string,
@@ -89,7 +89,10 @@ export class Meanwhile {
     return { published, changed, isFirst };
   }
 
-  /** Records a publication that must have succeeded, and that no other move preceded. */
+  /**
+   * Records the publication. It must have succeeded, and nothing else may have changed the current version in the
+   * meantime.
+   */
   #mustSucceed(both: Both, { published }: Outcomes, before: number): void {
     if (published.status === 'rejected') throw published.reason;
     this.#state.published(both.name, both.created, both.content, Date.parse(both.created));
@@ -196,7 +199,7 @@ export class Meanwhile {
     const done = [both, second].filter((_, i) => isDone(i === 0 ? outcomes.published : outcomes.changed));
     if (target === both.name) sameValue(done.length, 1, `the number of publications of "${target}" that succeed`);
     const { name } = await this.#final();
-    // The one that is current was published last.
+    // The current version was published last, so it is recorded last.
     const inOrder = done.toSorted((a, b) => Number(a.name === name) - Number(b.name === name));
     for (const each of inOrder) this.#published(each, await this.#timeInList(each.name));
     sameValue(state.current!.version.name, name, 'the current version after two publications');
@@ -231,7 +234,7 @@ export class Meanwhile {
     return found.publishedAt.getTime();
   }
 
-  /** Returns when `name` became current, which was replaced at `time`. */
+  /** Returns when `name` became current. Another version replaced `name` at `time`. */
   async #timeBefore(time: number, name: string): Promise<number> {
     const snapshot = await this.#actors[0]!.opened.adapter.versions!.asOf(new Date(time - 1));
     snapshot?.release();

@@ -74,7 +74,10 @@ export class State {
     return move && this.isStored(move.version) ? move : undefined;
   }
 
-  /** Returns a creation time that is later than the current version, equal, or earlier. */
+  /**
+   * Returns a creation time for the next version. It can be before, at or after the time at which the current version
+   * became current.
+   */
   created(how: number): string {
     const { current } = this;
     if (!current) return this.start;

@@ -52,7 +52,7 @@ export class Run {
   async agreesAtEnd(): Promise<void> {
     for (const actor of this.#actors) await agreesAtEnd(this.state, actor);
     if (this.#process) await isServed(this.state, this.#process);
-    // list() can show snapshots of any adapter as held.
+    // All snapshots are released first, because list() can report snapshots of any adapter as held.
     for (const { snapshot } of this.state.held) snapshot.release();
     for (const actor of this.#actors) await isReleased(this.state, actor);
   }
@@ -87,7 +87,8 @@ export class Run {
       case 'open another':
         return this.#openAnother();
       case 'set the clock':
-        // If the clock stopped or went back, the locks of a killed process could seem not to expire.
+        // The locks of a killed process might never expire if the clock stops or goes back. While there are such locks,
+        // the clock only moves forward.
         state.log.push(setClock(state.instance.clock, state.leftLocked.size > 0 ? 0 : how));
         return undefined;
       case 'meanwhile': {
@@ -122,7 +123,9 @@ export class Run {
     changedAtOnce(state, actor, before);
   }
 
-  /** Returns the time that the adapter reports for its last change. Fails if the time is not as in the contract. */
+  /**
+   * Returns the publication time that the adapter reports for its last change. Fails if this time breaks the contract.
+   */
   #timeOfPublication(actor: Actor, created: string | undefined, start: number): number {
     const { current, instance } = this.state;
     const found = publicationTime(actor.opened);
@@ -258,7 +261,8 @@ export class Run {
 
   async #kill(process: OtherProcess, name: string, created: string): Promise<void> {
     const { state } = this;
-    // The locks of the process have the times of its own clock, which is right.
+    // The other process uses the system clock for its locks. After the reset, the adapters in this process use the same
+    // time.
     resetClock(state.instance.clock);
     state.log.push(`the clock is reset, and another process is killed while it publishes "${name}"`);
     if (!state.find(name)) await process.beginToPublish(name, created);

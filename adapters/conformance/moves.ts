@@ -19,7 +19,9 @@ import { DAY_MS } from './times.js';
 import { versionTests } from './versions.js';
 
 const MANY_ACTIVATIONS = 1100;
-/** Slow stores make fewer than `MANY_ACTIVATIONS` activations in this time, in milliseconds. */
+/**
+ * On a slow store, the test stops after this time in milliseconds, before it reaches `MANY_ACTIVATIONS` activations.
+ */
 const MANY_MS = 6000;
 
 export const describeMoves = (target: AdapterUnderTest): void => {

@@ -13,7 +13,7 @@ import { about, beginToPublish, makeIn, type Opened } from './instance.js';
 
 const [file = '', name = ''] = process.argv.slice(2);
 
-/** A proxy that can be called, and whose every property can be read. */
+/** A proxy that returns itself for every call and every property. */
 const anything: unknown = new Proxy(() => {}, { get: () => anything, apply: () => anything });
 
 /** Replaces the globals of mocha, so that importing a test file runs no tests. */

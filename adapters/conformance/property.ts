@@ -46,7 +46,7 @@ export const holds = async <T>(
     interruptAfterTimeLimit: LIMIT_MS * Math.min(4, slowness()),
     markInterruptAsFailure: false,
   });
-  // The smallest failure is saved here, because the running example might still fail.
+  // The running example might still fail and overwrite `failure`, so the smallest failure is saved here.
   const smallest = failure;
   // The time limit does not stop the running example, which could otherwise write to a deleted folder.
   await running?.catch(() => undefined);

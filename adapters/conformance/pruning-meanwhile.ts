@@ -12,17 +12,17 @@ import { versionTests } from './versions.js';
 
 /** After this time in milliseconds, a deletion counts as waiting for a publication. */
 const WAITING_MS = 50;
-/** Publications after which the number of files is compared. */
+/** Number of publications between the first and the second count of files. */
 const ROUNDS = 6;
 /** A file of at least this size in bytes contains rows. Entries of an audit or of a history are smaller. */
 const FILE_OF_ROWS = 4096;
-/** Files may be deleted some time after `prune()`, in milliseconds. */
+/** Maximum time until deleted versions leave no files, in milliseconds after `prune()`. */
 const DELETE_MS = 5000;
 
 /** The delays of `activate()` and `prune()`, in milliseconds. */
 const DELAYS = { 'at the same time': [0, 0], 'a moment earlier': [0, 2], 'a moment later': [2, 0] } as const;
 
-/** Without a delay, the work starts at once, because Node turns a timer of 0 ms into one of 1 ms. */
+/** Calls `work` directly if `ms` is 0, because Node would run a timer of 0 ms after 1 ms. */
 const delayed = <T>(ms: number, work: () => Promise<T>): Promise<T> => (ms === 0 ? work() : delay(ms).then(work));
 
 export const describePruningMeanwhile = (target: AdapterUnderTest): void => {

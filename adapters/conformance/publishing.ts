@@ -42,7 +42,10 @@ const SIZES = [
 const rowIds = (count: number): string[] =>
   Array.from({ length: count }, (_, n) => `${n < count / 2 ? '\uffff' : '😀'}${String(n).padStart(5, '0')}`);
 
-/** Asserts that a snapshot returns all documents of a collection in every way, and its first and last ones by key. */
+/**
+ * Asserts that lists and totals of a snapshot include all documents of a collection, and that `get()` finds five of
+ * them.
+ */
 const isWhole = async (snapshot: Snapshot, collection: Collection, expected: readonly Document[]): Promise<void> => {
   const { name, key } = collection;
   const documents = expected.length;
@@ -66,7 +69,10 @@ const isWhole = async (snapshot: Snapshot, collection: Collection, expected: rea
   }
 };
 
-/** A dataset whose methods fail if they are called without the object, as `const { read } = dataset` would do. */
+/**
+ * A dataset whose methods need `this`. They fail if an adapter calls them without the object, as in `const { read } =
+ * dataset`.
+ */
 class OwnedDataset implements Dataset {
   readonly #whole = anotherDataset();
   get manifest() {

@@ -1,4 +1,7 @@
-/** Makes random queries for a collection. Each part of a query depends on its own seed, so that tests can change it alone. */
+/**
+ * Makes random queries for a collection. Each part of a query has its own seed, so that a test can change only this
+ * part.
+ */
 import type * as FastCheck from 'fast-check';
 import {
   type Collection,
@@ -13,7 +16,7 @@ import type { Check } from './property.js';
 import { absentFrom, Random, similarTo } from './random-values.js';
 import { answerOf, ordersOf, wordsIn } from './reference.js';
 
-/** By part of a query. 0 omits the part, or selects its simplest form. */
+/** The seed of each part of a query. A seed of 0 omits the part, or selects its simplest form. */
 export type Seeds = Readonly<Record<Part, number>>;
 
 export const FIND_PARTS = ['order', 'equal', 'range', 'descending', 'after', 'limit', 'words'] as const;
@@ -32,7 +35,9 @@ export const PARTS = [
 ] as const;
 export type Part = (typeof PARTS)[number];
 
-/** Without `noBias`, fast-check prefers small numbers, and so the first methods and collections. */
+/**
+ * Without `noBias`, fast-check prefers small numbers, which would select the first methods and collections more often.
+ */
 export const anySeed = ({ nat, noBias }: Check): FastCheck.Arbitrary<number> => noBias(nat(1_000_000));
 
 export const seedsOf = (check: Check): FastCheck.Arbitrary<Seeds> => {
@@ -61,7 +66,10 @@ const typesOf = (collection: Collection): Types => {
   return types;
 };
 
-/** Usually returns the value of a document, and sometimes a similar or a rare one. */
+/**
+ * Usually returns the field of a random document. Sometimes returns a similar value, or one that documents rarely
+ * contain.
+ */
 const valueFrom = (random: Random, documents: readonly Document[], field: string, types: Types): Scalar | boolean => {
   const type = String(types[field]!.type);
   const found = documents.length > 0 ? random.pick(documents)[field] : undefined;

@@ -1,7 +1,7 @@
 /**
- * Compares random reads of random documents with a reference. The reads of an example differ from each other in one
- * part each, and run alone or at the same time. Some are aborted or left early. So a result that belongs to another read
- * is noticed.
+ * Compares random reads with a reference, to detect a result that belongs to another read. Within an example, each read
+ * differs from the previous read in one part. The reads run one after another or at the same time. Some reads are
+ * aborted or stopped early.
  */
 import {
   type Collection,

@@ -22,7 +22,7 @@ export const wide: Collection = {
   schema: {
     type: 'object',
     properties: {
-      // The sequence differs from that of the key.
+      // The properties are in a different order than the fields of the key.
       part: { type: 'integer' },
       level: { type: 'number' },
       kind: { type: 'string' },

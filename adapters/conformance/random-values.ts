@@ -140,7 +140,7 @@ export const objectFrom = (random: Random, depth: number): Document =>
 const VOCABULARY = [
   'sea', 'seal', 'sealed', 'SEALS', 'the', 'of', 'a', 'is', 'not', 'and', 'or', 'near', '10', '2024', '3', '42nd', 'b2b', 'v10',
   'straße', 'strasse', 'İstanbul', 'naïve', 'nai\u0308ve', 'ﬁn', '日本', '日本語', '日本10', 'ключ', 'q'.repeat(70), 'running', 'run',
-  // More words with the same start than some searches expand.
+  // Some search engines expand a prefix only to a limited number of words. More words than that start with "sea".
   ...Array.from({ length: 60 }, (_, i) => `sea${i}`),
 ];
 const BETWEEN = [' ', ' ', '-', '_', '/', ', ', '\n', '\u00a0', "'", '.', '—', '\0', '+', '@'];

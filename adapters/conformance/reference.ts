@@ -105,7 +105,7 @@ export const searchedFor = (
 ): readonly Document[] =>
   answerOf(words ? documents.filter((document) => contains(collection, document, words)) : documents, query);
 
-/** The factor that turns every number that the tests total into an integer. */
+/** Every number that the tests sum is a multiple of 1 / SCALE, so its product with SCALE is an integer. */
 const SCALE = 2 ** 60;
 
 /** Returns the exact sum, rounded once. */

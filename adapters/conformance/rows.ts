@@ -38,7 +38,7 @@ export const spotRows = Array.from({ length: names.length * 4 }, (_, i) => ({
 /** Names of fields that differ only in the last of 70 characters. */
 export const LONG_NAMES = ['a', 'b'].map((end) => `long_name_${'x'.repeat(59)}${end}`) as [string, string];
 
-// Rows that each field sorts differently.
+// Each field sorts these rows differently.
 export const columnRows = Array.from({ length: 23 }, (_, i) => ({
   order: i - 3,
   group: 'acb'[(i * 5) % 3],

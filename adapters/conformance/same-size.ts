@@ -18,7 +18,7 @@ import { isUnnoticed, skip, without } from './obstacles.js';
 import { testsOverStore } from './tests-over.js';
 
 const ROUNDS = 5;
-/** Maximum number of files for which versions of fitting sizes are published. */
+/** Maximum number of files for which the test makes a change that keeps the size of the file. */
 const MOST_FILES = 3;
 /** Maximum number of changes that a test waits for. */
 const MOST_CHANGES = 6 + 2 * MOST_FILES;
@@ -30,7 +30,12 @@ const KEPT = 'the store keeps versions that another adapter uses';
 
 const rowsOf = (label: string): Rows => ({ items: [{ id: 'i1', grade: 'a', rank: 1, label }] });
 
-/** Returns two lengths of names from 4 to 100 for which a linear function of both is 0. */
+/**
+ * Returns the lengths of two version names, from 4 to 100, that leave the size of a file unchanged. The change in size
+ * is a linear function of both lengths.
+ * @param at90and4 the change in bytes for the lengths 90 and 4
+ * @param perFirst additional bytes for each character of the first name
+ */
 const rootOf = (at90and4: number, perFirst: number, perSecond: number): readonly [number, number] | undefined => {
   for (let second = 4; second <= 100 && perFirst !== 0; second++) {
     const first = 90 - (at90and4 + perSecond * (second - 4)) / perFirst;
@@ -46,8 +51,9 @@ export const describeSameSize = (target: AdapterUnderTest): void => {
   const nameOf = (length: number) => String(++names).padStart(length, 'n');
 
   /**
-   * Publishes and deletes versions with names of these lengths, in one go. Resolves with the change in size of each
-   * file.
+   * Publishes a version and deletes an older one. No poll is likely between the two changes. Resolves with the change
+   * in size of each file, in bytes.
+   * @param lengths the lengths of the deleted and the published version's name
    */
   const replace = async (instance: Instance, other: Opened, lengths: readonly [number, number]) => {
     const { adapter, folder } = instance;

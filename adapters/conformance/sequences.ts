@@ -19,7 +19,9 @@ export const describeSequences = (target: AdapterUnderTest, processes: Processes
   const isAlone = Boolean(standsAlone(target));
   const isShared = !isUnnoticed(target);
 
-  /** @param lane only the first one of the sequences that run at the same time uses the other process */
+  /**
+   * @param lane the index of a sequence among those that run at the same time; only sequence 0 uses the other process
+   */
   const compare = async (lane: number): Promise<void> => {
     let log: readonly string[] = [];
     const isRight = async ([world, steps]: readonly [World, readonly Step[]]): Promise<void> => {
@@ -44,7 +46,7 @@ export const describeSequences = (target: AdapterUnderTest, processes: Processes
       }
     };
     const { array, boolean, constantFrom, nat, record, tuple } = fc!;
-    // Following takes time, so adapters that follow are not compared after each step.
+    // Waiting until other adapters notice a change takes time, so these adapters are compared only after some steps.
     const settles = isShared ? boolean() : fc!.constant(true);
     const step = record({ kind: constantFrom(...KINDS), by: nat(1), which: nat(11), how: nat(59), settles });
     const steps = array(step, { minLength: 1, maxLength: MOST_STEPS, size: 'max' });

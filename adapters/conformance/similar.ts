@@ -58,7 +58,10 @@ const CONTENTS: Readonly<Record<string, Rows>> = {
 };
 
 const DELETED = ['v_1.0', 'v'];
-/** Names that match a deleted name if an adapter uses it as a prefix, suffix or pattern, or ignores case. */
+/**
+ * These names must be kept when the names in `DELETED` are deleted. An adapter that ignores case, or matches prefixes,
+ * suffixes or patterns, would delete them too.
+ */
 const KEPT = ['v_1.00', 'v_1.0-a', 'a-v_1.0', 'V_1.0', 'vx1.0', 'v_1x0', 'v_1'];
 
 export const describeSimilar = (target: AdapterUnderTest): void => {

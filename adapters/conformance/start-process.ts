@@ -9,8 +9,7 @@ import { type Obstacle, withoutProcess } from './obstacles.js';
 
 const MAIN = fileURLToPath(new URL('./process-main.js', import.meta.url));
 /**
- * Time limit of a call in milliseconds, which is longer than the time in which the lock of a killed process must
- * expire.
+ * Time limit of a call in milliseconds. A call can take up to `LOCK_MS` if it waits for the lock of a killed process.
  */
 const CALL_MS = 60_000;
 /** A time zone with an unusual offset (UTC+12:45, UTC+13:45 in summer), to catch stores that use local time. */

@@ -19,7 +19,9 @@ export interface Step {
   readonly settles: boolean;
 }
 
-/** Some stores confuse the names of one list, or use them for themselves. */
+/**
+ * Version names, one list per sequence. Some stores treat several names of a list as equal, or reserve some of them.
+ */
 export const NAMES: readonly (readonly string[])[] = [
   ['a', 'b', 'c', 'd'],
   ['1', '01', '1.0', '1e0'],
@@ -59,7 +61,7 @@ export const newRows = (how: number): Rows => rowsOfSize(SIZES[how % SIZES.lengt
 
 const HOUR_MS = 3_600_000;
 
-/** Returns what happens to the clock. */
+/** Moves or stops the clock. Returns a description for the log of the sequence. */
 export const setClock = (clock: SkewedClock, how: number): string => {
   clock.stoppedAt = undefined;
   if (how % 3 === 0) {

@@ -8,7 +8,7 @@ import { slowness } from './expect.js';
 const CALL_MS = 10_000;
 const PUBLISH_MS = 30_000;
 /**
- * The time limit of a method is divided by 4 after each call that does not settle, down to this limit in milliseconds.
+ * Minimum time limit of a method, in milliseconds. Each call that does not settle divides the limit of its method by 4.
  */
 const LEAST_MS = 100;
 /** On a slow machine, the time limits are up to this many times longer. */
@@ -20,7 +20,10 @@ const TOO_MANY = 300_000;
 
 let extraMs = 0;
 
-/** Adds `LOCK_MS` to all time limits during `work`, in which calls wait for an unreachable backend or for a lock. */
+/**
+ * Adds `LOCK_MS` to all time limits while `work` runs. Calls need this time if they wait for an unreachable backend or
+ * a lock.
+ */
 export const patiently = async <T>(work: () => Promise<T>): Promise<T> => {
   extraMs = LOCK_MS;
   try {

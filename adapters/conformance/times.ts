@@ -10,7 +10,10 @@ export const DAY_MS = 86_400_000;
 /** The last time that a `Date` can represent, in milliseconds since 1970. */
 const LAST_MS = 8.64e15;
 const MANY_VERSIONS = 130;
-/** Slow stores publish fewer than `MANY_VERSIONS` versions in this time, in milliseconds. */
+/**
+ * On a slow store, the test stops publishing after this time in milliseconds, before it reaches `MANY_VERSIONS`
+ * versions.
+ */
 const MANY_MS = 3000;
 
 /** Names that differ only in their last character, in case, or in punctuation. Some are numerically equal. */

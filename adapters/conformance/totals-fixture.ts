@@ -178,12 +178,12 @@ export const WORDS: readonly (readonly string[])[] = [
   ['𐀀'],
   ['o*', 'town'],
   ['nowhere'],
-  // Words that occur only inside other words, or in the text of missing values.
+  // "hale" occurs only inside other words. An adapter might index missing values as "null" or "undefined".
   ...['hale*', 'null', 'undefined'].map((word) => [word]),
   // Words that search engines often ignore or shorten.
   ...['the', 'of', 'a', 'to', 'not', '3', 'or', `${LONG_WORD}s`, `${LONG_WORD}*`, 'end'].map((word) => [word]),
   ['the', 'of', 'whale*'],
-  // Only the last word matches no document, and some stores do not search for that many words.
+  // Only the last word matches no document. Some stores ignore words beyond a maximum number.
   ['the', 'end', 'of', 'a', 'nowhere'],
   ['the', 'end', 'of', 'a', 'line', 'to', 'be', 'or', 'not', '3', '14', `${LONG_WORD}s`, 'brno'],
   // A short word and a repeated word.

@@ -60,9 +60,7 @@ const SEPARATORS = [
   '\x1f', '\x7f', '\t', '\0', ',', '|', ' ', '","', "','", '\r\n', '\n', '\ufeff', '\uffff', '\u{10ffff}', 'undefined',
 ];
 
-/**
- * Returns two keys that are equal in an adapter that writes the length of each part, modulo `size`, before the part.
- */
+/** Returns two keys that have the same text if an adapter writes each field after its length modulo `size`. */
 const prefixed = (size: number, zero: string): readonly (readonly [string, string])[] => [
   ['p', `${'q'.repeat(size - 1)}${zero}`],
   [`p${zero}${'q'.repeat(size - 1)}`, ''],

@@ -58,7 +58,8 @@ export const describeWaiting = (target: AdapterUnderTest): void => {
         await within('publish() rejects after its adapter is closed', Promise.allSettled([next]), ABORT_MS);
       }
       resume();
-      // Closing another adapter must not end the publication. Without a lock, the next one can be made before it.
+      // Closing another adapter must not end the first publication. If the second publication has succeeded, the first
+      // one rejects with conflict.
       if (!isOwn && outcome !== 'fulfilled') await publication;
       await first;
       await closing;

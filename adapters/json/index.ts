@@ -154,7 +154,8 @@ class JsonAdapter implements StorageAdapter {
   }
 
   async #open(): Promise<void> {
-    // Read before the directory is checked, so that the first poll detects a dataset created in the meantime.
+    // The stamp is taken before the directory is checked. The first poll then detects a dataset that is created in the
+    // meantime.
     this.#stamp = await stampOf(this.#path, []);
     if (await isEmpty(this.#path)) {
       this.#context.logger.warn(
@@ -230,7 +231,10 @@ class JsonAdapter implements StorageAdapter {
   }
 }
 
-/** Hidden files are ignored. Any other file makes the directory non-empty, because the path is probably wrong. */
+/**
+ * Hidden files are ignored. A directory with other files but no dataset is reported as an error, because the path is
+ * probably wrong.
+ */
 const isEmpty = async (path: string): Promise<boolean> =>
   readdir(path).then(
     (names) => names.every((name) => name.startsWith('.')),

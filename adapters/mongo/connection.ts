@@ -121,8 +121,8 @@ const checkFiles = async (options: MongoClientOptions): Promise<void> => {
 export class Connection {
   readonly db: Db;
   /**
-   * A database without write concern. With a write concern, the driver would copy the options of each `find`, which is
-   * slow.
+   * The database for reads, without a write concern. With a write concern, the driver would copy the options of each
+   * `find`, which is slow.
    */
   readonly readDb: Db;
   readonly #client: MongoClient;
