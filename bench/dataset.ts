@@ -1,4 +1,4 @@
-/** Writes a synthetic dataset of the same size as FHFA's, with 410 metros and 204 quarters. */
+/** Writes a synthetic dataset with 410 metros and 204 quarters, like the FHFA dataset. */
 import type { Document, Manifest } from '../core/contracts/dataset.js';
 import { writeDirectory } from '../core/data/write-directory.js';
 import { randomFrom } from '../plugins/metro/sample/random.js';

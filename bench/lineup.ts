@@ -1,4 +1,4 @@
-/** Before the measurement, the responses of all contenders must be equal. */
+/** Starts the contenders. Checks that all of them return the same responses before they are measured. */
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';

@@ -11,7 +11,10 @@ export interface PlannedRequest extends Message {
 
 export interface RequestList {
   readonly file: string;
-  /** Returns how many of the first `count` requests must get an error. After its last request, the list starts again. */
+  /**
+   * Returns how many of the first `count` requests must get an error. The list is repeated if `count` exceeds its
+   * length.
+   */
   errorsAmong(count: number): number;
 }
 

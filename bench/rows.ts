@@ -25,7 +25,7 @@ const LARGE = 10_000_000;
 const REQUESTS = 20_000;
 const CONNECTIONS = 16;
 const COMPARED = 4;
-/** The service answers at most two expensive questions of one caller at the same time. */
+/** The service runs at most two expensive queries of one caller at the same time. */
 const QUESTION_CONNECTIONS = 2;
 
 interface Entrant extends RunningEntrant {

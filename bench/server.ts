@@ -9,7 +9,10 @@ export interface ServerCommand {
   readonly command: readonly string[];
   readonly probe: string;
   readonly key: string;
-  /** Opens a channel for messages and reads standard error. Otherwise, the log goes to /dev/null. */
+  /**
+   * If true, the process gets a message channel, and its standard error is read. Otherwise, standard error is
+   * discarded.
+   */
   readonly watched?: boolean;
 }
 

@@ -7,7 +7,7 @@ import { packageRoot } from '../core/util/package.js';
 
 export const BASE = '/api/v1';
 
-/** No caller reaches the huge limit, but the limiter counts every request. */
+/** A limit in requests per minute that no caller reaches. The limiter still counts every request. */
 export const HUGE_LIMIT = 100_000_000;
 
 export const bearer = (key: string): string => `Bearer ${key}`;

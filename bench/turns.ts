@@ -53,9 +53,9 @@ const outcomeOf = (samples: readonly Sample[]): Outcome => ({
 });
 
 /**
- * Measures all tables of a section in the same rounds, so that their figures can be compared. Every second round runs in
- * reverse order.
- * @param tables the servers to measure for each table, in the same order
+ * Measures all tables of a section in the same rounds, so that their figures can be compared. Every second round runs
+ * in reverse order.
+ * @param tables for each table, the servers to measure; every table lists the servers in the same order
  * @returns for each table, the figures of each server by name
  */
 export const takeTurns = async (

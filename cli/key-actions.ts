@@ -196,7 +196,7 @@ export const moveKey = (
 ): Promise<ShownKey> => changeSharing(store, id, { tier: checkTier(tier, tiers, 'the tier') }, now);
 
 export interface KeyUsage extends Pick<KeyRecord, 'id' | 'name' | 'tier'> {
-  /** The ids of the predecessors and successors whose requests are included in the usage. */
+  /** The ids of the other keys that share the limit. The usage includes their requests. */
   readonly shares_with: readonly string[];
   readonly data: readonly DayUsage[];
 }

@@ -116,7 +116,8 @@ export const work = async (): Promise<void> => {
     isStopping = true;
   });
   try {
-    // Requests are counted in Redis if it is configured, and otherwise in the primary process.
+    // The limiter of a worker counts requests in Redis. Without Redis, the primary process counts the requests of all
+    // workers.
     const limiter = config.redis ? {} : { limiter: primary.limiter };
     app = await openApp(assignment, await loadModules(loaded), { logger, ...limiter });
     const metrics = partOf(app, 'metrics');

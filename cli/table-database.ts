@@ -22,7 +22,7 @@ export const isDatabase = (path: string): boolean => /\.(db|sqlite3?)$/i.test(pa
 const openWith = async (database: string, collections: readonly Collection[]): Promise<SqliteAdapter> => {
   const module = await loadModule('adapter', 'sqlite', dirname(database), adapters);
   const adapter = module.create(
-    // Polls often, because publishing waits until the poll has renewed the transactions of this process.
+    // Publishing waits until the next poll renews the transactions of this process, so the poll interval is short.
     { path: database, pollMs: 50 },
     {
       collections: new Map(collections.map((each) => [each.name, each])),
@@ -78,9 +78,9 @@ export const writeToDatabase = async (
   const declared = hasDeclarations(folder) ? readDeclarations(folder) : [];
   const others = declared.filter((each) => each.name !== name);
   const { adapter, snapshot } = await readOthers(database, others);
-  // The adapter is closed early if nothing more is read. Publishing would wait for seconds for an open old version.
+  // If there are no other tables, the adapter is closed now. Its read transaction would delay publishing by seconds.
   if (others.length === 0) await adapter.close();
-  // The new table comes first. If its rows are unsorted, the import starts again before it copies the other tables.
+  // The new table comes first. If its rows are unsorted, the import restarts before other tables have been copied.
   const publisher = await openWith(database, [collection(), ...others]);
   const keyOf = (each: string) => others.find((other) => other.name === each)!.key;
   const time = created.toISOString();

@@ -159,8 +159,8 @@ export const writeContent = async (
 };
 
 /**
- * If the fields of a row differ from its JSON text, the fields also go into the digest, so that the digest does not
- * match.
+ * Reads the stored rows and computes their digest. Each row is stored as fields (`d`) and as JSON text (`j`). If they
+ * differ, the fields are hashed too, so that the digest does not match the published rows.
  */
 const readContent = async ({ connection, id, collection, batchSize, assertGoingOn }: ReadTarget): Promise<Content> => {
   const cursor = connection.db
@@ -172,7 +172,7 @@ const readContent = async ({ connection, id, collection, batchSize, assertGoingO
     assertGoingOn();
     rows += batch.length;
     for (const { d, j } of batch) {
-      // A manual edit might have removed the text.
+      // A manual edit might have removed the JSON text `j`.
       hash.update(j ?? '').update('\n');
       const fields = JSON.stringify(d);
       if (fields !== j) hash.update(fields);

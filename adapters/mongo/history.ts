@@ -16,7 +16,8 @@ export const mongoHistory = (connected: <T>(work: (connection: Connection) => Pr
 
   clear: () =>
     connected(async (connection) => {
-      // Clears only the catalog. The next publication deletes the rows.
+      // The rows stay in the database until the next publication, which deletes rows of versions that the catalog does
+      // not list.
       await new Catalog(connection).rewrite([], []);
       await auditOver(connection).replace([]);
     }),

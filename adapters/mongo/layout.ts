@@ -71,7 +71,7 @@ export const jsonOf = (documents: readonly Uint8Array[]): JsonRows => {
   for (const bson of documents) {
     size +=
       bson[LENGTH_AT]! | (bson[LENGTH_AT + 1]! << 8) | (bson[LENGTH_AT + 2]! << 16) | (bson[LENGTH_AT + 3]! << 24);
-    // A comma will replace the trailing NUL of the string.
+    // A comma will overwrite the last byte of the string, a NUL. `ends` contains the positions of the commas.
     ends.push(size - 1);
   }
   const json = Buffer.allocUnsafe(size);
@@ -119,8 +119,9 @@ const conditionsOf = ({ equal = {}, range }: Query): Conditions => {
 };
 
 /**
- * Converts the position `after` into conditions that do not overlap. Each condition requires equal values in the first
- * fields and a later value in the next field. MongoDB reads each range from the index in order and merges the results.
+ * Returns conditions for the documents after the position `after`. Each such document matches exactly one condition. A
+ * condition requires the values of `after` in some leading fields, and a later value in the next field. MongoDB reads
+ * the range of each condition from the index, and merges the ranges in order.
  */
 const alternativesBehind = (after: readonly Scalar[], query: Query): readonly Conditions[] => {
   const base = conditionsOf(query);

@@ -51,7 +51,7 @@ export interface ChangeWatch {
 /** Error codes of standalone servers, which do not support change streams. */
 const UNSUPPORTED = new Set([40573, 40324]);
 
-/** @param on.open called when a change stream has been opened, which does not report earlier changes */
+/** @param on.open called after a change stream has been opened; the stream does not report earlier changes */
 export const watchChanges = (
   open: () => Promise<ChangeStream>,
   on: { change(change: ChangeStreamDocument): void; open?(): void },

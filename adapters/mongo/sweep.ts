@@ -4,9 +4,10 @@ import { versionIdOf } from './layout.js';
 import { lockedIds, type VersionDocument } from './version-locks.js';
 
 /**
- * Removes versions that are no longer needed. Lists the collections first, so that later publications are not deleted.
- * Reads the locks of the replicas last (see `version-locks.ts`). Keeps the version named in the publisher lock even if
- * the lock has expired, because the publisher might still renew the lock.
+ * Deletes the rows and documents of versions that are no longer needed. The collections are listed first, so that
+ * collections of later publications are not dropped. The locks of the replicas are read last (see `version-locks.ts`).
+ * The version named in the publisher lock is kept even if that lock has expired, because the publisher might still
+ * renew it.
  */
 export const sweep = async (connection: Connection, catalog: Catalog): Promise<void> => {
   const names = await connection.run('list the collections', async (db) =>

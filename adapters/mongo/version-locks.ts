@@ -71,7 +71,9 @@ export class VersionLocks {
     return this.#clock.monotonic() - this.#writtenAt < this.#holdMs;
   }
 
-  /** @param lapsed called when locks have expired, before they become valid again; must detect deleted versions */
+  /**
+   * @param lapsed called before locks that have expired become valid again; must find out which versions were deleted
+   */
   async keep(ids: readonly number[], lapsed: () => Promise<void>): Promise<void> {
     const previous = this.#writtenAt;
     const due = this.#clock.monotonic() - previous > this.#holdMs / 4;
@@ -234,7 +236,10 @@ export class LockedVersions {
     });
   }
 
-  /** Runs tasks one at a time, because each write must include the ids that the previous task added. */
+  /**
+   * Runs tasks one at a time. Each write replaces all ids in the document of the replica, so it needs the ids of
+   * earlier tasks.
+   */
   #serially<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#last.then(work);
     this.#last = result.catch(() => undefined);

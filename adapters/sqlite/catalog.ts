@@ -17,7 +17,10 @@ import type { Row } from './threaded-database.js';
 /** Identifies databases that this adapter created. SQLite stores this number in the file header. */
 const APPLICATION_ID = 0x4d465631;
 const FORMAT = 1;
-/** With pages of 4 KB, the default, an import makes twice as many system calls. Existing databases keep their size. */
+/**
+ * The page size. With the default of 4 KB, an import makes twice as many system calls. Existing databases keep their
+ * page size.
+ */
 const PAGE_BYTES = 8192;
 
 const SCHEMA = `
@@ -183,7 +186,7 @@ export const dropUnlisted = async (connection: ThreadedConnection): Promise<void
   );
   const ids = new Set((await connection.rows('SELECT id FROM version')).map(([id]) => Number(id)));
   for (const [name] of tables) {
-    // Dropping a full-text index also drops its internal tables, so the pattern need not match them.
+    // SQLite drops the internal tables of a full-text index with the index, so only the name of the index must match.
     const [, id] = /^rows_(\d+)_\d+(?:_words)?$/.exec(String(name)) ?? [];
     if (id !== undefined && !ids.has(Number(id))) await connection.exec(`DROP TABLE IF EXISTS "${name}"`);
   }

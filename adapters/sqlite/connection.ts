@@ -55,7 +55,7 @@ export const isBusy = (error: unknown): boolean => codeOf((error as Error).cause
 
 const uriOf = (path: string, parameters: string): string => `${pathToFileURL(path).href}?${parameters}`;
 
-/** The maximum that SQLite allows. Memory-mapped pages are in the system's page cache, which all processes share. */
+/** The maximum of `mmap_size`. Memory-mapped pages are in the system's page cache, which all processes share. */
 const MAPPED_BYTES = 0x7fff0000;
 /** The size of SQLite's cache for pages beyond the memory-mapped part of the file. */
 const READ_CACHE_KIB = 16 * 1024;
@@ -162,8 +162,8 @@ const BUSY_MS = 30_000;
 const LOG_WAIT_MS = 2500;
 const RETRY_MS = 20;
 /**
- * The size of SQLite's cache for changed pages. SQLite also sorts rows in chunks of this size. Larger chunks do not fit
- * into the CPU caches.
+ * The size of SQLite's cache for changed pages. SQLite also sorts rows in chunks of this size. Sorting would be slower
+ * if the chunks did not fit into the CPU caches.
  */
 const CACHE_KIB = 4 * 1024;
 
@@ -239,8 +239,8 @@ export class ThreadedConnection {
 
   async rows(sql: string, ...values: Value[]): Promise<readonly Row[]> {
     const statement = await this.#retried(() => this.#db.prepare(sql));
-    // The same statement is retried, because a statement that fails because of a lock keeps its read transaction. With
-    // a new statement, `BEGIN IMMEDIATE` would never succeed.
+    // A statement that fails because of a lock keeps its read transaction open. The same statement is retried, because
+    // a new `BEGIN IMMEDIATE` statement would never succeed.
     return this.#retried(() => this.#db.rows(statement, values));
   }
 

@@ -15,9 +15,11 @@ const { inKeyOrder, invalidCollection, keyText, nonFinitePath, ordersOf, wordsTo
 const STEP = 1000;
 /** Rows per `INSERT` statement. Fewer statements need fewer calls of the driver. */
 const ROWS = 50;
-/** Bytes of JSON after which the pages of the write-ahead log are moved into the database. */
+/** After this many bytes of JSON, a checkpoint moves the pages of the write-ahead log into the database. */
 const CHECKPOINT_BYTES = 32 * 1024 * 1024;
-/** If the write-ahead log is larger, the publication waits for readers that still need its pages. */
+/**
+ * If the write-ahead log exceeds this size after a checkpoint, the publication waits for readers that need its pages.
+ */
 const MAX_LOG_BYTES = 256 * 1024 * 1024;
 
 export interface ContentTarget {
@@ -170,7 +172,8 @@ export const writeContent = async (
   let unmoved = 0;
   for await (const step of steps(read([...fields, ...(search ?? [])]))) {
     assertGoingOn();
-    // Hashed one by one, because V8 allocates and frees memory for each string above 128 KB.
+    // The rows are hashed one at a time. If they were joined, V8 would allocate and free memory for each string above
+    // 128 KB.
     for (const [json] of step) {
       hash.update(json).update('\n');
       unmoved += json.length + 1;

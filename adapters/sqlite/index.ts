@@ -156,7 +156,7 @@ export class SqliteAdapter implements StorageAdapter {
   #asOf(time: Date): Snapshot | undefined {
     if (!this.#ensureConnected()) return undefined;
     const activation = readActivationAt(this.#catalog!, time);
-    // If the version that was current at that time has been deleted, it can still have an open reader.
+    // A deleted version can still have an open reader, so the catalog is checked before the reader is used.
     const isStored = activation && hasVersion(this.#catalog!, activation.versionId);
     const reader = isStored && this.#readers.open(activation.versionId);
     return reader ? this.#snapshotOf({ reader, activation }) : undefined;

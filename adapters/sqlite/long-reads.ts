@@ -3,10 +3,10 @@ import { StorageError } from 'metro-forecast-api/adapter';
 import { PRAGMAS, ReadConnection, storageError } from './connection.js';
 import { type Row, ThreadedDatabase, type Value } from './threaded-database.js';
 
-/** Grouping sorts rows, which takes a third longer if the rows do not fit into the cache. */
+/** SQLite sorts rows to group them. Sorting takes a third longer if the rows do not fit into this cache. */
 const CACHE_KIB = 64 * 1024;
 
-/** A connection is replaced after this number of queries, because it keeps the statements of its queries in memory. */
+/** A connection keeps all its prepared statements in memory, so it is replaced after this number of queries. */
 const MOST_QUERIES = 100;
 
 export class LongReads {

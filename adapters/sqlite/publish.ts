@@ -233,7 +233,8 @@ const publishNew = async (path: string, draft: string, write: () => Promise<void
     if (existsSync(path)) {
       throw new StorageError('conflict', `Nothing was published: another process has created ${path}. Try again.`);
     }
-    // SQLite would apply the write-ahead log of a deleted database with the same name.
+    // The write-ahead log of a deleted database may still exist. SQLite would apply it to a new database at the same
+    // path.
     await removeLog(path);
     await rename(draft, path);
     written = path;

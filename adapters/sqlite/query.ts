@@ -23,11 +23,17 @@ const indexed = (table: Table, order: readonly string[]): string => {
 
 const freeFields = ({ order, equal = {} }: Query): readonly string[] => order.slice(Object.keys(equal).length);
 
-/** Returns true if `range` is on a later field of the index, so that SQLite must skip entries between the matches. */
+/**
+ * Returns true if `range` is not on the first index field without an equality condition. The matches are then not
+ * adjacent in the index, so SQLite must skip the entries between them.
+ */
 export const skipsEntries = (query: Query): boolean =>
   query.range !== undefined && query.range.field !== freeFields(query)[0];
 
-/** Keeps only the later of the range bound and the position, because SQLite might start at the earlier one. */
+/**
+ * A scan can start at the range bound or at the position `after`. Removes the earlier one, because SQLite might start
+ * there.
+ */
 const withoutImplied = (query: Query): Query => {
   const { range, after, ...rest } = query;
   const first = query.descending ? range?.to : range?.from;
@@ -76,7 +82,7 @@ export const selectRows = (table: Table, query: Query, limit: number, upTo?: rea
   };
 };
 
-/** Selects the row that is `count` index entries ahead, even if the row is outside the range. */
+/** Selects the last row of the next `count` index entries. The row can be outside the range. */
 export const selectAhead = (table: Table, { range: _, ...query }: Query, count: number): Select => {
   const { sql, values } = conditionsOf(table, query);
   return {

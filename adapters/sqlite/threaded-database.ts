@@ -20,8 +20,8 @@ interface Connection {
 
 /**
  * A connection whose queries run on a driver thread. All statements are kept until the connection is closed. Otherwise,
- * the garbage collector would finalize them on the event loop. SQLite then waits for the query that runs on the same
- * connection, which would block the event loop.
+ * the garbage collector could finalize a statement on the event loop. Finalizing waits for a query that is running on
+ * the connection, which would block the event loop.
  */
 export class ThreadedDatabase {
   readonly #connection: Connection;

@@ -35,7 +35,10 @@ const conditionOf = (
   return [`${expression} IN (${values.map(() => '?').join()})`, ...values];
 };
 
-/** Order fields have a value in every row. `total` is used, because `sum` fails if integers exceed 64 bits. */
+/**
+ * Order fields have a value in every row, so their values need no separate count. `total` replaces `sum`, which fails
+ * if a sum of integers exceeds 64 bits.
+ */
 const numbersOf = (table: StoredCollection, field: string): readonly string[] => {
   const number = expressionOf(table, field);
   const count = table.orders.flat().includes(field) ? 'count(*)' : `count(${number})`;

@@ -33,7 +33,7 @@ export class Load {
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
     if (expected.includes(status) || status === OVERLOADED) return;
     this.unexpected.push(`${kind}: ${path}: ${status}`);
-    // The delay keeps the log small while the server is unreachable.
+    // Without the delay, an unreachable server would fill the log with errors.
     await delay(10);
   }
 

@@ -45,7 +45,7 @@ const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status', 'd
 interface Quantity {
   readonly title: string;
   read(sample: Sample): number;
-  /** Allowed growth, as a fraction of the mean or as an absolute number. */
+  /** Allowed growth, either as a fraction of the mean (`share`) or in the unit of the quantity (`number`). */
   readonly allowed: { readonly share: number } | { readonly number: number };
 }
 

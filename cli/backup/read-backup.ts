@@ -83,7 +83,10 @@ const contentOf = async ({ storage, keyStore }: Targets): Promise<readonly strin
   ];
 };
 
-/** Some adapters store only the current version. Versions that are not in the backup are then recorded as deleted. */
+/**
+ * Appends a deletion for each published version that the backup lacks. Some adapters store only the current version, so
+ * their backups lack the earlier ones.
+ */
 const withDeletions = (entries: readonly DataAuditEntry[], stored: ReadonlySet<string>): readonly DataAuditEntry[] => {
   const last = new Map<string, DataAuditEntry['action']>();
   for (const { action, version } of madeOnly(entries)) if (action !== 'activate') last.set(version, action);

@@ -55,7 +55,7 @@ const withTemporaryFolder = async <T>(task: (folder: string) => Promise<T>): Pro
   }
 };
 
-/** Downloads a URL and saves standard input to a local file, because the file can be read twice. */
+/** `task` can read its file twice, so a URL is downloaded, and standard input is saved to a temporary file. */
 const withFile = async <T>(source: string, task: (path: string) => Promise<T>): Promise<T> => {
   if (!isUrl(source) && source !== STDIN) return task(source);
   return withTemporaryFolder(async (folder) => {
@@ -175,7 +175,10 @@ const report = (
   ].join('\n');
 };
 
-/** `status.csv` becomes the collection `status_table`, because `/status` is an endpoint. */
+/**
+ * Derives the name of the collection from the name of the file. Adds `_table` to names that are not allowed. For
+ * example, `status.csv` becomes `status_table`, because `/status` is an endpoint.
+ */
 const collectionName = (source: string): string => {
   const name = nameOf(
     fileName(source).replace(/(\.(csv|tsv|txt|tab|psv|dat|data|json|jsonl|ndjson|parquet|xlsx|gz|zip))+$/i, ''),
@@ -183,10 +186,13 @@ const collectionName = (source: string): string => {
   return tableNameError(name) === undefined ? name || 'table' : `${name}_table`;
 };
 
-/** Writing more rows takes longer than a second, so progress is shown. */
+/** Progress is shown after this number of rows, because writing more takes longer than a second. */
 const SHOWS_PROGRESS = 200_000;
 
-/** Assumes that all rows are like the first ones. If they are not, reads the file twice. */
+/**
+ * Derives the column types from the first rows. If later rows do not match, reads the whole file and then imports it
+ * again.
+ */
 const importFrom = async (
   path: string,
   source: string,

@@ -85,8 +85,8 @@ const rowsOf = ({ manifest }: OpenedDirectory): number =>
   Object.values(manifest.collections).reduce((sum, { rows = 0 }) => sum + rows, 0);
 
 /**
- * The limit allows for pages that make about ten requests. `enterprise` comes first, because new keys get the first
- * tier.
+ * A page can make about ten requests, so the limit allows about 60 pages per minute. New keys get the first tier,
+ * `enterprise`.
  */
 const PUBLIC = {
   tiers: { enterprise: {}, public: { requestsPerMinute: 600 } },

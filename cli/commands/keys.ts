@@ -239,7 +239,7 @@ const addAudit = (keys: Command): void => {
 };
 
 export const register = (keys: Command): void => {
-  // Reduces memory by a sixth for commands that change a file of 100,000 keys.
+  // When a command changes a file of 100,000 keys, these V8 flags reduce memory usage by a sixth.
   setFlagsFromString('--optimize-for-size');
   setFlagsFromString('--semi-space-growth-factor=1');
   keys.addHelpText('after', help('metro-forecast -c my.json keys list'));

@@ -68,7 +68,10 @@ const servedVersion = (adapter: StorageAdapter): string | undefined => {
 const isCodeOf = (error: unknown, code: StorageError['code']): error is StorageError =>
   error instanceof StorageError && error.code === code;
 
-/** Only suggests activating an earlier version, because an operator might have rolled it back on purpose. */
+/**
+ * Returns an error with advice. An earlier version with the same rows is not activated automatically, because an
+ * operator might have rolled it back on purpose.
+ */
 const explainConflict = async (
   error: StorageError,
   { adapter, collections }: OpenedStorage,

@@ -14,7 +14,7 @@ const ask = async (path: string | undefined): Promise<void> => {
   const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch((cause: Error) => {
     throw new OperatorError(`${url} does not respond. Is the service running?`, [], { cause });
   });
-  // Without the plugin "status", /ready responds with 404, which also means that the service is ready.
+  // /ready responds with 404 if the plugin "status" is not installed. The service is then ready too.
   if (response.status >= 500)
     throw new OperatorError(`${url} responds with ${response.status}: ${await response.text()}`);
   print(`${url} responds with ${response.status}.`);

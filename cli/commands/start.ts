@@ -171,7 +171,7 @@ const assertSameVersion = (): void => {
   );
 };
 
-/** A reload keeps the log format, because the primary process writes to the same log. */
+/** A reload does not change the log format, because the primary process writes to the same log. */
 const withLogFormat = (loaded: LoadedConfig, { log: { format } }: Config): LoadedConfig => {
   const { config } = loaded;
   return config.log.format === format ? loaded : { ...loaded, config: { ...config, log: { ...config.log, format } } };

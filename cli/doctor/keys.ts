@@ -53,7 +53,7 @@ export const checkKeys = async (context: CheckContext): Promise<Finding> => {
     const last = usable.filter((key) => !usable.some((other) => succeeds(other, key)));
     const ending = last.filter(({ expires_at }) => expires_at !== null && Date.parse(expires_at) - now < SOON_MS);
     if (ending.length === 0 && missing.length === 0) return ok('keys', message);
-    // `keys rotate` would not help, because a successor expires at the same time.
+    // `keys rotate` is not suggested, because its new key would expire at the same time.
     const soon = ending.map(({ id, name, tier, expires_at }) => {
       const create = command('keys', 'create', '--name', name, '--tier', tier);
       return `${id} ("${name}") expires at ${expires_at}. To create a new key for its owner: ${create}`;
