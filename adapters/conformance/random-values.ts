@@ -145,6 +145,6 @@ const VOCABULARY = [
 ];
 const BETWEEN = [' ', ' ', '-', '_', '/', ', ', '\n', '\u00a0', "'", '.', '—', '\0', '+', '@'];
 
-/** A sentence for searches. Rarely, it is so long that a search might index only its start. */
+/** Returns a sentence for searches. A few sentences are longer than the text that some search engines index. */
 export const sentenceFrom = (random: Random): string =>
   random.list(random.oneIn(60) ? 900 : 6, () => random.pick(VOCABULARY) + random.pick(BETWEEN)).join('');

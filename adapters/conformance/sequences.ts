@@ -20,7 +20,7 @@ export const describeSequences = (target: AdapterUnderTest, processes: Processes
   const isShared = !isUnnoticed(target);
 
   /**
-   * @param lane the index of a sequence among those that run at the same time; only sequence 0 uses the other process
+   * @param lane index of the concurrent sequence; only sequence 0 uses the other process
    */
   const compare = async (lane: number): Promise<void> => {
     let log: readonly string[] = [];
