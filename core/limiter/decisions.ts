@@ -100,8 +100,9 @@ export class Decisions {
     const { sentAt, receivedAt } = times;
     const left = quotas && used ? quotaLeft(quotas, used) : Number.POSITIVE_INFINITY;
     caller.remaining = Math.min(remaining, left);
-    // `resetAt` is measured from the arrival of the reply, so that a request sent at that time is allowed.
-    // `rejectUntil` is measured from the start of the call, so that requests that Redis would allow are not rejected.
+    // Redis computed `resetMs` at an unknown time between `sentAt` and `receivedAt`.
+    // `resetAt` assumes the later time, so that a request sent at `resetAt` is allowed.
+    // `rejectUntil` assumes the earlier time, so that no request is rejected longer than necessary.
     caller.resetAt = receivedAt + resetMs;
     if (caller.remaining > 0 || caller.prefetched) this.#serveWaiting(caller, receivedAt);
     else if (left === 0) caller.rejectUntil = sentAt + bucketMs;
@@ -119,8 +120,9 @@ export const withQuotas = (decision: Decision, quotas: Decision['quotas']): Deci
   quotas ? { ...decision, quotas } : decision;
 
 /**
- * Permits to prefetch, as a multiple of the demand per bucket. On average, half a bucket is left when a call is sent.
- * Three times the expected demand of that half is prefetched, so that most callers need only one call per bucket.
+ * Number of permits to prefetch, relative to the expected number of requests in a whole bucket. On average, a call is
+ * sent in the middle of a bucket, so half of these requests are still expected. By prefetching three times that half,
+ * most callers need only one call per bucket.
  */
 const PREFETCHED_BUCKETS = 3 / 2;
 /** A single permit is not prefetched, because it is seldom used before it expires, and returning it costs a call. */
@@ -131,13 +133,13 @@ const FEWEST = 2;
  */
 const MOST_OF_REMAINING = 1 / 64;
 
-/** True if replicas might prefetch permits for a limit this high, and might therefore return some at any time. */
+/** True if the limit is high enough for prefetching. Another replica can then return permits at any time. */
 const mayPrefetch = (limit: number): boolean => limit * MOST_OF_REMAINING >= FEWEST;
 
 /**
  * Returns the number of permits to prefetch. The expected demand is the number of requests in the previous bucket. If
- * only one request is waiting, requests in the current bucket are added. Several waiting requests might be a burst that
- * is already over.
+ * only one request is waiting, the current bucket is used if it contains more requests. Several waiting requests might
+ * be a burst that is already over.
  */
 export const prefetchCount = (
   { window, remaining }: CallerState,

@@ -48,7 +48,8 @@ export class LocalLimits {
         : this.#decideByShare(caller, now, today);
     if (!decision.allowed) usage?.addRejected(today, 1);
     else if (usage) usage.addLocal(today);
-    // With the policy `open`, allowed requests need to be reported only if usage is counted.
+    // With the policy `open`, requests allowed during an outage do not count against the limit. They need a resync only
+    // if usage is counted.
     if (decision.allowed && (usage || outagePolicy === 'local')) sync.requireResync(caller);
     return withQuotas(decision, decisions.quotas(caller, time));
   }

@@ -79,7 +79,7 @@ export class Partition {
     return new CallerState(name, window, this.sync.epoch);
   }
 
-  /** Sends an empty call if necessary, because its reply shows whether Redis has lost data. */
+  /** Sends a call without callers if Redis might have lost data. The reply shows whether it has. */
   checkForDataLoss(now: number, idleMs: number): void {
     if (!this.isBusy && this.sync.mayHaveLostData(now, idleMs)) this.#send([]);
   }
@@ -145,7 +145,7 @@ export class Partition {
       const batch: Entry[] = [];
       for (const caller of this.#queue.splice(0, most)) {
         const entry = this.#dequeue(caller, now);
-        // Prefetched permits might have served all requests of this caller in the meantime.
+        // While the caller was queued, prefetched permits might have served all its waiting requests.
         if (entry.waiting.length > 0 || this.sync.needsCall(caller)) batch.push(entry);
       }
       if (this.#options.isUnreachable()) this.#settleAllLocally(batch);

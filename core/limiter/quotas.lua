@@ -1,6 +1,6 @@
 -- Usage is the number of allowed and rejected requests of a caller on each UTC day.
 -- Usage is the sum of all counters of the caller. A counter belongs to one caller on one replica.
--- A resync replaces the values of a counter, and the daily totals change by the difference.
+-- A resync overwrites the values of a counter. The total of the day changes by the same amount as the counter.
 --
 -- Redis stores usage as a string, which `unpackDays` in usage.ts also reads.
 -- The string starts with the time of the last change (7 bytes) and the number of counters (4 bytes).
@@ -10,7 +10,8 @@
 local USAGE_HEAD_BYTES, DAY_BYTES, COUNTER_BYTES = 11, 14, 18
 local max, floor = math.max, math.floor
 
--- A request counts for the day of its bucket, because prefetched permits can be used until their bucket ends.
+-- Returns the day for which requests at a given time count. All requests in a bucket count for the same day.
+-- This includes requests that use prefetched permits at the end of the bucket.
 local function dayOf(moment)
   return floor((bucketEnd(moment) - 1) / DAY)
 end
@@ -33,7 +34,8 @@ if COUNTS_USAGE then
 end
 
 -- Reads the counters of the last three days.
--- Calls report only two days. The third counter is needed if the clock is set back past midnight.
+-- Calls report usage only for today and yesterday.
+-- Counters of the day before are kept, because the clock might be set back past midnight.
 local function readCounters(stored, from)
   local counters = {}
   for at = from, #stored, COUNTER_BYTES do
@@ -45,7 +47,9 @@ local function readCounters(stored, from)
   return counters
 end
 
--- Reads stored usage: days since yesterday, older days in their stored form, counters, and the requests in this month.
+-- Reads stored usage.
+-- `days` contains yesterday and today. `older` contains earlier days in their stored form.
+-- `counters` contains the counters of all replicas. `month` is the number of requests in this month.
 local function readUsage(stored)
   local usage = { older = '', days = {}, counters = {}, month = 0 }
   if not stored then
@@ -84,7 +88,7 @@ local function entryOf(list, day, id)
   return entry
 end
 
--- Sets this replica's counter for a day, and changes the total of the day by the difference.
+-- Sets this replica's counter for a day, and adds the change to the total of that day.
 local function setCounter(usage, day, requests, refused)
   local counter, total = entryOf(usage.counters, day, usage.counterId), entryOf(usage.days, day, nil)
   local before = total.requests

@@ -8,7 +8,7 @@ export const KEPT_DAYS = 62;
 export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
 
 /**
- * A bucket that ends at midnight belongs to the day that ends then.
+ * Returns the UTC day of a bucket. A bucket that ends at midnight belongs to the day before midnight.
  * @param end the end of the bucket in microseconds since 1970
  */
 export const dayOfBucket = (end: number): number => Math.floor((end - 1) / (DAY_MS * 1000));

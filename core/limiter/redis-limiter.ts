@@ -27,8 +27,8 @@ interface RedisLimiterOptions {
 }
 
 /**
- * After Redis might have lost data, a replica decides locally for this long while all replicas resync. Otherwise, it
- * could get permits that other replicas have already used.
+ * If Redis might have lost data, a replica decides locally for this long. During this time, all replicas resync.
+ * Without the delay, Redis could grant permits that other replicas have already used.
  */
 const REJOIN_MS = 500;
 /**
@@ -40,7 +40,7 @@ const POLL_MS = REJOIN_MS / 2;
 
 const READ_MS = 1000;
 
-/** The limiter closes within this time, which is enough for a lost call, a probe and another call to Redis. */
+/** Maximum time to close the limiter. It is enough for a call that times out, a probe, and another call. */
 const CLOSE_MS = 2000;
 const CLOSE_POLL_MS = 5;
 
@@ -90,7 +90,8 @@ export class RedisLimiter implements Limiter {
     this.#local = new LocalLimits({ outagePolicy, replicas, windowMs, startedAt: clock.monotonic() });
     this.#partitions = this.#createPartitions(windowMs, countsUsage);
     this.#failed = this.#partitions[0] as Partition;
-    // A resync reports the usage of yesterday and today, so callers with usage are kept for at least a day.
+    // The state of a caller is normally kept for one window. If usage is counted, a resync also reports the usage of
+    // yesterday and today. The state is then kept for at least a day.
     this.#callers = new CallerMap(countsUsage ? DAY_MS : windowMs, (name) =>
       this.#partitionOf(name).createCaller(name),
     );
@@ -179,12 +180,12 @@ export class RedisLimiter implements Limiter {
     return { ok: false, message: OUTAGE_MESSAGES[this.#outagePolicy] };
   }
 
-  /** Returns unused permits, and reports what Redis does not know yet. Takes at most `CLOSE_MS`. */
+  /** Returns unused permits, and reports requests that Redis has not counted yet. Takes at most `CLOSE_MS`. */
   async close(): Promise<void> {
     clearInterval(this.#polling);
     const until = this.#clock.monotonic() + CLOSE_MS;
     while (this.#clock.monotonic() < until) {
-      // Replies of Redis might have added prefetched permits in the meantime.
+      // Replies that arrived during the delay might have added prefetched permits.
       for (const partition of this.#partitions) partition.returnAll();
       if (!this.#hasUnreported()) break;
       this.#reportAll();

@@ -7,11 +7,11 @@ const NO_QUOTAS: Quotas = { perDay: null, perMonth: null };
 const UNSYNCED = -1;
 
 /**
- * Decides when a caller needs a resync. Redis counts the permits that it grants, so it normally knows everything that a
- * replica admits. The exceptions are a lost reply, local decisions, and a loss of data in Redis. The next call for the
- * caller is then a resync: it reports everything that the replica has admitted within the window, and Redis replaces
- * its count for that replica. A resync can safely be repeated. Call numbers show whether a call arrived late and
- * whether Redis has lost data.
+ * Decides when a caller needs a resync. Redis counts the permits that it grants, so normally its counts are complete.
+ * They can be wrong after a lost reply, after local decisions, or after Redis has lost data. The caller's next call is
+ * then a resync: it reports all requests that the replica has admitted within the window. Redis replaces its count for
+ * that replica. A resync can safely be repeated. Calls are numbered, so that Redis can reject late calls and detect
+ * that it has lost data.
  */
 export class PartitionSync {
   #sent = 0;
@@ -25,7 +25,7 @@ export class PartitionSync {
   /** Increases each time Redis might have lost data. Callers from an earlier epoch need a resync. */
   #epoch = 0;
 
-  /** @param countedMs how long Redis needs to keep its counts, in milliseconds */
+  /** @param countedMs how long a request counts against a limit or quota, in milliseconds */
   constructor(readonly countedMs: number) {}
 
   /** New callers start in this epoch and need no resync. */
@@ -61,14 +61,17 @@ export class PartitionSync {
     this.#needsResync = true;
   }
 
-  /** True if a loss of data in Redis would matter, and no call within `idleMs` could have detected it. */
+  /**
+   * True if Redis might have lost counts that are still needed. A call within the last `idleMs` would have detected the
+   * loss.
+   */
   mayHaveLostData(now: number, idleMs: number): boolean {
     return now - this.#sentAt >= idleMs && now - this.#askedAt < this.countedMs;
   }
 
   nextCall(batch: readonly Entry[], now: number): Call {
-    // After an idle period, Redis might have lost its record of the last call, and could apply a late call. A new epoch
-    // makes all callers resync, which undoes the effect of such a call.
+    // After an idle period, Redis might have deleted the number of the last call. It would then accept a call that
+    // arrives late. A new epoch makes all callers resync, which corrects the counts.
     const isIdle = now - this.#sentAt >= this.countedMs;
     if (isIdle && this.#sent > 0) this.#epoch++;
     const previous = isIdle ? 0 : this.#needsResync ? this.#applied : this.#sent;

@@ -2,7 +2,7 @@
 import { RedisScript, readScript } from '../redis/circuit-breaker.js';
 import { DAY_MS, KEPT_DAYS } from './quotas.js';
 
-/** The number of buckets per window. A permit becomes free at most one bucket late. */
+/** The number of buckets per window. All permits of a bucket expire together, up to one bucket length late. */
 export const BUCKETS = 60;
 
 const bucketLength = (windowMs: number): number => Math.ceil((windowMs * 1000) / BUCKETS);
@@ -21,7 +21,7 @@ export class DecideScript extends RedisScript {
 
 interface ScriptOptions {
   readonly windowMs: number;
-  /** Minimum number of addresses that a partition keeps. The maximum is twice as many, plus one batch. */
+  /** A partition remembers at least this many recent addresses, and at most twice as many plus one batch. */
   readonly mostAddresses: number;
   readonly countsUsage: boolean;
 }

@@ -98,7 +98,7 @@ export const usagePlugin: Plugin = definePlugin({
         },
       },
       async handler(_input, { account, state }) {
-        // Requests that this process makes, and requests from pages, have no account.
+        // `account` is null for requests from this process or its pages. Their usage is not counted.
         if (account === null) throw new ApiError(errors.missing_api_key);
         const days = await state.usage(account.id);
         return {

@@ -60,7 +60,10 @@ export class UsageCounter {
     }));
   }
 
-  /** Stores the usage from a reply of Redis, which must include all requests that this replica has counted. */
+  /**
+   * Stores the usage from a reply of Redis, and resets the local count. The reply must already include all requests
+   * that this replica has counted locally.
+   */
   receive(day: number, used: Used): void {
     this.#used = used;
     this.#readOn = day;

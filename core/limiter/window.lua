@@ -5,7 +5,7 @@
 -- The tail contains the end of the newest bucket (7 bytes) and the sum of all permits (4 bytes).
 -- The number of a bucket is its end divided by the bucket length, modulo 256. It is unique within a window.
 -- Times are in microseconds, by the clock of the Redis server.
--- Buckets are small and seldom copied, because Lua hashes every string that a script creates.
+-- Lua hashes every string that a script creates. Buckets are therefore small, and are copied as seldom as possible.
 
 local BUCKET_BYTES, TAIL_BYTES, NUMBERS = 9, 11, 256
 local pack, unpackAt, sub, min = struct.pack, struct.unpack, string.sub, math.min
@@ -13,7 +13,7 @@ local pack, unpackAt, sub, min = struct.pack, struct.unpack, string.sub, math.mi
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 
--- Returns the end of the bucket that contains a moment. A bucket includes its end.
+-- Returns the end of the bucket that contains a given time. A bucket includes its end, but not its start.
 local function bucketEnd(moment)
   return moment + -moment % BUCKET
 end
@@ -122,7 +122,7 @@ local function packWithGranted(replica, ends, permits)
   return pack(format, number, replica, permits, bytes, ends, window.total)
 end
 
--- Returns the end of the bucket that must leave the window before another permit becomes free.
+-- Finds the bucket whose permits must expire before the limit allows another permit. Returns the end of that bucket.
 -- Returns false if the window is empty.
 -- `window.total` already includes the permits granted by this call, whose bucket ends at `grantedEnd`.
 local function blockingEnd(limit, grantedEnd)

@@ -5,7 +5,10 @@ export interface Admitted {
   readonly count: number;
 }
 
-/** For higher limits, requests in the same millisecond share an entry, which limits the size of the window. */
+/**
+ * Up to this limit, every request has its own entry. Above it, requests in the same millisecond share an entry, so that
+ * the window stays small.
+ */
 const EXACT_UP_TO = 1000;
 const FIRST_CAPACITY = 4;
 const EMPTY: number[] = [];

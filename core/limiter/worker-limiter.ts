@@ -21,7 +21,8 @@ export const grantAll = (limiter: MemoryLimiter, asks: readonly WorkerAsk[]): Wo
     for (let asked = 1; ; asked++) {
       const { allowed, remaining, resetMs, quotas: states } = limiter.take(caller, limit, quotas);
       if (allowed) admitted++;
-      // Rejected requests count towards usage, so the loop can stop early only for callers without quotas.
+      // Rejected requests count towards usage, so `take` must be called for each request of a caller with quotas. For
+      // other callers, the loop ends at the first rejected request.
       if (asked === count || !(allowed || quotas)) {
         return { allowed: admitted, remaining, resetMs, ...(states && { quotas: states }) };
       }
@@ -35,7 +36,7 @@ interface Waiting {
   readonly settle: ((decision: Decision | Promise<never>) => void)[];
 }
 
-/** The primary process, which makes the decisions, is never busy for this long. */
+/** Timeout for a reply from the primary process. Its event loop is never blocked for this long. */
 const TIMEOUT_MS = 1000;
 const LATE = 'The process that manages rate limits does not respond: requests that count towards a limit are rejected.';
 

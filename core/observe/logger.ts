@@ -148,7 +148,7 @@ export class LogOutput {
   flushSync(deadlineMs: number): void {
     clearTimeout(this.#gatherTimer);
     clearTimeout(this.#retryTimer);
-    // A write that has started is not repeated, because the process exits only after the write has ended.
+    // Node completes a write in flight before the process exits, so its text is not written again.
     const started = this.#inFlight ? undefined : this.#current;
     const rest = Buffer.from([...this.#chunks.splice(0), this.#gathered].join(''));
     this.#gathered = '';
@@ -236,11 +236,13 @@ export const flushLog = async (): Promise<void> => shared?.flush(FLUSH_MS);
 export const droppedLogLines = (): number => shared?.dropped ?? 0;
 
 /**
- * Processes share the mode of the original standard error, and each Node process resets the mode on exit. Opening it
- * again creates a separate mode.
+ * Returns a descriptor for standard error, non-blocking if possible. All processes that inherit standard error share
+ * its O_NONBLOCK flag, and each Node process resets the flag on exit. Opening the file again gives this process its own
+ * flag.
  */
 const nonBlockingStderr = (): number => {
-  // If standard error is a socket, or if /proc does not exist, Node makes `process.stderr` non-blocking on first use.
+  // The first access to `process.stderr` makes some descriptors non-blocking: sockets, and all descriptors if /proc
+  // does not exist. These need not be opened again.
   const { fd } = process.stderr;
   if (!isatty(fd) && !fstatSync(fd).isFIFO()) return fd;
   try {

@@ -45,7 +45,7 @@ const respond = async (
     try {
       response.setHeader('Content-Type', CONTENT_TYPE).end(await read());
     } catch {
-      // Prometheus records a failed scrape if there is no response.
+      // Sends no response, so that Prometheus records a failed scrape.
       response.destroy();
     }
   }

@@ -26,7 +26,7 @@ export class RequestState {
   match: Match | undefined;
   /** Undefined for a mount, or if the client accepts none of the available formats. */
   format: Format | undefined;
-  /** The error that `checkRequest` throws. It does not depend on the caller. */
+  /** An error in the request, such as an unknown parameter. `checkRequest` throws it. */
   error: unknown;
 
   // Set by `identify`. An inner request has the same caller as the outer request.
@@ -125,7 +125,8 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
   }
 
   /**
-   * Does not add to `this.middleware`, which other Koa applications use to mount this one.
+   * Adds middleware to a private list. `this.middleware` must not change, because other Koa applications use it to
+   * mount this one.
    * @throws Error after the first request, because the middleware has already been composed
    */
   override use<State, Context>(
@@ -143,7 +144,8 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
   ): ParameterizedContext<State, HasRequestState> {
     const ctx = super.createContext(request, response);
     if (this.#networks) {
-      // Koa would accept `X-Forwarded-*` headers from any client, because it cannot trust proxies by network.
+      // Koa cannot restrict trusted proxies to certain networks. It would accept `X-Forwarded-*` headers from any
+      // client.
       if (!this.#networks.isProxy(request.socket)) for (const name of FORWARDED) delete request.headers[name];
       ctx.request.ip = this.#networks.forwarded(request) ?? request.socket.remoteAddress ?? '';
     }

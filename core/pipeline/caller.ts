@@ -1,4 +1,4 @@
-/** The caller as plugins see it, and the callers of inner requests. */
+/** Describes callers to plugins, and creates the callers of inner requests. */
 import type { Tiers } from '../config/tiers.js';
 import type { CallerAccount, CallerKey, IdentifiedCaller, ServiceRequest } from '../contracts/plugin.js';
 import type { Caller } from '../keys/authenticator.js';

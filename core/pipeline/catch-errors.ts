@@ -25,7 +25,7 @@ export const catchErrors = (logger: Logger, errorPage: ErrorPage): ApiMiddleware
   };
 };
 
-/** Koa's default 404 also lacks an error body. It means that no middleware has responded. */
+/** True if the response is an error without a body. If no middleware has responded, this is Koa's default 404. */
 const lacksErrorBody = ({ res, response, respond }: ApiContext): boolean => {
   if (res.statusCode < 400 || isPrepared(response)) return false;
   const isExplicitNull = (response as { readonly _explicitNullBody?: boolean })._explicitNullBody === true;

@@ -40,7 +40,7 @@ const networkOf = (address: string): string => {
   return `${address.split(':').slice(0, 3).join(':')}::/48`;
 };
 
-/** Health checks are recognized by their endpoints, which are the only ones without a rate limit. */
+/** True for a successful health check. Health checks are the only endpoints without a rate limit. */
 const isProbe = ({ res, requestState: state }: ApiContext): boolean =>
   state.match?.endpoint?.limited === false && res.statusCode < 400;
 

@@ -33,7 +33,7 @@ export class RedisScript {
 }
 
 const PROBE_EVERY_MS = 200;
-/** The next probe starts after this time, because a dead connection never replies. */
+/** Timeout of a probe, because a dead connection never replies. */
 const PROBE_TIMEOUT_MS = 1000;
 
 interface BreakerOptions {

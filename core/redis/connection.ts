@@ -137,7 +137,7 @@ export const connectRedis = (config: RedisConfig, logger: Logger): RedisConnecti
   const connect = (): void => {
     if (!closed) client.connect().catch(() => undefined);
   };
-  // ioredis stops reconnecting if Sentinel announces a new primary in the meantime.
+  // ioredis stops reconnecting if a failover occurs while it asks Sentinel for the address of the primary.
   client.on('end', () => setTimeout(connect, LONGEST_BACKOFF_MS));
   return {
     client,

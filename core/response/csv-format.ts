@@ -5,9 +5,9 @@ import { forEachText, textOf } from '../data/lazy-rows.js';
 import { jsonOf } from './formats.js';
 
 /**
- * Matches text that a spreadsheet would run as a formula, because it starts with a character on OWASP's list or with
- * the full-width form of one. Apostrophes before that character also match. Removing one apostrophe from an escaped
- * cell then always restores the original text.
+ * Matches text that a spreadsheet would run as a formula. Such text starts with a character on OWASP's list, or with
+ * its full-width form. Text that has apostrophes before that character also matches, and gets another apostrophe.
+ * Removing one apostrophe from an escaped cell therefore always restores the original text.
  */
 const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/u;
 
@@ -46,9 +46,12 @@ const LETTER_T = 0x74;
 const isAlphanumeric = (byte: number): boolean =>
   (byte >= ZERO && byte <= NINE) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a);
 
-/** `JSON.stringify` returns a number of up to 15 digits unchanged, except for exponents, -0 and trailing zeros. */
+/**
+ * Maximum length of a number that is copied without being parsed. `JSON.stringify` does not change numbers of up to 15
+ * digits, except for exponents, -0 and trailing zeros.
+ */
 const MAX_DIGITS = 15;
-/** `JSON.stringify` writes smaller numbers with an exponent. */
+/** `JSON.stringify` writes numbers below this value with an exponent. */
 const LEAST_UNCHANGED = 1e-6;
 
 const isUnchangedNumber = (json: Buffer, start: number, end: number): boolean => {
@@ -69,8 +72,8 @@ const isUnchangedNumber = (json: Buffer, start: number, end: number): boolean =>
 };
 
 /**
- * Converts rows from their JSON text. Most cells are copied without creating a string, which takes a third of the time
- * of parsing the rows, and leaves no garbage for the collector.
+ * Converts rows from their JSON text. Most cells are copied as bytes, without creating a string. Parsing the rows would
+ * take three times as long, and would create garbage.
  */
 class StoredRecords {
   readonly #columns: readonly string[];

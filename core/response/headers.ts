@@ -6,7 +6,8 @@ import { exposedHeaders } from '../header-table.js';
 const LAST_THREE = Array.from({ length: 1000 }, (_, i) => String(i).padStart(3, '0'));
 
 /**
- * V8's cache of number strings would take half of each young-generation collection, so whole numbers bypass the cache.
+ * Formats a number like `String`, but bypasses V8's cache of number strings for whole numbers. That cache would take
+ * half of the time of each young-generation garbage collection.
  */
 export const digits = (count: number): string =>
   count >= 1000 && Number.isInteger(count) ? `${Math.floor(count / 1000)}${LAST_THREE[count % 1000]}` : String(count);

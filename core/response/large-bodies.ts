@@ -23,7 +23,7 @@ export const endInPieces = async (response: ServerResponse, body: Buffer, caller
 
 export const firstOnConnection = async (response: ServerResponse, connection: Socket): Promise<void> => {
   if (response.socket || connection.destroyed) return;
-  // Clients can pipeline many requests, and each one adds a listener.
+  // Each pipelined request adds a listener to the connection. By default, Node warns if there are more than 10.
   connection.setMaxListeners(0);
   await new Promise<void>((resolve) => {
     const settle = () => {

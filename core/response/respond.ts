@@ -92,7 +92,8 @@ type HandleRequest = (ctx: Context, run: () => Promise<void>) => Promise<void>;
 
 const respondByKoa = (ctx: Context): Promise<void> => {
   const { statusCode } = ctx.res;
-  // Koa's `respond` function is private. `handleRequest` calls it, but first sets the status to 404.
+  // Koa does not export its `respond` function, but `handleRequest` calls it. `handleRequest` first sets the status to
+  // 404, so the original status is restored.
   const { handleRequest } = Koa.prototype as unknown as { handleRequest: HandleRequest };
   return handleRequest.call(ctx.app, ctx, async () => {
     ctx.res.statusCode = statusCode;

@@ -73,7 +73,10 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     }
   }
 
-  /** The fast writer can be used only for the first request on a connection. */
+  /**
+   * False if Node must write the response. For example, a response has no socket while an earlier response on the same
+   * connection is pending.
+   */
   #canWriteFast(payload: Payload | undefined): boolean {
     const { socket, req } = this;
     const own = FastResponse.prototype;
@@ -204,13 +207,14 @@ interface ResponseInsides {
 }
 
 interface RequestInsides {
-  /** If true, Node assumes that a handler reads the body. */
+  /** If true, Node does not discard the unread body of the request after the response. */
   _consuming: boolean;
   readonly socket: { readonly parser?: { incoming: unknown } | null };
 }
 
 /**
- * Node would otherwise read the unused request stream to its end, which creates a sixth of the garbage of a request.
+ * Prevents Node from reading the unused request stream to its end after the response. Reading it would create a sixth
+ * of the garbage per request.
  */
 const releaseRequest = (request: IncomingMessage): void => {
   if (!request.complete || request.readableLength > 0) return;

@@ -52,7 +52,7 @@ const mountContext = (
 ): MountContext => {
   const publicUrl = urlOf(outer?.req);
   const { tiers } = settings;
-  // As a function, the mount context can be passed as `next` to handlers that are Koa middleware.
+  // The mount context is a function, so that Koa middleware can be used as a handler and receive the context as `next`.
   return Object.assign(async () => undefined, {
     routes,
     mounts,

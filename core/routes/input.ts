@@ -99,7 +99,7 @@ class QueryParameters {
     const { field, operator } = splitFilter(name) ?? {};
     if (field === undefined || operator === undefined || !Object.hasOwn(this.#filters, field)) return undefined;
     const schemas: Readonly<Record<string, JsonSchema>> = operatorSchemas(this.#filters[field]!);
-    // A client can send any name as an operator, such as "constructor".
+    // A client can send any text as an operator, including names of inherited properties such as "constructor".
     if (!Object.hasOwn(schemas, operator)) return undefined;
     const compiled = compileOne('query', name, { description: '', schema: schemas[operator]! });
     this.#compiled.set(name, compiled);
@@ -144,8 +144,8 @@ const MOST_DETAILS = 20;
 const MOST_ISSUES = 3;
 
 /**
- * The order of precedence of error codes. If a request has several problems, the response has the first code, and
- * `details` lists all problems.
+ * Error codes, highest precedence first. If a request has several problems, the response uses the code with the highest
+ * precedence. `details` lists all problems.
  */
 const PRECEDENCE: readonly ErrorKind[] = [errors.unknown_parameter, errors.missing_parameter, errors.invalid_parameter];
 

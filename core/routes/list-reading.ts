@@ -29,7 +29,7 @@ export class ListReading {
   /** @param stallMs milliseconds without a new chunk after which reading fails with `unavailable` */
   constructor(pieces: AsyncIterable<Buffer>, reader: CheckedReader, stallMs: number) {
     const { signal } = this.#controller;
-    // Each read adds a listener to the signal.
+    // Each read adds a listener to the signal. Node might otherwise warn about a memory leak.
     setMaxListeners(0, signal);
     reader.readUntil(signal);
     this.#chunks = inChunks(pieces);

@@ -29,8 +29,8 @@ interface OpenList {
 }
 
 /**
- * The maximum number of large lists that a process collects in memory at the same time, to cache them. All response
- * caches share this limit.
+ * A large list is collected in memory while it is being sent, and then cached. A process collects at most this many
+ * lists at the same time, for all response caches together.
  */
 const COLLECTED = 2;
 let collected = 0;

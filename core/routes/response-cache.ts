@@ -25,7 +25,7 @@ interface Entry {
   /** Kept so that the response can be computed again for the next snapshot. */
   readonly request: DataRequest;
   readonly representation: Representation;
-  /** A sweep of the cache halves the number of uses, or drops the entry if the number is 0. */
+  /** The number of uses. Each sweep of the cache halves it. A sweep drops an entry without uses. */
   uses: number;
   /** Measured when the entry was added or last swept. */
   bytes: number;
@@ -123,7 +123,7 @@ export class ResponseCache {
   #sweep(): void {
     for (const [cacheKey, entry] of this.#entries) {
       if (this.#bytes <= this.#budget) return;
-      // The body might have been compressed since the last sweep.
+      // A compressed body is added to the entry on first use, so the entry might have grown since the last sweep.
       const bytes = bytesOf(cacheKey, entry.representation);
       this.#bytes += bytes - entry.bytes;
       entry.bytes = bytes;

@@ -137,7 +137,10 @@ interface ListLimits {
   readonly stallMs: number;
 }
 
-/** Yields nothing while `isAhead` returns true. Then yields the batches read so far, and each further batch. */
+/**
+ * Collects batches while `isAhead` returns true. Then yields the collected batches, and each further batch as it is
+ * read.
+ */
 async function* readAhead<T>(batches: AsyncIterable<T>, isAhead: () => boolean, pauses: Pauses): AsyncGenerator<T> {
   const read: T[] = [];
   for await (const batch of batches) {

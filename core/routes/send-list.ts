@@ -41,7 +41,8 @@ export const listSender = (lists: WorkQueue, logger: Logger) => {
         list.release();
         return prepared;
       }
-      // Waiting for the earlier response must not take up a turn, because the earlier response might need that turn.
+      // A list must not occupy a place in the queue while it waits for an earlier response on its connection. The
+      // earlier response might be waiting for that place.
       await lists.waitOutOfTurn(client.caller, () => firstOnConnection(ctx.res, client.connection));
       return await inTurn(ctx, list, encoding, client);
     } catch (error) {

@@ -21,7 +21,8 @@ const SHARED_REQUEST = { caller: null, account: null, headers: {} };
 const OWN_HEAD = linesOf({ 'Cache-Control': 'private, no-cache' });
 
 export const serviceResponses = ({ publicUrlOf, cache, clock, state }: ServiceDependencies) => {
-  // Some handlers always return the same object, such as a document that is built only once.
+  // Maps each object that a handler has returned to its representation. Some handlers always return the same object,
+  // which is then serialized only once.
   const known = new WeakMap<object, Representation>();
   const last = new WeakMap<ServiceRoute, { readonly etag: string; readonly since: Date }>();
 

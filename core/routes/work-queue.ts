@@ -34,7 +34,7 @@ interface CallerQueue {
 }
 
 export class WorkQueue {
-  /** A field, because every request reads the number for admission control. */
+  /** The number of running and waiting requests. It is stored, because admission control reads it on every request. */
   size = 0;
   rejected = 0;
   readonly #maxWaiting: number;
@@ -69,7 +69,8 @@ export class WorkQueue {
       await pauses.pause();
       return await work(pauses);
     } catch (error) {
-      // The caller's waiting requests need the same store, and would time out one after another.
+      // While the store is unavailable, the caller's waiting requests would time out one after another. They fail now
+      // instead.
       if (error instanceof StorageError && error.code === 'unavailable') this.#remove(queue, [...queue.waiting], error);
       throw error;
     } finally {

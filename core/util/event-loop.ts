@@ -27,8 +27,8 @@ const pauseAfter = (piecesMs: number, wait: (signal?: AbortSignal) => Promise<vo
 const afterCallbacks = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
 
 /**
- * Further tasks start in the same turn of the event loop until this fraction of `turnMs` has passed, because a turn
- * costs almost as much as reading a row.
+ * Several tasks share a turn of the event loop until this fraction of `turnMs` has passed. Without sharing, each task
+ * would wait for a turn of its own, which costs almost as much as reading a row.
  */
 const SHARED = 1 / 8;
 
@@ -78,8 +78,8 @@ export class TurnQueue {
 export const longWork = new TurnQueue(2);
 
 /**
- * Measures only this thread if possible, because V8's other threads compile code and collect garbage long after a
- * publication.
+ * Measures the CPU time of only this thread if Node supports it. V8's other threads still compile code and collect
+ * garbage long after a publication.
  */
 const { threadCpuUsage } = process as { threadCpuUsage?: () => NodeJS.CpuUsage };
 const cpuUsage = threadCpuUsage?.bind(process) ?? (() => process.cpuUsage());
@@ -121,8 +121,8 @@ export class SpareTime {
 
 const PIECES_MS = 0.1;
 /**
- * Background work pauses for this long while the event loop is busy. The pause is halved after HALVED_AFTER_MS, and
- * reduced to a third after twice that time, so that long work finishes.
+ * Length of a pause of background work while the event loop is busy. Pauses get shorter, so that long work finishes:
+ * half as long after HALVED_AFTER_MS, and a third after twice that time.
  */
 const PAUSE_MS = 10;
 const HALVED_AFTER_MS = 10_000;

@@ -96,7 +96,8 @@ const take = async (lock: string, content: string, { staleMs, wait }: Required<L
     if (held === undefined || modified === undefined) continue;
     const state = `${held} ${modified}`;
     if (state !== seen) [seen, seenAt] = [state, performance.now()];
-    // The clock of another machine can differ, so a waiting process measures the age of the lock itself.
+    // The lock might belong to another machine, whose clock can differ. While waiting, use the time since this process
+    // first saw the lock in its current state.
     const age = wait ? performance.now() - seenAt : Date.now() - modified;
     if (age > staleMs || holderEnded(held, age)) await removeStale(lock, held, staleMs);
     else if (held !== '' && !wait) {
@@ -110,12 +111,14 @@ const take = async (lock: string, content: string, { staleMs, wait }: Required<L
 interface LockOptions {
   /** A lock that has not been renewed within this time can be taken over. */
   readonly staleMs?: number;
-  /** If true, waits for a held lock, which is suitable for short tasks. Otherwise, the call rejects. */
+  /**
+   * If true, the call waits until the lock is free. Use this for short tasks. If false, the call rejects immediately.
+   */
   readonly wait?: boolean;
 }
 
 /**
- * Runs a task while holding a lock on a file. In the meantime, other calls for the same file wait or fail.
+ * Runs a task while holding a lock on a file. During the task, other calls for the same file wait or fail.
  * @param path the file to change; the lock is `<path>.lock`, or next to the target if the path is a symbolic link
  * @param task must await `confirm` immediately before it changes the file; `confirm` rejects if another process has
  *   taken over the lock

@@ -1,4 +1,4 @@
-/** Results for longer strings are not cached, so that clients cannot exhaust the memory. */
+/** `memoize` does not cache results for longer strings, so that clients cannot exhaust the memory. */
 const MEMOIZED_LENGTH = 200;
 
 export const memoize = <T>(compute: (text: string) => T, most = 500): ((text: string) => T) => {

@@ -3,7 +3,10 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Loads a dependency on first use, which saves startup time and memory. Type argument: `typeof import(name)`. */
+/**
+ * Loads a package when it is first needed, which saves startup time and memory. The result has the type `any`, so
+ * callers must cast it.
+ */
 export const loadPackage: NodeJS.Require = createRequire(import.meta.url);
 
 const findRoot = (start: string): string => {

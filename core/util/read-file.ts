@@ -28,7 +28,11 @@ export const unlessMissing = (error: NodeJS.ErrnoException): undefined => {
   return undefined;
 };
 
-/** @throws an error from `node:fs`, or a similar one with the code `EISDIR` or `ENOTREG` */
+/**
+ * Opens a regular file.
+ * @throws an error from `node:fs`, an error with the code `EISDIR` for a folder, or an error with the code `ENOTREG`
+ *   for a pipe, socket or device
+ */
 export const openRegular = async (path: string, flags = O_RDONLY, mode?: number): Promise<FileHandle> => {
   // The file type is checked before opening, because opening some devices has side effects.
   const found = await stat(path).catch(unlessMissing);

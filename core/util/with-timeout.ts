@@ -5,7 +5,8 @@ export const withTimeout = <T>(
 ): Promise<T> =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      // After a busy turn of the event loop, timers run before pending I/O, which might still settle the promise.
+      // If the event loop was blocked, the timer runs before pending I/O. Waiting for that I/O gives the promise a last
+      // chance to settle.
       setImmediate(() => reject(failure()));
     }, ms);
     promise.then(

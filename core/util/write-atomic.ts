@@ -22,8 +22,8 @@ import { assertRegular, unlessMissing } from './read-file.js';
 export interface NewFile {
   readonly mode?: number;
   /**
-   * An existing file whose permissions the new file gets. When running as root, the new file also gets its owner and
-   * group.
+   * Path of an existing file. The new file gets the same permissions. When running as root, the new file also gets the
+   * same owner and group.
    */
   readonly like?: string;
 }

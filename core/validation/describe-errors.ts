@@ -108,7 +108,8 @@ export const describeErrors = (
 
 /**
  * Validates options, and fills in the defaults of their schema in place.
- * @param isTested true if the tests of this package check the schema, so that the service need not check it at startup
+ * @param isTested true if the tests of this package validate the schema. The service then does not validate it at
+ *   startup
  */
 export const checkOptions = (
   path: string,
@@ -179,7 +180,7 @@ const byType: Record<string, (schema: JsonSchema) => string> = {
   object,
 };
 
-/** Completes the sentence "it must be ...". */
+/** Returns text that follows "must be" in an error message, such as a list of allowed values. */
 export const describeSchema = (schema: JsonSchema): string => {
   const { enum: values, const: only, type, anyOf, oneOf } = schema;
   if (Array.isArray(values)) return list(values.map((value) => JSON.stringify(value)));

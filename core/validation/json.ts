@@ -1,6 +1,6 @@
 /**
- * The errors of `JSON.parse` are not suitable for messages, because they quote the text, which might contain secrets,
- * and include a position only in some versions of Node.
+ * Finds errors in JSON. Errors of `JSON.parse` are not shown, because they quote the text, which might contain secrets.
+ * In addition, only some versions of Node include a position in them.
  */
 
 export const isObject = (value: unknown): value is Record<string | number, unknown> =>

@@ -41,6 +41,9 @@ export const maskBySchema = (value: unknown, schema: JsonSchema | undefined, nam
   );
 };
 
-/** If any part of a schema is marked as secret, an invalid value might be the secret. */
+/**
+ * True if any part of a schema is marked as secret. An invalid value of such a schema must not be shown, because it
+ * might be the secret.
+ */
 export const holdsSecret = (schema: unknown): boolean =>
   isObject(schema) && (schema['x-secret'] === true || Object.values(schema).some(holdsSecret));

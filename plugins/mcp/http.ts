@@ -28,7 +28,7 @@ export const respond = async (ctx: Context, tools: Tools, mount: MountContext): 
   const response = await handler.fetch(new Request(`http://localhost${ctx.path}`, { method: ctx.method, headers }), {
     parsedBody: message,
   });
-  // Without subscriptions, event streams end after the response, so `text()` resolves.
+  // There are no subscriptions, so an event stream ends after the response. `text()` therefore resolves.
   const body = withShortErrors(await response.text());
   ctx.status = response.status;
   if (body !== '') ctx.body = body;
@@ -39,7 +39,8 @@ const MAX_BODY_BYTES = 64 * 1024;
 /** Valid calls have only three levels, because arguments are scalars or flat objects. */
 const MAX_DEPTH = 32;
 /**
- * No valid call has 250 values. The SDK needs about a thousand times as long to reject an invalid value as to parse it.
+ * Maximum number of values in a message. Valid calls have fewer. Rejecting an invalid value takes the SDK about a
+ * thousand times as long as parsing it.
  */
 const MAX_VALUES = 250;
 /** Every response repeats the id of its message, so the id may have at most 128 characters. */

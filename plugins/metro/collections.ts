@@ -103,8 +103,8 @@ export const observations = collection({
   key: ['series_id', 'period_start'],
   references: [{ fields: ['series_id'], to: 'series' }],
   schema: record({ series_id: text, period_start: date, value: { type: 'number' } }),
-  // The row does not contain the cadence, so only the first day of the period is checked. The check of
-  // `observation_end` in `series` covers the last day.
+  // Without the cadence, which is not in the row, the last day of the period is unknown. Only the first day is checked
+  // here. The check of `observation_end` in `series` covers the last day.
   check: ({ period_start }, { created }) => knownIn('period_start', period_start, 'daily', created),
 });
 export type Observation = RowOf<typeof observations>;
@@ -134,7 +134,8 @@ export const forecasts = collection({
   name: 'forecasts',
   key: ['run_id', 'cbsa'],
   orders: [['cbsa', 'run_at', 'run_id']],
-  // Published forecasts remain after an area was redrawn, so forecasts cannot reference `markets`.
+  // Forecasts cannot reference `markets`. When the boundaries of an area change, the area is no longer a market, but
+  // its published forecasts are kept.
   references: [{ fields: ['run_id'], to: 'forecast_runs' }],
   schema: record(
     {

@@ -90,7 +90,7 @@ export const runOrigin = {
     type: 'string',
     enum: BASES,
     description:
-      '`published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from the data of `vintage`, without the quarters after the run.',
+      '`published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from the data of `vintage`, leaving out all quarters after the run.',
   },
   vintage: { ...date, description: 'A day on which the data used by the run was available.' },
   data_through: { ...date, description: 'First day of the last index quarter used by the run.' },

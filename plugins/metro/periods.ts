@@ -60,7 +60,10 @@ const SHIFTS: ReadonlyMap<Cadence, number> = new Map([
   ['biweekly', 3],
 ]);
 
-/** In daily and irregular series, any later observation counts as the next period. */
+/**
+ * Returns whether an observation belongs to the period after another one. In daily and irregular series, this is true
+ * for any later observation.
+ */
 export const isNextPeriod = (day: string, next: string, cadence: Cadence): boolean => {
   if (monthsIn(cadence)) return nextPeriod(day, cadence) === next;
   const shift = SHIFTS.get(cadence);

@@ -77,7 +77,7 @@ const show = async () => {
     document.title = `${model.title} – reference`;
     find('#parts').replaceChildren(...contentsOf(model));
     main.replaceChildren(...partsOf(model));
-    // The browser could not scroll to this element before the page was built.
+    // When the browser loaded the page, this part of the page did not exist yet. The script therefore scrolls to it.
     aim();
     addEventListener('hashchange', aim);
     followReading();

@@ -41,7 +41,8 @@ export const languageChoice = (name) => {
   const inputs = Object.entries(LANGUAGES).map(([value, { name: text }]) => {
     const input = h('input', { type: 'radio', name, value, checked: value === chosen });
     input.addEventListener('change', () => {
-      // The samples above can change their height. Scrolling by the difference keeps the clicked control in place.
+      // Another language can change the height of the samples above this control. The page is scrolled by the
+      // difference, so that the control stays in place.
       const before = input.getBoundingClientRect().top;
       choose(value);
       scrollBy({ top: input.getBoundingClientRect().top - before, behavior: 'instant' });

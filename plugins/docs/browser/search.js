@@ -6,7 +6,7 @@ import { entriesOf, remoteEntries } from './search-entries.js';
 /** @import { Entry } from './search-entries.js' */
 
 const MOST_RESULTS = 12;
-/** Fields such as `id` occur in many lists, so only a few results can have the same name. */
+/** Maximum number of results with the same name. Fields such as `id` occur in many lists. */
 const MOST_OF_ONE_NAME = 3;
 
 /** @param {string} text */

@@ -177,7 +177,7 @@ export type ForecastHistory = {
   readonly lower_80: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
-  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from the data of `vintage`, without the quarters after the run. */
+  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from the data of `vintage`, leaving out all quarters after the run. */
   readonly basis: 'published' | 'reconstructed';
   /** A day on which the data used by the run was available. */
   readonly vintage: string | null;
@@ -192,7 +192,7 @@ export type ForecastRun = {
   readonly features: readonly string[] | null;
   readonly notes: string | null;
   readonly horizon_months: number;
-  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from the data of `vintage`, without the quarters after the run. */
+  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from the data of `vintage`, leaving out all quarters after the run. */
   readonly basis: 'published' | 'reconstructed';
   /** A day on which the data used by the run was available. */
   readonly vintage: string | null;
@@ -303,7 +303,7 @@ export type Market = {
   readonly target_period?: string | null;
   /** Run that computed the forecast. */
   readonly run_id?: number | null;
-  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from the data of `vintage`, without the quarters after the run. */
+  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from the data of `vintage`, leaving out all quarters after the run. */
   readonly basis?: 'published' | 'reconstructed' | null;
   /** Kind of area. */
   readonly kind?: 'metropolitan' | 'division' | 'state' | 'nation';
@@ -333,7 +333,7 @@ export type MarketSignal = {
   readonly run_id?: number;
   readonly run_at?: string;
   readonly model_version?: string;
-  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from the data of `vintage`, without the quarters after the run. */
+  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from the data of `vintage`, leaving out all quarters after the run. */
   readonly basis?: 'published' | 'reconstructed';
 };
 
@@ -353,7 +353,7 @@ export type Mover = {
   readonly prior_signal?: 'expand' | 'hold' | 'contract' | null;
   readonly run_at?: string;
   readonly prior_run_at?: string;
-  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from the data of `vintage`, without the quarters after the run. */
+  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from the data of `vintage`, leaving out all quarters after the run. */
   readonly basis?: 'published' | 'reconstructed';
   /** Whether the prior run was published or reconstructed. */
   readonly prior_basis?: 'published' | 'reconstructed';

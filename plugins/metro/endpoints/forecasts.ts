@@ -84,7 +84,8 @@ export default definePlugin({
   description: 'The newest forecasts, all past forecasts, the runs that computed them, and their backtest.',
   needs: ['markets'],
   collections: [markets, forecastRuns, forecasts, backtests],
-  // The methodology page shows figures from the current snapshot, so it belongs to this plugin.
+  // The methodology page shows figures from the current snapshot. It therefore belongs to this plugin, and not to the
+  // plugin that serves the documentation.
   mounts: () => [
     guidePage('/docs/methodology', 'Methodology', 'explanation/methodology.md', {
       folder: new URL('../explorer/browser/methodology/', import.meta.url),

@@ -78,8 +78,8 @@ const BEFORE_ALL = '0001-01-01';
 const AFTER_ALL = '9999-12-31';
 
 /**
- * Moves `since` and `until` to the nearest periods within the span, so that equivalent requests share a cached
- * response. Bounds that exclude nothing are removed.
+ * Moves `since` and `until` to the first and last period between them, so that equivalent requests share a cached
+ * response. Removes a bound that excludes no periods.
  * @param finders one for each series in the response
  */
 export const normalizeSpan = async <Input extends Span>(

@@ -69,7 +69,10 @@ const priceIn = ({ months }: Prices, start: string, cadence: Cadence): number | 
 const yearBefore = (day: string): string =>
   `${String(Number(day.slice(0, 4)) - 1).padStart(4, '0')}${day.slice(4).replace('02-29', '02-28')}`;
 
-/** Returns a range of dates. The last observation in the range is the observation one year earlier. */
+/**
+ * Returns the dates between which to look for the observation one year earlier. If several observations are in this
+ * range, the last one is used.
+ */
 const yearEarlier = (period: string, cadence: Cadence): { since: string; until: string } => {
   // Holidays can shift a weekly observation by up to three days.
   if (cadence === 'weekly' || cadence === 'biweekly')

@@ -68,7 +68,7 @@ const amongText = (rising: number, all: number): string => {
   return `${rising === 0 ? 'none of the' : `${count(rising)} of`} ${count(all)} metros`;
 };
 
-/** The main finding of the map, in the words of the explorer. */
+/** Returns the title of the map, in the same words as the explorer. */
 const mapTitle = ({ forecasts, target }: Facts): string => {
   const rising = forecasts.filter(({ forecast_12m }) => forecast_12m > 0).length;
   const move =

@@ -38,7 +38,7 @@ const ROUTES = {
 textColumns.add('cbsa');
 startPage();
 startSearch();
-// The list of markets loads the same data and reports errors.
+// Errors are ignored here, because the list of markets loads the same data and reports them.
 await openSearched().catch(() => undefined);
 startRouter(
   Object.fromEntries(Object.entries(ROUTES).map(([name, route]) => [name, explained(route)])),
