@@ -134,7 +134,7 @@ export const configLoader =
     errors.push(...strayVariables(env, prefix));
 
     const isValid = validate(draft);
-    if (!isValid) errors.push(...describeErrors(validate.errors!, draft, '', overrides));
+    if (!isValid) errors.push(...describeErrors(validate.errors!, draft, '', overrides, configSchema));
     errors.push(...contradictions(draft, overrides, isValid));
     if (errors.length > 0) {
       // Modules are otherwise loaded only if the configuration is valid. They are checked here, so that one message

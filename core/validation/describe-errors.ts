@@ -56,16 +56,36 @@ const requiredChoice = ({ keyword, schema }: ErrorObject): string | undefined =>
 const byVariable = ({ 'x-variable': name }: JsonSchema): string =>
   typeof name === 'string' ? `; the environment may give it as ${name}, or ${name}_FILE with the path of a file` : '';
 
-const sentence = (error: ErrorObject): { path: Path; text: string } => {
+const propertiesOf = (schema: JsonSchema | undefined): Readonly<Record<string, JsonSchema>> =>
+  (schema?.['properties'] as Record<string, JsonSchema> | undefined) ?? {};
+
+/** Returns the paths of all settings with a name, such as `server.port` and `metrics.port` for `port`. */
+const pathsOf = (name: string, schema: JsonSchema | undefined, path: Path = []): string[] =>
+  Object.entries(propertiesOf(schema)).flatMap(([key, inner]) => [
+    ...(key === name ? [formatPath([...path, key])] : []),
+    ...pathsOf(name, inner, [...path, key]),
+  ]);
+
+const MOST_SUGGESTED = 3;
+
+/** @param whole the schema of the whole configuration, in which another section can have a setting with this name */
+const noSuchSetting = (name: string, schema: JsonSchema, whole: JsonSchema | undefined): string => {
+  const elsewhere = pathsOf(name, whole);
+  const isMisplaced = elsewhere.length > 0 && elsewhere.length <= MOST_SUGGESTED;
+  const names = Object.keys(propertiesOf(schema)).filter((each) => each !== '$schema');
+  const advice = isMisplaced ? `did you mean ${list(elsewhere.map((each) => `"${each}"`))}?` : suggest(name, names);
+  return `there is no such setting; ${advice}`;
+};
+
+const sentence = (error: ErrorObject, whole: JsonSchema | undefined): { path: Path; text: string } => {
   const schema = error.parentSchema as JsonSchema;
   if (error.keyword === 'additionalProperties' || error.keyword === 'unevaluatedProperties') {
     const name: string = error.params['additionalProperty'] ?? error.params['unevaluatedProperty'];
-    const names = Object.keys((schema['properties'] as object | undefined) ?? {}).filter((each) => each !== '$schema');
-    return { path: [name], text: `there is no such setting; ${suggest(name, names)}` };
+    return { path: [name], text: noSuchSetting(name, schema, whole) };
   }
   if (error.keyword === 'required') {
     const name: string = error.params['missingProperty'];
-    const missing = (schema['properties'] as Record<string, JsonSchema> | undefined)?.[name];
+    const missing = propertiesOf(schema)[name];
     return {
       path: [name],
       text: `is missing${missing ? `; it must be ${describeSchema(missing)}${exampleOf(missing)}${byVariable(missing)}` : ''}`,
@@ -92,14 +112,16 @@ export const placeOf = (path: string, overrides: readonly Override[]): string =>
   return `${path || 'the whole'}${from ? ` (from ${from.variable})` : ''}`;
 };
 
+/** @param schema the schema of `value`. If given, unknown settings are also looked up in other sections. */
 export const describeErrors = (
   errors: readonly ErrorObject[],
   value: unknown,
   root = '',
   overrides: readonly Override[] = [],
+  schema?: JsonSchema,
 ): string[] => {
   const lines = withoutEchoes(errors).map((error) => {
-    const { path, text } = sentence(error);
+    const { path, text } = sentence(error, schema);
     const full = formatPath([...pointerPath(error.instancePath, value), ...path], root);
     return `${placeOf(full, overrides)}: ${text}`;
   });

@@ -114,6 +114,16 @@ describe('loadConfig', () => {
         'server.drainMs: 1.5 is not allowed; it must be a whole number from 1 to 3600000',
       ],
       ['a mistyped setting', { server: { prot: 80 } }, 'server.prot: there is no such setting; did you mean "port"?'],
+      [
+        'a setting in the wrong section',
+        { http: { port: 80 } },
+        'http.port: there is no such setting; did you mean "server.port" or "metrics.port"?',
+      ],
+      [
+        'a setting outside its section',
+        { basePath: '' },
+        'basePath: there is no such setting; did you mean "server.basePath"?',
+      ],
       ['a mistyped section', { limts: {} }, 'limts: there is no such setting; did you mean "limits"?'],
       [
         'an unknown setting',
