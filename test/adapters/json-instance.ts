@@ -17,7 +17,7 @@ export interface JsonInstance {
   readonly path: string;
   readonly adapter: StorageAdapter;
   readonly changes: string[];
-  /** Arguments of all `problem()` calls. The last one describes the current state. */
+  /** Messages passed to `problem()`. Undefined means that the adapter has recovered. */
   readonly problems: (string | undefined)[];
   readonly log: { readonly level: number; readonly msg: string; readonly err?: { readonly message: string } }[];
 }
@@ -31,7 +31,7 @@ export const contextOf = (folder: string, declared: ReadonlyMap<string, Collecti
   problem: () => {},
 });
 
-/** The adapter is created for each test of the enclosing `describe`. The test must open it. */
+/** Creates an adapter before each test of the enclosing `describe`, and closes it afterwards. Tests open it. */
 export const eachInstance = (): JsonInstance => {
   const instance: { -readonly [K in keyof JsonInstance]: JsonInstance[K] } = Object.create(null);
   beforeEach(async () => {

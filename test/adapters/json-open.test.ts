@@ -70,7 +70,7 @@ describe('json.open()', () => {
 
   it('rejects a dataset that does not fit into memory before reading it, and names the required memory', async () => {
     await writeByHand(instance.path);
-    // Reading this sparse file of 1 TB would take many minutes.
+    // The file is sparse. If the adapter read its 1 TiB, the test would time out.
     const file = await open(join(instance.path, 'readings.ndjson'), 'r+');
     await file.truncate(2 ** 40);
     await file.close();
@@ -131,7 +131,7 @@ describe('json.open()', () => {
     setImmediate(count);
     await instance.adapter.open();
     loading = false;
-    // A file of 3.7 MB is read in many chunks. Each chunk takes at least one turn of the event loop.
+    // The adapter reads the 3.7 MB in chunks, and must let the event loop run between two chunks.
     expect(turns).to.be.greaterThan(50);
     expect(await instance.adapter.snapshot().get('readings', ['south', '1950-01-02'])).to.have.property('high', 30_001);
   });

@@ -60,7 +60,7 @@ describe('the json adapter loads a version', () => {
     setImmediate(count);
     await writeByHand(instance.path, files, { version: 'v2', created: '2026-01-02T00:00:00Z' });
     await until(() => instance.changes.length === 2, { withinMs: 20_000 });
-    // Reading takes at least one turn of the event loop for each 16 KiB.
+    // The adapter must let the event loop run at least once per 16 KiB.
     expect(turns).to.be.greaterThan(files['readings.ndjson'].length / 2 ** 14);
     expect(await instance.adapter.snapshot().get('readings', ['north', '1950-01-02'])).to.have.property('high', 1);
   });

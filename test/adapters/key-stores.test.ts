@@ -19,7 +19,7 @@ describeKeyStore({
 });
 describeKeyStore({ name: 'of the tests', create: (context) => new SharedKeyStore(context) });
 
-/** Listeners are called a moment after the store has noticed changes of other stores. */
+/** Calls listeners 50 ms late if another store made the change. */
 class LateKeyStore extends SharedKeyStore {
   #isSaving = false;
   override onChange(listener: () => void) {
@@ -32,7 +32,7 @@ class LateKeyStore extends SharedKeyStore {
   }
 }
 
-/** Times of use are stored with the records, so unknown ids are ignored. */
+/** Ignores unknown ids in `noteUse()`, like a backend that stores the time of last use in the key record. */
 class KnownKeyStore extends SharedKeyStore {
   override noteUse(times: ReadonlyMap<string, number>) {
     const isKnown = (id: string) => this.backend.records.some((record) => record.id === id);
@@ -41,7 +41,7 @@ class KnownKeyStore extends SharedKeyStore {
 }
 
 const folders = new WeakMap<KeyStoreContext, string>();
-/** The context identifies the backend, instead of a path. */
+/** Two of these stores share their keys if they get the same context object. Paths do not matter. */
 class ContextKeyStore extends SharedKeyStore {
   constructor(context: KeyStoreContext) {
     const folder = folders.get(context) ?? crypto.randomUUID();

@@ -171,7 +171,7 @@ describe('the key store in MongoDB', () => {
     await Promise.all(limits.map((limit, i) => stores[i % 2]!.update(record.id, { limit_per_minute: limit })));
     const changes = ((await stores[0]!.audit?.()) ?? []).slice(1).map(({ changes }) => changes['limit_per_minute']);
     assert.deepEqual(changes.map((change) => change?.to).sort(), limits);
-    // If changes do not overlap, each value except the last is the previous value of exactly one change.
+    // Each change must have replaced a different value. Only the final value has not been replaced.
     const last = (await stores[0]!.list())[0]?.limit_per_minute;
     assert.deepEqual(
       changes.map((change) => change?.from).sort(),

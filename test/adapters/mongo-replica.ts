@@ -12,7 +12,7 @@ import { type KeptLogger, keptLogger } from '../support/kept-logger.js';
 
 export interface Replica {
   readonly adapter: StorageAdapter & Required<Pick<StorageAdapter, 'publish' | 'versions'>>;
-  /** Arguments of all `problem` calls. Undefined means that the problem has been solved. */
+  /** Messages passed to `problem()`. Undefined means that the adapter has recovered. */
   readonly problems: readonly (string | undefined)[];
   readonly logger: KeptLogger;
   version(): string | undefined;
@@ -23,7 +23,8 @@ export interface Replica {
 const OPTIONS: Partial<MongoOptions> = { pollMs: 100, writeMs: 5000 };
 
 /**
- * Only for publishers that a test freezes or kills. On a slow machine, other publishers could lose such a short lock.
+ * For tests that freeze or kill a publisher: another publisher can take over after one second. Other tests need the
+ * default, because a publisher on a slow machine could lose a short lock.
  */
 export const SHORT_LOCK: Partial<MongoOptions> = { lockMs: 1000 };
 

@@ -6,7 +6,7 @@ import type { AdapterContext, StorageAdapter } from '../../core/contracts/storag
 import { type Server, startMongo } from '../support/services.js';
 import { untilAway } from './mongo-replica.js';
 
-/** The second process of the suite also imports this file, and gets the URI from this variable. */
+/** Passes the URI to the second process of the conformance suite, which imports this file too. */
 const URL_VARIABLE = 'CONFORMANCE_MONGODB_URI';
 
 // The suite stops this server, so it cannot be the shared server.

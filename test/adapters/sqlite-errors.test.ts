@@ -226,7 +226,7 @@ describe('the SQLite adapter with an unusable file', () => {
   it('reports a damaged database as unavailable, with advice', async () => {
     const copy = await publishedCopy();
     const bytes = await readFile(copy);
-    // The header of the file contains the size of a page. The first page remains intact.
+    // Overwrites everything after the first page. Bytes 16 and 17 of an SQLite file contain its page size.
     await writeFile(copy, bytes.fill(0x5a, bytes.readUInt16BE(16)));
     const { code, message } = await errorOf(store.adapter(collections, 'copy.db').open());
     expect([code, message]).to.deep.equal([

@@ -45,7 +45,7 @@ describe('SQLite: long reads', () => {
   });
   const ask = async (reader: SnapshotReader) => {
     const [group] = (await reader.totals(markets, { where: [], by: [], limit: 1 }))!;
-    // The time limit of a request must not abort later reads for the same response.
+    // Waiting for other totals restarts the time limit, so the original limit must not abort this read.
     await reader.get(markets, ['12060']);
     return group!.count;
   };
@@ -72,7 +72,7 @@ describe('SQLite: long reads', () => {
     }
   });
 
-  /** Longest time in which the event loop was blocked, as a share of the duration of the query. */
+  /** Returns the longest time that the event loop was blocked, as a fraction of the query time. */
   const blockedShare = async (query: () => Promise<unknown>): Promise<number> => {
     const since = performance.now();
     let last = since;

@@ -77,7 +77,7 @@ class Deployment {
         for (const path of paths) {
           const url = `/api/v1${path}`;
           const { statusCode, headers, body } = await app.inject({ url, headers: { Authorization: `Bearer ${key}` } });
-          // The Last-Modified of `/vintages` is the start time of the service if that is later than the publication.
+          // The Last-Modified of `/vintages` is not compared. It can be the start time, which differs between services.
           const time = withTime && path !== '/vintages' ? headers['last-modified'] : undefined;
           found.push([path, statusCode, time, headers.etag, headers['snapshot-version'], body]);
         }
@@ -147,7 +147,7 @@ describe('export and import-backup', function () {
         const { deployment, keys } = sources.get(from)!;
         const target = await Deployment.create(folder, to);
         const { stderr } = await target.run(registerImport, 'import-backup', backupOf(from));
-        // Each task prints one line, without the temporary folder of an archive.
+        // The check prints one line. This line must not contain the folder into which an archive is unpacked.
         expect(stderr.match(/^checking .*/gm)?.join()).to.match(/^checking the backup: \d\d files$/);
         const paths = from === 'json' || to === 'json' ? CURRENT : [...CURRENT, ...EARLIER];
         // The `json` adapter has no separate publication time and uses the creation time of the dataset.
@@ -160,7 +160,8 @@ describe('export and import-backup', function () {
         const [data, keyHead] = await deployment.verified();
         const [restoredData, restoredKeys] = await target.verified();
         expect(restoredKeys).to.equal(keyHead);
-        // A directory has no earlier versions to back up. If the new store keeps versions, its audit log records their loss.
+        // The backup of a directory contains only the current version. If the new store keeps versions, the import
+        // adds audit entries for the deletion of earlier versions.
         if (from !== 'json' || to === 'json') expect(restoredData).to.equal(data);
         await target.run(registerKeys, 'keys', 'create', '--name', 'later');
         await target.run(registerPublish, 'publish', versions.directories[0]!);

@@ -44,7 +44,7 @@ console.log(JSON.stringify(created.map((object) => object.deref() !== undefined)
 `;
 
 const OPTIMIZED = 1 << 4;
-/** Newer versions of Node have a second optimizing compiler, which stays on. */
+/** Node 24 and later have a second optimizing compiler, which pauseOptimization() does not disable. */
 const HAS_ONE_COMPILER = Number(process.versions.node.split('.')[0]) < 24;
 
 const optimized = (resume: string) => `

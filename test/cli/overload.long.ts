@@ -36,7 +36,7 @@ const start = async (): Promise<{ child: ChildProcess; key: string; url: string 
       PORT: '0',
       METRO__LOG__LEVEL: 'silent',
       METRO__LIMITS__REQUESTS_PER_MINUTE: '1000000000',
-      // A single caller may use half of the 200 slots. The 500 connections of the test exceed this share.
+      // One caller may use half of these 200 slots. The test is one caller and exceeds this share with 500 connections.
       METRO__SERVER__OVERLOAD__MAX_IN_FLIGHT: '200',
       // The cache is large enough only for the repeated responses.
       METRO__HTTP__CACHE_BYTES: '1000000',

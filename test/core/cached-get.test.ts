@@ -21,7 +21,7 @@ const calledFiles = async (session: Session): Promise<string[]> => {
     .sort();
 };
 
-/** Timers of the service run during some calls, so files that only some calls execute do not count. */
+/** Returns the files that every call of `work` executes. During some calls, timers also execute other files. */
 const filesOf = async (work: () => Promise<unknown>, pauseMs: number): Promise<string[]> => {
   const session = new Session();
   session.connect();
@@ -72,7 +72,7 @@ describe('a cached GET with the json adapter and Redis', () => {
   });
 
   it('executes functions in at most 25 files of core, with a prefetched permit', async () => {
-    // Only several requests within one second cause prefetching, so the test waits for the start of a second.
+    // Prefetching needs several requests within one second, so the test waits for the start of a second.
     await delay(1000 - (Date.now() % 1000));
     for (let i = 0; i < 10; i++) await get();
     const files = await filesOf(get, 0);

@@ -132,7 +132,8 @@ describe('a flood of invalid keys from one address', function () {
     assert.isAtMost(allowed, LIMIT * Math.ceil((SECONDS + 1) / 60));
     assert.deepEqual([count(quiet, 200), count(during, 200)], [quiet.length, during.length]);
     assert.isAtMost(keys, READS_PER_SECOND * (SECONDS + 5));
-    // Every allowed request needs one call. Requests that are rejected just before a permit is available need one too.
+    // The limiter calls Redis once for each allowed request. It can make one more call for a request that arrives just
+    // before the next permit is available.
     assert.isAtMost(limits, during.length + 2 * allowed);
   });
 });

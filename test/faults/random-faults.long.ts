@@ -30,7 +30,10 @@ const BOUND_MS = 6000;
 const RECOVERY_MS = 10_000;
 const STALLED_MS = 1000;
 
-/** `untilKnown` has used permits of the default address, so requests with the unknown key come from another address. */
+/**
+ * Requests with the unknown key come from this address and must get a 401. The default address could get a 429, because
+ * `untilKnown` has used some of its permits.
+ */
 const OTHER_ADDRESS = { 'X-Forwarded-For': '192.0.2.1' };
 
 let day = Date.parse('1400-01-01');
@@ -179,8 +182,9 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
   });
 
   /**
-   * Redis can count a call whose reply is lost, and the local share can then reject the request. The local share of a
-   * new replica is small, so any fault of Redis in the first minute explains a rejection.
+   * If a reply of Redis is lost, Redis has counted the request, but the replica can still reject it. The test therefore
+   * tolerates rejections after half the limit. The local share of a replica grows during its first minute. In that
+   * minute, any fault of Redis explains a rejection.
    */
   it('a 429 means that the limit is used up or, during an outage, the local share', () => {
     const limited = counted();

@@ -10,7 +10,7 @@ export default {
   buildCommand: 'tsc -p tsconfig.json --noCheck --declaration false --incremental false',
   // StrykerJS would otherwise rewrite tsconfig.json with the TypeScript API, which TypeScript 7 does not have.
   tsconfigFile: 'none',
-  // A copy of `dist` in the sandbox would let all mutants in load-time code survive.
+  // The sandbox builds its own `dist`. With a copied `dist`, mutants in code that runs at load time always survive.
   ignorePatterns: ['/dist', '/.build', '/bench/results'],
   tempDirName: '.build/mutation',
   reporters: ['progress-append-only', 'clear-text'],

@@ -219,7 +219,7 @@ describe('the plugin opentelemetry', () => {
     for (let i = 0; i < 30; i++) expect((await served.get('/markets')).status).to.equal(200);
     await exporting;
     await served.close();
-    // The first request is the hanging batch, and the second contains the spans in the queue.
+    // The hanging request has 10 spans, and the last request has the 10 queued spans. The other spans were dropped.
     const spans = receiver.requests.map(({ body }) => body.split('"spanId"').length - 1);
     expect(spans).to.deep.equal([10, 10]);
   });

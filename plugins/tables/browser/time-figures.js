@@ -19,7 +19,7 @@ export const timesOf = (columns, rows) =>
 const dayOf = (value) =>
   isYear(value) ? `${value}-01-01` : typeof value === 'string' ? value.slice(0, 10) : undefined;
 
-/** Each function returns the first day of the period that contains a day. */
+/** Each function maps a day to the first day of its period. */
 const PERIODS = /** @type {const} */ ([
   ['day', (/** @type {string} */ day) => day],
   ['month', (/** @type {string} */ day) => `${day.slice(0, 7)}-01`],
@@ -52,7 +52,8 @@ export const periodText = (date, period) => {
 const DAY_MS = 86_400_000;
 
 /**
- * Intervals of a regular sequence of dates. `least` and `most` are in days. The next date is `days` and `months` later.
+ * Intervals at which regular dates repeat. Two successive dates are `least` to `most` days apart. `days` and `months`
+ * are added to a date to get the next one.
  */
 const STEPS = [
   { least: 1, most: 1, days: 1, months: 0 },
@@ -62,7 +63,10 @@ const STEPS = [
   { least: 365, most: 366, days: 0, months: 12 },
 ];
 
-/** Minimum share of equal intervals in a regular sequence of dates. A sequence of weekdays reaches only 0.8. */
+/**
+ * Dates are regular if at least this share of their intervals matches one step. Dates from Monday to Friday reach only
+ * 0.8, so that charts do not show weekends as gaps.
+ */
 const REGULAR = 0.9;
 
 /** Adds missing dates to a regular sequence, so that the line has gaps. @param {readonly string[]} dates ascending */
@@ -78,7 +82,7 @@ export const withGaps = (dates) => {
     const time = new Date(`${first}T00:00:00Z`);
     time.setUTCMonth(time.getUTCMonth() + step.months * count, time.getUTCDate() + step.days * count);
     date = time.toISOString().slice(0, 10);
-    // In monthly data, the day can vary, because months differ in length. One date per month is enough.
+    // Monthly dates can differ in the day of the month. A month that already has a date is not missing.
     if (date < last && !(step.months > 0 && dates.some((each) => each.slice(0, 7) === date.slice(0, 7)))) all.add(date);
   }
   return [...all].sort();

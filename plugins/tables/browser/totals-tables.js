@@ -113,7 +113,7 @@ export const crossTable = ({ key, measures }, { groups, of }, rows, onpick) => {
   }
   const text = groupTexts(across, key, rows);
   const headings = new Map(rows.map((row) => [row[across.name] ?? null, row]));
-  // Null comes last, as in API responses. Numbers are compared before text, because `Number` returns NaN for text.
+  // Null sorts last, as in API responses. Numbers sort by value. Text sorts as text, because its `Number` is NaN.
   const order = [...headings.keys()].sort(
     (a, b) => Number(a === null) - Number(b === null) || Number(a) - Number(b) || (`${a}` < `${b}` ? -1 : 1),
   );

@@ -38,7 +38,7 @@ export interface Breakage {
   readonly capabilities?: Capabilities;
   readonly fault?: Fault;
   readonly context?: (context: AdapterContext) => AdapterContext;
-  /** If set, the SQLite adapter of the tests replaces the memory adapter, with the given buggy parts. */
+  /** If set, the adapter in sqlite-adapter.ts replaces the memory adapter, with these buggy parts. */
   readonly sqlite?: Partial<Dialect>;
   /** If set, this class replaces the memory adapter. */
   readonly folder?: typeof FolderAdapter;
@@ -105,7 +105,7 @@ export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTes
 
 type Change = (snapshot: Snapshot) => Partial<Snapshot>;
 
-/** Breaks snapshots returned by `snapshot()`, but not by `asOf()`. The bug can keep state per adapter. */
+/** Changes the snapshots that `snapshot()` returns, but not those of `asOf()`. `start` runs once per adapter. */
 export const inSnapshots =
   (start: (adapter: StorageAdapter) => Change): Fault =>
   (adapter) => {

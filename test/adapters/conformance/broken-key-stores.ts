@@ -11,7 +11,7 @@ import { SharedKeyStore } from './shared-key-store.js';
 
 type Class = new (context: KeyStoreContext) => KeyStore;
 
-/** The title of the rule that finds the bug starts with `rule`. */
+/** Key stores with one bug each. `rule` is the start of the title of the rule that must find the bug. */
 export const brokenKeyStores: readonly (readonly [that: string, rule: string, Store: Class])[] = [
   [
     'drops unknown fields',

@@ -1,4 +1,4 @@
-/** The second process of the suite also imports this file, and selects an adapter by name. */
+/** The second process of the conformance suite imports this file, and selects one of the adapters by name. */
 import { describeAdapter } from '../../../adapters/conformance/index.js';
 import { targetOf } from './breakable.js';
 import { brokenAdapters } from './faults/index.js';

@@ -1,7 +1,7 @@
 /**
- * Two adapters return wrong rows in long lists. Comparing long lists can exhaust the memory, so the suite runs in this
- * process. A worker thread kills the process if it uses more memory than the limit given as an argument, in MB. The
- * output contains the failed tests and the peak memory as JSON.
+ * Runs the suite on two adapters that return wrong rows in long lists. A failed comparison of long lists can exhaust
+ * the memory, so the suite runs in a separate process. The argument is a memory limit in MB. A worker thread kills the
+ * process above this limit. Prints the failed tests and the peak memory as JSON.
  */
 import { Worker } from 'node:worker_threads';
 import { targetOf } from './breakable.js';

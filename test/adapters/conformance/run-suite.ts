@@ -3,17 +3,17 @@ import Mocha from 'mocha';
 import { type AdapterUnderTest, describeAdapter } from '../../../adapters/conformance/index.js';
 
 const GLOBALS = ['describe', 'it', 'before', 'after', 'beforeEach', 'afterEach', 'context', 'specify', 'run'] as const;
-/** The second process of the suite imports this file to create the same adapter. */
+/** The second process of the conformance suite imports this file to create the adapter under test. */
 const FILE = fileURLToPath(new URL('./broken-targets.js', import.meta.url));
 
 export interface Outcome {
   readonly passed: number;
   readonly skipped: readonly string[];
-  /** Errors of failed tests, by title without the heading of the adapter. */
+  /** Errors of failed tests, by title. Titles do not include the title of the outermost `describe`. */
   readonly failed: ReadonlyMap<string, Error>;
 }
 
-/** @param rules titles without the heading of the adapter. Default: all tests */
+/** @param rules titles of the tests to run, without the title of the outermost `describe`. Default: all tests */
 export const runSuite = async (target: AdapterUnderTest, rules?: readonly string[]): Promise<Outcome> => {
   const mocha = new Mocha({ reporter: Mocha.reporters.Base, timeout: 20_000 });
   const scope = globalThis as Record<string, unknown>;

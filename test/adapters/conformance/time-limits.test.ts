@@ -17,7 +17,7 @@ describe('the time limits of the conformance suite', () => {
     });
     const adapter = await target.createEmpty!(undefined as never);
     mock.timers.enable({ apis: ['setTimeout'] });
-    // With this clock, `slowness()` returns 1, as on an idle machine.
+    // If the clock stands still, `slowness()` returns 1, and no time limit is extended.
     mock.method(performance, 'now', () => 0);
     try {
       const opening = patiently(() => adapter.open());

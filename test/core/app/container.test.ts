@@ -38,7 +38,7 @@ describe('the graph of parts', () => {
       const [a, b] = [resolve(one, name), resolve(other, name)];
       expect(resolve(one, name), name).to.equal(a);
       const isGiven = name === 'config' || name === 'modules';
-      // Disabled parts are null in both containers, and both share the system clock.
+      // Parts that are turned off are null in both applications. The system clock is the same object in both.
       if (!isGiven && a !== null && name !== 'clock') expect(a === b, name).to.equal(false);
     }
     await Promise.all([close(one), close(other)]);
@@ -79,7 +79,7 @@ describe('the graph of parts', () => {
       const first = createContainer({ config, modules }, quiet);
       const made = resolve(first, name);
       const replacement = standIn(made);
-      // The replaced part needs open stores, which must not be opened twice.
+      // Most parts of the first container need its open stores. A store itself must not be opened by both containers.
       if (!['adapter', 'keyStore'].includes(name)) await open(first);
       const second = createContainer({ config, modules }, { ...quiet, [name]: replacement } as Overrides);
       expect(resolve(second, name)).to.equal(replacement);

@@ -133,7 +133,7 @@ export const reloadUnderLoad = async (
   const clients = [
     new LoadClient(url, 'none', 32, { Authorization: '' }),
     new LoadClient(url, 'none', 8, { Authorization: '', Connection: 'close' }),
-    // The connections of this client are idle most of the time.
+    // This client sends few requests, so most of its connections are idle during a reload.
     new LoadClient(url, 'none', 8, { Authorization: '' }),
   ];
   const rates = [perSecond * 0.8, perSecond * 0.15, perSecond * 0.05];

@@ -15,7 +15,7 @@ const SECONDS = 45;
 const REPLICAS = 3;
 const WINDOW_MS = 6000;
 const CALLER = 'key:k1';
-/** A window may exceed the limit if Redis lost data during the window or this many milliseconds before or after it. */
+/** A window may exceed the limit if Redis lost data during the window, extended by these milliseconds on both sides. */
 const MARGIN_MS = 200;
 
 interface Allowed {
@@ -23,7 +23,10 @@ interface Allowed {
   readonly received: number;
 }
 
-/** For each request, counts the requests that were certainly allowed in the window that starts when it was sent. */
+/**
+ * Returns a window for each request, which starts when the request was sent. `count` includes only requests whose
+ * responses arrived before the window ended.
+ */
 const windowsOf = (allowed: readonly Allowed[]): { since: number; count: number }[] => {
   const sorted = allowed.toSorted((a, b) => a.sent - b.sent);
   return sorted.map(({ sent: since }, i) => ({

@@ -11,10 +11,10 @@ export interface LimiterHarness {
   readonly replicas: readonly Limiter[];
   now(): Promise<number>;
   wait(ms: number): Promise<void>;
-  /** Maximum delay in milliseconds until a permit is available again. */
+  /** Maximum milliseconds from the end of a window until its permits are available again. */
   lateMs(limit: number): number;
   readonly runs: number;
-  /** If `wait` takes real time, all schedules run at the same time. */
+  /** True if `wait` takes real time. The schedules then run concurrently. */
   readonly isRealTime: boolean;
 }
 

@@ -17,7 +17,7 @@ const EPOCH_US = 5e12;
 const DAY = dayOfBucket(EPOCH_US);
 const WINDOW_MS = 60;
 const BUCKET_MS = 1;
-/** Duration of each action. A call takes less time than a bucket. */
+/** Duration of each action. A bucket lasts eight actions, and a call times out after seven. */
 const TICK_MS = 1 / 8;
 const TIMEOUT_MS = 7 / 8;
 const HALF_WINDOW_MS = WINDOW_MS / 2 - 4 * TICK_MS;
@@ -33,7 +33,7 @@ export type ReplicaBug =
   | 'returns permits that were used';
 export type Bug = RedisBug | ReplicaBug;
 
-/** Fate of the call that a request triggers. A message that is in flight can still be lost. */
+/** What happens to the call that a request triggers. A later action can lose or deliver a call in flight. */
 type Fate = 'answered' | 'in flight' | 'lost' | 'reply lost';
 
 export type Action =

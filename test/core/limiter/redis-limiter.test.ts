@@ -194,7 +194,7 @@ describe('RedisLimiter', () => {
   ] as const) {
     it(`a limit of ${limit}, used ${over}, takes at most 1 KB in Redis`, async () => {
       const prefix = `bytes-${limit}:`;
-      // The window is long enough to use most of its buckets, even on a busy machine.
+      // A window of 1.8 seconds is long enough to fill most buckets, even on a busy machine.
       const limiter = create(await connect(server.url, prefix), 1800);
       const until = performance.now() + 1790;
       while (performance.now() < until) {

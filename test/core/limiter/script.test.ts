@@ -69,13 +69,19 @@ type Step = typeof step extends fc.Arbitrary<infer Each> ? Each : never;
 
 const ordinary = { replica: 1, number: 1, previous: 0 } as const;
 const asking = { caller: 'key:a', limit: 60, resync: undefined, returned: undefined, usage: undefined } as const;
-/** A replica returns permits of an expired bucket while it has a newer bucket with the same number. */
+/**
+ * Bucket numbers repeat after 256 buckets. The replica returns permits of an expired bucket while its window contains a
+ * newer bucket with the same number.
+ */
 const oldPermits: readonly Step[] = [
   { ...ordinary, micros: 256_000_000, asks: [{ ...asking, permits: 3 }] },
   { ...ordinary, micros: 0, asks: [{ ...asking, permits: 0, returned: [{ bucketEnd: START, count: 2 }] }] },
 ];
 
-/** Buckets with the same end have no order, and several buckets of one replica are equivalent to one bucket. */
+/**
+ * Returns the permits of each replica in each bucket, in a fixed order. Redis and the model can order or split buckets
+ * with the same end differently.
+ */
 const byEnd = (buckets: readonly Bucket[]): [string, number][] => {
   const counts = new Map<string, number>();
   for (const { end, replica, count } of buckets) {
@@ -105,8 +111,8 @@ describe('decide.lua', () => {
   after(() => redis.disconnect());
 
   /**
-   * Redis and the model must have the same data. Redis can delete fields that are no longer in use, which are then
-   * deleted from the model.
+   * Asserts that Redis and the model have the same data. Redis can delete fields that are no longer in use. The test
+   * then deletes them from the model too.
    */
   const compare = async (key: string, model: ModelRedis, now: number, idle: ReadonlyMap<string, number>) => {
     const isOld = (at: number) => at + model.window + model.bucket <= now;

@@ -87,7 +87,7 @@ describe('GET /openapi.json', () => {
   it('has valid examples of parameters, responses and errors', () => {
     for (const { path, operation } of operations()) {
       for (const { name, schema, example } of operation.parameters ?? []) {
-        // Values of `after` depend on the list and its order, so there is no example.
+        // The document has no example of `after`, because its values depend on the list and its order.
         if (name !== 'after') expect(compileSchema(schema)(example), `${path} ${name}`).to.equal(true);
       }
       for (const [status, referenced] of Object.entries(operation.responses)) {

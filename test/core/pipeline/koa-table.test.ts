@@ -30,7 +30,7 @@ const config = { auth: { keys: 'memory', tiers: { open: { requestsPerMinute: 1e6
 
 const isJson = ({ headers }: TestResponse): boolean => /^application\/json/.test(headers['content-type'] ?? '');
 
-/** A plain Koa application copies the responses of the service at `origin`. */
+/** Middleware for a plain Koa application. It responds with copies of the responses of the service at `origin`. */
 const copyOf = (origin: string): { first: Middleware; last: Middleware } => ({
   async first(ctx, next) {
     const { headers } = await request(`${origin}/nowhere`);

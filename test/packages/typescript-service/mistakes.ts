@@ -1,4 +1,4 @@
-// Each mistake must not compile. If the line after `@ts-expect-error` compiles, that is an error.
+// The statement after each `@ts-expect-error` must have a type error. If it has none, the compiler fails.
 import { createApp } from 'metro-forecast-api';
 import { dataRoute, definePlugin, type SnapshotReader } from 'metro-forecast-api/plugin';
 import { permits } from './plugin.js';

@@ -35,7 +35,7 @@ export const text = (words) => h('p', { id: 'made' }, words);
 describe('pageMount(page)', () => {
   let folder: string;
   let app: TestApp | undefined;
-  /** Browser code is not compiled, so this folder in `dist` does not exist. The page must find the source folder. */
+  /** Browser code is not compiled, so this folder does not exist. `pageMount` must find the source folder instead. */
   const url = () => pathToFileURL(`${join(folder, 'dist', 'mine', 'browser')}/`);
   const mount = () =>
     pageMount({ path: '/mine', summary: 'Mine', folder: url(), at: 'mine/browser', values: { color: '<red>' } });

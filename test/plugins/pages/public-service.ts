@@ -6,7 +6,7 @@ export const open = (tier: object = {}) => ({
   auth: { keys: { use: 'memory' }, tiers: { public: tier, enterprise: {} }, anonymous: 'public' },
 });
 
-/** The service is restarted, because its public URL contains the free port of the first start. */
+/** Starts the service twice. The first start finds a free port, which the public URL of the second start contains. */
 export const startPublic = async (more: object): Promise<TestApp> => {
   const config = { plugins: [...PLUGINS, 'vintages'], ...open(), ...more };
   const first = await startTestApp({ config });

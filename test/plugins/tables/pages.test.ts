@@ -273,7 +273,7 @@ describe('plugin table-pages', () => {
     ]);
     const all = await figures('weather?by=day&of=degrees', { ...line, by: null });
     expect([all.means, all.lines[0].values[0], all.lines[0].values[3]]).to.deep.equal([true, -10, -7]);
-    // 2,000 days are 66 months, or six years.
+    // 2,000 days span 66 months, more than the maximum of 60 bars. The chart therefore shows six years.
     const bars = await figures('weather?by=day', { ...line, by: null, form: 'bars', value: null });
     expect([bars.period, bars.dates.length, bars.lines[0].values[0]]).to.deep.equal(['year', 6, 3 * 366 - 1]);
     const byYear = { time: 'published', value: 'pages', by: null, form: 'bars' };

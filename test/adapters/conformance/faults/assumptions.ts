@@ -1,4 +1,4 @@
-/** Adapters that assume something about data, callers or timing that is usually true. */
+/** Adapters that rely on assumptions about data, callers or timing. Each assumption is usually true, but not always. */
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Document, Manifest } from '../../../../core/contracts/dataset.js';

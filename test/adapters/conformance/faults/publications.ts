@@ -14,7 +14,7 @@ const prunedIds = new Map<string, string>();
 const isFailure = (error: unknown, ...codes: string[]): boolean =>
   error instanceof StorageError && codes.includes(error.code);
 
-/** During a publication, `act` runs before each call to the method. `act` may throw. */
+/** Runs `act` before each call to `method` during a publication. If `act` throws, the call fails. */
 const during = (method: 'ping' | 'list' | 'prune' | 'activate' | 'asOf', act: () => void) =>
   class extends FolderAdapter {
     constructor(...given: ConstructorParameters<typeof FolderAdapter>) {

@@ -1,4 +1,4 @@
-/** Defines adapters whose bugs depend on the format of a value, or on other reads before or at the same time. */
+/** Defines adapters whose bugs depend on the format of a value, or on earlier or concurrent reads. */
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Query, Scalar } from '../../../../core/contracts/storage.js';
 import { compareBy, compareScalars } from '../../../../core/data/scalars.js';
@@ -22,7 +22,7 @@ const TIME_WITH_OFFSET = /^\d{4}(-\d\d){2}T\d\d(:\d\d){2}[+-]\d\d:\d\d$/;
 const OBJECT_ID = /^[0-9a-f]{24}$/i;
 const LONG_ORDER = 4;
 
-/** Changes the strings of all fields that are outside nested values. */
+/** Changes the strings at the top level of each document, but not in nested values. */
 const converting = (change: (text: string) => string) =>
   reading((document) =>
     Object.fromEntries(
@@ -35,11 +35,11 @@ const sorted = (found: readonly Document[], { order, descending }: Query): Docum
   return descending ? rows.reverse() : rows;
 };
 
-/** The fields to search in the collections of the random reads. */
+/** Searchable fields of the collections in the random reads. */
 const SEARCHED = ['title', 'note'];
 const runsOf = (word: string): readonly string[] => word.match(/\p{L}+|\p{N}+/gu) ?? [];
 
-/** Adds searches to the memory adapter that find the documents for which `isMatch` returns true. */
+/** Adds word search to the memory adapter. A document matches the words if `isMatch` returns true. */
 const matching = (isMatch: (document: Document, words: readonly string[]) => boolean) => ({
   capabilities: SEARCHING,
   fault: inSnapshot((snapshot) => ({

@@ -1,4 +1,4 @@
-/** Defines adapters that leave something behind, or assume something about datasets and callers. */
+/** Defines adapters that leak files, timers or listeners, or rely on wrong assumptions about datasets and callers. */
 import { openSync, writeFileSync } from 'node:fs';
 import type { Dataset, PublishOptions, Snapshot } from '../../../../core/contracts/storage.js';
 import { StorageError } from '../../../../core/errors.js';

@@ -24,7 +24,7 @@ const LIMITS = `${SEARCH} limits totals to the documents that contain all words`
 
 export const totalsRules = [COUNTS, NUMBERS] as const;
 
-/** The fields to search in `notes` and `wide`. */
+/** Searchable fields of `notes` and `wide`. */
 const searched = ['town', 'title', 'note'];
 const collections = new Map([...allCollections.values(), notes, wide, wider].map((each) => [each.name, each]));
 const keyOf = (name: string) => collections.get(name)?.key ?? ['id'];
@@ -56,7 +56,7 @@ export const totalsOf = async (snapshot: Snapshot, name: string, query: TotalsQu
   return collector.groups().slice(0, query.limit);
 };
 
-/** Adds searches to a snapshot of the memory adapter. */
+/** Adds totals and word search to a snapshot of the memory adapter. */
 export const searching = (snapshot: Snapshot): Snapshot => ({
   ...snapshot,
   findJson: undefined as never,
@@ -69,7 +69,7 @@ export const SEARCHING = { ...memory.capabilities, json: false, search: true };
 
 const same = <T>(value: T): T => value;
 
-/** Adds totals and searches to the memory adapter. The parameters break queries or results. */
+/** Adds totals and word search to the memory adapter. Each parameter can introduce a bug in queries or results. */
 const totalling = (
   changed: (query: TotalsQuery) => TotalsQuery,
   change: (groups: readonly Group[], query: TotalsQuery) => readonly Group[] = same,

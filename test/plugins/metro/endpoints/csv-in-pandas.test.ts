@@ -32,7 +32,10 @@ json.dump(answers, sys.stdout)
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** In pandas, integer and boolean columns cannot have missing values, and an empty column is not text. */
+/**
+ * Returns the type that pandas infers for a column. With missing values, integers become floats and Booleans become
+ * objects. Undefined for an empty column, whose type is not checked.
+ */
 const expectedKind = (values: readonly unknown[]): string | undefined => {
   const present = values.filter((value) => value !== null && value !== undefined);
   const complete = present.length === values.length;

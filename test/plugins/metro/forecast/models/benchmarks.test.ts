@@ -68,7 +68,7 @@ describe('ar1-nation', () => {
     const { point } = [...walk(ar1Nation, whole, { minValues: 20 })][50] as { point: Float64Array };
     const growth = growthAt(whole.quarters, 50);
     const logs = [...point].map((value) => 100 * Math.log1p(value / 100));
-    // Three forecasts determine the coefficients.
+    // The forecasts of two markets differ by this coefficient times the difference in their growth.
     const b1 = ((logs[1] as number) - (logs[0] as number)) / ((growth[1] as number) - (growth[0] as number));
     const rows = Array.from({ length: 43 }, (_, i) => i + 4).flatMap((t) => {
       const [then, outcome] = [growthAt(whole.quarters, t), growthAt(whole.quarters, t + 4)];

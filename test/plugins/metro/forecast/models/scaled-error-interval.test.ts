@@ -32,7 +32,7 @@ describe('withScaledErrorInterval(markets, 4, next)', () => {
 
   it('matches the formula for errors of 1 and 3 points', () => {
     // At quarter 68, the outcomes of origins 60 to 64 are known. Each market has 5 errors, and the pooled mean is 2.
-    // Only origin 64 has error ratios, because only its expected error was known (from origin 60).
+    // An error ratio needs an expected error at its origin. Only origin 64 has one, from the error of origin 60.
     const { point, lower, upper } = run(69, [1, 3])[68] as ReturnType<typeof run>[number];
     const sigma = (own: number, n: number) => ((n * own + 20 * 2) / (n + 20)) * Math.sqrt(2);
     const [small, large] = [1 / sigma(1, 1), 3 / sigma(3, 1)];
@@ -45,7 +45,7 @@ describe('withScaledErrorInterval(markets, 4, next)', () => {
   });
 
   it('ignores a forecast whose outcome or own quarter was not published', () => {
-    // The second market has no values in quarters 63 and 67, so origins 59, 63 and 67 never count.
+    // The second market has no values in quarters 63 and 67. Origin 63 therefore lacks both its value and its outcome.
     const gaps = (quarter: number) => [100, quarter === 63 || quarter === 67 ? Number.NaN : 100];
     const { upper, point } = run(69, [1, 3], gaps)[68] as ReturnType<typeof run>[number];
     // The second market has 4 errors of 3 from origins 60, 61, 62 and 64. The first market has 5 errors of 1.
