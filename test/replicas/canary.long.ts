@@ -58,13 +58,13 @@ describe('keys of every kind, sent to three replicas in every part of a request'
     const scraped = await Promise.all(
       metrics.map(async (port) => (await request(`http://127.0.0.1:${port}/metrics`)).text),
     );
-    // Processes write buffered data when they stop.
+    // The replicas write their buffered log lines when they stop, so they stop before the search.
     await Promise.all(service.replicas.map((replica) => replica.kill('SIGINT')));
 
     const places = [...(await leftBehind(service, scraped)), { name: 'the responses', text: answers }];
     assert.deepEqual(findSecrets(places, secrets), []);
 
-    // The test must find ids and hashes, which shows that it searches the right places for keys.
+    // Ids and hashes of keys must be found, which proves that the search covers the right places.
     const all = (name: RegExp) =>
       places
         .filter((place) => name.test(place.name))

@@ -26,7 +26,7 @@ const unread = (): string => {
 
 export interface Fault {
   readonly name: string;
-  /** Component with the fault. While MongoDB is down, requests that need a read can get a 503. */
+  /** Component that fails. Only `mongo` may cause 503 responses, and only to requests that are not cached. */
   readonly affects: 'redis' | 'mongo' | 'replica';
   start(service: Replicas, keyId: string): unknown;
   end?(service: Replicas, keyId: string): unknown;
@@ -40,7 +40,7 @@ export const withRedis = async (service: Replicas, work: (redis: Redis) => Promi
   redis.disconnect();
 };
 
-/** `/status` is cached for a minute, but this endpoint is not. */
+/** Returns the same state as `/status`, which is cached for a minute. This endpoint is not cached. */
 const STATUS = '/status-now';
 const statusNow = fileURLToPath(new URL('../support/status-now.js', import.meta.url));
 

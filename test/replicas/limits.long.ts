@@ -52,8 +52,8 @@ describe(`bursts at the edges of windows for ${SECONDS} seconds, with the clock 
   });
 
   /**
-   * The rate is above the limit at the edges of each minute, half the limit in the middle, and 4 requests per second
-   * otherwise.
+   * Returns the number of requests to send per second. The rate exceeds the limit in the four seconds around each full
+   * minute. Half the limit is sent in the second after each half minute.
    */
   const perSecondAt = (second: number, limit: number): number => {
     const phase = second % 60;

@@ -39,8 +39,8 @@ describe('an upgrade from the previous version', function () {
   const current: Version = packageRoot;
   let previous: Version;
   /**
-   * Unreleased builds store usage in Redis in a different format and use different keys for backtests. Each version
-   * then counts only its own requests and serves only its own data.
+   * Whether the previous version is a release. An unreleased build stores usage in Redis in a different format, and
+   * uses different keys for backtest rows. Each version then counts only its own requests and serves only its own data.
    */
   let isRelease: boolean;
   let folder: string;
@@ -137,7 +137,7 @@ describe('an upgrade from the previous version', function () {
       }
     };
     const requests = new Map<Version, number>();
-    /** The replicas must have counted all requests with this key. */
+    /** Sends requests with the key `counted`. Its usage must then equal the number of all requests so far. */
     const expectUsage = async (version: Version) => {
       const counter = isRelease ? current : version;
       for (const replica of [...replicas, ...replicas]) {

@@ -151,7 +151,7 @@ describe('a package with copies of built-in folders, and this package from its t
   });
 });
 
-/** Compares responses without their times. */
+/** Compares responses, except for timestamps and ages. */
 const expectEqual = (copied: Record<string, [number, string]>, builtin: Record<string, [number, string]>): void => {
   expect(Object.keys(copied)).to.have.members(Object.keys(builtin));
   const comparable = ([status, body]: [number, string]) => [
@@ -164,7 +164,10 @@ const expectEqual = (copied: Record<string, [number, string]>, builtin: Record<s
   }
 };
 
-/** Both folders can contain npm scopes, `adapters` and `plugins`, so the entries of these folders are merged. */
+/**
+ * Links each entry of `from` that is missing in `to`. If both folders contain an npm scope, `adapters` or `plugins`,
+ * links the missing entries of these folders.
+ */
 const linkMissing = async (from: string, to: string): Promise<void> => {
   const present = new Map((await readdir(to, { withFileTypes: true })).map((entry) => [entry.name, entry]));
   for (const { name } of await readdir(from, { withFileTypes: true })) {

@@ -69,7 +69,7 @@ describe('the dashboard with a real Prometheus and a live service', function () 
     return (json as Parsed).data;
   };
 
-  /** The quantile of an empty set is NaN, which is omitted. */
+  /** Omits NaN, which Prometheus returns for a quantile of no observations. */
   const valuesOf = async (expr: string): Promise<readonly number[]> => {
     const written = expr.replaceAll('$job', JOB).replaceAll('$__rate_interval', RATE_INTERVAL);
     const { result } = await get(`query?query=${encodeURIComponent(written)}`);

@@ -25,7 +25,7 @@ describe('the package', () => {
 
   it('passes publint', async () => {
     const { messages } = await publint({ pkgDir: inside(''), strict: true, pack: false });
-    // The templates of `metro-forecast new` have their own package.json.
+    // publint also checks the templates of `metro-forecast new`, because they contain a package.json.
     const texts = messages.map((message) => String(formatMessage(message, manifest, { color: false })));
     expect(texts.filter((text) => !text.startsWith('./cli/templates/'))).to.deep.equal([]);
   });

@@ -40,7 +40,7 @@ const install = async (name: string): Promise<string> => {
   if (process.getuid?.() !== 0 || !onPath('apt-get'))
     throw new Error('Only root can install it, and only with apt-get.');
   say(`Installing ${name} with apt-get, for the tests ...`);
-  // In run level 1, the package does not start a server on the default port.
+  // RUNLEVEL=1 prevents the package from starting its server, which would use the default port.
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
   await run('apt-get', ['update', '-q'], { env });
   await run('apt-get', ['install', '-q', '-y', '--no-install-recommends', name], { env });

@@ -96,7 +96,7 @@ export const accessibilityProblems = async (page: Page): Promise<string[]> => {
   });
 };
 
-/** `page.url()` can return the previous address. */
+/** Asks the page for its address, because `page.url()` can still return the previous address. */
 export const addressOf = (page: Page): Promise<string> => page.evaluate<string>('location.href');
 
 /**

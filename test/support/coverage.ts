@@ -1,4 +1,4 @@
-/** V8 writes a coverage file for each process (`NODE_V8_COVERAGE`). The files determine the executed source lines. */
+/** Computes the executed source lines from the coverage files that V8 writes for each process (`NODE_V8_COVERAGE`). */
 import { readdir, readFile } from 'node:fs/promises';
 import { SourceMap } from 'node:module';
 import { join, relative } from 'node:path';

@@ -25,7 +25,7 @@ const seasonal = ({ quarters, firstQuarter }: Panel, quarter: number, market: nu
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Only forecasts since 1990 for which every benchmark has a forecast are compared. */
+/** Returns the forecasts to compare: those since 1990 for which every benchmark has a forecast too. */
 const scoredOf = (panel: Panel, horizon: Horizon) => {
   const newest = panel.firstQuarter + panel.quarters.length - 1;
   const rows = createPanelRows({

@@ -38,8 +38,8 @@ const withSales = (panel: Panel, change: (values: readonly SeriesValue[]) => rea
 });
 
 /**
- * Compares forecasts that are in both maps: the mean change, the mean absolute change, and the share of signals that
- * differ.
+ * Compares the forecasts that are in both maps. Reports the mean change, the mean absolute change and the share of
+ * changed signals.
  */
 const compare = (before: ReadonlyMap<string, Forecast>, after: ReadonlyMap<string, Forecast>) => {
   const pairs = [...before].flatMap(([key, row]) => {
@@ -76,7 +76,7 @@ function* newestMonth(panel: Panel): Generator<string> {
   }
 }
 
-/** Like the comparison of models, only markets with at least 40 values at the origin count. */
+/** Includes only markets with at least 40 values at the origin, like the comparison of models. */
 function* accuracy(panel: Panel): Generator<string> {
   const counts = new Int32Array(panel.markets.length);
   const counted = panel.quarters.map((levels) =>

@@ -143,7 +143,7 @@ const inputs = [
 ];
 
 const runs: ForecastRun[] = [
-  // The published forecast error of this row was not revised.
+  // Only this run has the basis `published`. Runs without a basis count as reconstructed.
   {
     ...run(1, '2024-11-26T14:00:00Z'),
     basis: 'published',

@@ -1,4 +1,4 @@
-/** Starts a service with the middleware of a test: around one plugin, around the whole service, or in a mount. */
+/** Starts a service with middleware that a test can replace: around one plugin, around the service, or in a mount. */
 import type { Middleware } from 'koa';
 import compose from 'koa-compose';
 import { dataRoute, definePlugin, serviceRoute } from '../../core/contracts/plugin.js';

@@ -50,7 +50,7 @@ export class OpenLoop {
     return this.#arrivals;
   }
 
-  /** Returns the number of 200 responses per second. Each connection sends its next request after each response. */
+  /** Returns the number of 200 responses per second. Each connection sends a request as soon as it gets a response. */
   async capacity(connections: number, seconds: number): Promise<number> {
     this.#arrivals = [];
     this.#asksAgain = true;

@@ -41,7 +41,7 @@ export const packed = (): Promise<Packed> => {
   return made;
 };
 
-/** Installs the tarball of `npm pack` without a registry. The dependencies are links. */
+/** Installs the tarball of `npm pack` without a registry. Dependencies are links to this repository's packages. */
 export const installPacked = async (folder: string, others: readonly string[] = []): Promise<void> => {
   const modules = join(folder, 'node_modules');
   const ours = join(modules, 'metro-forecast-api');

@@ -35,7 +35,7 @@ export const describePageFiles = (path: string, plugin: string, plugins: readonl
     let app: TestApp;
     let page: string;
     const get = (target: string, headers = {}) => request(`${app.origin}${target}`, { headers });
-    /** The URL of the files contains their digest. */
+    /** Returns the path of the folder with the page's files. The path contains a digest of the files. */
     const root = () => page.slice(page.indexOf(`${path}/v-`)).slice(0, `${path}/v-012345678901`.length);
 
     before(async () => {

@@ -10,8 +10,8 @@ import { skip } from './skip.js';
 const run = promisify(execFile);
 
 /**
- * `python3` can import the package in this environment. Rejects if Python is missing or pip cannot download the
- * package.
+ * Returns environment variables with which `python3` can import the package. Rejects if Python is missing or pip
+ * cannot download the package.
  */
 export const findPythonPackage = async (name: string): Promise<NodeJS.ProcessEnv> => {
   const has = (env: NodeJS.ProcessEnv): Promise<boolean> =>

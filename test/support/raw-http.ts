@@ -65,7 +65,7 @@ export const exchange = (
         rest = rest.slice(next.length);
       }
       if (responses.length < wanted) return;
-      // The header `Connection` of the last response announces whether the server closes the connection.
+      // With `Connection: close`, the server must close the connection. Otherwise, there is nothing to wait for.
       if (responses.at(-1)!.headers['connection'] === 'close') leaving ??= setTimeout(leave, closesWithinMs, false);
       else leave(false);
     });

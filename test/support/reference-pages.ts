@@ -142,7 +142,7 @@ const cliPage = (title: string, intro: string, commands: readonly (readonly [str
   return `# ${title}\n\n${GENERATED}\n\n${intro}\n\n${parts.join('\n\n')}\n`;
 };
 
-/** Data commands have a separate page. */
+/** Returns the pages cli.md and cli-data.md. */
 export const cliPages = async (): Promise<{ readonly service: string; readonly data: string }> => {
   const all = leavesOf(await createProgram(), 'metro-forecast');
   return {
@@ -161,7 +161,7 @@ export const cliPages = async (): Promise<{ readonly service: string; readonly d
 
 const byStatus = (a: ErrorKind, b: ErrorKind): number => a.status - b.status || (a.code < b.code ? -1 : 1);
 
-/** The service has metrics and every built-in plugin that declares errors. */
+/** Creates a service with metrics and every built-in plugin that declares errors. */
 const withService = async <Result>(use: (app: App) => Promise<Result>): Promise<Result> => {
   const app = await createApp({
     server: { port: 0 },

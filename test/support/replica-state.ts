@@ -39,7 +39,7 @@ export const follow = async (service: Replicas, key: string, version: string): P
         .db('dataset')
         .collection<{ _id: string; current: { version: string } | null }>('catalog')
         .findOne({ _id: 'catalog' });
-      // The version was activated less than one polling interval ago.
+      // This time is at most one polling interval after the activation.
       if (catalog?.current?.version === version) return performance.now();
       await delay(EVERY_MS / 2);
     }

@@ -19,7 +19,7 @@ export interface ReplicasOptions {
   readonly standalone?: boolean;
   /** Replicas reach each store through a proxy. Commands always connect directly. */
   readonly proxied?: boolean;
-  /** Variables for another Redis, such as a cluster. If set, no single server is started. */
+  /** Environment variables for another Redis, such as a cluster. The replicas then do not use `redis`. */
   readonly redisEnv?: Readonly<Record<string, string>> | undefined;
   readonly env?: Readonly<Record<string, string>>;
   readonly replicaEnv?: (index: number) => Readonly<Record<string, string>>;

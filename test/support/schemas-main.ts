@@ -18,7 +18,7 @@ const describe = ({ name, key, references = [] }: Collection): string =>
 const write = async (path: string, schema: object): Promise<void> => {
   const file = join(packageRoot, path);
   const text = `${JSON.stringify(schema, null, 2)}\n`;
-  // Each start runs this program, and the folder can be read-only.
+  // `npm start` builds, and the folder can be read-only. An unchanged file is therefore not written.
   if ((await readFile(file, 'utf8').catch(() => undefined)) !== text) await writeFile(file, text);
 };
 

@@ -46,7 +46,7 @@ export const formsOf = (secret: string): SecretForms => {
   };
 };
 
-/** Bytes are decoded as Latin-1. Hashes are allowed if `keepsHashes` is true. */
+/** Text to search for secrets. Binary data is decoded as Latin-1. If `keepsHashes` is true, hashes are allowed. */
 export interface Place {
   readonly name: string;
   readonly text: string;

@@ -37,7 +37,7 @@ export const startRedis = async (options: { readonly args?: readonly string[] } 
 const REPLICA_SET = 'rs0';
 
 const pingMongo = async (port: number, replicaSet: boolean): Promise<void> => {
-  // A refused connection fails immediately, but the driver would retry after 500 ms.
+  // Until the server listens, this connection fails immediately. The driver would retry only after 500 ms.
   const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect');
   socket.destroy();

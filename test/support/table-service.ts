@@ -16,7 +16,7 @@ const BOOKS = `isbn,title,author,published,pages
 9780141441146,Jane Eyre,Charlotte Brontë,1847,
 `;
 
-/** A table page loads fewer than 2,000 rows. */
+/** Each station has more rows than a table page loads. */
 const DAYS = 2000;
 const dayAfter = (days: number) => new Date(Date.UTC(2020, 0, 1 + days)).toISOString().slice(0, 10);
 

@@ -44,7 +44,7 @@ export const startTcpProxy = async (targetPort: number): Promise<TcpProxy> => {
     if (fault.halfOpen) for (const socket of sockets) silent.add(socket);
     replaced?.abort();
     replaced = new AbortController();
-    // Each chunk in transit adds a listener.
+    // Each delayed chunk adds a listener. Node would print a warning above 10 listeners.
     setMaxListeners(0, replaced.signal);
   };
   replace({});

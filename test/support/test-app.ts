@@ -28,7 +28,7 @@ export interface TestApp {
   readonly keys: MemoryKeyStore;
   readonly key: string;
   newKey(record?: Partial<KeyRecord>): Promise<{ key: string; id: string }>;
-  /** Sends the key unless the headers contain another key. Paths are relative to the base path. */
+  /** Sends `key` unless the headers contain another key. The path is relative to the base path. */
   get(path: string, request?: TestRequest): Promise<TestResponse>;
   close(): Promise<void>;
 }

@@ -26,9 +26,9 @@ export const mostInWindow = (answers: readonly Answer[]): number => {
 };
 
 /**
- * Returns the rejections that were too early. Even if every request that might have been allowed is counted, the window
- * before such a rejection contains fewer requests than the limit.
- * @param lateMs maximum delay in milliseconds until a permit is available again
+ * Returns the rejections that were too early: in the window before the rejection, fewer requests than the limit were
+ * allowed. All allowed requests that could be in this window are counted.
+ * @param lateMs maximum milliseconds from the end of a window until its permits are available again
  */
 export const rejectedTooSoon = (answers: readonly Answer[], limit: number, lateMs = 0): Answer[] => {
   const passed = answers.filter(isAllowed);
