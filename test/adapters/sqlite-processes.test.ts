@@ -16,7 +16,7 @@ import { skip } from '../support/skip.js';
 import { until } from '../support/until.js';
 import { rowsToPublish, SqliteStore } from './sqlite-store.js';
 
-/** Moments at which the test kills a publisher, as fractions of the duration of a publication. */
+/** Times at which the test kills a publisher, as fractions of the duration of a publication. */
 const MOMENTS = [0.05, 0.3, 0.5, 0.7, 0.9, 0.95, 1, 1.1];
 
 const start = (name: string, ...values: readonly string[]) => {

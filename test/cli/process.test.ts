@@ -159,7 +159,7 @@ describe('the process of a service', () => {
       const writer = openSync(pipe, constants.O_WRONLY);
       const service = await started({ env: { ...env, METRO__METRICS__PORT: String(metricsPort) }, stderr: writer });
       closeSync(writer);
-      // Each request logs a line of about 7 KB.
+      // The log line of each request has about 7 KB, so the pipe soon fills up.
       const long = `/markets?${'x'.repeat(7000)}`;
       for (let i = 0; i < 800; i += 40) {
         const responses = await Promise.all(Array.from({ length: 40 }, () => request(url(long))));

@@ -1,7 +1,7 @@
 /** Lists the forms in which a secret can leak. */
 import { createHash } from 'node:crypto';
 
-/** An attacker who knows 24 characters of a secret could guess the rest. */
+/** Number of successive characters of a secret that count as a leak, because an attacker could guess the rest. */
 const PART = 24;
 
 /** Base64 at each offset within a longer text. Characters that depend on adjacent bytes are dropped. */

@@ -14,7 +14,7 @@ const TRICKLE_MS = 500;
 const PROBE_MS = 500;
 /** Without a delay between connections, the service would see a flood of connections. */
 const OPENING_MS = 10;
-/** Six responses fill the buffers on both sides of a connection. */
+/** The responses to six requests fill the buffers on both sides of a connection. */
 const UNREAD_REQUESTS = 6;
 
 const head = (path: string): string =>

@@ -105,7 +105,7 @@ export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTes
 
 type Change = (snapshot: Snapshot) => Partial<Snapshot>;
 
-/** Changes the snapshots that `snapshot()` returns, but not those of `asOf()`. `start` runs once per adapter. */
+/** Changes snapshots from `snapshot()`, but not from `asOf()`. `start` runs once per adapter. */
 export const inSnapshots =
   (start: (adapter: StorageAdapter) => Change): Fault =>
   (adapter) => {

@@ -155,7 +155,7 @@ describe('FileKeyStore', () => {
     const expected = ['a', 'b', 'c'].flatMap((name) => Array.from({ length: 15 }, (_, i) => `${name} ${i}`));
     expect(names).to.have.members(expected).and.have.length(45);
     expect(log).to.deep.equal([]);
-    // The reader holds the lock while it compares a change with the audit log.
+    // The reader can still hold the lock, because it compares the last change with the audit log.
     await until(async () => !(await readdir(folder)).includes('keys.json.lock'), { withinMs: 5000 });
     expect(await readdir(folder)).to.have.members([
       'keys.json',

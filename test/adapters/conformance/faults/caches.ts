@@ -53,7 +53,7 @@ const afterCloseAsOf = (method: Method): Pick<BrokenAdapter, 'fault'> =>
 /** Totals are cached by a key that lacks a part of the query. */
 const cachingTotals = (keyOf: KeyOf): Pick<BrokenAdapter, 'fault'> => ({
   fault: inSnapshots((adapter) => (snapshot) => {
-    // The memory adapter has no totals of its own, so the framework computes them.
+    // The memory adapter has no totals, so `totalsOf` computes them.
     const whole: Snapshot = { ...snapshot, totals: (name, query, signal) => totalsOf(snapshot, name, query, signal) };
     return cached(whole, 'totals', new Map(), (signal) => adapter.ping(signal), keyOf);
   }),
