@@ -28,7 +28,7 @@ const [url = '', key = ''] = process.argv.slice(2);
 const answer = await fetch(\`\${url}/markets?fields=\${fields}\`, { headers: { Authorization: \`Bearer \${key}\` } });
 const { data } = (await answer.json()) as { data: Market[] };
 const { cbsa, name, signal, id } = data[0]!;
-// @ts-expect-error: `fields` can omit the id
+// @ts-expect-error: responses can lack the id
 const certain: number = id;
 console.log(cbsa.length, name.length > 0, signal, id);
 `;
