@@ -5,9 +5,10 @@ import { find, h } from './dom.js';
 /**
  * @template Option
  * @param {HTMLInputElement} field
- * @param {{ contentOf: (option: Option) => readonly Children[], onpick: (option: Option) => void }} options
+ * @param {{ contentOf: (option: Option) => readonly Children[], onpick: (option: Option) => void, advice?: string }}
+ *   options `advice`: shown if there are no results
  */
-export const optionList = (field, { contentOf, onpick }) => {
+export const optionList = (field, { contentOf, onpick, advice = '' }) => {
   const list = find('#found');
   /** @type {readonly Option[]} */
   let shown = [];
@@ -34,7 +35,7 @@ export const optionList = (field, { contentOf, onpick }) => {
       ...contentOf(option),
     );
   const nothing = (/** @type {string} */ query) =>
-    h('div', { class: 'found', role: 'option', 'aria-disabled': 'true' }, `No results for “${query}”.`);
+    h('div', { class: 'found', role: 'option', 'aria-disabled': 'true' }, `No results for “${query}”. ${advice}`);
   return {
     isOpen: () => !list.hidden,
     marked: () => shown[marked],

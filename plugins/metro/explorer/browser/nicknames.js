@@ -22,7 +22,7 @@ const TABLE = `
 19740 mile high city, front range
 19820 motor city, motown, metro detroit
 20260 twin ports
-20500 research triangle
+20500 research triangle, raleigh durham
 23104 cowtown
 24660 piedmont triad
 26420 htown, space city, bayou city
@@ -56,7 +56,7 @@ const TABLE = `
 38060 phx, valley of the sun
 38300 steel city, pgh
 38900 pdx, rose city
-39580 research triangle
+39580 research triangle, raleigh durham
 40140 inland empire
 40900 sactown
 41180 stl, gateway city

@@ -1,6 +1,6 @@
 /**
  * In the view of all markets, typing in the search box filters the list. The box then shows suggestions only if a
- * state, a series or a divided metro also matches.
+ * state, a series, a list, a comparison or a divided metro also matches.
  */
 
 import { isNarrowing, searchField } from '../../../pages/data-views/search-field.js';
@@ -42,7 +42,7 @@ export const startSearch = () => {
     field.blur();
     location.hash = address;
   };
-  const list = optionList(field, { contentOf, onpick: go });
+  const list = optionList(field, { contentOf, onpick: go, advice: 'Try a metro, state, ZIP code, series or grade.' });
 
   const suggest = async () => {
     const query = field.value;

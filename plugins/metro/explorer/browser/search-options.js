@@ -1,6 +1,7 @@
 import { counted } from '../../../pages/shared/format.js';
 import { NICKNAMES } from './nicknames.js';
-import { onlyOne, plainName, STATES, searcher, stateNamed, statesOf, withoutYear, wordsOf } from './search.js';
+import { onlyOne, placeIn, plainName, STATES, searcher, stateNamed, statesOf, wordsOf } from './search.js';
+import { compareOptions, listOptions, seriesNamed } from './search-topics.js';
 import { metroOfZip } from './zip-codes.js';
 
 /**
@@ -25,14 +26,17 @@ const hasWords = (query, title) => {
 /** @param {string} query @param {Lists} lists */
 const seriesOptions = (query, { series }) => {
   const id = query.trim().toLowerCase();
-  return series
-    .filter(({ kind }) => kind === 'macro')
-    .filter(({ series_id, title }) => series_id.toLowerCase().startsWith(id) || hasWords(query, title))
-    .toSorted((a, b) => Number(b.series_id.toLowerCase() === id) - Number(a.series_id.toLowerCase() === id))
-    .map(({ series_id, title }) => ({
-      ...{ label: title, detail: `series ${series_id}`, address: `#/series/${encodeURIComponent(series_id)}` },
-      isExact: series_id.toLowerCase() === id,
-    }));
+  const ids = seriesNamed(query);
+  const found = ids
+    ? ids.flatMap((each) => series.filter(({ series_id }) => series_id === each))
+    : series
+        .filter(({ kind }) => kind === 'macro')
+        .filter(({ series_id, title }) => series_id.toLowerCase().startsWith(id) || hasWords(query, title))
+        .toSorted((a, b) => Number(b.series_id.toLowerCase() === id) - Number(a.series_id.toLowerCase() === id));
+  return found.map(({ series_id, title }) => ({
+    ...{ label: title, detail: `series ${series_id}`, address: `#/series/${encodeURIComponent(series_id)}` },
+    isExact: ids !== undefined || series_id.toLowerCase() === id,
+  }));
 };
 
 /**
@@ -68,9 +72,14 @@ const stateOptions = (query, { markets }) => {
  * @returns {{ options: Option[], others: number, sure: Option | undefined }}
  */
 export const optionsFor = (typedQuery, lists) => {
-  const query = withoutYear(typedQuery);
+  const query = placeIn(typedQuery);
   if (query.trim() === '') return { options: [], others: 0, sure: undefined };
-  const found = searcher(lists.markets, lists.parents)(query);
+  const topics = [...listOptions(typedQuery), ...compareOptions(typedQuery, lists)];
+  const states = stateOptions(query, lists);
+  const others = [...seriesOptions(typedQuery, lists), ...dividedOptions(query, lists)].slice(0, MOST_OTHERS);
+  // An exact match of another kind is better than a market whose name is only similar.
+  const isKnown = topics.length + states.length + others.length > 0;
+  const found = searcher(lists.markets, lists.parents)(query, !isKnown);
   const meant = onlyOne(query, found);
   const ordered = meant ? [meant, ...found.filter((one) => one !== meant)] : found;
   const markets = ordered.slice(0, MOST_MARKETS).map(({ cbsa, name }) => ({
@@ -78,17 +87,15 @@ export const optionsFor = (typedQuery, lists) => {
     ...{ address: `#/markets/${cbsa}` },
     city: wordsOf(name.replace(/[-–/,].*/, '')).join(' '),
   }));
-  const states = stateOptions(query, lists);
-  const others = [...seriesOptions(query, lists), ...dividedOptions(query, lists)].slice(0, MOST_OTHERS);
   const exact = others.filter(({ isExact }) => isExact);
   const typed = wordsOf(query).join(' ');
   // Markets come before states if the query is a city ("new york") or a nickname ("la").
   const isCity = markets[0]?.city === typed || NICKNAMES.some(([name]) => name === typed);
   const [first, last] = isCity ? [markets, states] : [states, markets];
-  const options = [...exact, ...first, ...last, ...others.filter(({ isExact }) => !isExact)];
+  const options = [...topics, ...exact, ...first, ...last, ...others.filter(({ isExact }) => !isExact)];
   return {
     options,
-    others: others.length + states.length,
+    others: topics.length + others.length + states.length,
     sure: meant || options[0] !== markets[0] ? options[0] : undefined,
   };
 };

@@ -54,14 +54,17 @@ const nicknamed = (query) => {
   );
 };
 
+const LEAST_START = 6;
+
 /**
  * Tolerates typing errors: one in words of 4 to 7 letters, and two in longer words. An error is a wrong, missing, extra
- * or swapped letter.
+ * or swapped letter. Fewer than 6 letters must be the whole word, because "grade" must not match "Grapevine".
  * @param {string} typed @param {string} word
  */
 export const nearly = (typed, word) => {
   const allowed = typed.length >= 8 ? 2 : typed.length >= 4 ? 1 : 0;
   const target = word.slice(0, typed.length + allowed);
+  if (typed.length < LEAST_START && word.length > typed.length + allowed) return false;
   if (allowed === 0 || typed[0] !== word[0] || target.length < typed.length - allowed) return false;
   let [before, row] = [/** @type {number[]} */ ([]), Array.from({ length: target.length + 1 }, (_, index) => index)];
   for (let i = 1; i <= typed.length; i += 1) {
@@ -86,8 +89,17 @@ export const stateNamed = (query) => {
   return [...STATES].find(([code, name]) => code.toLowerCase() === typed || wordsOf(name).join(' ') === typed)?.[0];
 };
 
-/** A year, as in "boise 2021", is ignored, because charts show all years. @param {string} query */
-export const withoutYear = (query) => query.replace(/(\S)\s+(?:19|20)\d\d\s*$/, '$1');
+const GENERAL =
+  /\b(?:metros|markets|cities)\s+in\b|\b(?:house|home|housing)\s+prices?\b|\b(?:metro(?:\s+area)?|metros|markets?|msa|cbsa|forecasts?|outlook)\b/gi;
+
+/**
+ * Removes words that do not identify a place, as in "boise 2021" and "houston house prices". Charts show all years.
+ * @param {string} query
+ */
+export const placeIn = (query) => {
+  const place = query.replace(/(\S)\s+(?:19|20)\d\d\s*$/, '$1').replace(GENERAL, ' ');
+  return place.trim() === '' ? query : place;
+};
 
 /**
  * Splits a list of names at commas and semicolons, except before a postal code: "Austin, TX, Boise" contains two names.
@@ -124,7 +136,7 @@ const cityOf = (query) => {
  */
 export const onlyOne = (query, found) => {
   if (found.length === 1) return found[0];
-  const city = cityOf(withoutYear(query));
+  const city = cityOf(placeIn(query));
   const named = found.filter(({ name }) => {
     const words = wordsOf(name);
     return city.every((word, at) => (at === city.length - 1 ? words[at]?.startsWith(word) : words[at] === word));
@@ -164,7 +176,8 @@ const termsOf = (query) => {
 /**
  * @template {{ cbsa: string, name: string }} Row @param {readonly Row[]} rows
  * @param {ReadonlyMap<string, string>} [parents]
- * @returns {(query: string) => Row[]}
+ * @returns {(query: string, forgiving?: boolean) => Row[]} `forgiving: false` allows no typing errors. Default: allows
+ *   errors if nothing else matches
  */
 export const searcher = (rows, parents = new Map()) => {
   const entries = rows.map((row) => ({
@@ -210,11 +223,11 @@ export const searcher = (rows, parents = new Map()) => {
     const isMain = (/** @type {(typeof entries)[number]} */ { words, parent }) => Number(words[0] === parent[1]);
     return found.toSorted((a, b) => isMain(b) - isMain(a)).map(({ row }) => row);
   };
-  /** @param {string} query */
-  const scored = (query) => {
+  /** @param {string} query @param {boolean} mayForgive */
+  const scored = (query, mayForgive) => {
     const terms = termsOf(query);
     if (terms.length === 0) return [...rows];
-    for (const forgiving of [false, true]) {
+    for (const forgiving of mayForgive ? [false, true] : [false]) {
       const found = entries.flatMap((entry) => {
         const scores = terms.map((term) => score(entry, term, forgiving));
         return scores.includes(0) ? [] : [{ row: entry.row, total: scores.reduce((sum, one) => sum + one, 0) }];
@@ -223,11 +236,11 @@ export const searcher = (rows, parents = new Map()) => {
     }
     return [];
   };
-  return (typed) => {
-    const query = withoutYear(typed);
+  return (typed, forgiving = true) => {
+    const query = placeIn(typed);
     const metro = metroOfZip(query);
     const inZip = rows.filter(({ cbsa }) => cbsa === metro);
-    return [...new Set([...named(query), ...scored(query), ...inZip])];
+    return [...new Set([...named(query), ...scored(query, forgiving), ...inZip])];
   };
 };
 

@@ -22,14 +22,17 @@ const load = async () => {
   }
 };
 
+/** Removes the last four digits of a ZIP+4 code, such as 83702-1234. @param {string} query */
+const zipIn = (query) => query.trim().replace(/^(\d{5})-\d{4}$/, '$1');
+
 /**
  * Loads the table of ZIP codes if the query looks like a ZIP code. Errors are ignored, because searches by name work
  * without the table.
  * @param {string} query
  */
 export const loadZips = async (query) => {
-  if (/^\d{5}$/.test(query.trim())) await once('zips', load).catch(() => undefined);
+  if (/^\d{5}$/.test(zipIn(query))) await once('zips', load).catch(() => undefined);
 };
 
 /** `loadZips` must be called first. @param {string} query @returns {string | undefined} */
-export const metroOfZip = (query) => metros.get(query.trim());
+export const metroOfZip = (query) => metros.get(zipIn(query));

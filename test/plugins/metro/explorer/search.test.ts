@@ -95,6 +95,10 @@ describe('the explorer’s search', () => {
   const series = [
     { series_id: 'UNRATE', title: 'Unemployment Rate', kind: 'macro' },
     { series_id: 'DGS10', title: 'Market Yield on 10-Year Treasury Securities', kind: 'macro' },
+    { series_id: 'FEDFUNDS', title: 'Federal Funds Effective Rate', kind: 'macro' },
+    { series_id: 'CPIAUCSL', title: 'Consumer Price Index', kind: 'macro' },
+    { series_id: 'HSN1F', title: 'New One Family Houses Sold: United States', kind: 'macro' },
+    { series_id: 'metro_hpi', title: 'FHFA House Price Index', kind: 'metro' },
   ];
   const offered = (query: string): string[] =>
     optionsFor(query, { markets, parents, areas, series }).options.map(({ address }: { address: string }) => address);
@@ -110,8 +114,35 @@ describe('the explorer’s search', () => {
     ['unemployment', '#/series/UNRATE'],
     ['35620', '#/markets?q=35620'],
     ['26420', '#/markets/26420'],
+    ['grade f', '#/markets?grade=F'],
+    ['Risk F', '#/markets?grade=F'],
+    ['grade', '#/markets?sort=grade&colour=grade'],
+    ['falling', '#/markets?sort=forecast'],
+    ['ohio grade a', '#/markets?state=OH&grade=A'],
+    ['signal expand', '#/markets?signal=expand'],
+    ['boise vs austin', '#/compare?m=14260,12420'],
+    ['Boise, Austin, Houston', '#/compare?m=14260,12420,26420'],
+    ['Austin, TX', '#/markets/12420'],
+    ['inflation', '#/series/CPIAUCSL'],
+    ['interest rate', '#/series/FEDFUNDS'],
+    ['home prices', '#/series/metro_hpi'],
+    ['rate', '#/series/UNRATE'],
+    ['houston house prices', '#/markets/26420'],
+    ['boise forecast', '#/markets/14260'],
+    ['metros in ohio', '#/markets?state=OH'],
+    ['columbus in', '#/markets/18020'],
+    ['  BOISE  ', '#/markets/14260'],
+    ['san josé', '#/markets/41940'],
+    ['bosie', '#/markets/14260'],
+    // Nothing matches. A similar name would be wrong.
+    ['help', undefined],
+    ['grade e', undefined],
+    ['top 10', undefined],
+    ['ada county', undefined],
+    ['mortgage rate', undefined],
+    ['united states', undefined],
   ] as const) {
-    it(`suggests ${expected} first for ${query}`, () => expect(offered(query)[0]).to.equal(expected));
+    it(`suggests ${expected ?? 'nothing'} first for ${query}`, () => expect(offered(query)[0]).to.equal(expected));
   }
 
   for (const [query, expected] of [
@@ -177,6 +208,9 @@ describe('the explorer’s search', () => {
 
   it('allows no typo in words of fewer than four letters, one in words of four to seven, and two in longer words', () => {
     for (const [typed, word, expected] of [
+      ['grade', 'grapevine', false],
+      ['philad', 'philadelphia', true],
+      ['philed', 'philadelphia', true],
       ['bose', 'boise', true],
       ['bosie', 'boise', true],
       ['boisse', 'boise', true],
