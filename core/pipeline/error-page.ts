@@ -1,6 +1,7 @@
 /** Formats errors as web pages for browsers. Below the base path, errors are always JSON. */
 import { createHash } from 'node:crypto';
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { Mount } from '../contracts/plugin.js';
 import { type ApiError, errors } from '../errors.js';
 import type { Page } from '../response/error-response.js';
 import { READ_METHODS } from '../response/headers.js';
@@ -11,17 +12,28 @@ export interface ErrorPageOptions {
   readonly publicPathFor: (request: IncomingMessage) => string;
   readonly basePath: string;
   readonly info: { readonly title: string };
-  readonly mounts: readonly { readonly path: string }[];
+  readonly mounts: readonly Pick<Mount, 'path' | 'summary' | 'contentSecurityPolicy'>[];
 }
 
 /** Returns undefined if the client gets JSON. */
 export type ErrorPage = (request: IncomingMessage) => Page | undefined;
 
+/** The design of the pages in `plugins/pages`. The style is inline, because the error may concern the other files. */
 const STYLE = `
-:root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
-body { margin: 0 auto; max-width: 40rem; padding: 15vh 1.5rem 3rem; }
-h1 { font-size: 2rem; line-height: 1.2; margin: 0 0 1rem; }
-p { margin: 0 0 1rem; }
+:root {
+  color-scheme: light dark;
+  --text: light-dark(#18202b, #e4e9f0); --muted: light-dark(#566171, #a3afbe);
+  --line: light-dark(#d5dbe3, #323c49); --accent: light-dark(#14599c, #7db7f0);
+}
+body { background: light-dark(#fff, #11161d); color: var(--text); font: 1rem/1.55 system-ui, sans-serif; margin: 0; }
+header, main { padding: .75rem max(1rem, (100% - 80rem) / 2); }
+header { border-bottom: 1px solid var(--line); font-weight: 650; }
+main { padding-block: 15vh 3rem; }
+h1 { font-size: 2rem; line-height: 1.2; margin: 0 0 .5rem; }
+p { color: var(--muted); margin: 0 0 1.5rem; max-width: 46rem; overflow-wrap: anywhere; }
+nav { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; }
+a { color: var(--accent); }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 `;
 
 export const errorPagePolicy = [
@@ -44,14 +56,23 @@ const reasonOf = (status: number): string => {
   return reason.charAt(0) + reason.slice(1).toLowerCase();
 };
 
+/** Links to the front page and to all pages, except guides, which are below other pages. */
+const linksOf = (mounts: ErrorPageOptions['mounts'], publicPath: string): string => {
+  const pages = mounts.filter(({ path, contentSecurityPolicy }) => contentSecurityPolicy !== undefined && path !== '/');
+  const links = pages
+    .filter(({ path }) => !pages.some((page) => path.startsWith(`${page.path}/`)))
+    .map(({ path, summary }) => `<a href="${escapeHtml(publicPath + path)}">${escapeHtml(summary)}</a>\n`);
+  const home = mounts.some(({ path }) => path === '/') ? `<a href="${escapeHtml(publicPath)}/">Front page</a>\n` : '';
+  return home || links.length > 0 ? `<nav aria-label="Pages">\n${home}${links.join('')}</nav>\n` : '';
+};
+
 export const errorPage = ({ publicPathFor, basePath, info, mounts }: ErrorPageOptions): ErrorPage => {
   const title = escapeHtml(info.title);
-  const hasFrontPage = mounts.some(({ path }) => path === '/');
   const isApi = (path: string): boolean => path === basePath || path.startsWith(`${basePath}/`);
   return (request) => {
     const { method = '', url = '', headers } = request;
     if (!READ_METHODS.includes(method) || isApi(url.split('?')[0]!) || choose(headers.accept) !== HTML) return;
-    const home = `<p><a href="${escapeHtml(publicPathFor(request))}/">Go to the front page of ${title}</a></p>\n`;
+    const publicPath = publicPathFor(request);
     return (error) => {
       const reason = reasonOf(error.kind.status);
       return `<!doctype html>
@@ -60,10 +81,11 @@ export const errorPage = ({ publicPathFor, basePath, info, mounts }: ErrorPageOp
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${reason} – ${title}</title>
 <style>${STYLE}</style>
+<header>${title}</header>
 <main>
 <h1>${reason}</h1>
 <p>${escapeHtml(textOf(error))}</p>
-${hasFrontPage ? home : ''}</main>
+${linksOf(mounts, publicPath)}</main>
 </html>
 `;
     };

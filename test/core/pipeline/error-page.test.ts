@@ -43,6 +43,16 @@ describe('errors in a browser', () => {
     expect(text).to.include('<a href="/data/">');
   });
 
+  it('links to the pages, but not to guides', async () => {
+    const { text } = await get('/nowhere');
+    const links = [...text.matchAll(/<a href="([^"]+)">([^<]+)</g)].map(([, href, name]) => [href, name]);
+    expect(links).to.deep.include.members([
+      ['/', 'Front page'],
+      ['/docs', 'API reference'],
+    ]);
+    expect(links.map(([href]) => href)).to.not.include('/docs/csv');
+  });
+
   it('has a policy that allows only its style', async () => {
     const { headers } = await get('/nowhere');
     expect(headers['content-security-policy']).to.match(
