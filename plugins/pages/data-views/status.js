@@ -27,26 +27,32 @@ const COMPONENTS = [
 const sourceColumns = (titles) => [
   {
     label: 'Source',
-    cell: ({ id }) => (titles.has(id) ? [`${titles.get(id)}`, h('small', { class: 'muted' }, id)] : id),
+    cell: ({ id, cadence }) => [
+      titles.get(id) ?? id,
+      h('small', { class: 'muted' }, titles.has(id) ? `${id}, ${cadence}` : cadence),
+    ],
     value: ({ id }) => titles.get(id) ?? id,
     name: 'long',
   },
   column('State', ({ state }) => state, badge),
   {
     label: 'Latest period',
-    cell: (row) => period(row.latest_period, row.cadence),
+    cell: (row) => [
+      period(row.latest_period, row.cadence),
+      h('small', { class: 'muted narrow' }, row.age_seconds === null ? '' : `${span(row.age_seconds)} old`),
+    ],
     value: (row) => row.latest_period,
     name: 'date',
   },
-  numbers('Age', (row) => row.age_seconds, span),
+  numbers('Age', (row) => row.age_seconds, span, { name: 'wide' }),
   {
     label: 'Late, stale',
     cell: ({ age_seconds: age, late_after_seconds: late, stale_after_seconds: stale }) =>
       age === null
         ? null
         : [ageLine(age, late, stale), h('small', { class: 'muted' }, `after ${span(late)}, ${span(stale)}`)],
+    name: 'wide',
   },
-  column('Cadence', ({ cadence }) => cadence, undefined, { name: 'wide' }),
   column('Loaded', (row) => row.last_loaded_at, day, { name: 'date wide' }),
 ];
 

@@ -16,18 +16,34 @@ const TARGET = '/movers?limit=50';
 
 /** @param {number} most @returns {import('../../../pages/data-views/table.js').Column<Mover>[]} */
 const columns = (most) => [
-  { label: 'Market', cell: ({ cbsa, name }) => marketLink(cbsa, name), value: ({ name }) => name, name: 'named' },
+  {
+    label: 'Market',
+    cell: (row) => [marketLink(row.cbsa, row.name), h('small', { class: 'muted narrow' }, mainDriver(row))],
+    value: ({ name }) => name,
+    name: 'named',
+  },
   numbers('Change', ({ delta_pp }) => delta_pp, points),
   {
     label: 'Down or up',
     cell: ({ delta_pp }) => bar(delta_pp, { least: -most, most, color: delta_pp < 0 ? 'fall-2' : 'rise-4' }),
     name: 'wide',
   },
-  { label: 'Forecast', cell: (row) => percent(row.forecast_12m), value: (row) => row.forecast_12m, numeric: true },
-  numbers('Before', (row) => row.prior_forecast_12m, percent),
-  { label: 'Main driver', cell: mainDriver, name: 'long' },
-  column('Signal', ({ signal }) => signal, badge),
-  column('Signal before', (row) => row.prior_signal, badge),
+  {
+    ...numbers('Forecast', (row) => row.forecast_12m, percent),
+    cell: (row) => [
+      percent(row.forecast_12m),
+      h('small', { class: 'muted' }, `before: ${percent(row.prior_forecast_12m)}`),
+    ],
+  },
+  { label: 'Main driver', cell: mainDriver, name: 'wide long' },
+  {
+    ...column('Signal', ({ signal }) => signal, badge),
+    cell: ({ signal, prior_signal: before }) => [
+      badge(signal),
+      before === signal ? null : h('small', { class: 'muted' }, `before: ${before ?? 'none'}`),
+    ],
+    name: 'wide',
+  },
 ];
 
 /** @param {number} pp */

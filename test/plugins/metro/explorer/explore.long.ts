@@ -941,7 +941,7 @@ describe('the explorer in Chromium', () => {
     const table = page.locator('table', { hasText: 'Declines by risk grade' });
     const heads = await table.locator('thead th').allInnerTexts();
     expect(heads, 'no outcome is older than 2014').to.deep.equal([
-      ...['Grade', 'Predicted declines, from 2014', 'Actual declines, from 2014', 'From 2014', 'Forecasts'],
+      ...['Grade', 'Declines from 2014', 'From 2014', 'Forecasts'],
     ]);
     const limits = new Map([
       ['A', 'below 10%'],
@@ -952,10 +952,10 @@ describe('the explorer in Chromium', () => {
     ]);
     const cells = (await table.locator('tbody tr').allInnerTexts()).map((row) => row.split('\t'));
     for (const [grade = ''] of cells) expect(grade.slice(1).trim()).to.equal(limits.get(grade[0] ?? ''));
-    expect(cells.map(([grade, , declined]) => [grade?.[0], declined])).to.deep.equal(
-      data.map(({ group, decline_share }: { group: string; decline_share: number }) => [
-        group,
-        `${(100 * decline_share).toFixed(1)}%`,
+    const percent = (share: number) => `${(100 * share).toFixed(1)}%`;
+    expect(cells.map(([grade, declined]) => [grade?.[0], ...(declined ?? '').trim().split('\n')])).to.deep.equal(
+      data.map((row: Record<'group', string> & Record<'decline_share' | 'predicted_decline_share', number>) => [
+        ...[row.group, percent(row.decline_share), `predicted: ${percent(row.predicted_decline_share)}`],
       ]),
     );
     expect(await table.locator('tbody svg rect').count()).to.equal(data.length);
@@ -1097,6 +1097,20 @@ describe('the explorer in Chromium', () => {
         expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), name).to.be.at.most(0);
       }
       expect(complaints).to.deep.equal([]);
+    });
+  }
+
+  for (const width of [768, 390]) {
+    it(`has no table wider than the page at ${width} pixels`, async () => {
+      const { page } = browser;
+      await page.setViewportSize({ width, height: 900 });
+      for (const name of ['markets', 'movers', 'series', 'backtest', 'status', 'data']) {
+        await view(name);
+        const wider = await page.evaluate(
+          '[...document.querySelectorAll(".scroll")].filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.getAttribute("aria-label"))',
+        );
+        expect(wider, name).to.deep.equal([]);
+      }
     });
   }
 

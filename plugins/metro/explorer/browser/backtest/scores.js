@@ -1,5 +1,6 @@
 import { bar } from '../../../../pages/data-views/bars.js';
 import { numbers } from '../../../../pages/data-views/table.js';
+import { h } from '../../../../pages/shared/dom.js';
 import { number } from '../../../../pages/shared/format.js';
 
 /** @import { BacktestGroup as Group } from '../../../client/api-types.js' */
@@ -45,10 +46,14 @@ export const size = (value) => `${number(value)} pp`;
 export const errorColumns = (groups) => {
   const most = Math.max(...groups.map((row) => Math.max(row.mae_pp, bestError(row))));
   return /** @type {import('../../../../pages/data-views/table.js').Column<Group>[]} */ ([
-    numbers('Error', (row) => row.mae_pp, size),
+    {
+      ...numbers('Error', (row) => row.mae_pp, size),
+      cell: (row) => [size(row.mae_pp), h('small', { class: 'muted narrow' }, `benchmark: ${size(bestError(row))}`)],
+    },
     {
       label: 'Compared with the best benchmark',
       cell: (row) => bar(row.mae_pp, { most, color: 'line-1', mark: bestError(row) }),
+      name: 'wide',
     },
   ]);
 };

@@ -32,8 +32,13 @@ const periodColumns = (period, grades, most) => {
   if (grades.length === 0) return [];
   const of = (/** @type {Group} */ { group }) => grades.find((row) => row.group === group);
   return [
-    numbers(`Predicted declines, ${period}`, (row) => of(row)?.predicted_decline_share ?? null, shareText),
-    numbers(`Actual declines, ${period}`, (row) => of(row)?.decline_share ?? null, shareText),
+    {
+      ...numbers(`Declines ${period}`, (row) => of(row)?.decline_share ?? null, shareText),
+      cell: (row) => [
+        shareText(of(row)?.decline_share),
+        h('small', { class: 'muted' }, `predicted: ${shareText(of(row)?.predicted_decline_share)}`),
+      ],
+    },
     {
       label: `${period[0]?.toUpperCase()}${period.slice(1)}`,
       cell: (row) =>

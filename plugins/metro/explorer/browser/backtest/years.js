@@ -64,16 +64,20 @@ const yearTable = (years) =>
     columns: [
       column('Year', ({ group }) => group),
       ...errorColumns(years),
-      numbers('Bias', (row) => row.bias_pp, points),
+      numbers('Bias', (row) => row.bias_pp, points, { name: 'wide' }),
       numbers('In band', (row) => row.coverage_80, share),
       {
         ...numbers('Declines called', (row) => row.declines, String),
-        cell: (row) => declinesCalled([row]).called,
+        cell: (row) => {
+          const { called, falseAlarms } = declinesCalled([row]);
+          return [called, h('small', { class: 'muted narrow' }, `false alarms: ${falseAlarms}`)];
+        },
       },
       numbers(
         'False alarms',
         (row) => row.decline_calls - row.declines_called,
         (count) => number(count, 0),
+        { name: 'wide' },
       ),
     ],
   }).element;

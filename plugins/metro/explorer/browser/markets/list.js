@@ -18,7 +18,15 @@ const band = ({ lower, upper }) =>
 
 /** @type {readonly import('../../../../pages/data-views/table.js').Column<Row>[]} */
 const COLUMNS = [
-  { label: 'Market', key: 'name', cell: ({ cbsa, name }) => marketLink(cbsa, name), value: ({ name }) => name },
+  {
+    label: 'Market',
+    key: 'name',
+    cell: ({ cbsa, name, grade, signal }) => [
+      marketLink(cbsa, name),
+      h('small', { class: 'muted narrow' }, `${grade ?? '–'}, ${signal ?? '–'}`),
+    ],
+    value: ({ name }) => name,
+  },
   {
     label: 'Forecast',
     cell: (row) => [h('b', percent(row.forecast)), band(row)],
@@ -27,8 +35,8 @@ const COLUMNS = [
   },
   numbers('Last year', ({ last }) => last, percent, { key: 'last' }),
   numbers('Change', ({ change }) => change, points, { hint: 'Change in the forecast since the previous run' }),
-  column('Grade', ({ grade }) => grade, badge),
-  column('Signal', (row) => row.signal, badge),
+  column('Grade', ({ grade }) => grade, badge, { name: 'wide' }),
+  column('Signal', (row) => row.signal, badge, { name: 'wide' }),
 ];
 
 /** Maximum number of codes per request. If more indexes are missing, all indexes are loaded at once. */
@@ -53,7 +61,7 @@ export const marketList = (options) => {
     caption: 'Markets, their 12-month forecasts, signals and risk grades.',
     columns: [
       ...COLUMNS,
-      { label: 'Five years', name: 'spark', cell: ({ cbsa }) => fillSpark(h('span', { 'data-cbsa': cbsa })) },
+      { label: 'Five years', name: 'spark wide', cell: ({ cbsa }) => fillSpark(h('span', { 'data-cbsa': cbsa })) },
     ],
     rows: /** @type {Row[]} */ ([]),
     scrolls: true,
