@@ -289,7 +289,7 @@ export const crowdedDataset = (): Dataset => datasetOf(FIRST, FIRST_CREATED, row
 export const itemsIn = (version: string): readonly Document[] =>
   version === FIRST ? rows['items']! : itemsOf(version);
 
-/** Returns what `list()` must return for the first three versions. */
+/** Returns the expected result of `list()` after three publications. */
 export const listWith = (current: string) =>
   [[THIRD, THIRD_CREATED] as const, [SECOND, SECOND_CREATED] as const, [FIRST, FIRST_CREATED] as const].map(
     ([version, created]) => ({ version, publishedAt: new Date(created), current: version === current }),

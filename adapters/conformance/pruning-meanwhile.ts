@@ -14,7 +14,7 @@ import { versionTests } from './versions.js';
 const WAITING_MS = 50;
 /** Number of publications between the first and the second count of files. */
 const ROUNDS = 6;
-/** A file of at least this size in bytes contains rows. Entries of an audit or of a history are smaller. */
+/** A new file of at least this size in bytes counts as a file with rows. An audit log may grow by smaller files. */
 const FILE_OF_ROWS = 4096;
 /** Maximum time until deleted versions leave no files, in milliseconds after `prune()`. */
 const DELETE_MS = 5000;

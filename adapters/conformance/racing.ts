@@ -72,7 +72,7 @@ const race = async (left: StorageAdapter, right: StorageAdapter, versions: reado
     if (++arrived === 2) allArrived();
     return Promise.race([all, delay(MEET_MS)]);
   };
-  // Keeps the first publication open until the second one ends, unless the second one waits for the first.
+  // The first publication waits for the second one to end. The wait is limited, because stores may run them in turn.
   let second: Promise<unknown> = Promise.resolve();
   const end = () => Promise.race([second.catch(() => {}), delay(MEET_MS)]);
   const publications = [

@@ -54,9 +54,10 @@ const VALUES = 20;
 /** A collection that is listed twice is read more often. */
 const collections = [wide, wider, wide, spots, pairs, wide, readings, words, wider, numbers, items];
 
-/** A read of one method. Resolves when the result has been compared with the reference. */
 interface Read {
+  /** The method and its arguments, for error messages. */
   readonly shown: string;
+  /** Calls the method of the adapter and of the reference. Rejects if the results differ. */
   run(): Promise<void>;
 }
 

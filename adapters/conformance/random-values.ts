@@ -145,6 +145,6 @@ const VOCABULARY = [
 ];
 const BETWEEN = [' ', ' ', '-', '_', '/', ', ', '\n', '\u00a0', "'", '.', '—', '\0', '+', '@'];
 
-/** Returns a sentence for searches. A few sentences are longer than the text that some search engines index. */
+/** Returns random text for a search field. A few texts are long, because some search engines index only the start. */
 export const sentenceFrom = (random: Random): string =>
   random.list(random.oneIn(60) ? 900 : 6, () => random.pick(VOCABULARY) + random.pick(BETWEEN)).join('');

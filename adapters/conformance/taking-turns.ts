@@ -243,7 +243,7 @@ export const describeTakingTurns = (target: AdapterUnderTest): void => {
         sameList(await namesOf(opened), [FOURTH, THIRD, SECOND], 'list() to include the versions of both adapters');
       }
       await adapter.publish!(anotherDataset('last', FOURTH_CREATED));
-      // Adapters that have not noticed the last version can still lock an earlier version, and may release locks late.
+      // An adapter that polls may keep its lock on an earlier version until it detects the last version.
       const held = (await other.versions!.list()).flatMap((each) => (each.held && !each.current ? each.version : []));
       await other.versions!.prune(1);
       const kept = (await namesOf({ adapter: other })).filter((version) => ![SECOND, ...held].includes(version));

@@ -72,7 +72,8 @@ export class VersionLocks {
   }
 
   /**
-   * @param lapsed called before locks that have expired become valid again; must find out which versions were deleted
+   * Writes the locks of this replica, and renews them before they expire.
+   * @param lapsed called if the locks had expired, because another replica could delete versions in the meantime
    */
   async keep(ids: readonly number[], lapsed: () => Promise<void>): Promise<void> {
     const previous = this.#writtenAt;

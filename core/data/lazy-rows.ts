@@ -28,7 +28,7 @@ class ParsedWhenRead implements ProxyHandler<Document[]> {
     if (property === TEXT) return this.#text;
     if (property === 'length' && this.#text) return countOf(this.#text);
     if (isIndex(property)) return Reflect.get(this.read(rows), property);
-    // `await` reads the property `then`, which must not parse the rows.
+    // Other properties do not need the rows. For example, `await` reads `then`.
     const value: unknown = Reflect.get(rows, property);
     // Methods are bound to the parsed array. They then read rows directly, without a call to the proxy handler for each
     // row.

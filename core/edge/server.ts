@@ -132,7 +132,10 @@ export class HttpServer {
     if (this.#closed) throw new OperatorError('The application is closed. Create another one to listen again.');
   }
 
-  /** @param idleMs `close` keeps idle connections open for this long, so that each can carry one more request */
+  /**
+   * @param idleMs time during which `close` keeps idle connections open, so that clients receive a response with
+   *   `Connection: close` instead of a reset
+   */
   drain(idleMs = 0): void {
     this.isDraining = true;
     this.#idleMs = idleMs;

@@ -133,7 +133,7 @@ const FEWEST = 2;
  */
 const MOST_OF_REMAINING = 1 / 64;
 
-/** True if the limit is high enough for prefetching. Another replica can then return permits at any time. */
+/** True if replicas prefetch permits for this limit. They can also return some of these permits at any time. */
 const mayPrefetch = (limit: number): boolean => limit * MOST_OF_REMAINING >= FEWEST;
 
 /**

@@ -276,7 +276,7 @@ async function* piecesOf(
 
 const CONCATENATED_BYTES = 64 * 1024;
 
-/** `Buffer.concat` would take milliseconds for many megabytes, mostly to clear new memory. */
+/** Concatenates chunks, with pauses. `Buffer.concat` would block the event loop for milliseconds per 10 MB. */
 const together = async (chunks: readonly Buffer[], size: number, pauses: Pauses): Promise<Buffer> => {
   if (size <= CONCATENATED_BYTES) return Buffer.concat(chunks, size);
   const body = Buffer.allocUnsafeSlow(size);

@@ -160,9 +160,8 @@ const select = async <T extends object>(
 };
 
 /**
- * Selects one page of the matching documents, or all of them if there is no `limit`. A page can have fewer documents
- * than `limit` and still link to a next page. This happens if few documents match a condition that no order of the
- * collection supports.
+ * Selects one page of the matching documents, or all of them if there is no `limit`. If no index supports a condition
+ * and few documents match, a page can have fewer documents than `limit` and still link to the next page.
  * @throws ApiError with status 400 if `after` is invalid or belongs to a different order
  */
 export const selectPage = <T extends object>(

@@ -114,7 +114,7 @@ const contextOf = (parent: TraceParent | null): Context => {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId: parentId, traceFlags, isRemote: true });
 };
 
-/** Methods of RFC 9110, PATCH and QUERY. Callers can send any name, so other methods are recorded as `_OTHER`. */
+/** All other methods are recorded as `_OTHER`, because callers can send any name. */
 const KNOWN_METHODS: ReadonlySet<string> = new Set(
   'CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT QUERY TRACE'.split(' '),
 );

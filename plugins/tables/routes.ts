@@ -31,8 +31,9 @@ export const rowNotFound = defineError({
 const pascal = (name: string): string => name.replaceAll(/(?:^|_)([a-z0-9])/g, (_, letter) => letter.toUpperCase());
 
 /**
- * Maps each value of the parameter `sort` to an order, which is a list of columns. The value is the first column of the
- * order. If an earlier order has the same value, further columns are added until the value is unique.
+ * Maps each value of the parameter `sort` to the columns by which the rows are sorted. A value such as `city` is the
+ * name of the first of these columns. If two orders start with the same column, the later one has a longer name, such
+ * as `city,price`.
  */
 export const sortNames = (orders: readonly (readonly string[])[]): ReadonlyMap<string, readonly string[]> => {
   const names = new Map<string, readonly string[]>();

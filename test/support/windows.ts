@@ -16,8 +16,7 @@ export const mostInWindow = (answers: readonly Answer[]): number => {
   for (const [i, { sent }] of passed.entries()) {
     let inside = 0;
     for (let j = i; j < ends.length && (passed[j] as Answer).sent <= sent + WINDOW_MS; j++) {
-      // A request that was answered exactly one window later is not counted, because the first request no longer counts
-      // at that time.
+      // A window includes its start and excludes its end.
       if ((ends[j] as number) < sent + WINDOW_MS) inside++;
     }
     most = Math.max(most, inside);

@@ -54,9 +54,9 @@ const cadenceOf = (id: string, days: readonly string[]): Cadence => {
 };
 
 /**
- * Reads rows in any order. The header is `date,value`, or `observation_date` or `DATE` followed by one or more series
- * ids. For a column named `value`, the file name is the series id. Missing values are empty or `.`. Invalid rows are
- * reported to `errors` and dropped.
+ * Reads a CSV file of FRED. The first column contains dates, and each other column contains the values of one series.
+ * The name of a column is its series id. For a column named `value`, the series id is the name of the file. Missing
+ * values are empty or `.`. Invalid rows are reported to `errors` and omitted.
  */
 export const readFred = async (
   rows: AsyncIterable<readonly Row[]>,

@@ -24,7 +24,7 @@ export interface Content {
   readonly pages: readonly FrontPageContent[];
 }
 
-/** The front page caches its content for a minute. It then reads `/status` again and repeats failed contributions. */
+/** The front page reads `/status` again after this time, and calls plugins again that failed to add content. */
 const KEPT_MS = 60_000;
 
 /** Returns undefined if the endpoint requires a key or does not exist. */

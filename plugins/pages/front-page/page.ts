@@ -17,7 +17,7 @@ export const frontPagePolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Maximum length of the JSON-LD in the page, in characters. Longer JSON-LD omits the columns of the datasets. */
+/** If the JSON-LD of the page has more characters, the page omits the columns of the datasets from it. */
 const MOST_JSON = 48 * 1024;
 
 const jsonLd = (site: Site): Markup => {

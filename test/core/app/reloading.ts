@@ -14,7 +14,7 @@ import { until } from '../../support/until.js';
 export interface Reloads {
   readonly perSecond: number;
   readonly reloads: number;
-  /** Number of reloads between two attempts with an invalid configuration. */
+  /** After this number of reloads, the next reload gets an invalid configuration, which must be rejected. */
   readonly brokenEvery: number;
 }
 

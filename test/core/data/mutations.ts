@@ -172,8 +172,8 @@ const damage = async (path: string, random: Random): Promise<string[]> => {
 };
 
 /**
- * A damaged directory that is still valid must be served exactly as written. Otherwise, each error must name the
- * damaged file.
+ * Damages a directory at random. If no check detects the damage, the service must serve the rows exactly as they are in
+ * the files. Otherwise, each error must name the file.
  */
 const check = async (path: string, seed: string): Promise<boolean> => {
   const what = `seed "${seed}": ${(await damage(path, randomFrom(seed))).join(', ')}`;

@@ -17,7 +17,7 @@ const EPOCH_US = 5e12;
 const DAY = dayOfBucket(EPOCH_US);
 const WINDOW_MS = 60;
 const BUCKET_MS = 1;
-/** Duration of each action. A bucket lasts eight actions, and a call times out after seven. */
+/** Each action of a run takes this time. */
 const TICK_MS = 1 / 8;
 const TIMEOUT_MS = 7 / 8;
 const HALF_WINDOW_MS = WINDOW_MS / 2 - 4 * TICK_MS;

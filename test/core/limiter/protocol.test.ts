@@ -1,8 +1,6 @@
 /**
- * Model-checks the protocol of the limiter. Two replicas use the real `PartitionSync`, prefetching and `SlidingWindow`.
- * `decide-model.ts` models Redis, and `script.test.ts` compares the model with the script. The network loses, delays
- * and repeats calls. All short runs and many long runs must keep the invariants, and every deliberate bug must violate
- * an invariant.
+ * Model-checks the protocol of the limiter. Two replicas run the real code. `decide-model.ts` replaces Redis, and
+ * `script.test.ts` compares it with the script. The network loses, delays and repeats calls.
  */
 import { assert } from 'chai';
 import fc from 'fast-check';

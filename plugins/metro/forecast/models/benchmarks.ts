@@ -25,8 +25,8 @@ const meanOf = (values: Float64Array): { readonly sum: number; readonly count: n
 };
 
 /**
- * Creates a model from a rule. Gaps within a series are interpolated in logs. Markets with too few values, or without a
- * value in the current quarter, get no forecast.
+ * Creates a model from a rule. Missing quarters within a series are interpolated on a logarithmic scale. A market gets
+ * no forecast if it has too few values or no value in the current quarter.
  */
 const benchmark = (
   model: Pick<ForecastModel, 'name' | 'summary' | 'features'>,
