@@ -3,12 +3,20 @@ import type { Cell } from './column-guess.js';
 import type { ReadColumn } from './first-pass.js';
 import { NOTATIONS, plainDigits } from './notations.js';
 import type { Row } from './rows.js';
-import type { KeyedRow } from './sort-rows.js';
 
 export interface Key {
   readonly columns: readonly string[];
   /** True if the key is the number of the row, which is not a column of the file. */
   readonly isNumbered: boolean;
+}
+
+/** The JSON of a row, followed by the values of the requested fields. */
+export type WrittenRow = readonly [json: string, ...values: readonly unknown[]];
+
+export interface KeyedRow {
+  readonly key: readonly Scalar[];
+  readonly line: number;
+  readonly row: WrittenRow;
 }
 
 /** Matches characters that JSON escapes. Surrogates are included, because JSON escapes unpaired ones. */

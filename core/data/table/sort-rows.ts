@@ -2,90 +2,176 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Scalar } from '../../contracts/storage.js';
-import { compareScalars } from '../scalars.js';
+import type { KeyedRow, WrittenRow } from './cells.js';
+import {
+  compareKeys,
+  HEADER_BYTES,
+  keyPrefix,
+  lineOf,
+  readRecord,
+  recordBytes,
+  sharedKeyBytes,
+  writeRecord,
+} from './sort-record.js';
 
-export type WrittenRow = readonly [json: string, ...values: readonly unknown[]];
+/** Size of a sorted run. Larger runs need more memory, and smaller runs need more comparisons in the merge. */
+const RUN_BYTES = 32 * 1024 * 1024;
+/** A double holds the first four bytes of a key and the position of a row in its run. */
+const MAX_ROWS = 2 ** 21;
+/** The merge reads at most this number of bytes of a run at a time. */
+const MAX_BLOCK = 256 * 1024;
+const WRITE_BYTES = 1024 * 1024;
+const BATCH = 1000;
 
-export interface KeyedRow {
-  readonly key: readonly Scalar[];
-  readonly line: number;
-  readonly row: WrittenRow;
+/** Called for two rows with the same key. Must throw. */
+type OnRepeated = (json: string, line: number, otherLine: number) => never;
+
+/** The rows that are held in memory, as records in one buffer. Objects would cost more memory and garbage collection. */
+class HeldRows {
+  buffer = Buffer.allocUnsafe(RUN_BYTES);
+  #end = 0;
+  #offsets: number[] = [];
+  /** The number of bytes at the start of the keys that are equal in all rows. */
+  #shared = Number.POSITIVE_INFINITY;
+
+  get length(): number {
+    return this.#offsets.length;
+  }
+
+  /** Returns false if the rows must be taken first. */
+  add(row: KeyedRow): boolean {
+    if (this.length === MAX_ROWS) return false;
+    const at = this.#end;
+    let end = writeRecord(this.buffer, at, row);
+    for (; end === undefined && this.length === 0; end = writeRecord(this.buffer, at, row))
+      this.buffer = Buffer.allocUnsafe(2 * this.buffer.length);
+    if (end === undefined) return false;
+    const [first] = this.#offsets;
+    this.#shared =
+      first === undefined
+        ? Number.POSITIVE_INFINITY
+        : Math.min(this.#shared, sharedKeyBytes(this.buffer, first, this.buffer, at));
+    this.#offsets.push(at);
+    this.#end = end;
+    return true;
+  }
+
+  /** Returns the offsets of the records in key order, and forgets the records. */
+  takeSorted(): readonly number[] {
+    const [offsets, shared, { buffer }] = [this.#offsets, this.#shared, this];
+    // Sorts by the first bytes that differ. This is much faster than a sort that calls a function for each comparison.
+    const prefixes = new Float64Array(offsets.length);
+    for (let i = 0; i < offsets.length; i++) prefixes[i] = keyPrefix(buffer, offsets[i]!, shared) * MAX_ROWS + i;
+    prefixes.sort();
+    const sorted = new Array<number>(offsets.length);
+    let start = 0;
+    for (let i = 0; i < offsets.length; i++) {
+      const prefix = Math.floor(prefixes[i]! / MAX_ROWS);
+      sorted[i] = offsets[prefixes[i]! - prefix * MAX_ROWS]!;
+      if (i + 1 < offsets.length && prefix === Math.floor(prefixes[i + 1]! / MAX_ROWS)) continue;
+      if (i > start) sortBetween(buffer, sorted, start, i + 1);
+      start = i + 1;
+    }
+    this.#offsets = [];
+    this.#end = 0;
+    return sorted;
+  }
 }
 
-export const compareKeys = (a: readonly Scalar[], b: readonly Scalar[]): number => {
-  for (let i = 0; i < a.length; i++) {
-    const order = compareScalars(a[i]!, b[i]!);
-    if (order !== 0) return order;
+const sortBetween = (buffer: Buffer, offsets: number[], start: number, end: number): void => {
+  const part = offsets.slice(start, end).sort((a, b) => compareKeys(buffer, a, buffer, b) || a - b);
+  for (let i = 0; i < part.length; i++) offsets[start + i] = part[i]!;
+};
+
+/** The sorted runs, one after the other in a file. */
+class RunFile {
+  readonly #file: FileHandle;
+  readonly #ends: number[] = [];
+
+  constructor(file: FileHandle) {
+    this.#file = file;
   }
-  return 0;
-};
 
-const compareRows = (a: KeyedRow, b: KeyedRow): number => compareKeys(a.key, b.key) || a.line - b.line;
+  async append(buffer: Buffer, offsets: readonly number[]): Promise<void> {
+    let end = this.#ends.at(-1) ?? 0;
+    const write = async (bytes: Buffer): Promise<void> => {
+      for (let from = 0; from < bytes.length; ) {
+        const { bytesWritten } = await this.#file.write(bytes, from, bytes.length - from, end + from);
+        from += bytesWritten;
+      }
+      end += bytes.length;
+    };
+    const block = Buffer.allocUnsafe(WRITE_BYTES);
+    let filled = 0;
+    for (const at of offsets) {
+      const length = recordBytes(buffer, at);
+      if (filled + length > block.length) {
+        await write(block.subarray(0, filled));
+        filled = 0;
+      }
+      if (length > block.length) await write(buffer.subarray(at, at + length));
+      else filled += buffer.copy(block, filled, at, at + length);
+    }
+    await write(block.subarray(0, filled));
+    this.#ends.push(end);
+  }
 
-const MAX_CHARACTERS = 16 * 1024 * 1024;
-const MAX_ROWS = 32_768;
-/**
- * The merge reads at most MAX_BLOCK bytes of a sorted run at a time. A 5 GB file can have 2,000 runs, so the blocks of
- * all runs together have at most MAX_BLOCKS bytes.
- */
-const MAX_BLOCK = 32 * 1024;
-const MAX_BLOCKS = 8 * 1024 * 1024;
-const BATCH = 1000;
-const NEWLINE = 0x0a;
+  /** @param memory used for the blocks of all runs */
+  runs(memory: Buffer): readonly Run[] {
+    const size = Math.min(MAX_BLOCK, Math.floor(memory.length / this.#ends.length));
+    return this.#ends.map((end, i) => {
+      const block = memory.subarray(i * size, (i + 1) * size);
+      return new Run(this.#file, this.#ends[i - 1] ?? 0, end, block);
+    });
+  }
 
-const encode = ({ key, line, row: [json, ...values] }: KeyedRow): string =>
-  `${JSON.stringify(key)}\t${line}\t${JSON.stringify(values)}\t${json}\n`;
+  close(): Promise<void> {
+    return this.#file.close();
+  }
+}
 
-const decode = (text: string): KeyedRow => {
-  const first = text.indexOf('\t');
-  const second = text.indexOf('\t', first + 1);
-  const third = text.indexOf('\t', second + 1);
-  return {
-    key: JSON.parse(text.slice(0, first)) as Scalar[],
-    line: Number(text.slice(first + 1, second)),
-    row: [text.slice(third + 1), ...(JSON.parse(text.slice(second + 1, third)) as unknown[])],
-  };
-};
-
+/** Reads a run. Its current record is at the offset `at` of `block`. */
 class Run {
   readonly #file: FileHandle;
-  #at: number;
+  #next: number;
   readonly #end: number;
-  readonly #buffer: Buffer;
-  #lines: readonly string[] = [];
-  #next = 0;
-  row: KeyedRow | undefined;
+  block: Buffer;
+  #filled = 0;
+  at = 0;
 
-  /** @param buffer shared by all runs, because only one of them reads at a time */
-  constructor(file: FileHandle, start: number, end: number, buffer: Buffer) {
+  constructor(file: FileHandle, start: number, end: number, block: Buffer) {
     this.#file = file;
-    this.#at = start;
+    this.#next = start;
     this.#end = end;
-    this.#buffer = buffer;
+    this.block = block;
   }
 
-  get mustRead(): boolean {
-    return this.#next === this.#lines.length && this.#at < this.#end;
+  get hasRecord(): boolean {
+    const held = this.#filled - this.at;
+    return held >= HEADER_BYTES && held >= recordBytes(this.block, this.at);
   }
 
-  async read(): Promise<void> {
-    for (let block = this.#buffer; ; block = Buffer.allocUnsafe(2 * block.length)) {
-      const length = Math.min(block.length, this.#end - this.#at);
-      const { bytesRead } = await this.#file.read(block, 0, length, this.#at);
-      const buffer = block.subarray(0, bytesRead);
-      const last = buffer.lastIndexOf(NEWLINE);
-      if (last === -1) continue;
-      this.#lines = buffer.toString('utf8', 0, last).split('\n');
-      this.#next = 0;
-      this.#at += last + 1;
-      return;
+  /** Reads the next block. Resolves with false at the end of the run. */
+  async read(): Promise<boolean> {
+    while (!this.hasRecord) {
+      const held = this.#filled - this.at;
+      if (held === 0 && this.#next === this.#end) return false;
+      const needed = held >= HEADER_BYTES ? recordBytes(this.block, this.at) : HEADER_BYTES;
+      const target = needed > this.block.length ? Buffer.allocUnsafe(needed) : this.block;
+      this.block.copy(target, 0, this.at, this.#filled);
+      const length = Math.min(target.length - held, this.#end - this.#next);
+      const { bytesRead } = await this.#file.read(target, held, length, this.#next);
+      if (bytesRead === 0) throw new Error('the temporary file is shorter than expected');
+      this.block = target;
+      this.#next += bytesRead;
+      this.#filled = held + bytesRead;
+      this.at = 0;
     }
+    return true;
   }
 
   advance(): void {
-    const text = this.#lines[this.#next++];
-    this.row = text === undefined ? undefined : decode(text);
+    this.at += recordBytes(this.block, this.at);
   }
 }
 
@@ -94,27 +180,41 @@ const siftDown = (heap: Run[]): void => {
     const left = 2 * at + 1;
     const right = left + 1;
     let least = at;
-    if (left < heap.length && compareRows(heap[left]!.row!, heap[least]!.row!) < 0) least = left;
-    if (right < heap.length && compareRows(heap[right]!.row!, heap[least]!.row!) < 0) least = right;
+    if (left < heap.length && compareRuns(heap[left]!, heap[least]!) < 0) least = left;
+    if (right < heap.length && compareRuns(heap[right]!, heap[least]!) < 0) least = right;
     if (least === at) return;
     [heap[at], heap[least]] = [heap[least]!, heap[at]!];
     at = least;
   }
 };
 
-async function* merged(runs: readonly Run[]): AsyncGenerator<readonly KeyedRow[]> {
-  for (const run of runs) {
-    await run.read();
-    run.advance();
-  }
-  const heap = runs.toSorted((a, b) => compareRows(a.row!, b.row!));
-  let batch: KeyedRow[] = [];
+const compareRuns = (a: Run, b: Run): number =>
+  compareKeys(a.block, a.at, b.block, b.at) || lineOf(a.block, a.at) - lineOf(b.block, b.at);
+
+/** Returns a function that decodes the rows, which must be in key order. */
+const decoder = (onRepeated: OnRepeated): ((block: Buffer, at: number) => WrittenRow) => {
+  // A copy, because the block with the last row can be overwritten.
+  let last: Buffer = Buffer.alloc(0);
+  return (block, at) => {
+    const row = readRecord(block, at);
+    if (last.length > 0 && compareKeys(last, 0, block, at) === 0)
+      onRepeated(row[0], lineOf(block, at), lineOf(last, 0));
+    const length = recordBytes(block, at);
+    if (last.length < length) last = Buffer.allocUnsafe(2 * length);
+    block.copy(last, 0, at, at + length);
+    return row;
+  };
+};
+
+async function* merged(runs: readonly Run[], decode: ReturnType<typeof decoder>): AsyncGenerator<WrittenRow[]> {
+  for (const run of runs) await run.read();
+  const heap = runs.toSorted(compareRuns);
+  let batch: WrittenRow[] = [];
   while (heap.length > 0) {
     const [first] = heap as [Run];
-    batch.push(first.row!);
-    if (first.mustRead) await first.read();
+    batch.push(decode(first.block, first.at));
     first.advance();
-    if (first.row === undefined) {
+    if (!first.hasRecord && !(await first.read())) {
       const last = heap.pop()!;
       if (heap.length > 0) heap[0] = last;
     }
@@ -126,52 +226,38 @@ async function* merged(runs: readonly Run[]): AsyncGenerator<readonly KeyedRow[]
   yield batch;
 }
 
-function* batchesOf(rows: readonly KeyedRow[]): Generator<readonly KeyedRow[]> {
-  for (let at = 0; at < rows.length; at += BATCH) yield rows.slice(at, at + BATCH);
-}
-
 /**
- * Rows with equal keys keep the order of the file.
  * @param folder for the temporary file
+ * @param onRepeated called for the first two rows in key order that have the same key
  */
 export async function* sortRows(
   rows: AsyncIterable<readonly KeyedRow[]>,
   folder: string,
-): AsyncGenerator<readonly KeyedRow[]> {
-  let held: KeyedRow[] = [];
-  let characters = 0;
-  let file: FileHandle | undefined;
-  const ends: number[] = [];
+  onRepeated: OnRepeated,
+): AsyncGenerator<readonly WrittenRow[]> {
+  const held = new HeldRows();
+  let file: RunFile | undefined;
   const spill = async (): Promise<void> => {
-    file ??= await scratchFile(folder);
-    held.sort(compareRows);
-    let end = ends.at(-1) ?? 0;
-    for (const batch of batchesOf(held)) {
-      const bytes = Buffer.from(batch.map(encode).join(''));
-      await file.write(bytes, 0, bytes.length, end);
-      end += bytes.length;
-    }
-    ends.push(end);
-    held = [];
-    characters = 0;
+    file ??= new RunFile(await scratchFile(folder));
+    await file.append(held.buffer, held.takeSorted());
   };
   try {
     for await (const batch of rows) {
       for (const row of batch) {
-        held.push(row);
-        characters += row.row[0].length;
+        if (held.add(row)) continue;
+        await spill();
+        held.add(row);
       }
-      if (characters > MAX_CHARACTERS || held.length > MAX_ROWS) await spill();
     }
-    if (!file) {
-      held.sort(compareRows);
-      yield* batchesOf(held);
+    const decode = decoder(onRepeated);
+    if (file) {
+      await spill();
+      yield* merged(file.runs(held.buffer), decode);
       return;
     }
-    if (held.length > 0) await spill();
-    const opened: FileHandle = file;
-    const buffer = Buffer.allocUnsafe(Math.min(MAX_BLOCK, Math.ceil(MAX_BLOCKS / ends.length)));
-    yield* merged(ends.map((end, i) => new Run(opened, ends[i - 1] ?? 0, end, buffer)));
+    const sorted = held.takeSorted();
+    for (let i = 0; i < sorted.length; i += BATCH)
+      yield sorted.slice(i, i + BATCH).map((at) => decode(held.buffer, at));
   } finally {
     await file?.close();
   }

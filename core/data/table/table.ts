@@ -1,14 +1,15 @@
-import type { Collection } from '../../contracts/dataset.js';
+import type { Collection, Document } from '../../contracts/dataset.js';
 import { firstLines, OperatorError } from '../../errors.js';
 import { counted } from '../../util/counted.js';
-import { type Key, rowWriter } from './cells.js';
+import { type Key, type KeyedRow, rowWriter, type WrittenRow } from './cells.js';
 import { CsvSyntaxError } from './csv.js';
 import { type Column, FirstPass, isRowNumber, type ReadColumn, type TableOptions } from './first-pass.js';
+import { inKeyOrder, OutOfOrder } from './key-order.js';
 import type { KeySearch } from './key-search.js';
 import { SCHEMAS } from './notations.js';
 import { Problems } from './problems.js';
 import { type OpenedTable, openTable } from './rows.js';
-import { compareKeys, type KeyedRow, sortRows, type WrittenRow } from './sort-rows.js';
+import { sortRows } from './sort-rows.js';
 import { EncodingError } from './text.js';
 
 export type { Key } from './cells.js';
@@ -28,8 +29,6 @@ export interface ReadTable {
    */
   rows(key: Key, folder: string | undefined, fields?: readonly string[]): AsyncGenerator<readonly WrittenRow[]>;
 }
-
-export class OutOfOrder extends Error {}
 
 export class SampleError extends Error {}
 
@@ -201,7 +200,10 @@ class ImportedTable implements ReadTable {
       this.#conclude();
       if (layout() !== assumed) throw new SampleError();
     } catch (cause) {
-      throw this.#isSample ? new SampleError('the sample is misleading', { cause }) : cause;
+      // A sample that fits is kept: the next call sorts the rows, and adds the rows that this call has not reached.
+      throw this.#isSample && !(cause instanceof OutOfOrder)
+        ? new SampleError('the sample is misleading', { cause })
+        : cause;
     }
   }
 
@@ -211,28 +213,22 @@ class ImportedTable implements ReadTable {
     fields: readonly string[],
   ): AsyncGenerator<readonly WrittenRow[]> {
     const keyed = this.#keyed(key, fields);
-    const sorted = folder === undefined || key.isNumbered ? keyed : sortRows(keyed, folder);
-    const onWrong = folder === undefined ? this.#refuseOrder : this.#refuseKey;
-    let last: KeyedRow | undefined;
+    const batches =
+      folder === undefined || key.isNumbered ? inKeyOrder(keyed) : sortRows(keyed, folder, this.#refuseKey(key));
     this.#example = undefined;
-    for await (const batch of sorted) {
-      for (const row of batch) {
-        if (last && compareKeys(last.key, row.key) >= 0) onWrong(key, last, row);
-        last = row;
-      }
-      this.#example ??= batch[0]?.row[0];
-      if (batch.length > 0) yield batch.map(({ row }) => row);
+    for await (const batch of batches) {
+      this.#example ??= batch[0]?.[0];
+      if (batch.length > 0) yield batch;
     }
   }
 
-  readonly #refuseOrder = (): never => {
-    throw new OutOfOrder();
-  };
-
-  readonly #refuseKey = (key: Key, { line: other, key: values }: KeyedRow, { line }: KeyedRow): never => {
-    const shown = key.columns.map((name, i) => `${name} ${JSON.stringify(values[i])}`).join(', ');
-    return this.#problems.refuse([`line ${line}: has the same key as line ${other}: ${shown}`], RepeatedKey);
-  };
+  #refuseKey(key: Key): (json: string, line: number, otherLine: number) => never {
+    return (json, line, otherLine) => {
+      const row = JSON.parse(json) as Document;
+      const shown = key.columns.map((name) => `${name} ${JSON.stringify(row[name])}`).join(', ');
+      return this.#problems.refuse([`line ${line}: has the same key as line ${otherLine}: ${shown}`], RepeatedKey);
+    };
+  }
 
   async *#keyed(key: Key, fields: readonly string[]): AsyncGenerator<readonly KeyedRow[]> {
     const write = rowWriter(this.columns, key, fields, new Set(this.#options.missing));

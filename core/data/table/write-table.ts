@@ -4,8 +4,9 @@ import type { Collection, Source } from '../../contracts/dataset.js';
 import { writeFileAtomic } from '../../util/write-atomic.js';
 import { DECLARATION } from '../declarations.js';
 import { writeDirectory } from '../write-directory.js';
-import type { WrittenRow } from './sort-rows.js';
-import { type Key, OutOfOrder, type ReadTable, RepeatedKey } from './table.js';
+import type { WrittenRow } from './cells.js';
+import { OutOfOrder } from './key-order.js';
+import { type Key, type ReadTable, RepeatedKey } from './table.js';
 
 export interface KeyedTable {
   readonly name: string;

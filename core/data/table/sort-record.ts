@@ -1,0 +1,108 @@
+/** The format of a row while it is sorted: a header with lengths, the key, the values of fields, and the JSON. */
+import type { Scalar } from '../../contracts/storage.js';
+import { codePointRank } from '../scalars.js';
+import type { KeyedRow, WrittenRow } from './cells.js';
+
+const KEY_LENGTH = 0;
+const VALUES_LENGTH = 4;
+const JSON_LENGTH = 8;
+const LINE = 12;
+export const HEADER_BYTES = 20;
+
+/** The largest number of bytes that a character, or the end of a text, needs. */
+const MAX_BYTES_PER_CHARACTER = 3;
+const NUMBER_BYTES = 8;
+
+/**
+ * Writes text so that the order of the bytes is the order of `compareScalars`. A zero byte ends the text, so each
+ * character is stored as its rank plus 1, in the way of UTF-8.
+ */
+const writeText = (buffer: Buffer, start: number, text: string): number => {
+  let at = start;
+  for (let i = 0; i < text.length; i++) {
+    const rank = codePointRank(text.charCodeAt(i)) + 1;
+    if (rank < 0x80) buffer[at++] = rank;
+    else {
+      if (rank < 0x800) buffer[at++] = 0xc0 | (rank >> 6);
+      else {
+        buffer[at++] = 0xe0 | (rank >> 12);
+        buffer[at++] = 0x80 | ((rank >> 6) & 0x3f);
+      }
+      buffer[at++] = 0x80 | (rank & 0x3f);
+    }
+  }
+  buffer[at++] = 0;
+  return at;
+};
+
+const writeNumber = (buffer: Buffer, at: number, value: number): number => {
+  // Adding 0 turns -0 into 0, which is equal.
+  const end = buffer.writeDoubleBE(value + 0, at);
+  if (buffer[at]! < 0x80) buffer[at]! |= 0x80;
+  else for (let i = at; i < end; i++) buffer[i]! ^= 0xff;
+  return end;
+};
+
+const writeKey = (buffer: Buffer, start: number, key: readonly Scalar[]): number => {
+  let at = start;
+  for (const value of key)
+    at = typeof value === 'string' ? writeText(buffer, at, value) : writeNumber(buffer, at, value);
+  return at;
+};
+
+/** Returns the end of the record, or undefined if the buffer may be too small. */
+export const writeRecord = (buffer: Buffer, start: number, { key, line, row }: KeyedRow): number | undefined => {
+  const [json] = row;
+  const values = row.length > 1 ? JSON.stringify(row.slice(1)) : '';
+  let characters = values.length + json.length;
+  for (const value of key) if (typeof value === 'string') characters += value.length;
+  const bytes = HEADER_BYTES + key.length * NUMBER_BYTES + characters * MAX_BYTES_PER_CHARACTER;
+  if (start + bytes > buffer.length) return undefined;
+  const keyEnd = writeKey(buffer, start + HEADER_BYTES, key);
+  const valuesEnd = keyEnd + buffer.write(values, keyEnd);
+  const end = valuesEnd + buffer.write(json, valuesEnd);
+  buffer.writeUInt32LE(keyEnd - start - HEADER_BYTES, start + KEY_LENGTH);
+  buffer.writeUInt32LE(valuesEnd - keyEnd, start + VALUES_LENGTH);
+  buffer.writeUInt32LE(end - valuesEnd, start + JSON_LENGTH);
+  buffer.writeDoubleLE(line, start + LINE);
+  return end;
+};
+
+export const recordBytes = (buffer: Buffer, at: number): number =>
+  HEADER_BYTES +
+  buffer.readUInt32LE(at + KEY_LENGTH) +
+  buffer.readUInt32LE(at + VALUES_LENGTH) +
+  buffer.readUInt32LE(at + JSON_LENGTH);
+
+export const lineOf = (buffer: Buffer, at: number): number => buffer.readDoubleLE(at + LINE);
+
+export const readRecord = (buffer: Buffer, at: number): WrittenRow => {
+  const values = at + HEADER_BYTES + buffer.readUInt32LE(at + KEY_LENGTH);
+  const json = values + buffer.readUInt32LE(at + VALUES_LENGTH);
+  const text = buffer.toString('utf8', json, json + buffer.readUInt32LE(at + JSON_LENGTH));
+  return values === json ? [text] : [text, ...(JSON.parse(buffer.toString('utf8', values, json)) as unknown[])];
+};
+
+/** Returns the number of bytes at the start of two keys that are equal. */
+export const sharedKeyBytes = (a: Buffer, aAt: number, b: Buffer, bAt: number): number => {
+  const length = Math.min(a.readUInt32LE(aAt + KEY_LENGTH), b.readUInt32LE(bAt + KEY_LENGTH));
+  for (let i = 0; i < length; i++) if (a[aAt + HEADER_BYTES + i] !== b[bAt + HEADER_BYTES + i]) return i;
+  return length;
+};
+
+/** No key is the start of another key, because text ends with a zero byte and numbers have a fixed length. */
+export const compareKeys = (a: Buffer, aAt: number, b: Buffer, bAt: number): number => {
+  const shared = sharedKeyBytes(a, aAt, b, bAt);
+  return shared === a.readUInt32LE(aAt + KEY_LENGTH)
+    ? 0
+    : a[aAt + HEADER_BYTES + shared]! - b[bAt + HEADER_BYTES + shared]!;
+};
+
+/** Returns four bytes of the key as a number. */
+export const keyPrefix = (buffer: Buffer, at: number, from: number): number => {
+  const start = at + HEADER_BYTES;
+  const end = start + buffer.readUInt32LE(at + KEY_LENGTH);
+  let prefix = 0;
+  for (let i = start + from; i < start + from + 4; i++) prefix = prefix * 256 + (i < end ? buffer[i]! : 0);
+  return prefix;
+};
