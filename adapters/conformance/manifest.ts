@@ -1,4 +1,5 @@
 import type { Manifest } from 'metro-forecast-api/adapter';
+import { TOKENS } from './tokens.js';
 
 type Source = Manifest['sources'][number];
 
@@ -54,6 +55,7 @@ export const oddSources: readonly Source[] = [
   '\u2028',
   '%41',
   'null',
+  ...TOKENS,
 ].map((text, i) => ({
   ...manifestOf('texts', '2031-07-03T00:00:00Z').sources[0]!,
   id: `${text}${i}`,

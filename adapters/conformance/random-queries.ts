@@ -50,11 +50,32 @@ export const seedsOf = (check: Check): FastCheck.Arbitrary<Seeds> => {
   );
 };
 
-const LIMITS = [0, 1, 2, 3, 7, 10, 50, 99, 100, 101, 200, 250, 256, 500, 2 ** 31, 2 ** 32, Number.MAX_SAFE_INTEGER];
+const LIMITS = [
+  0,
+  1,
+  2,
+  3,
+  7,
+  10,
+  50,
+  99,
+  100,
+  101,
+  200,
+  250,
+  256,
+  500,
+  512,
+  1000,
+  1001,
+  2 ** 31,
+  2 ** 32,
+  Number.MAX_SAFE_INTEGER,
+];
 const OPERATORS = ['eq', 'not', 'in', 'gt', 'gte', 'lt', 'lte', 'null'] as const;
 const FALSE_OR_NULL = ['eq', 'not', 'null'] as const;
 /** Sums of these fields are exact. */
-const SUMMED = ['share', 'part'];
+export const SUMMED: readonly string[] = ['share', 'part'];
 
 type Types = Readonly<Record<string, { readonly type?: unknown }>>;
 
@@ -88,9 +109,10 @@ const wordsFor = (random: Random, collection: Collection, documents: readonly Do
   Array.from({ length: 1 + random.below(3) }, () => {
     const found = [...wordsIn(collection, random.pick(documents))];
     const word = found.length > 0 ? random.pick(found) : 'none';
+    if (random.oneIn(6)) return [word, `${word}*`];
     if (random.oneIn(3)) return `${[...word].slice(0, 1 + random.below(4)).join('')}*`;
     return random.oneIn(6) ? `${word}x` : word;
-  });
+  }).flat();
 
 const limitOf = (seed: number): number => new Random(seed).pick(LIMITS);
 
@@ -156,7 +178,8 @@ export const totalsQueryOf = (
   const types = typesOf(collection);
   const from = (part: Part) => new Random(seeds[part]);
   const fields = Object.keys(types);
-  const numeric = SUMMED.filter((field) => fields.includes(field));
+  const numbers = fields.filter((field) => types[field]!.type === 'number' || types[field]!.type === 'integer');
+  const numeric = [...SUMMED.filter((field) => numbers.includes(field)), ...numbers];
   const by = seeds.by === 0 ? [] : [from('by').pick(fields)];
   const other = from('by').below(2 * fields.length);
   if (by.length > 0 && other < fields.length && !by.includes(fields[other]!)) by.push(fields[other]!);

@@ -1,15 +1,19 @@
 /** Random documents in two versions, for collections with many orders, optional fields and fields to search. */
 import { type Collection, compareBy, type Document } from 'metro-forecast-api/adapter';
 import { allRows, isWithin, orNull, type Rows } from './fixture.js';
+import { letterRows, letters } from './letter-rows.js';
 import { integerFrom, jsonFrom, numberFrom, objectFrom, Random, sentenceFrom, textFrom } from './random-values.js';
 
 /** Each collection has more documents than most adapters put into a batch. */
-export const DOCUMENTS = 350;
+const DOCUMENTS = 350;
 /** The keys and orders of the documents have at most this many bytes. */
 const KEY_BYTES = 2000;
 
+/** Names of collections differ only in the last of 70 characters. */
+const LONG_NAME = `long_${'x'.repeat(64)}`;
+
 export const wide: Collection = {
-  name: 'wide',
+  name: `${LONG_NAME}a`,
   key: ['area', 'code', 'part'],
   orders: [
     ['code', 'area', 'part'],
@@ -41,7 +45,7 @@ export const wide: Collection = {
 /** Has the same fields and orders as `wide`, but another key and other documents. */
 export const wider: Collection = {
   ...wide,
-  name: 'wider',
+  name: `${LONG_NAME}b`,
   key: ['part', 'code', 'area'],
   orders: [wide.key, ...wide.orders!],
 };
@@ -80,10 +84,19 @@ export const randomVersions = (): readonly [Rows, Rows] => {
   const laters = firsts
     .filter(() => !random.oneIn(9))
     .map((each) => (random.oneIn(2) ? { ...documentFrom(random), area: each['area'], code: each['code'] } : each));
-  const rowsOf = (some: readonly Document[], more: readonly Document[]) => ({
+  const rowsOf = (some: readonly Document[], more: readonly Document[], texts: readonly Document[]) => ({
     ...allRows(),
-    wide: inKeyOrder(wide, some),
-    wider: inKeyOrder(wider, more),
+    [letters.name]: texts,
+    [wide.name]: inKeyOrder(wide, some),
+    [wider.name]: inKeyOrder(wider, more),
   });
-  return [rowsOf(firsts, others.slice(0, 220)), rowsOf(laters, others)];
+  const texts = letterRows();
+  return [
+    rowsOf(firsts, others.slice(0, 220), texts),
+    rowsOf(
+      laters,
+      others,
+      texts.filter(() => !random.oneIn(4)),
+    ),
+  ];
 };

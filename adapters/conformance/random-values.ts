@@ -49,7 +49,7 @@ const ENDS = ['', '', ' ', '\0', '\t', '.', '0', 'a', 'A', '\u0301', '\ufeff', '
 
 /** In these formats, each `9` is a digit, each `h` a hexadecimal digit, and each `a` a letter of any case. */
 // biome-ignore format: in rows
-const FORMATS = [
+export const FORMATS = [
   '1999-01-19', '0999-12-29', '9999-02-30', '19/09/1999', '1999-W19-1', '1999-099', '19990129', '09:19:59', 'P9DT9H',
   '2099-01-19T09:19:59Z', '2099-01-19T09:19:59+05:30', '1899-01-19T09:19:59.999-08:00', '2099-01-19 09:19:59', '2099-01-19T09:19:59.999999Z',
   'h'.repeat(24), 'h'.repeat(32), 'hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh', '{hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh}', '0xhhhh', '\\xhhhh', '#hhhhhh', 'X\'hhhh\'',
@@ -59,7 +59,7 @@ const FORMATS = [
   '{"b": 9.0, "a": 9}', '[9, 09]', '[ ]', '{ }', '9 , 9', 'a=9;a=9', '$(a)', '{{a}}', ':a', '?9', '@a', '$1', '--a', '/*a*/', '\\u0061', '\\n', 'aa\r\n', 'aa\r', '\u00a0aa\u2003', 'a\u00ada', '\u202eaa', '٣٤', 'ＡＢ９', 'ǅ', 'ẞ', 'ﬀ', 'ο\u03c2Σ',
 ];
 
-const filled = (random: Random, format: string): string =>
+export const filled = (random: Random, format: string): string =>
   format.replaceAll(/[9ha]/g, (kind) => {
     if (kind === '9') return String(random.below(10));
     return random.pick([...(kind === 'h' ? '0123456789abcdefABCDEF' : 'abcXYZ')]);
@@ -103,8 +103,19 @@ export const similarTo = (random: Random, value: Scalar): Scalar => {
   ]);
 };
 
+/** Returns a finite double with random bits. Half of the numbers are integers or have few decimals. */
+export const numberOfBits = (random: Random): number => {
+  if (random.oneIn(4)) return (random.below(2 ** 32) - 2 ** 31) / random.pick([1, 10, 100, 1000]);
+  if (random.oneIn(3)) return random.below(2 ** 32) * 2 ** random.below(40);
+  BITS.setUint32(0, random.below(2 ** 32));
+  BITS.setUint32(4, random.below(2 ** 32));
+  const found = BITS.getFloat64(0);
+  return Number.isFinite(found) ? found + 0 : 0;
+};
+
 /** Never returns -0, which a store may return as 0. */
 export const numberFrom = (random: Random): number => {
+  if (random.oneIn(5)) return numberOfBits(random);
   const value = random.oneIn(2) ? random.pick(numbers) : random.pick([0, 1, -1, 0.5, 10, 100.25, 1e15 / 3]);
   const found = random.oneIn(3) ? (similarTo(random, value) as number) : value;
   return Number.isFinite(found) ? found + 0 : 0;

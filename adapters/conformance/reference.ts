@@ -108,9 +108,11 @@ export const searchedFor = (
 /** Every number that the tests sum is a multiple of 1 / SCALE, so its product with SCALE is an integer. */
 const SCALE = 2 ** 60;
 
-/** Returns the exact sum, rounded once. */
-const sumOf = (numbers: readonly number[]): number =>
-  Number(numbers.reduce((sum, number) => sum + BigInt(number * SCALE), 0n)) / SCALE;
+/** Returns the exact sum, rounded once, or NaN for numbers of which `SCALE` does not make integers. */
+const sumOf = (numbers: readonly number[]): number => {
+  if (!numbers.every((number) => Number.isInteger(number * SCALE))) return Number.NaN;
+  return Number(numbers.reduce((sum, number) => sum + BigInt(number * SCALE), 0n)) / SCALE;
+};
 
 /** Returns all groups, regardless of the limit. */
 export const totalsIn = (

@@ -13,6 +13,7 @@ import { hangingBugs } from './hanging.js';
 import { historyBugs } from './history.js';
 import { holderFaults, sharingFaults } from './holders.js';
 import { leftoverBugs } from './leftovers.js';
+import { letterBugs } from './letters.js';
 import { lifecycleFaults } from './lifecycle.js';
 import { manifestFaults, timeFaults } from './manifests.js';
 import { moveBugs } from './moves.js';
@@ -90,6 +91,7 @@ export const classes = {
   columns: columnBugs,
   caches: cacheBugs,
   randomReads: randomBugs,
+  letters: letterBugs,
   assumedValues: valueAssumptions,
   assumedCallers: callerAssumptions,
   assumedLocks: lockAssumptions,

@@ -1,4 +1,5 @@
 import { allCollections } from '../../../../adapters/conformance/fixture.js';
+import { letters } from '../../../../adapters/conformance/letter-rows.js';
 import { wide, wider } from '../../../../adapters/conformance/random-rows.js';
 import { notes } from '../../../../adapters/conformance/totals-fixture.js';
 import memory from '../../../../adapters/memory.js';
@@ -26,7 +27,7 @@ export const totalsRules = [COUNTS, NUMBERS] as const;
 
 /** Searchable fields of `notes` and `wide`. */
 const searched = ['town', 'title', 'note'];
-const collections = new Map([...allCollections.values(), notes, wide, wider].map((each) => [each.name, each]));
+const collections = new Map([...allCollections.values(), notes, wide, wider, letters].map((each) => [each.name, each]));
 const keyOf = (name: string) => collections.get(name)?.key ?? ['id'];
 
 async function* found(

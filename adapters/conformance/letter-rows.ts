@@ -1,0 +1,120 @@
+/** Documents that contain every character, special text in every place, and numbers of every size. */
+import { type Collection, compareBy, type Document } from 'metro-forecast-api/adapter';
+import { isWithin, orNull } from './fixture.js';
+import { FORMATS, filled, numberOfBits, Random } from './random-values.js';
+import { TOKENS } from './tokens.js';
+
+export const letters: Collection = {
+  name: 'letters',
+  key: ['text', 'size'],
+  orders: [
+    ['size', 'text'],
+    ['title', 'size', 'text'],
+  ],
+  search: ['title', 'note'],
+  schema: {
+    type: 'object',
+    properties: {
+      text: { type: 'string' },
+      size: { type: 'number' },
+      title: { type: 'string' },
+      note: orNull('string'),
+      ratio: { type: 'number' },
+    },
+    required: ['text', 'size', 'title'],
+  },
+};
+
+/** Texts with a token alone, at both ends, in the middle and twice. */
+const places = (token: string): readonly string[] => [
+  token,
+  `${token}ab`,
+  `ab${token}`,
+  `a${token}b`,
+  `a${token}${token}b`,
+  `${token}a${token}`,
+];
+
+const LAST = 0xffff;
+const BLOCK = 0x800;
+/** The first and last code points of blocks beyond U+FFFF. */
+const BLOCKS: readonly (readonly [number, number])[] = [
+  ...Array.from({ length: (LAST + 1) / BLOCK }, (_, i) => [i * BLOCK, (i + 1) * BLOCK - 1] as const),
+  [0x10000, 0x103ff],
+  [0x1d400, 0x1d7ff],
+  [0x1f100, 0x1faff],
+  [0x2f800, 0x2fa1f],
+  [0xe0000, 0xe01ef],
+  [0x10ff00, 0x10ffff],
+];
+
+const isSurrogate = (point: number): boolean => point >= 0xd800 && point <= 0xdfff;
+
+const charactersFrom = ([first, last]: readonly [number, number]): readonly string[] =>
+  Array.from({ length: last - first + 1 }, (_, i) => first + i)
+    .filter((point) => !isSurrogate(point))
+    .map((point) => String.fromCodePoint(point));
+
+/** Number of numbers in each document. */
+const NUMBERS = 12;
+
+/** Returns every power of 2 and of 10, its negative, and the numbers next to it. */
+const powers = (): readonly number[] => {
+  const found = [
+    ...Array.from({ length: 2098 }, (_, i) => 2 ** (i - 1074)),
+    ...Array.from({ length: 632 }, (_, i) => Number(`1e${i - 323}`)),
+  ];
+  const all = found.flatMap((power) => [power, -power, power + 1, power * (1 - Number.EPSILON)]);
+  return [...new Set(all)].filter((number) => Number.isFinite(number) && number !== 0);
+};
+
+const documentOf = (random: Random, i: number, text: string, values: readonly string[]): Document => {
+  const [list, named] = [values.slice(0, 40), values.slice(0, 12).filter((name) => !name.includes('\0'))];
+  return {
+    text,
+    size: i % 3 === 0 ? i % 7 : numberOfBits(random),
+    title: values[3 % values.length],
+    ...(i % 4 > 0 && { note: i % 4 === 1 ? null : values.join('\n') }),
+    ratio: numberOfBits(random),
+    values: Object.fromEntries(named.map((name, n) => [name, values[(n + 1) % values.length]])),
+    list,
+    numbers: Array.from({ length: NUMBERS }, () => numberOfBits(random)),
+    ...Object.fromEntries(named.slice(0, 4).map((name) => [`in ${name}`, name])),
+  };
+};
+
+const POWER_DOCUMENTS = 20;
+
+const fieldsOf = (count: number): Document =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => [`field ${i}`, i % 3 ? i : String(i)]));
+
+const makeRows = (): readonly Document[] => {
+  const random = new Random(11);
+  const tokens = [...new Set([...TOKENS, ...FORMATS.map((format) => filled(random, format))])];
+  const blocks = BLOCKS.map(charactersFrom).filter((block) => block.length > 0);
+  const singles = [...charactersFrom([0, 0x24f]), ...charactersFrom([0x370, 0x3ff])];
+  const numbers = powers();
+  const documents: readonly Document[] = [
+    ...tokens.map((token, i) => documentOf(random, i, token, places(token))),
+    ...blocks.map((block, i) => ({ ...documentOf(random, i, `block ${i}`, block), all: block.join('') })),
+    ...singles.map((each, i) => ({ text: each, size: i, title: each + each })),
+    ...Array.from({ length: POWER_DOCUMENTS }, (_, part) => ({
+      text: 'powers',
+      size: part,
+      title: String(part),
+      numbers: numbers.filter((_, i) => i % POWER_DOCUMENTS === part),
+    })),
+    { text: 'many fields', size: 0, title: '', ...fieldsOf(300), object: fieldsOf(1500) },
+    { text: 'many values', size: 0, title: '', list: numbers, lists: numbers.map((number) => [number]) },
+  ];
+  const byKey = new Map(documents.map((each) => [JSON.stringify(letters.key.map((field) => each[field])), each]));
+  return [...byKey.values()].toSorted(compareBy(letters.key));
+};
+
+let made: readonly Document[] | undefined;
+
+/** Returns the documents within the limits of the adapter, in key order. */
+export const letterRows = (): readonly Document[] => {
+  made ??= makeRows();
+  return made.filter((each) => isWithin(letters, each));
+};
