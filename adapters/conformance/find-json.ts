@@ -65,7 +65,10 @@ export const describeFindJson = (target: AdapterUnderTest): void => {
     itUnless(obstacle, 'yields text that does not change after it was yielded', () =>
       withSnapshot(instance, async (snapshot) => {
         const kept: JsonRows[] = [];
-        for await (const rows of snapshot.findJson!('crowd', { order: crowd.key, limit: 3000 })) kept.push(rows);
+        for await (const rows of snapshot.findJson!('crowd', { order: crowd.key, limit: 3000 })) {
+          kept.push(rows);
+          await snapshot.getJson!('items', ['i01']);
+        }
         await findJson(snapshot, crowd, { descending: true });
         const expected = await find(snapshot, crowd, { limit: 3000 });
         sameList(kept.flatMap(parseRows), expected, 'the text of all batches to be unchanged');

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import type { Document, Query, Scalar } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { sameItems, sameList, sameSequence, sameSet, sameValue } from './expect.js';
+import { shapesOfQueries } from './find-checks.js';
 import { find, restOf } from './find-rows.js';
 import { allRows, crowd, items, pairs, readings, rows, rowsWithCrowd, spots, twins, words } from './fixture.js';
 import { type Instance, withSnapshot } from './instance.js';
 import { itUnless, without } from './obstacles.js';
-import { answerOf, inOrder, totalsIn } from './reference.js';
+import { answerOf, inOrder, ordersOf, totalsIn } from './reference.js';
 import { CROWD_BLOCKS, CROWD_SEATS } from './rows.js';
 
 const TOTAL = CROWD_BLOCKS * CROWD_SEATS;
@@ -252,6 +253,14 @@ export const describeMany = (instance: () => Instance, target: AdapterUnderTest)
     it('is complete, also if others were read meanwhile', async () => {
       const readRest = await slow!;
       for (let i = 0; i < 100; i++) await withSnapshot(instance(), (snapshot) => find(snapshot, items, { limit: i }));
+      const orders = [spots, pairs, words, twins].flatMap((each) =>
+        ordersOf(each).map((order) => [each, { order }] as const),
+      );
+      for (const [collection, query] of [...shapesOfQueries(), ...orders]) {
+        for (const more of [{}, { limit: 2 }]) {
+          await withSnapshot(instance(), (snapshot) => find(snapshot, collection, { ...query, ...more }));
+        }
+      }
       await readRest();
     });
   });

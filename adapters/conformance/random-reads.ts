@@ -51,10 +51,12 @@ import { randomVersions, wide, wider } from './random-rows.js';
 import { Random } from './random-values.js';
 import { documentAt, inOrder, searchedFor, totalsIn } from './reference.js';
 
-const EXAMPLES = 450;
+const EXAMPLES = 500;
 const MOST_CHANGES = 8;
 /** A collection that is listed twice is read more often. */
 const collections = [wide, wider, wide, spots, letters, wide, pairs, readings, words, wider, numbers, items];
+/** Collections with fields that most queries for totals can use. */
+const totalled = [wide, wider, wide, letters, readings, spots, wide, items, wider, pairs];
 
 interface Read {
   /** The method and its arguments, for error messages. */
@@ -68,7 +70,7 @@ interface Version {
   readonly rows: Rows;
 }
 
-const METHODS = ['find', 'findJson', 'totals', 'get', 'find', 'getJson'] as const;
+const METHODS = ['find', 'totals', 'findJson', 'get', 'totals', 'find', 'getJson'] as const;
 type Method = (typeof METHODS)[number];
 
 const methodsOf = (snapshot: Snapshot): readonly Method[] => METHODS.filter((method) => snapshot[method] !== undefined);
@@ -110,10 +112,12 @@ const sourceOf = (seeds: Seeds, versions: readonly Version[], together: boolean)
   const version = versions[seeds.version % versions.length]!;
   const { snapshot, rows } = version;
   const methods = methodsOf(snapshot);
-  const collection = collections[seeds.collection % collections.length]!;
+  const method = methods[seeds.method % methods.length]!;
+  const choices = method === 'totals' ? totalled : collections;
+  const collection = choices[seeds.collection % choices.length]!;
   return {
     ...version,
-    method: methods[seeds.method % methods.length]!,
+    method,
     collection,
     documents: rows[collection.name]!,
     searches: snapshot.searches === true && collection.search !== undefined,

@@ -189,6 +189,9 @@ export const WORDS: readonly (readonly string[])[] = [
   // A short word and a repeated word.
   ['red', 'n'],
   ['red', 'red', 'whale'],
+  // A word and a prefix that matches more words.
+  ['whale', 'whale*'],
+  ['whale*', 'w*'],
 ];
 
 export const foundBy = (query: Query): readonly Document[] => searchedFor(notes, noteRows, query);

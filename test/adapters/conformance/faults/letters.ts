@@ -1,7 +1,7 @@
 /** Defines adapters with bugs in rare characters, long names, and values at the limits. */
 import { compareBy } from '../../../../core/data/scalars.js';
 import { StorageError } from '../../../../core/errors.js';
-import { inSnapshot } from '../breakable.js';
+import { inSnapshot, inSnapshots } from '../breakable.js';
 import { type BrokenAdapter, finding, publishing, reading } from './breaking.js';
 import { SEARCHING, searching, totalsOf } from './totals.js';
 
@@ -61,7 +61,7 @@ export const letterBugs: readonly BrokenAdapter[] = [
         },
       };
     }),
-    fails: [REFERENCE],
+    fails: ['find(collection, query) with words yields the documents that contain all words, in order'],
   },
   {
     that: 'ignores the upper bound in snapshots of asOf()',
@@ -110,6 +110,45 @@ export const letterBugs: readonly BrokenAdapter[] = [
     })),
     fails: [
       'snapshot() keeps the manifest as it was published: every field, null or absent, and the same text in created',
+    ],
+  },
+  {
+    that: 'writes the text of getJson() into the last batch of findJson()',
+    fault: inSnapshots(() => {
+      let last = Buffer.alloc(0);
+      return (snapshot) => ({
+        async getJson(...given) {
+          const text = await snapshot.getJson!(...given);
+          if (text !== undefined && last.length > text.length) last.write(text);
+          return text;
+        },
+        async *findJson(...given) {
+          for await (const rows of snapshot.findJson!(...given)) {
+            last = Buffer.from(rows.json);
+            yield { ...rows, json: last };
+          }
+        },
+      });
+    }),
+    fails: ['findJson(collection, query) yields text that does not change after it was yielded'],
+  },
+  {
+    that: 'ends a list when queries of 20 other shapes were read meanwhile',
+    fault: inSnapshots(() => {
+      let shapes: readonly string[] = [];
+      return (snapshot) => ({
+        async *find(name, query, signal) {
+          const shape = JSON.stringify([name, query.order, Object.keys(query), Object.keys(query.equal ?? {})]);
+          shapes = [...shapes.filter((each) => each !== shape), shape].slice(-20);
+          for await (const batch of snapshot.find(name, query, signal)) {
+            if (!shapes.includes(shape)) return;
+            yield batch;
+          }
+        },
+      });
+    }),
+    fails: [
+      'reading from a large dataset a list whose caller pauses after the first batch is complete, also if others were read meanwhile',
     ],
   },
   {
