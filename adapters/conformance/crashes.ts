@@ -1,13 +1,14 @@
 /**
- * Tests that the files of a store are valid at each moment of a publication, because a crash can happen at any time.
+ * Tests that the files of a store are valid at each moment of a change, because a crash can happen at any time.
  */
 import assert from 'node:assert/strict';
 import { cpSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { collections, FIRST, largeRows, rows, SECOND, SECOND_CREATED } from './fixture.js';
-import { makeIn, readsRows, withSnapshot } from './instance.js';
+import { sameValue } from './expect.js';
+import { collections, FIRST, itemsIn, largeRows, rows, SECOND, SECOND_CREATED } from './fixture.js';
+import { type Instance, makeIn, type Opened, publishTwo, readsItems, readsRows, withSnapshot } from './instance.js';
 import { isExclusive, skip, without } from './obstacles.js';
 import type { OtherProcess, Processes } from './start-process.js';
 import { testsOverStore } from './tests-over.js';
@@ -72,17 +73,54 @@ export const describeCrashes = (target: AdapterUnderTest, processes: Processes):
     without(target, 'publish') ||
     (process.platform === 'win32' && 'Windows cannot suspend processes');
 
-  const isValid = async (folder: string): Promise<void> => {
+  const inCopy = async (folder: string, check: (opened: Opened) => Promise<void>): Promise<void> => {
     const opened = await makeIn(folder, collections, (context) => target.createEmpty!(context));
     try {
       await opened.adapter.open();
-      await withSnapshot(opened, async (snapshot) => {
-        assert([FIRST, SECOND].includes(snapshot.version), `the version ${snapshot.version} was published`);
-        const expected = snapshot.version === FIRST ? rows : largeRows();
-        await readsRows(snapshot, expected, `version ${snapshot.version} after a crash`);
-      });
+      await check(opened);
     } finally {
       await opened.adapter.close().catch(() => {});
+    }
+  };
+
+  const isWhole = (opened: Opened): Promise<void> =>
+    withSnapshot(opened, async (snapshot) => {
+      assert([FIRST, SECOND].includes(snapshot.version), `the version ${snapshot.version} was published`);
+      const expected = snapshot.version === FIRST ? rows : largeRows();
+      await readsRows(snapshot, expected, `version ${snapshot.version} after a crash`);
+    });
+
+  const areListedWhole = async ({ adapter }: Opened): Promise<void> => {
+    const listed = await adapter.versions!.list();
+    sameValue(listed.filter(({ current }) => current).length, 1, 'the number of current versions after a crash');
+    for (const { version, publishedAt } of listed) {
+      const snapshot = await adapter.versions!.asOf(publishedAt);
+      sameValue(snapshot?.version, version, 'asOf() at the publication of a listed version, after a crash');
+      await readsItems(snapshot!, itemsIn(version));
+      snapshot!.release();
+    }
+  };
+
+  /** Checks copies of the files at moments of `work` in another process, which is then killed. */
+  const isRightDuring = async (
+    { adapter, folder }: Instance,
+    running: Mocha.Context,
+    work: (writer: OtherProcess) => Promise<unknown>,
+    check: (opened: Opened) => Promise<void>,
+  ): Promise<void> => {
+    await adapter.close();
+    if (readdirSync(folder).length === 0) skip(running, 'the store has no files in its folder');
+    const writer = processes.running();
+    let copies: string[] = [];
+    try {
+      await writer.open(folder);
+      copies = await copiesDuring(work(writer), folder, writer);
+      // The copies can contain locks of the process. Killing the process makes these locks stale.
+      await writer.kill();
+      for (const copy of copies) await inCopy(copy, check);
+    } finally {
+      await writer.kill();
+      for (const copy of copies) rmSync(copy, { recursive: true, force: true });
     }
   };
 
@@ -90,21 +128,21 @@ export const describeCrashes = (target: AdapterUnderTest, processes: Processes):
     testsOverStore(target)(
       obstacle,
       'that is killed while it stores a version leaves the previous version or the whole new one',
+      (instance, running) =>
+        isRightDuring(instance, running, (writer) => writer.publishLarge(SECOND, SECOND_CREATED), isWhole),
+    );
+
+    testsOverStore(target)(
+      obstacle || without(target, 'versions'),
+      'that is killed while it activates or deletes versions leaves only whole versions',
       async (instance, running) => {
-        await instance.adapter.close();
-        if (readdirSync(instance.folder).length === 0) skip(running, 'the store has no files in its folder');
-        const writer = processes.running();
-        let copies: string[] = [];
-        try {
-          await writer.open(instance.folder);
-          copies = await copiesDuring(writer.publishLarge(SECOND, SECOND_CREATED), instance.folder, writer);
-          // The copies can contain locks of the process. Killing the process makes these locks stale.
-          await writer.kill();
-          for (const copy of copies) await isValid(copy);
-        } finally {
-          await writer.kill();
-          for (const copy of copies) rmSync(copy, { recursive: true, force: true });
-        }
+        await publishTwo(instance);
+        const change = async (writer: OtherProcess) => {
+          await writer.prune(2);
+          await writer.activate(SECOND);
+          await writer.prune(0);
+        };
+        await isRightDuring(instance, running, change, areListedWhole);
       },
     );
   });

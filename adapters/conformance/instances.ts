@@ -5,6 +5,7 @@ import { find } from './find-rows.js';
 import {
   aboutDataset,
   anotherDataset,
+  collections,
   crowd,
   datasetOf,
   FIRST,
@@ -22,10 +23,13 @@ import {
 } from './fixture.js';
 import {
   about,
+  beginToPublish,
   hasItems,
+  hasRows,
   hasVersion,
   isCurrent,
   listOf,
+  makeIn,
   type Opened,
   publishTwo,
   readsItems,
@@ -35,6 +39,9 @@ import {
 import { isExclusive, isUnnoticed, standsAlone, without, withoutBreak } from './obstacles.js';
 import { testsOverStore } from './tests-over.js';
 import { patiently } from './time-limits.js';
+
+/** Time in milliseconds that a test waits for `close()` to resolve before it resumes a publication in progress. */
+const CLOSE_MS = 300;
 
 export const serves = (opened: Pick<Opened, 'adapter'>, version: string, created: string): Promise<void> =>
   withSnapshot(opened, async (snapshot) => {
@@ -55,6 +62,18 @@ export const describeInstances = (target: AdapterUnderTest): void => {
     test(alone, 'finds the whole dataset that was published', async (instance) =>
       serves(await instance.another(), FIRST, FIRST_CREATED),
     );
+
+    test(alone, 'finds the whole dataset, whatever the order of its collections', async (instance) => {
+      if (target.capabilities.exclusive) await instance.adapter.close();
+      const reversed = new Map([...collections].reverse());
+      const other = await makeIn(instance.folder, reversed, (context) => target.createEmpty!(context), instance.clock);
+      try {
+        await other.adapter.open();
+        await hasRows(other, rows, 'the store, with its collections in another order');
+      } finally {
+        await other.adapter.close();
+      }
+    });
 
     test(isExclusive(target), 'is not affected when the first one is closed', async (instance) => {
       const other = await instance.another();
@@ -103,6 +122,28 @@ export const describeInstances = (target: AdapterUnderTest): void => {
         await next.adapter.close();
       }
     });
+
+    test(
+      exclusive || publishes,
+      'can open an exclusive store after one that was closed during a publication, with snapshots in use',
+      async (instance) => {
+        const { adapter } = instance;
+        const held = [adapter.snapshot(), await adapter.versions?.asOf(new Date(FIRST_CREATED))];
+        const { publication, resume } = await beginToPublish(adapter);
+        const settling = Promise.allSettled([publication]);
+        const closing = adapter.close();
+        await Promise.race([closing, delay(CLOSE_MS)]);
+        resume();
+        const [settled] = await settling;
+        await closing;
+        const next = await instance.make();
+        await next.adapter.open();
+        const isPublished = settled.status === 'fulfilled';
+        await serves(next, isPublished ? SECOND : FIRST, isPublished ? SECOND_CREATED : FIRST_CREATED);
+        for (const snapshot of held) snapshot?.release();
+        await next.adapter.close();
+      },
+    );
 
     test(
       publishes || isExclusive(target),

@@ -8,9 +8,12 @@ import { manifestOf } from './manifest.js';
 import type { Actor, Held, Move, State } from './model-state.js';
 import type { OtherProcess } from './start-process.js';
 
+const FIRST_TIME = Date.parse('0001-01-01T00:00:00Z');
+const LAST_TIME = Date.parse('9999-12-31T23:59:59.999Z');
+
 export const shown = (time: number): string => new Date(time).toISOString();
 
-const described = ({ version: { name, created }, since }: Move) => ({
+export const described = ({ version: { name, created }, since }: Move) => ({
   version: name,
   publishedAt: new Date(since),
   manifest: manifestOf(name, created),
@@ -168,15 +171,14 @@ const lists = async (state: State, { opened: { adapter }, name }: Actor): Promis
 export const agrees = async (state: State, actor: Actor, which: number): Promise<void> => {
   await follows(state, actor);
   await lists(state, actor);
-  if (!state.current) await readsAsOf(state, actor, Date.now());
-  else {
-    await actor.opened.adapter.ping();
+  await actor.opened.adapter.ping();
+  if (state.current) {
     const { content } = state.current.version;
     await withSnapshot(actor.opened, (snapshot: Snapshot) =>
       readsRows(snapshot, content, `the snapshot of ${actor.name}`),
     );
   }
-  for (const time of boundaries(state, which)) await readsAsOf(state, actor, time);
+  for (const time of [...boundaries(state, which), LAST_TIME, FIRST_TIME]) await readsAsOf(state, actor, time);
   for (const held of state.held) if (held.by === actor.name) await readsHeld(held, state);
   await announces(state, actor);
 };

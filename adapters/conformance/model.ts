@@ -1,18 +1,31 @@
 /**
  * Compares adapters on one store with a model of the contract. The steps of a generated sequence publish (successfully
- * or not), activate, delete, take snapshots, close, reopen, set the clock, and use a second process, also while a
- * publication is in progress.
+ * or not), activate, delete, take snapshots, close, reopen, set the clock, and use a second process, also while another
+ * change is in progress.
  */
 import assert from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
 import { eventually, failsWith, sameList, sameValue } from './expect.js';
 import { datasetOf, itemsOf, type Rows, rows } from './fixture.js';
 import { type Instance, type Opened, publicationTime } from './instance.js';
-import { agreed, agrees, boundaries, changedAtOnce, follows, isOpen, isServed, shown } from './model-checks.js';
+import { readsDuring } from './model-at-once.js';
+import { agreed, agrees, changedAtOnce, follows, isOpen, isServed, shown } from './model-checks.js';
 import { agreesAtEnd, isReleased } from './model-end.js';
+import { hold, holdAsOf, release } from './model-holds.js';
 import { Meanwhile } from './model-meanwhile.js';
 import { type Actor, type Limits, State } from './model-state.js';
 import type { OtherProcess } from './start-process.js';
-import { failingDataset, failureOf, NAMES, newRows, resetClock, STARTS, type Step, setClock } from './steps.js';
+import {
+  failingDataset,
+  failureOf,
+  NAMES,
+  newRows,
+  resetClock,
+  STARTS,
+  type Step,
+  setClock,
+  withDetails,
+} from './steps.js';
 
 const KEEP = [0, 1, 2, 3, 1000];
 
@@ -61,11 +74,12 @@ export class Run {
     await this.#process?.[how]();
   }
 
-  async #act({ kind, which, how }: Step, actor: Actor, name: string): Promise<void> {
+  async #act(step: Pick<Step, 'kind' | 'which' | 'how'>, actor: Actor, name: string): Promise<void> {
+    const { kind, which, how } = step;
     const { state } = this;
     switch (kind) {
       case 'publish':
-        return this.#publish(actor, name, state.created(which), this.#rows(how));
+        return this.#publish(actor, name, which, this.#rows(how));
       case 'publish again':
         return this.#publishAgain(actor, which);
       case 'fail':
@@ -75,11 +89,11 @@ export class Run {
       case 'prune':
         return this.#prune(actor.name, KEEP[how % KEEP.length]!, (keep) => actor.opened.adapter.versions!.prune(keep));
       case 'hold':
-        return this.#hold(actor);
+        return hold(state, actor);
       case 'hold as of':
-        return this.#holdAsOf(actor, which, how);
+        return holdAsOf(state, actor, which, how);
       case 'release':
-        return this.#release(which);
+        return release(state, which);
       case 'close':
         return this.#reopen([actor]);
       case 'close all':
@@ -94,27 +108,40 @@ export class Run {
       case 'meanwhile': {
         if (state.find(name)) return this.#activate(actor, name);
         const other = this.#actors[(actor === this.#actors[0] ? 1 : 0) % this.#actors.length]!;
-        const target = this.#names[(which + 1 + (how % 3)) % this.#names.length]!;
+        const target = this.#names[(which + (how % 4)) % this.#names.length]!;
         return this.#meanwhile.publish([actor, how % 2 ? actor : other], [name, target], this.#rows(which), how);
+      }
+      case 'read during a change': {
+        const reader = this.#actors[which % this.#actors.length]!;
+        await follows(state, reader);
+        const change = (['publish', 'activate', 'prune', 'prune'] as const)[how % 4]!;
+        return readsDuring(state, reader, reader !== actor, which, () =>
+          this.#act({ ...step, kind: change }, actor, name),
+        );
       }
       default:
         return this.#elsewhere(kind, name, how);
     }
   }
 
-  /** Returns new rows, or the rows of an earlier version. */
+  /** Returns new rows, the rows of an earlier version, or rows that differ from these in a detail. */
   #rows(how: number): Rows {
     const { moves } = this.state;
-    return (how % 4 === 3 ? moves[how % Math.max(1, moves.length)]?.version.content : undefined) ?? newRows(how);
+    const earlier = moves[moves.length - 1 - (how % Math.max(1, moves.length))]?.version.content;
+    if (!earlier || how % 4 < 2) return newRows(how);
+    return how % 4 === 2 ? withDetails(earlier, how) : earlier;
   }
 
-  async #publish(actor: Actor, name: string, created: string, content: Rows): Promise<void> {
+  async #publish(actor: Actor, name: string, which: number, content: Rows): Promise<void> {
     const { state } = this;
+    const created = state.created(which);
     state.log.push(`${actor.name} publishes "${name}", created at ${created}`);
     const { adapter, changes } = actor.opened;
-    if (state.find(name)) {
-      // An earlier version could have the same rows as this version.
-      return void (await failsWith('conflict', () => adapter.publish!(datasetOf(name, created, newRows(0)))));
+    const stored = state.find(name);
+    if (stored) {
+      const similar = withDetails(stored.content, which);
+      const other = isDeepStrictEqual(similar, stored.content) ? newRows(0) : similar;
+      return void (await failsWith('conflict', () => adapter.publish!(datasetOf(name, created, other))));
     }
     const before = changes.length;
     const start = state.instance.clock.now();
@@ -197,37 +224,6 @@ export class Run {
     const names = expected.map(({ name }) => name).sort();
     sameList(deleted.sort(), names, `prune(${keep}) to delete only versions that are neither current nor held`);
     state.deleted(expected);
-  }
-
-  async #hold(actor: Actor): Promise<void> {
-    const { state } = this;
-    if (!state.current) return;
-    state.log.push(`${actor.name} takes a snapshot`);
-    await follows(state, actor);
-    state.held.push({ ...state.current, snapshot: actor.opened.adapter.snapshot(), by: actor.name });
-  }
-
-  async #holdAsOf(actor: Actor, which: number, how: number): Promise<void> {
-    const { state } = this;
-    const times = boundaries(state, which);
-    const time = times[how % Math.max(1, times.length)];
-    if (time === undefined) return;
-    state.log.push(`${actor.name} takes a snapshot as of ${shown(time)}`);
-    await follows(state, actor);
-    const move = state.at(time);
-    const snapshot = await actor.opened.adapter.versions!.asOf(new Date(time));
-    sameValue(snapshot?.version, move?.version.name, `asOf(${shown(time)}) of ${actor.name}`);
-    if (snapshot) state.held.push({ ...move!, snapshot, by: actor.name });
-  }
-
-  #release(which: number): void {
-    const { state } = this;
-    const held = state.held[which % Math.max(1, state.held.length)];
-    if (!held) return;
-    state.log.push(`${held.by} releases "${held.version.name}"`);
-    held.snapshot.release();
-    held.snapshot.release();
-    state.held = state.held.filter((each) => each !== held);
   }
 
   async #reopen(actors: readonly Actor[]): Promise<void> {

@@ -1,7 +1,7 @@
 /** Tests concurrent publications, and other calls during a publication. */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Dataset, type Document, type StorageAdapter, StorageError } from 'metro-forecast-api/adapter';
+import type { Dataset, Document, StorageAdapter } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList, sameValue, within } from './expect.js';
 import {
@@ -36,6 +36,17 @@ import { testsOver, testsOverStore } from './tests-over.js';
 const CALL_MS = 5000;
 /** Maximum time that two publications wait for each other before they continue, in milliseconds. */
 const MEET_MS = 300;
+
+const withCode = (code: string): Error => Object.assign(new Error('The dataset cannot be read.'), { code });
+
+/** What a dataset can throw. An adapter could take some of these for errors of its store, or for an abort. */
+const THROWN: readonly unknown[] = [
+  new TypeError('x'),
+  'a text',
+  undefined,
+  new DOMException('The operation was aborted.', 'AbortError'),
+  ...['EIO', 'ENOENT', 'ECONNRESET', 'EBUSY', 'SQLITE_BUSY', 'ABORT_ERR', 'conflict', 'unavailable'].map(withCode),
+];
 
 const LEFT: Rows = { ...rows, items: itemsOf('left'), readings: rows['readings']!.slice(0, 20) };
 const RIGHT: Rows = { ...rows, items: itemsOf('right'), nothing: [{ id: 'right' }], items_twins: [] };
@@ -222,6 +233,22 @@ const describeMeanwhile = (target: AdapterUnderTest): void => {
     sameValue(listed.includes(FIRST), false, 'prune() to delete the oldest version');
   });
 
+  testVersions('activate() of its version waits, or rejects with unknown_version or conflict', async (instance) => {
+    let activation: Promise<PromiseSettledResult<void>[]> | undefined;
+    let early: readonly PromiseSettledResult<void>[] | undefined;
+    const settled = await whilePublishing(instance, async () => {
+      activation = Promise.allSettled([instance.adapter.versions!.activate(THIRD)]);
+      early = await Promise.race([activation, delay(MEET_MS, undefined)]);
+    });
+    await activation;
+    if (settled.status === 'rejected') throw settled.reason;
+    for (const each of early ?? []) {
+      assert(each.status === 'rejected', 'expected activate() not to find a version that is being published');
+      await failsWith(['unknown_version', 'conflict'], () => Promise.reject(each.reason));
+    }
+    await hasItems(instance, itemsOf(THIRD));
+  });
+
   testVersions(
     'activate() and the publication take effect one after the other, or one is rejected with conflict',
     async (instance) => {
@@ -258,21 +285,15 @@ export const describeRacing = (target: AdapterUnderTest): void => {
     );
 
     testsOver(target, without(target, 'publish'))(
-      'rejects with a StorageError, whatever the dataset throws',
+      'rejects with invalid_dataset and the original error, whatever the dataset throws',
       async ({ adapter }) => {
-        for (const thrown of [
-          new TypeError('x'),
-          'a text',
-          undefined,
-          Object.assign(new Error('x'), { code: 'EIO' }),
-        ]) {
+        for (const thrown of THROWN) {
           const whole = anotherDataset();
           const read = (): AsyncIterable<readonly Document[]> => ({
             [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(thrown) }),
           });
-          const [settled] = await Promise.allSettled([adapter.publish!({ ...whole, read })]);
-          assert(settled!.status === 'rejected', 'expected publish() to reject');
-          assert(settled.reason instanceof StorageError, `expected a StorageError, got ${settled.reason}`);
+          const error = await failsWith('invalid_dataset', () => adapter.publish!({ ...whole, read }));
+          assert(Object.is(error.cause, thrown), `expected the cause to be ${thrown}, found ${error.cause}`);
         }
         await adapter.publish!(datasetOf(SECOND, SECOND_CREATED));
       },

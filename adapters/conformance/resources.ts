@@ -113,6 +113,7 @@ export const describeResources = (target: AdapterUnderTest, processes: Processes
       'has no more open files, timers and listeners after many calls',
       async (instance) => {
         const { adapter } = instance;
+        let published = 0;
         const callAll = async () => {
           const snapshots = [adapter.snapshot(), (await adapter.versions!.asOf(new Date(FIRST_CREATED)))!];
           for (const snapshot of snapshots) {
@@ -122,7 +123,14 @@ export const describeResources = (target: AdapterUnderTest, processes: Processes
           }
           await adapter.ping();
           await adapter.versions!.list();
+          await adapter.versions!.asOf(new Date(0));
+          await adapter.versions!.activate('no-such').catch(() => {});
           await adapter.publish!(brokenDataset(new Error('the file ends too early'))).catch(() => {});
+          await adapter.publish!(anotherDataset(FIRST)).catch(() => {});
+          const created = new Date(Date.UTC(2025, 0, ++published)).toISOString();
+          await adapter.publish!(datasetOf(`v-${published}`, created));
+          await adapter.versions!.activate(FIRST);
+          await adapter.versions!.prune(0);
         };
         await callAll();
         const before = await openResources();
@@ -134,6 +142,7 @@ export const describeResources = (target: AdapterUnderTest, processes: Processes
         let left: readonly string[] = [];
         // Some stores close files and threads after the call has been completed.
         const isClosed = async () => {
+          await adapter.versions!.prune(0);
           const added = Object.entries(await openResources()).map(([what, n]) => [what, n - before[what]!] as const);
           left = added.flatMap(([what, n]) => (n < CALLS / 2 ? [] : [`${n} new ${what}`]));
           return left.length === 0;
@@ -151,6 +160,8 @@ export const describeResources = (target: AdapterUnderTest, processes: Processes
       await adapter.publish!(anotherDataset(FIRST)).catch(() => {});
       await adapter.publish!(anotherDataset());
       await adapter.versions?.activate(FIRST);
+      await adapter.versions?.activate('no-such').catch(() => {});
+      await adapter.publish!(anotherDataset('aborted'), { signal: AbortSignal.abort() }).catch(() => {});
       await adapter.versions?.prune(1);
       await adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
       await adapter.ping();

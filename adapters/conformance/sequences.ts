@@ -51,7 +51,7 @@ export const describeSequences = (target: AdapterUnderTest, processes: Processes
     const step = record({ kind: constantFrom(...KINDS), by: nat(1), which: nat(11), how: nat(59), settles });
     const steps = array(step, { minLength: 1, maxLength: MOST_STEPS, size: 'max' });
     const shown = () => log.map((line, i) => `  ${i + 1}. ${line}`).join('\n');
-    await holds(tuple(record({ names: nat(19), start: nat(15) }), steps), RUNS, isRight, shown, SEED + lane);
+    await holds(tuple(record({ names: nat(27), start: nat(15) }), steps), RUNS, isRight, shown, SEED + lane);
   };
 
   describe('any sequence of publications, activations, deletions and reads', () => {

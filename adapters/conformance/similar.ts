@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
+import { DETAILS, detailed } from './edits.js';
 import { failsWith, sameList, sameValue } from './expect.js';
 import { anotherDataset, brokenDataset, datasetOf, FIRST, FIRST_CREATED, itemsOf, type Rows, rows } from './fixture.js';
 import {
@@ -54,6 +55,7 @@ const CONTENTS: Readonly<Record<string, Rows>> = {
     items_twins: rows['items']!,
   },
   'one collection empty': { ...rows, items_twins: [] },
+  ...Object.fromEntries(Object.entries(DETAILS).map(([what, details]) => [what, detailed(rows, details, 11)])),
   'no rows': {},
 };
 

@@ -1,12 +1,13 @@
 /** The steps of generated sequences, and the datasets that they publish. */
 import { type Dataset, StorageError } from 'metro-forecast-api/adapter';
+import { DETAILS, detailed } from './edits.js';
 import { datasetOf, type Rows } from './fixture.js';
 import type { SkewedClock } from './instance.js';
 
 export const KINDS = [
   ...(['publish', 'publish', 'publish', 'publish again', 'fail', 'activate', 'activate', 'prune', 'prune'] as const),
   ...(['hold', 'hold as of', 'release', 'close', 'close all', 'open another', 'set the clock'] as const),
-  ...(['meanwhile', 'meanwhile', 'in another process', 'in another process', 'kill'] as const),
+  ...(['meanwhile', 'meanwhile', 'read during a change', 'in another process', 'in another process', 'kill'] as const),
 ];
 
 /** The numbers select an adapter, a name or snapshot, and a variant. They are taken modulo the number of choices. */
@@ -32,6 +33,10 @@ export const NAMES: readonly (readonly string[])[] = [
   ['2024-01-01', '2024-01-01T00', '2024', '20240101'],
   ['current', 'latest', 'null', 'undefined'],
   ['0', '00', 'false', '0x0'],
+  ['tmp', 'lock', 'catalog.json', 'staging'],
+  ['a', 'a.json', 'a.tmp', 'a.lock'],
+  ['items', 'readings', 'manifest', 'versions'],
+  ['1.2.3', '1.2', '1.20', '1.10'],
   ['', 'a', 'b', 'c'].map((end) => `${'n'.repeat(99 - end.length)}m${end}`),
 ];
 
@@ -58,6 +63,10 @@ let labels = 0;
 
 /** Returns rows that differ from all other rows, unless the dataset is empty. */
 export const newRows = (how: number): Rows => rowsOfSize(SIZES[how % SIZES.length]!, `label ${++labels}`);
+
+const details = Object.values(DETAILS);
+
+export const withDetails = (content: Rows, how: number): Rows => detailed(content, details[how % details.length]!, how);
 
 const HOUR_MS = 3_600_000;
 
@@ -88,6 +97,7 @@ const FAILURES = [
   ['its first batch cannot be read', 'invalid_dataset'],
   ['its last batch cannot be read', 'invalid_dataset'],
   ['its rows are invalid', 'invalid_dataset'],
+  ['its reading is aborted', 'invalid_dataset'],
   ['it is aborted', 'aborted'],
   ['it was aborted before', 'aborted'],
 ] as const;
@@ -109,6 +119,7 @@ export const failingDataset = (
     if (failure === 'read() throws') throw new Error('the file cannot be opened');
     return (async function* () {
       if (failure === 'its first batch cannot be read') throw new Error('the file is not JSON');
+      if (failure === 'its reading is aborted') throw new DOMException('The reading was aborted.', 'AbortError');
       if (failure === 'its rows are invalid') throw new StorageError('invalid_dataset', 'A row is invalid.');
       yield* whole.read(collection);
       if (failure === 'it is aborted') abort();

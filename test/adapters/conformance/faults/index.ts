@@ -7,6 +7,7 @@ import { cacheBugs } from './caches.js';
 import { cancellingFaults } from './cancelling.js';
 import { columnBugs } from './columns.js';
 import { conditionBugs } from './conditions.js';
+import { detailBugs } from './details.js';
 import { documentFaults } from './documents.js';
 import { durabilityBugs, followingBugs } from './following.js';
 import { hangingBugs } from './hanging.js';
@@ -73,6 +74,7 @@ export const classes = {
   waiting: waitingBugs,
   queues: queueBugs,
   remaining: remainingBugs,
+  details: detailBugs,
   sameSize: sameSizeBugs,
   names: nameBugs,
   keys: keyBugs,

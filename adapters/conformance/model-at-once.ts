@@ -1,0 +1,78 @@
+/** Reads from an adapter while a step of a generated sequence makes a change. */
+import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
+import { type Snapshot, StorageError } from 'metro-forecast-api/adapter';
+import { sameList, sameValue } from './expect.js';
+import { about, readsRows } from './instance.js';
+import { described, shown } from './model-checks.js';
+import type { Actor, State, Version } from './model-state.js';
+
+/** Maximum number of times that the adapter is read during one change. */
+const MOST_READS = 12;
+
+/** Asserts that a list contains the versions from before or after a change, or some of the deleted ones. */
+const isBetween = (listed: readonly { version: string }[], before: readonly Version[], after: readonly Version[]) => {
+  const names = listed.map(({ version }) => version);
+  const all = [...before, ...after.filter((each) => !before.includes(each))].map(({ name }) => name).reverse();
+  const kept = before.filter((each) => after.includes(each)).map(({ name }) => name);
+  const expected = all.filter((name) => names.includes(name) || kept.includes(name));
+  sameList(names, expected, 'list() during a change to return the versions from before or after the change');
+};
+
+/**
+ * Reads what was stored before the change, again and again until the change has been made.
+ * @param isOther whether another adapter makes the change
+ */
+export const readsDuring = async (
+  state: State,
+  { opened: { adapter }, name }: Actor,
+  isOther: boolean,
+  which: number,
+  change: () => Promise<void>,
+): Promise<void> => {
+  const { current, moves } = state;
+  const before = [...state.versions];
+  if (!current) return change();
+  const move = moves[which % moves.length]!;
+  const wasStored = state.at(move.since) !== undefined;
+  const lists: (readonly { version: string }[])[] = [];
+  let isMissing = false;
+  let isDone = false;
+  const read = async (): Promise<void> => {
+    lists.push(await adapter.versions!.list());
+    await adapter.ping();
+    let snapshot: Snapshot | undefined;
+    try {
+      snapshot = await adapter.versions!.asOf(new Date(move.since));
+      if (!snapshot) isMissing = true;
+      else {
+        const rule = `asOf(${shown(move.since)}) of ${name} during a change`;
+        sameValue(about(snapshot), wasStored && described(move), rule);
+        await readsRows(snapshot, move.version.content, rule);
+      }
+    } catch (error) {
+      // The contract leaves open whether an adapter keeps versions that only other adapters hold.
+      const mayFail =
+        error instanceof StorageError &&
+        (snapshot ? isOther && error.code === 'unavailable' : error.code === 'conflict');
+      if (!mayFail) throw error;
+    } finally {
+      snapshot?.release();
+    }
+  };
+  const reading = (async () => {
+    for (let i = 0; i < MOST_READS && !isDone; i++) {
+      await read();
+      await turn();
+    }
+  })();
+  const changing = change().finally(() => {
+    isDone = true;
+  });
+  const [changed, wasRead] = await Promise.allSettled([changing, reading]);
+  if (changed.status === 'rejected') throw changed.reason;
+  if (wasRead.status === 'rejected') throw wasRead.reason;
+  for (const listed of lists) isBetween(listed, before, state.versions);
+  const isKept = wasStored && state.isStored(move.version);
+  assert(!isKept || !isMissing, `expected asOf(${shown(move.since)}) of ${name} to return a stored version`);
+};

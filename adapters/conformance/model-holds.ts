@@ -1,0 +1,32 @@
+/** The steps of generated sequences that take and release snapshots. */
+import { sameValue } from './expect.js';
+import { boundaries, follows, shown } from './model-checks.js';
+import type { Actor, State } from './model-state.js';
+
+export const hold = async (state: State, actor: Actor): Promise<void> => {
+  if (!state.current) return;
+  state.log.push(`${actor.name} takes a snapshot`);
+  await follows(state, actor);
+  state.held.push({ ...state.current, snapshot: actor.opened.adapter.snapshot(), by: actor.name });
+};
+
+export const holdAsOf = async (state: State, actor: Actor, which: number, how: number): Promise<void> => {
+  const times = boundaries(state, which);
+  const time = times[how % Math.max(1, times.length)];
+  if (time === undefined) return;
+  state.log.push(`${actor.name} takes a snapshot as of ${shown(time)}`);
+  await follows(state, actor);
+  const move = state.at(time);
+  const snapshot = await actor.opened.adapter.versions!.asOf(new Date(time));
+  sameValue(snapshot?.version, move?.version.name, `asOf(${shown(time)}) of ${actor.name}`);
+  if (snapshot) state.held.push({ ...move!, snapshot, by: actor.name });
+};
+
+export const release = (state: State, which: number): void => {
+  const held = state.held[which % Math.max(1, state.held.length)];
+  if (!held) return;
+  state.log.push(`${held.by} releases "${held.version.name}"`);
+  held.snapshot.release();
+  held.snapshot.release();
+  state.held = state.held.filter((each) => each !== held);
+};

@@ -1,0 +1,263 @@
+/** Defines adapters that overlook details of a dataset, or calls at the same time as a change. */
+import { existsSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Document, Manifest } from '../../../../core/contracts/dataset.js';
+import type { Dataset, PublishOptions } from '../../../../core/contracts/storage.js';
+import { StorageError } from '../../../../core/errors.js';
+import { type Content, FolderAdapter, type Stored } from '../folder-adapter.js';
+import { ExclusiveAdapter } from '../right-adapters.js';
+import type { BrokenAdapter } from './breaking.js';
+
+const OPEN = 'the adapter has no more open files, timers and listeners after many calls';
+const SEQUENCES = 'any sequence of publications, activations, deletions and reads has the same result as the model';
+const SIMILAR = 'versions with similar or equal rows are each published whole';
+const EXCLUSIVE =
+  'another adapter over the same store can open an exclusive store after one that was closed during a publication, ' +
+  'with snapshots in use';
+
+type Row = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is Row => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const merged = (old: unknown, next: unknown): unknown =>
+  isObject(old) && isObject(next)
+    ? { ...old, ...Object.fromEntries(Object.entries(next).map(([name, value]) => [name, merged(old[name], value)])) }
+    : next;
+
+/** Publishes each row that the current version has too, as `reuse` returns it. */
+const publishing = (reuse: (old: Row, next: Row) => Row): typeof FolderAdapter =>
+  class extends FolderAdapter {
+    override commit(manifest: Manifest, content: Content) {
+      const current = this.catalog.moves.at(-1);
+      const old = current && this.contentOf(current.id);
+      const reused = Object.entries(content).map(([name, rows]): [string, readonly Document[]] => {
+        const fields = this.context.collections.get(name)!.key;
+        const keyOf = (row: Row) => JSON.stringify(fields.map((field) => row[field]));
+        const byKey = new Map(old?.[name]?.map((row) => [keyOf(row), row]));
+        return [name, rows.map((row) => (byKey.has(keyOf(row)) ? reuse(byKey.get(keyOf(row))!, row) : row))];
+      });
+      super.commit(manifest, Object.fromEntries(reused));
+    }
+  };
+
+const every = (old: Row, next: Row, isSame: (one: unknown, other: unknown) => boolean): boolean =>
+  Object.keys({ ...old, ...next }).every((name) => isSame(old[name], next[name]));
+
+const isNear = (one: unknown, other: unknown): boolean =>
+  typeof one === 'number' && typeof other === 'number'
+    ? Math.abs(one - other) < 1e-9
+    : JSON.stringify(one) === JSON.stringify(other);
+
+const isShallow = (one: unknown, other: unknown): boolean => (isObject(one) && isObject(other)) || isNear(one, other);
+
+export const detailBugs: readonly BrokenAdapter[] = [
+  {
+    that: 'merges nested objects with those of the current version',
+    fails: [SIMILAR],
+    folder: publishing(
+      (old, next) =>
+        Object.fromEntries(Object.entries(next).map(([name, value]) => [name, merged(old[name], value)])) as Row,
+    ),
+  },
+  {
+    that: 'does not compare nested objects with those of the current version',
+    fails: [SIMILAR],
+    folder: publishing((old, next) => (every(old, next, isShallow) ? old : next)),
+  },
+  {
+    that: 'takes null and absent fields for equal to those of the current version',
+    fails: [SIMILAR],
+    folder: publishing((old, next) => (every(old, next, (a, b) => isNear(a ?? null, b ?? null)) ? old : next)),
+  },
+  {
+    that: 'takes almost equal numbers for equal to those of the current version',
+    fails: [SIMILAR],
+    folder: publishing((old, next) => (every(old, next, isNear) ? old : next)),
+  },
+  {
+    that: 'takes an AbortError of the dataset for an abort of the publication',
+    fails: ['a failed publication rejects with invalid_dataset and the original error, whatever the dataset throws'],
+    folder: class extends FolderAdapter {
+      override async *batchesOf(dataset: Dataset, name: string) {
+        try {
+          yield* super.batchesOf(dataset, name);
+        } catch (error) {
+          const { cause } = error as Error;
+          if (cause instanceof DOMException) throw new StorageError('aborted', 'The publication was aborted.');
+          throw error;
+        }
+      }
+    },
+  },
+  {
+    that: 'takes a broken connection of the dataset for an outage of the store',
+    fails: ['a failed publication rejects with invalid_dataset and the original error, whatever the dataset throws'],
+    folder: class extends FolderAdapter {
+      override async *batchesOf(dataset: Dataset, name: string) {
+        try {
+          yield* super.batchesOf(dataset, name);
+        } catch (error) {
+          const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException;
+          if (code === 'ECONNRESET') throw new StorageError('unavailable', 'The store is unreachable.');
+          throw error;
+        }
+      }
+    },
+  },
+  {
+    that: 'activates a version that is being published',
+    fails: ['during a publication activate() of its version waits, or rejects with unknown_version or conflict'],
+    folder: class extends FolderAdapter {
+      #next: string | undefined;
+      override async publish(dataset: Dataset, options?: PublishOptions) {
+        this.#next = dataset.manifest.version;
+        await super.publish(dataset, options).finally(() => {
+          this.#next = undefined;
+        });
+      }
+      override async activate(version: string) {
+        this.assertUsable();
+        if (version !== this.#next || this.isTaken(version)) await super.activate(version);
+      }
+    },
+  },
+  {
+    that: 'takes names that start with "tmp" for temporary',
+    fails: [SEQUENCES],
+    folder: class extends FolderAdapter {
+      override async list() {
+        return (await super.list()).filter(({ version }) => !version.startsWith('tmp'));
+      }
+    },
+  },
+  {
+    that: 'rejects list() if a version is deleted at the same time',
+    fails: [SEQUENCES],
+    folder: class extends FolderAdapter {
+      override async list() {
+        const listed = await super.list();
+        const ids = this.catalog.versions.map(({ id }) => id);
+        await turn();
+        const isDeleted = ids.some((id) => !existsSync(this.path(`${id}.json`)));
+        if (isDeleted) throw new StorageError('unavailable', 'A version cannot be read.');
+        return listed;
+      }
+    },
+  },
+  {
+    that: 'rejects ping() while the store is empty',
+    fails: [SEQUENCES],
+    folder: class extends FolderAdapter {
+      override async ping(signal?: AbortSignal) {
+        await super.ping(signal);
+        this.snapshot().release();
+      }
+    },
+  },
+  {
+    that: 'waits in asOf() while 50 snapshots are in use',
+    fails: ['snapshot() can be taken any number of times, and each one stays readable'],
+    folder: class extends FolderAdapter {
+      override async asOf(time: Date) {
+        while ([...this.holds.values()].reduce((sum, holds) => sum + holds, 0) >= 50) {
+          await turn();
+          this.assertUsable();
+        }
+        return super.asOf(time);
+      }
+    },
+  },
+  {
+    that: 'finds collections by their position',
+    fails: ['another adapter over the same store finds the whole dataset, whatever the order of its collections'],
+    folder: class extends FolderAdapter {
+      override commit(manifest: Manifest, content: Content) {
+        super.commit(manifest, Object.values(content) as unknown as Content);
+      }
+      override rowsOf(content: Content, name: string, signal?: AbortSignal) {
+        super.rowsOf(content, name, signal);
+        return content[[...this.context.collections.keys()].indexOf(name)] ?? [];
+      }
+    },
+  },
+  {
+    that: 'leaves a file open if it cannot activate a version',
+    fails: [OPEN],
+    folder: class extends FolderAdapter {
+      override async activate(version: string) {
+        this.assertUsable();
+        this.look();
+        if (!this.isTaken(version)) openSync(this.path('catalog.json'), 'r');
+        await super.activate(version);
+      }
+    },
+  },
+  {
+    that: 'leaves a file open if no version was current at a time',
+    fails: [OPEN],
+    folder: class extends FolderAdapter {
+      override async asOf(time: Date) {
+        const snapshot = await super.asOf(time);
+        if (!snapshot && this.stamp) openSync(this.path('catalog.json'), 'r');
+        return snapshot;
+      }
+    },
+  },
+  {
+    that: 'adds a listener to the process for each publication',
+    fails: [OPEN],
+    folder: class extends FolderAdapter {
+      override async publish(dataset: Dataset, options?: PublishOptions) {
+        await super.publish(dataset, options);
+        process.setMaxListeners(0).on('SIGUSR2', () => {});
+      }
+    },
+  },
+  {
+    that: 'keeps an exclusive store locked if it is closed during a publication',
+    fails: [EXCLUSIVE],
+    capabilities: { publish: true, versions: true, exclusive: true },
+    folder: class extends ExclusiveAdapter {
+      override async close() {
+        const owner = this.path('owner');
+        const text = this.publishing && existsSync(owner) ? readFileSync(owner, 'utf8') : '';
+        await super.close();
+        if (text === String(process.pid)) writeFileSync(owner, String(process.ppid));
+      }
+    },
+  },
+  {
+    that: 'keeps an exclusive store locked if it is closed while a snapshot is in use',
+    fails: [EXCLUSIVE],
+    capabilities: { publish: true, versions: true, exclusive: true },
+    folder: class extends ExclusiveAdapter {
+      override async close() {
+        const isUsed = [...this.holds.values()].some((holds) => holds > 0);
+        const wasClosed = this.closed;
+        await super.close();
+        if (isUsed && !wasClosed) writeFileSync(this.path('owner'), String(process.ppid));
+      }
+    },
+  },
+  {
+    that: 'deletes the rows of a version before it removes the version from its list',
+    fails: [
+      'an adapter in another process, over the same store that is killed while it activates or deletes versions ' +
+        'leaves only whole versions',
+    ],
+    folder: class extends FolderAdapter {
+      override async prune(keep: number) {
+        this.assertUsable();
+        this.look();
+        const pruned = this.toPrune(keep);
+        for (const { id } of pruned) rmSync(this.path(`${id}.json`), { force: true });
+        for (const end = performance.now() + 20; performance.now() < end; ) await turn();
+        return this.removed(pruned);
+      }
+      removed(pruned: readonly Stored[]) {
+        if (pruned.length > 0) this.remove(pruned);
+        return pruned.map(({ version }) => version);
+      }
+    },
+  },
+];
