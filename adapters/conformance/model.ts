@@ -8,11 +8,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { eventually, failsWith, sameList, sameValue } from './expect.js';
 import { datasetOf, itemsOf, type Rows, rows } from './fixture.js';
 import { type Instance, type Opened, publicationTime } from './instance.js';
-import { readsDuring } from './model-at-once.js';
 import { agreed, agrees, changedAtOnce, follows, isOpen, isServed, shown } from './model-checks.js';
 import { agreesAtEnd, isReleased } from './model-end.js';
 import { hold, holdAsOf, release } from './model-holds.js';
 import { Meanwhile } from './model-meanwhile.js';
+import { readsDuring } from './model-reads.js';
 import { type Actor, type Limits, State } from './model-state.js';
 import type { OtherProcess } from './start-process.js';
 import {

@@ -16,7 +16,10 @@ const MANY_VERSIONS = 130;
  */
 const MANY_MS = 3000;
 
-/** Names that differ only in their last character, in case, or in punctuation. Some are numerically equal. */
+/**
+ * Names that differ only in their last character, in case, or in punctuation. Some are numerically equal. Some could be
+ * names of a store's own files.
+ */
 const NAMES = [
   ...['a', 'b'].map((end) => `${'n'.repeat(29)}${end}`),
   ...['a', 'b'].map((end) => `${'n'.repeat(30)}-${end}`),
@@ -39,6 +42,7 @@ const NAMES = [
     'null',
     '2024-01-01',
   ],
+  ...['latest', 'undefined', 'tmp', 'tmp-1', 'lock', 'v.tmp', 'v.json', 'v.lock'],
 ];
 
 export const describeTimes = (target: AdapterUnderTest): void => {

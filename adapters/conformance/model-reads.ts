@@ -1,7 +1,7 @@
 /** Reads from an adapter while a step of a generated sequence makes a change. */
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
-import { type Snapshot, StorageError } from 'metro-forecast-api/adapter';
+import { type Snapshot, StorageError, type StorageErrorCode } from 'metro-forecast-api/adapter';
 import { sameList, sameValue } from './expect.js';
 import { about, readsRows } from './instance.js';
 import { described, shown } from './model-checks.js';
@@ -9,6 +9,9 @@ import type { Actor, State, Version } from './model-state.js';
 
 /** Maximum number of times that the adapter is read during one change. */
 const MOST_READS = 12;
+
+const BUSY: readonly StorageErrorCode[] = ['conflict'];
+const DELETED: readonly StorageErrorCode[] = ['unavailable', 'unknown_version'];
 
 /** Asserts that a list contains the versions from before or after a change, or some of the deleted ones. */
 const isBetween = (listed: readonly { version: string }[], before: readonly Version[], after: readonly Version[]) => {
@@ -52,9 +55,8 @@ export const readsDuring = async (
       }
     } catch (error) {
       // The contract leaves open whether an adapter keeps versions that only other adapters hold.
-      const mayFail =
-        error instanceof StorageError &&
-        (snapshot ? isOther && error.code === 'unavailable' : error.code === 'conflict');
+      const codes = isOther ? [...BUSY, ...DELETED] : snapshot ? [] : BUSY;
+      const mayFail = error instanceof StorageError && codes.includes(error.code);
       if (!mayFail) throw error;
     } finally {
       snapshot?.release();
