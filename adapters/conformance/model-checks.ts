@@ -171,8 +171,8 @@ const lists = async (state: State, { opened: { adapter }, name }: Actor): Promis
 export const agrees = async (state: State, actor: Actor, which: number): Promise<void> => {
   await follows(state, actor);
   await lists(state, actor);
-  await actor.opened.adapter.ping();
   if (state.current) {
+    await actor.opened.adapter.ping();
     const { content } = state.current.version;
     await withSnapshot(actor.opened, (snapshot: Snapshot) =>
       readsRows(snapshot, content, `the snapshot of ${actor.name}`),

@@ -6,7 +6,7 @@ import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, failsWith, isEmpty, sameList, sameValue } from './expect.js';
 import { sizesOf } from './files.js';
 import { anotherDataset, FIRST, FIRST_CREATED, itemsIn, rows, SECOND, SECOND_CREATED, THIRD } from './fixture.js';
-import { beginToPublish, hasItems, hasVersion, namesOf, readsItems } from './instance.js';
+import { beginToPublish, hasItems, hasVersion, namesOf, readsItems, startInstance } from './instance.js';
 import { DAY_MS } from './times.js';
 import { versionTests } from './versions.js';
 
@@ -49,6 +49,17 @@ export const describePruningMeanwhile = (target: AdapterUnderTest): void => {
         await hasItems(instance, rows['items']!);
       });
     }
+
+    testOfThree('activate() can be called twice at the same time, and calls changed() once', async (instance) => {
+      const { adapter, changes } = instance;
+      const before = changes.length;
+      const calls = [1, 2].map(() => adapter.versions!.activate(FIRST));
+      const settled = await Promise.allSettled(calls);
+      for (const [i, call] of settled.entries())
+        if (call.status === 'rejected') await failsWith('conflict', () => calls[i]);
+      hasVersion(instance, FIRST);
+      sameList(changes.slice(before), [FIRST], 'one call of changed() for two activations of a version');
+    });
 
     testOfThree('prune() can be called twice at the same time', async ({ adapter }) => {
       const calls = [1, 2].map(() => adapter.versions!.prune(1));
@@ -125,6 +136,25 @@ export const describePruningMeanwhile = (target: AdapterUnderTest): void => {
       resume();
       await Promise.allSettled([publication, pruning]);
       if (early?.[0].status === 'fulfilled') isEmpty(early[0].value, 'prune(3) to keep all three versions');
+    });
+  });
+
+  describe('during a publication', () => {
+    testOfThree('another store can be published to, activated and pruned', async ({ adapter, changes }) => {
+      const other = await startInstance(target);
+      const before = changes.length;
+      const { publication, resume } = await beginToPublish(adapter, anotherDataset('fourth'));
+      try {
+        await other.adapter.publish!(anotherDataset());
+        await other.adapter.versions!.activate(FIRST);
+        sameList(await other.adapter.versions!.prune(0), [SECOND], 'prune(0) to delete a version of the other store');
+        await hasItems(other, rows['items']!);
+        isEmpty(changes.slice(before), 'changed() not to be called for changes of the other store');
+      } finally {
+        resume();
+        await publication.catch(() => {});
+        await other.stop();
+      }
     });
   });
 };

@@ -42,6 +42,7 @@ const NAMES = [
     'null',
     '2024-01-01',
   ],
+  ...['N', '1.'].map((text) => text.repeat(100 / text.length)),
   ...['latest', 'undefined', 'tmp', 'tmp-1', 'lock', 'v.tmp', 'v.json', 'v.lock'],
 ];
 

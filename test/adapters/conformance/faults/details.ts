@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Document, Manifest } from '../../../../core/contracts/dataset.js';
 import type { Dataset, PublishOptions } from '../../../../core/contracts/storage.js';
 import { StorageError } from '../../../../core/errors.js';
-import { type Content, FolderAdapter, type Stored } from '../folder-adapter.js';
+import { type Content, conflict, FolderAdapter, type Stored } from '../folder-adapter.js';
 import { ExclusiveAdapter } from '../right-adapters.js';
 import type { BrokenAdapter } from './breaking.js';
 
@@ -14,6 +14,8 @@ const SIMILAR = 'versions with similar or equal rows are each published whole';
 const EXCLUSIVE =
   'another adapter over the same store can open an exclusive store after one that was closed during a publication, ' +
   'with snapshots in use';
+
+let publishingNow = false;
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -145,16 +147,6 @@ export const detailBugs: readonly BrokenAdapter[] = [
     },
   },
   {
-    that: 'rejects ping() while the store is empty',
-    fails: [SEQUENCES],
-    folder: class extends FolderAdapter {
-      override async ping(signal?: AbortSignal) {
-        await super.ping(signal);
-        this.snapshot().release();
-      }
-    },
-  },
-  {
     that: 'waits in asOf() while 50 snapshots are in use',
     fails: ['snapshot() can be taken any number of times, and each one stays readable'],
     folder: class extends FolderAdapter {
@@ -177,6 +169,48 @@ export const detailBugs: readonly BrokenAdapter[] = [
       override rowsOf(content: Content, name: string, signal?: AbortSignal) {
         super.rowsOf(content, name, signal);
         return content[[...this.context.collections.keys()].indexOf(name)] ?? [];
+      }
+    },
+  },
+  {
+    that: 'makes a version current twice if it is activated twice at the same time',
+    fails: ['versions activate() can be called twice at the same time, and calls changed() once'],
+    folder: class extends FolderAdapter {
+      override async activate(version: string) {
+        this.assertUsable();
+        this.look();
+        const target = this.catalog.versions.find((each) => each.version === version);
+        if (!target || target.id === this.catalog.moves.at(-1)?.id) return super.activate(version);
+        await turn();
+        const { versions, moves } = this.catalog;
+        const isRepeated = target.id === moves.at(-1)?.id;
+        this.save({ versions, moves: [...moves, { id: target.id, version, since: this.activationTime() }] });
+        if (isRepeated) this.onMove();
+      }
+    },
+  },
+  {
+    that: 'publishes in only one store of the process at a time',
+    fails: ['during a publication another store can be published to, activated and pruned'],
+    folder: class extends FolderAdapter {
+      override async publish(dataset: Dataset, options?: PublishOptions) {
+        this.assertUsable(options?.signal);
+        if (publishingNow) throw conflict('Another publication is in progress.');
+        publishingNow = true;
+        await super.publish(dataset, options).finally(() => {
+          publishingNow = false;
+        });
+      }
+    },
+  },
+  {
+    that: 'cannot store names that are longer than 255 bytes with escaped capital letters',
+    fails: ['versions with similar names are different versions'],
+    folder: class extends FolderAdapter {
+      override commit(manifest: Manifest, content: Content) {
+        const escaped = manifest.version.replace(/[A-Z]/g, (letter) => `%${letter.charCodeAt(0)}`);
+        if (escaped.length > 255) throw new StorageError('unavailable', 'The name of the file is too long.');
+        super.commit(manifest, content);
       }
     },
   },
