@@ -54,7 +54,7 @@ const isShallow = (one: unknown, other: unknown): boolean => (isObject(one) && i
 
 export const detailBugs: readonly BrokenAdapter[] = [
   {
-    that: 'merges nested objects with those of the current version',
+    that: 'merges nested objects with the objects of the current version',
     fails: [SIMILAR],
     folder: publishing(
       (old, next) =>
@@ -62,17 +62,17 @@ export const detailBugs: readonly BrokenAdapter[] = [
     ),
   },
   {
-    that: 'does not compare nested objects with those of the current version',
+    that: 'does not compare nested objects with the current version',
     fails: [SIMILAR],
     folder: publishing((old, next) => (every(old, next, isShallow) ? old : next)),
   },
   {
-    that: 'takes null and absent fields for equal to those of the current version',
+    that: 'treats null and absent fields as equal when it compares versions',
     fails: [SIMILAR],
     folder: publishing((old, next) => (every(old, next, (a, b) => isNear(a ?? null, b ?? null)) ? old : next)),
   },
   {
-    that: 'takes almost equal numbers for equal to those of the current version',
+    that: 'treats almost equal numbers as equal when it compares versions',
     fails: [SIMILAR],
     folder: publishing((old, next) => (every(old, next, isNear) ? old : next)),
   },
