@@ -65,24 +65,23 @@ const LENGTH_AT = 7;
 const TEXT_AT = 11;
 const COMMA = 0x2c;
 
-export const jsonOf = (documents: readonly Uint8Array[]): JsonRows => {
+/** @param documents a BSON array, which is overwritten. The text of a row is moved to the end of the previous text */
+export const jsonOf = (documents: Uint8Array): JsonRows => {
+  const bytes = Buffer.from(documents.buffer, documents.byteOffset, documents.length);
   const ends: number[] = [];
   let size = 0;
-  for (const bson of documents) {
-    size +=
-      bson[LENGTH_AT]! | (bson[LENGTH_AT + 1]! << 8) | (bson[LENGTH_AT + 2]! << 16) | (bson[LENGTH_AT + 3]! << 24);
-    // A comma will overwrite the last byte of the string, a NUL. `ends` contains the positions of the commas.
+  // Each element has a type, an index that ends with NUL, and a document. The array itself ends with NUL.
+  for (let at = 4; bytes[at] !== 0; ) {
+    const document = bytes.indexOf(0, at) + 1;
+    at = document + bytes.readInt32LE(document);
+    const length = bytes.readInt32LE(document + LENGTH_AT);
+    bytes.copyWithin(size, document + TEXT_AT, document + TEXT_AT + length);
+    size += length;
+    // A comma replaces the trailing NUL of the string.
+    bytes[size - 1] = COMMA;
     ends.push(size - 1);
   }
-  const json = Buffer.allocUnsafe(size);
-  let start = 0;
-  for (let i = 0; i < documents.length; i++) {
-    const end = ends[i]!;
-    json.set(documents[i]!.subarray(TEXT_AT, TEXT_AT + end - start), start);
-    json[end] = COMMA;
-    start = end + 1;
-  }
-  return { json: json.subarray(0, Math.max(0, size - 1)), ends };
+  return { json: bytes.subarray(0, Math.max(0, size - 1)), ends };
 };
 
 const keyed = new WeakMap<Collection, { readonly fields: readonly string[]; readonly options: FindOptions }>();
@@ -91,7 +90,10 @@ const keyedBy = (collection: Collection) => {
   let plan = keyed.get(collection);
   if (!plan) {
     const { key } = collection;
-    plan = { fields: key.map((field) => `d.${field}`), options: { projection: PROJECTION, hint: indexOf(key) } };
+    plan = {
+      fields: key.map((field) => `d.${field}`),
+      options: { projection: PROJECTION, hint: indexOf(key), limit: 1 },
+    };
     keyed.set(collection, plan);
   }
   return plan;
@@ -135,8 +137,12 @@ const alternativesBehind = (after: readonly Scalar[], query: Query): readonly Co
   }));
 };
 
-export const planFind = (query: Query, batchSize: number): Plan => {
-  const { order, descending, after, limit, words } = query;
+/** Returns the position of a row, for `after`. The position is empty if the conditions select a single row. */
+export const positionOf = ({ order, equal = {} }: Query, row: Document): readonly Scalar[] =>
+  order.slice(Object.keys(equal).length).map((field) => row[field] as Scalar);
+
+export const planFind = (query: Query, limit: number): Plan => {
+  const { order, descending, after, words } = query;
   const [first = {}, ...others] = after ? alternativesBehind(after, query) : [conditionsOf(query)];
   const filter: Filter<Row> = others.length === 0 ? first : { $or: [first, ...others] };
   return {
@@ -146,9 +152,7 @@ export const planFind = (query: Query, batchSize: number): Plan => {
       // For a search, MongoDB chooses between the word index and the index for the sort order.
       ...(words ? {} : { hint: indexOf(order) }),
       sort: indexOf(order, descending ? -1 : 1),
-      batchSize,
-      raw: true,
-      ...(limit !== undefined && { limit }),
+      limit,
     },
   };
 };

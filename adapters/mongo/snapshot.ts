@@ -13,7 +13,7 @@ import {
 import type { Collection as MongoCollection } from 'mongodb';
 import type { Publication } from './catalog.js';
 import type { Connection } from './connection.js';
-import { dataCollection, jsonOf, planFind, planGet, type Row } from './layout.js';
+import { dataCollection, jsonOf, planFind, planGet, positionOf, type Row } from './layout.js';
 import { type GroupDocument, groupsOf, planTotals } from './totals.js';
 import type { LockedVersion, LockedVersions } from './version-locks.js';
 
@@ -24,6 +24,9 @@ interface SnapshotContext {
   readonly batchSize: number;
   assertOpen(): void;
 }
+
+const lastIn = ({ json, ends }: JsonRows): Document =>
+  JSON.parse(json.toString('utf8', ends.length > 1 ? ends.at(-2)! + 1 : 0));
 
 export class MongoSnapshot implements Snapshot {
   readonly version: string;
@@ -54,9 +57,10 @@ export class MongoSnapshot implements Snapshot {
     const { connection } = this.#context;
     this.#context.assertOpen();
     try {
-      const found = await connection.first(`read "${name}"`, this.#rows(name), filter, options, signal);
+      const found = await connection.find(`read "${name}"`, this.#rows(name), filter, options, signal);
       this.#context.locks.assertReadable(this.#locked);
-      return found?.j;
+      const { json, ends } = jsonOf(found.documents);
+      return ends.length === 0 ? undefined : json.toString();
     } catch (error) {
       throw this.#failure(error);
     }
@@ -68,20 +72,26 @@ export class MongoSnapshot implements Snapshot {
 
   async *findJson(name: string, query: Query, signal?: AbortSignal): AsyncGenerator<JsonRows> {
     this.#collection(name);
+    const { connection, batchSize } = this.#context;
+    let { after, limit: left = Number.POSITIVE_INFINITY } = query;
     // A limit of 0 means no limit in MongoDB, but no documents in the adapter contract.
-    if (query.limit === 0) return;
-    this.#context.assertOpen();
-    const { filter, options } = planFind(query, this.#context.batchSize);
-    const cursor = this.#rows(name).find<Uint8Array>(filter, options);
-    try {
-      for await (const batch of this.#context.connection.batches(`read "${name}"`, cursor, signal)) {
+    while (left > 0) {
+      this.#context.assertOpen();
+      const size = Math.min(left, batchSize);
+      const { filter, options } = planFind(after ? { ...query, after } : query, size);
+      try {
+        const found = await connection.find(`read "${name}"`, this.#rows(name), filter, options, signal);
+        // If a collection has been dropped, reads find nothing, without an error.
         this.#context.locks.assertReadable(this.#locked);
-        yield jsonOf(batch);
+        const rows = jsonOf(found.documents);
+        const { ends } = rows;
+        const isLast = ends.length < size && !found.isCut;
+        if (!isLast) after = positionOf(query, lastIn(rows));
+        left = isLast || after?.length === 0 ? 0 : left - ends.length;
+        if (ends.length > 0) yield rows;
+      } catch (error) {
+        throw this.#failure(error);
       }
-      // If a collection is dropped, its cursors end without an error.
-      this.#context.locks.assertReadable(this.#locked);
-    } catch (error) {
-      throw this.#failure(error);
     }
   }
 

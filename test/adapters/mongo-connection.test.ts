@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { Collection } from 'mongodb';
+import { BSON, type Collection } from 'mongodb';
 import { failsWith } from '../../adapters/conformance/expect.js';
 import type { Connection } from '../../adapters/mongo/connection.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
@@ -90,27 +90,31 @@ describe('Connection.first() of the MongoDB adapter', () => {
     await database?.end();
   });
 
-  const first = (city: string, hint = { city: 1 } as object) =>
-    connection.first('read a price', prices, { city }, { projection: { _id: 0 }, hint });
+  const find = async (city: string, hint = { city: 1 } as object) => {
+    const options = { projection: { _id: 0 }, hint, limit: 1 };
+    const { documents, isCut } = await connection.find('read a price', prices, { city }, options);
+    expect(isCut).to.equal(false);
+    return Object.values(BSON.deserialize(documents));
+  };
 
-  it('resolves with the requested fields of the first matching document', async () => {
-    expect(await first('Houston')).to.deep.equal({ city: 'Houston', price: 340 });
+  it('resolves with the requested fields of the matching documents', async () => {
+    expect(await find('Houston')).to.deep.equal([{ city: 'Houston', price: 340 }]);
   });
 
-  it('resolves with null if no document matches', async () => {
-    expect(await first('Atlantis')).to.equal(null);
+  it('resolves with no documents if none matches', async () => {
+    expect(await find('Atlantis')).to.deep.equal([]);
   });
 
   it('rejects with unavailable if MongoDB returns an error', async () => {
-    const error = await failsWith('unavailable', () => first('Houston', { price: 1 }));
+    const error = await failsWith('unavailable', () => find('Houston', { price: 1 }));
     expect(error.message).to.match(/^MongoDB could not read a price: .*hint/s);
   });
 
   it('repeats a read whose connection closes midway', async () => {
     proxy.inject({ latencyMs: 300 });
-    const found = first('Akron');
+    const found = find('Akron');
     await delay(100);
     proxy.mend();
-    expect(await found).to.deep.equal({ city: 'Akron', price: 150 });
+    expect(await found).to.deep.equal([{ city: 'Akron', price: 150 }]);
   });
 });

@@ -301,6 +301,37 @@ describe('replicas on MongoDB', () => {
       );
     };
 
+    it('return the same rows in batches of any size, for every order, prefix, range, direction and cursor', async () => {
+      await useShared();
+      const whole = await replicas.open();
+      await whole.adapter.publish(datasetOf());
+      const small = await Promise.all([1, 3].map((batchSize) => replicas.open({ batchSize })));
+      let found = 0;
+      for (const collection of collections.values()) {
+        for (const query of queriesOf(collection)) {
+          const expected = await find(whole.adapter.snapshot(), collection, query);
+          found += expected.length;
+          for (const { adapter } of small)
+            assert.deepEqual(await find(adapter.snapshot(), collection, query), expected, JSON.stringify(query));
+        }
+      }
+      assert(found > 100, `${found} rows were read`);
+    });
+
+    it('return all rows if a batch is larger than a reply of MongoDB', async () => {
+      await useShared();
+      const { adapter } = await replicas.open();
+      const large = rows['items']!.map((item) => ({ ...item, label: String(item['id']).repeat(2_000_000) }));
+      await adapter.publish(datasetOf(SECOND, undefined, { ...rows, items: large }));
+      let read = 0;
+      for await (const batch of adapter.snapshot().find('items', { order: ['id'] })) {
+        assert(batch.length < large.length, `${batch.length} rows in one batch`);
+        assert(batch.every(({ label }, i) => label === large[read + i]?.label));
+        read += batch.length;
+      }
+      assert.equal(read, large.length);
+    });
+
     const stagesOf = (plan: { stage: string; inputStage?: typeof plan; inputStages?: (typeof plan)[] }): string[] => [
       plan.stage,
       ...[plan.inputStage ?? [], plan.inputStages ?? []].flat().flatMap(stagesOf),
@@ -319,7 +350,7 @@ describe('replicas on MongoDB', () => {
           for (const { filter, options } of reads) {
             const explained = await db
               .collection<Row>(`data.${id}.${collection.name}`)
-              .find(filter, { ...options, raw: false })
+              .find(filter, options)
               .explain('queryPlanner');
             const stages = stagesOf(explained['queryPlanner'].winningPlan);
             const what = `${collection.name} ${JSON.stringify({ filter, sort: options.sort })}: ${stages}`;
