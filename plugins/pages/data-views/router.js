@@ -1,7 +1,7 @@
 import { getKey, Problem } from '../shared/api.js';
 import { find, h } from '../shared/dom.js';
 import { loadAdvice } from '../shared/load-errors.js';
-import { problemView } from '../shared/problems.js';
+import { problemTitle, problemView } from '../shared/problems.js';
 import { addressOf, readAddress, setHome } from './address.js';
 
 /**
@@ -54,12 +54,6 @@ const markCurrent = (name) => {
       link.scrollIntoView({ block: 'nearest', inline: 'nearest' });
     } else link.removeAttribute('aria-current');
   }
-};
-
-/** @param {unknown} error */
-const titleOf = (error) => {
-  if (!(error instanceof Problem)) return 'Error';
-  return error.status === 401 ? 'Key needed' : error.status === 404 ? 'Not found' : 'Problem';
 };
 
 const SCROLLING = '[data-scrolls]';
@@ -178,7 +172,7 @@ export const startRouter = (routes, home, about) => {
     } catch (error) {
       // When the user leaves a view, its requests are aborted. The resulting errors are not shown.
       if (call[1].aborted) return { title: '', content: [] };
-      return { title: titleOf(error), content: [problemView(error, () => void show(true))] };
+      return { title: problemTitle(error), content: [problemView(error, () => void show(true), { titled: true })] };
     }
   };
   /** @param {boolean} moved */

@@ -6,12 +6,12 @@ import { keyForm } from './key-form.js';
 const inSeconds = (seconds) =>
   seconds === undefined ? 'in a moment' : `in ${seconds} second${seconds === 1 ? '' : 's'}`;
 
-/** @param {Problem} problem @returns {{ heading?: string, advice: string }} */
+/** @param {Problem} problem @returns {{ heading: string, advice: string }} */
 const explain = ({ status, code, message, retryAfter }) => {
   if (code === 'not_loaded') return { heading: 'This view cannot be loaded', advice: message };
   if (status === 0) {
     return {
-      heading: message,
+      heading: 'The service cannot be reached',
       advice: 'Check your connection and whether the service is running. Then try again, or reload the page.',
     };
   }
@@ -28,12 +28,26 @@ const explain = ({ status, code, message, retryAfter }) => {
       advice: `It is overloaded, it cannot read its data, or this request takes too long. Try again ${inSeconds(retryAfter)}. For details, see the status page.`,
     };
   }
-  if (status === 404) return { advice: message };
+  if (status === 401) return { heading: 'Key needed', advice: message };
+  if (status === 404) return { heading: 'Not found', advice: message };
   return { heading: 'That did not work', advice: message };
 };
 
-/** @param {unknown} error @param {() => void} retry @returns {HTMLElement} */
-export const problemView = (error, retry) => {
+/** @param {unknown} error */
+const explained = (error) =>
+  error instanceof Problem
+    ? explain(error)
+    : { heading: 'Something went wrong on this page', advice: 'Reload it. If that does not help, please report it.' };
+
+/** @param {unknown} error */
+export const problemTitle = (error) => explained(error).heading;
+
+/**
+ * @param {unknown} error @param {() => void} retry
+ * @param {{ titled?: boolean }} [options] `titled`: whether the title of the page already is `problemTitle`
+ * @returns {HTMLElement}
+ */
+export const problemView = (error, retry, { titled = false } = {}) => {
   if (error instanceof Problem && error.status === 401) {
     return keyForm({
       problem:
@@ -42,17 +56,14 @@ export const problemView = (error, retry) => {
           : 'The service does not accept this key. It may be mistyped, expired or revoked. Enter another key.',
     });
   }
-  const { heading, advice } =
-    error instanceof Problem
-      ? explain(error)
-      : { heading: 'Something went wrong on this page', advice: 'Reload it. If that does not help, please report it.' };
+  const { heading, advice } = explained(error);
   if (!(error instanceof Problem)) console.error(error);
   // Some browsers never request a failed module again, so the page must be reloaded.
   const again = error instanceof Problem && error.code === 'not_loaded' ? () => location.reload() : retry;
   return h(
     'section',
     { class: 'notice', role: 'alert' },
-    heading && h('h2', heading),
+    titled ? null : h('h2', heading),
     h('p', advice),
     error instanceof Problem && error.status === 404
       ? h('a', { href: '#/' }, 'Back to the start')

@@ -1010,7 +1010,8 @@ describe('the explorer in Chromium', () => {
     const rows = await browser.page.locator('table').nth(1).locator('tbody tr').allInnerTexts();
     const sources: { id: string; state: string }[] = (await app.get('/status')).json.sources;
     const inReverse = sources.toSorted((a, b) => b.state.localeCompare(a.state) || a.id.localeCompare(b.id));
-    expect(rows.map((row) => row.split('\t').slice(0, 2))).to.deep.equal(inReverse.map(({ id, state }) => [id, state]));
+    const cells = rows.map((row) => row.split('\t').map((cell) => cell.split('\n')[0]));
+    expect(cells.map((row) => row.slice(0, 2))).to.deep.equal(inReverse.map(({ id, state }) => [id, state]));
     expect(await browser.page.evaluate('localStorage.length + sessionStorage.length')).to.equal(0);
   });
 
@@ -1026,7 +1027,8 @@ describe('the explorer in Chromium', () => {
         route.fulfill({ status, headers, json: { error: 'a message of the service', code: 'a_code' } }),
       );
       await view('markets');
-      const notice = page.getByRole('alert').filter({ hasText: name });
+      await heading(name).waitFor();
+      const notice = page.getByRole('alert');
       expect(await notice.innerText()).to.match(advice);
       await page.unroute('**/markets');
       await notice.getByRole('button', { name: 'Try again' }).click();
@@ -1034,17 +1036,17 @@ describe('the explorer in Chromium', () => {
     }
     await page.route('**/markets', (route) => route.abort());
     await view('markets');
-    await page.getByText('The service cannot be reached').waitFor();
+    await heading('The service cannot be reached').waitFor();
     await page.unroute('**/markets');
     await page.route('**/movers.js', (route) => route.abort());
     await view('movers');
-    await page.getByText('This view cannot be loaded').waitFor();
+    await heading('This view cannot be loaded').waitFor();
     await page.unroute('**/movers.js');
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('heading', { level: 1, name: /forecast/ }).waitFor();
     await page.route('**/map.json', (route) => route.fulfill({ status: 503, json: {} }));
     await view('markets');
-    await page.getByRole('alert').filter({ hasText: 'temporarily unavailable' }).waitFor();
+    await heading('temporarily unavailable').waitFor();
     await page.unroute('**/map.json');
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.locator('svg.map').waitFor();
