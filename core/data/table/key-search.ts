@@ -23,7 +23,7 @@ const MAX_CANDIDATES = 3;
 const IDENTIFIER =
   /^(id|key|code|uuid|guid|isbn|issn|doi|slug|symbol|ticker|fips|geoid|iso\d?|index|url)$|(^|_)(id|code|key|uuid)$|^id_/;
 const PART =
-  /(^|_)(id|code|key|no|nr|number|year|quarter|month|week|day|hour|period|age|rank|level|round|version)($|_)/;
+  /(^|_)(id|code|key|no|nr|number|year|yr|quarter|qtr|month|week|day|hour|period|age|rank|level|round|version)($|_)/;
 
 export class KeySearch {
   /**

@@ -465,6 +465,7 @@ describe('readTable(path, options)', () => {
       ['a unique column that is named like a key', 'name,code\na,x\nb,y\n', 'code'],
       ['two columns that are unique together', 'city,month,v\na,1,0.5\na,2,0.5\nb,1,0.5\n', 'city', 'month'],
       ['three columns', 'a,b,c\nx,x,x\nx,x,y\nx,y,x\ny,x,x\nx,y,y\n', 'a', 'b', 'c'],
+      ['a code with a year and a quarter', 'code,yr,qtr,v\n1,1,1,5\n1,1,2,5\n1,2,1,5\n2,1,1,5\n', 'code', 'yr', 'qtr'],
       ['the number of the row if no columns are unique', 'a,b\nx,0.5\nx,0.5\n', 'row'],
       ['no column with an empty cell', 'a,b\nx,0.5\n,0.5\n', 'row'],
       ['no measurements', 'v,w\n1.5,2.5\n2.5,1.5\n', 'row'],
