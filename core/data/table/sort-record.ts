@@ -58,11 +58,11 @@ export const writeRecord = (buffer: Buffer, start: number, { key, line, row }: K
   for (const value of key) if (typeof value === 'string') characters += value.length;
   const bytes = HEADER_BYTES + key.length * NUMBER_BYTES + characters * MAX_BYTES_PER_CHARACTER;
   if (start + bytes > buffer.length) return undefined;
-  const keyEnd = writeKey(buffer, start + HEADER_BYTES, key);
-  const valuesEnd = keyEnd + buffer.write(values, keyEnd);
+  const valuesStart = writeKey(buffer, start + HEADER_BYTES, key);
+  const valuesEnd = valuesStart + buffer.write(values, valuesStart);
   const end = valuesEnd + buffer.write(json, valuesEnd);
-  buffer.writeUInt32LE(keyEnd - start - HEADER_BYTES, start + KEY_LENGTH);
-  buffer.writeUInt32LE(valuesEnd - keyEnd, start + VALUES_LENGTH);
+  buffer.writeUInt32LE(valuesStart - start - HEADER_BYTES, start + KEY_LENGTH);
+  buffer.writeUInt32LE(valuesEnd - valuesStart, start + VALUES_LENGTH);
   buffer.writeUInt32LE(end - valuesEnd, start + JSON_LENGTH);
   buffer.writeDoubleLE(line, start + LINE);
   return end;
@@ -74,10 +74,12 @@ export const recordBytes = (buffer: Buffer, at: number): number =>
   buffer.readUInt32LE(at + VALUES_LENGTH) +
   buffer.readUInt32LE(at + JSON_LENGTH);
 
+export const keyEnd = (buffer: Buffer, at: number): number => at + HEADER_BYTES + buffer.readUInt32LE(at + KEY_LENGTH);
+
 export const lineOf = (buffer: Buffer, at: number): number => buffer.readDoubleLE(at + LINE);
 
 export const readRecord = (buffer: Buffer, at: number): WrittenRow => {
-  const values = at + HEADER_BYTES + buffer.readUInt32LE(at + KEY_LENGTH);
+  const values = keyEnd(buffer, at);
   const json = values + buffer.readUInt32LE(at + VALUES_LENGTH);
   const text = buffer.toString('utf8', json, json + buffer.readUInt32LE(at + JSON_LENGTH));
   return values === json ? [text] : [text, ...(JSON.parse(buffer.toString('utf8', values, json)) as unknown[])];
@@ -100,9 +102,9 @@ export const compareKeys = (a: Buffer, aAt: number, b: Buffer, bAt: number): num
 
 /** Returns four bytes of the key as a number. */
 export const keyPrefix = (buffer: Buffer, at: number, from: number): number => {
-  const start = at + HEADER_BYTES;
-  const end = start + buffer.readUInt32LE(at + KEY_LENGTH);
+  const start = at + HEADER_BYTES + from;
+  const end = keyEnd(buffer, at);
   let prefix = 0;
-  for (let i = start + from; i < start + from + 4; i++) prefix = prefix * 256 + (i < end ? buffer[i]! : 0);
+  for (let i = start; i < start + 4; i++) prefix = prefix * 256 + (i < end ? buffer[i]! : 0);
   return prefix;
 };

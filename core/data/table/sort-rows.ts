@@ -6,6 +6,7 @@ import type { KeyedRow, WrittenRow } from './cells.js';
 import {
   compareKeys,
   HEADER_BYTES,
+  keyEnd,
   keyPrefix,
   lineOf,
   readRecord,
@@ -193,15 +194,15 @@ const compareRuns = (a: Run, b: Run): number =>
 
 /** Returns a function that decodes the rows, which must be in key order. */
 const decoder = (onRepeated: OnRepeated): ((block: Buffer, at: number) => WrittenRow) => {
-  // A copy, because the block with the last row can be overwritten.
+  // A copy of the last header and key, because their block can be overwritten.
   let last: Buffer = Buffer.alloc(0);
   return (block, at) => {
     const row = readRecord(block, at);
     if (last.length > 0 && compareKeys(last, 0, block, at) === 0)
       onRepeated(row[0], lineOf(block, at), lineOf(last, 0));
-    const length = recordBytes(block, at);
-    if (last.length < length) last = Buffer.allocUnsafe(2 * length);
-    block.copy(last, 0, at, at + length);
+    const end = keyEnd(block, at);
+    if (last.length < end - at) last = Buffer.allocUnsafe(2 * (end - at));
+    block.copy(last, 0, at, end);
     return row;
   };
 };
