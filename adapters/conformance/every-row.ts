@@ -1,4 +1,4 @@
-/** Compares every document of a collection with the published one, in every order and by every method. */
+/** Compares every document of a collection with the published one, and reads the collection in every order. */
 import type { Collection, Document, Scalar, Snapshot } from 'metro-forecast-api/adapter';
 import { sameList, sameSequence, sameValue } from './expect.js';
 import { find, findJson } from './find-rows.js';
@@ -30,12 +30,14 @@ export const readsEvery = async (
   documents: readonly Document[],
 ): Promise<void> => {
   const { length } = documents;
-  for (const order of ordersOf(collection)) {
+  for (const [i, order] of ordersOf(collection).entries()) {
     const query = { order };
     const expected = answerOf(documents, query);
-    sameDocuments(collection, await find(snapshot, collection, query), expected, query, length);
+    // All values are compared in one order only, because this takes longest.
+    const most = i === 0 ? length : VALUES;
+    sameDocuments(collection, await find(snapshot, collection, query), expected, query, most);
     if (!snapshot.findJson) continue;
-    sameDocuments(collection, await findJson(snapshot, collection, query), expected, query, length);
+    sameDocuments(collection, await findJson(snapshot, collection, query), expected, query, most);
   }
   for (let start = 0; start < length; start += TOGETHER) {
     const some = documents.slice(start, start + TOGETHER);

@@ -58,6 +58,11 @@ export const describeGet = (instance: () => Instance): void => {
     it('reads its own collection when another one has the same key', async () => {
       await allAreFound(twins);
       await allAreFound(items);
+      for (const read of [twins, items]) {
+        await withSnapshot(instance(), (snapshot) => find(snapshot, read));
+        await allAreFound(items);
+        await allAreFound(twins);
+      }
       await isAbsent(readings, 'i01', 'i01', 1);
     });
 

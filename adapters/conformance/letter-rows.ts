@@ -105,7 +105,7 @@ const makeRows = (): readonly Document[] => {
       numbers: numbers.filter((_, i) => i % POWER_DOCUMENTS === part),
     })),
     { text: 'many fields', size: 0, title: '', ...fieldsOf(300), object: fieldsOf(1500) },
-    { text: 'many values', size: 0, title: '', list: numbers, lists: numbers.map((number) => [number]) },
+    { text: 'many values', size: 0, title: '', list: numbers, lists: numbers.slice(0, 500).map((number) => [number]) },
   ];
   const byKey = new Map(documents.map((each) => [JSON.stringify(letters.key.map((field) => each[field])), each]));
   return [...byKey.values()].toSorted(compareBy(letters.key));

@@ -28,6 +28,7 @@ import {
   SECOND,
   SECOND_CREATED,
   spots,
+  twins,
   words,
 } from './fixture.js';
 import { type Instance, makeCurrent, startInstance } from './instance.js';
@@ -54,7 +55,7 @@ import { documentAt, inOrder, searchedFor, totalsIn } from './reference.js';
 const EXAMPLES = 500;
 const MOST_CHANGES = 8;
 /** A collection that is listed twice is read more often. */
-const collections = [wide, wider, wide, spots, letters, wide, pairs, readings, words, wider, numbers, items];
+const collections = [wide, wider, wide, spots, letters, wide, pairs, readings, words, wider, numbers, items, twins];
 /** Collections with fields that most queries for totals can use. */
 const totalled = [wide, wider, wide, letters, readings, spots, wide, items, wider, pairs];
 

@@ -1,4 +1,5 @@
 /** Defines adapters with bugs in rare characters, long names, and values at the limits. */
+import type { Document } from '../../../../core/contracts/dataset.js';
 import { compareBy } from '../../../../core/data/scalars.js';
 import { StorageError } from '../../../../core/errors.js';
 import { inSnapshot, inSnapshots } from '../breakable.js';
@@ -131,6 +132,25 @@ export const letterBugs: readonly BrokenAdapter[] = [
       });
     }),
     fails: ['findJson(collection, query) yields text that does not change after it was yielded'],
+  },
+  {
+    that: 'answers get() with a document that a list of another collection has read',
+    fault: inSnapshots(() => {
+      const read = new Map<unknown, Document>();
+      return (snapshot) => ({
+        async get(...given) {
+          const found = await snapshot.get(...given);
+          return found && (read.get(found['id']) ?? found);
+        },
+        async *find(...given) {
+          for await (const batch of snapshot.find(...given)) {
+            for (const document of batch.filter(({ id }) => typeof id === 'string')) read.set(document['id'], document);
+            yield batch;
+          }
+        },
+      });
+    }),
+    fails: ['reading get(collection, key) reads its own collection when another one has the same key'],
   },
   {
     that: 'ends a list when queries of 20 other shapes were read meanwhile',
