@@ -85,9 +85,9 @@ export class MongoSnapshot implements Snapshot {
         this.#context.locks.assertReadable(this.#locked);
         const rows = jsonOf(found.documents);
         const { ends } = rows;
-        const isLast = ends.length < size && !found.isCut;
-        if (!isLast) after = positionOf(query, lastIn(rows));
-        left = isLast || after?.length === 0 ? 0 : left - ends.length;
+        left = ends.length === size || found.isCut ? left - ends.length : 0;
+        if (left > 0) after = positionOf(query, lastIn(rows));
+        if (after?.length === 0) left = 0;
         if (ends.length > 0) yield rows;
       } catch (error) {
         throw this.#failure(error);

@@ -56,7 +56,7 @@ describe('Connection.connect() of the MongoDB adapter', () => {
   }
 });
 
-describe('Connection.first() of the MongoDB adapter', () => {
+describe('Connection.find() of the MongoDB adapter', () => {
   interface Price {
     readonly _id: number;
     readonly city: string;
