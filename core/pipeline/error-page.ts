@@ -1,6 +1,7 @@
 /** Formats errors as web pages for browsers. Below the base path, errors are always JSON. */
 import { createHash } from 'node:crypto';
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { Tiers } from '../config/tiers.js';
 import type { Mount } from '../contracts/plugin.js';
 import { type ApiError, errors } from '../errors.js';
 import type { Page } from '../response/error-response.js';
@@ -13,7 +14,11 @@ export interface ErrorPageOptions {
   readonly basePath: string;
   readonly info: { readonly title: string };
   readonly mounts: readonly Pick<Mount, 'path' | 'summary' | 'contentSecurityPolicy'>[];
+  readonly settings: { readonly tiers: Pick<Tiers, 'anonymous'> };
 }
+
+/** The path of the page where users enter a key. Error pages link to it unless `auth.anonymous` gives access. */
+export const SIGN_IN = '/sign-in';
 
 /** Returns undefined if the client gets JSON. */
 export type ErrorPage = (request: IncomingMessage) => Page | undefined;
@@ -57,8 +62,11 @@ const reasonOf = (status: number): string => {
 };
 
 /** Links to the front page and to all pages, except guides, which are below other pages. */
-const linksOf = (mounts: ErrorPageOptions['mounts'], publicPath: string): string => {
-  const pages = mounts.filter(({ path, contentSecurityPolicy }) => contentSecurityPolicy !== undefined && path !== '/');
+const linksOf = ({ mounts, settings }: ErrorPageOptions, publicPath: string): string => {
+  const pages = mounts.filter(
+    ({ path, contentSecurityPolicy }) =>
+      contentSecurityPolicy !== undefined && path !== '/' && !(path === SIGN_IN && settings.tiers.anonymous),
+  );
   const links = pages
     .filter(({ path }) => !pages.some((page) => path.startsWith(`${page.path}/`)))
     .map(({ path, summary }) => `<a href="${escapeHtml(publicPath + path)}">${escapeHtml(summary)}</a>\n`);
@@ -66,7 +74,8 @@ const linksOf = (mounts: ErrorPageOptions['mounts'], publicPath: string): string
   return home || links.length > 0 ? `<nav aria-label="Pages">\n${home}${links.join('')}</nav>\n` : '';
 };
 
-export const errorPage = ({ publicPathFor, basePath, info, mounts }: ErrorPageOptions): ErrorPage => {
+export const errorPage = (options: ErrorPageOptions): ErrorPage => {
+  const { publicPathFor, basePath, info } = options;
   const title = escapeHtml(info.title);
   const isApi = (path: string): boolean => path === basePath || path.startsWith(`${basePath}/`);
   return (request) => {
@@ -85,7 +94,7 @@ export const errorPage = ({ publicPathFor, basePath, info, mounts }: ErrorPageOp
 <main>
 <h1>${reason}</h1>
 <p>${escapeHtml(textOf(error))}</p>
-${linksOf(mounts, publicPath)}</main>
+${linksOf(options, publicPath)}</main>
 </html>
 `;
     };

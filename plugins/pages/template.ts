@@ -1,8 +1,7 @@
 import type { Mount, MountContext } from '../../core/contracts/plugin.js';
+import { SIGN_IN } from '../../core/pipeline/error-page.js';
 import { escapeHtml } from '../../core/util/escape-html.js';
 import { importsOf, type PageFile, type PageFiles, resolveName } from './page-files.js';
-
-export const SIGN_IN = '/sign-in';
 
 /**
  * Selects the mounts that are pages or guides. A page is a mount with a content security policy. A guide is a page

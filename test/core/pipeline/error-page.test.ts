@@ -50,7 +50,21 @@ describe('errors in a browser', () => {
       ['/', 'Front page'],
       ['/docs', 'API reference'],
     ]);
-    expect(links.map(([href]) => href)).to.not.include('/docs/csv');
+    expect(links.map(([href]) => href))
+      .to.include('/sign-in')
+      .and.not.include('/docs/csv');
+  });
+
+  it('does not link to the sign-in page if callers need no key', async () => {
+    const config = {
+      auth: { keys: 'memory', tiers: { open: { requestsPerMinute: 100 } }, anonymous: 'open' },
+      plugins: ['markets', 'docs'],
+    };
+    const open = await startTestApp({ config });
+    const { text } = await request(`${open.origin}/nowhere`, { headers: { Accept: BROWSER } }).finally(() =>
+      open.close(),
+    );
+    expect(text).to.include('<a href="/docs">').and.not.include('/sign-in');
   });
 
   it('has a policy that allows only its style', async () => {
