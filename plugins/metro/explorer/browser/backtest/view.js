@@ -67,7 +67,7 @@ const gradeTable = (grades, before, since, limits) => {
     h(
       'p',
       { class: 'muted' },
-      'The bars show the share of forecasts that were followed by a decline. The mark shows the share that the model predicted. ',
+      'The table compares the share of forecasts that were followed by a decline with the share that the model predicted. On wide screens, bars show the first share and marks the second. ',
       periodsText(before, since),
     ),
     dataTable({
@@ -93,7 +93,7 @@ const stateTable = (states) => [
   h(
     'p',
     { class: 'muted' },
-    'A market in several states counts in each. The mark shows the error of the best benchmark in the state.',
+    'Each error is compared with the best benchmark in the state. On wide screens, a mark shows the error of the benchmark. A market in several states counts in each.',
   ),
   dataTable({
     caption: 'Mean absolute error by state.',

@@ -111,7 +111,11 @@ export const yearFigures = (years, signal, basis) => {
       ...common('Coverage and direction of the forecasts by year', rateOptions(years)),
     }),
     h('h2', 'Years, worst first'),
-    h('p', { class: 'muted' }, 'The mark shows the error of the best benchmark in the year.'),
+    h(
+      'p',
+      { class: 'muted' },
+      'Each error is compared with the best benchmark in the year. On wide screens, a mark shows the error of the benchmark.',
+    ),
     yearTable(years),
   ];
 };
