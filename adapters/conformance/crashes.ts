@@ -12,6 +12,7 @@ import { type Instance, makeIn, type Opened, publishTwo, readsItems, readsRows, 
 import { isExclusive, skip, without } from './obstacles.js';
 import type { OtherProcess, Processes } from './start-process.js';
 import { testsOverStore } from './tests-over.js';
+import { patiently } from './time-limits.js';
 
 /** Time to wait after SIGSTOP until the process has stopped writing, in milliseconds. */
 const SUSPEND_MS = 2;
@@ -36,9 +37,13 @@ const stateOf = (folder: string): string =>
     })
     .join('\n');
 
-/** Copies the folder each time its files have changed, until `work` settles. */
-const copiesDuring = async (work: Promise<unknown>, folder: string, writer: OtherProcess): Promise<string[]> => {
-  const copies: string[] = [];
+/** Copies the folder each time its files have changed, until `work` settles. Adds the names of the copies to `copies`. */
+const copyDuring = async (
+  work: Promise<unknown>,
+  folder: string,
+  writer: OtherProcess,
+  copies: string[],
+): Promise<void> => {
   let isDone = false;
   const settled = Promise.allSettled([work]).then(() => {
     isDone = true;
@@ -54,8 +59,9 @@ const copiesDuring = async (work: Promise<unknown>, folder: string, writer: Othe
       if (state === last) continue;
       last = state;
       const copy = `${folder}.${copies.length}`;
+      copies.push(copy);
       cpSync(folder, copy, { recursive: true });
-      if (copies.push(copy) > CHECKED) rmSync(copies[copies.length - CHECKED - 1]!, { recursive: true });
+      if (copies.length > CHECKED) rmSync(copies[copies.length - CHECKED - 1]!, { recursive: true });
     } finally {
       writer.resume();
       const now = performance.now();
@@ -63,7 +69,6 @@ const copiesDuring = async (work: Promise<unknown>, folder: string, writer: Othe
     }
   }
   await settled;
-  return copies.slice(-CHECKED);
 };
 
 export const describeCrashes = (target: AdapterUnderTest, processes: Processes): void => {
@@ -111,13 +116,16 @@ export const describeCrashes = (target: AdapterUnderTest, processes: Processes):
     await adapter.close();
     if (readdirSync(folder).length === 0) skip(running, 'the store has no files in its folder');
     const writer = processes.running();
-    let copies: string[] = [];
+    const copies: string[] = [];
     try {
       await writer.open(folder);
-      copies = await copiesDuring(work(writer), folder, writer);
+      await copyDuring(work(writer), folder, writer, copies);
       // The copies can contain locks of the process. Killing the process makes these locks stale.
       await writer.kill();
-      for (const copy of copies) await inCopy(copy, check);
+      // Calls can wait until these locks expire.
+      await patiently(async () => {
+        for (const copy of copies.slice(-CHECKED)) await inCopy(copy, check);
+      });
     } finally {
       await writer.kill();
       for (const copy of copies) rmSync(copy, { recursive: true, force: true });
