@@ -6,7 +6,7 @@ import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, failsWith, isEmpty, sameList, sameValue } from './expect.js';
 import { sizesOf } from './files.js';
 import { anotherDataset, FIRST, FIRST_CREATED, itemsIn, rows, SECOND, SECOND_CREATED, THIRD } from './fixture.js';
-import { beginToPublish, hasItems, hasVersion, namesOf, readsItems, startInstance } from './instance.js';
+import { beginToPublish, hasItems, hasVersion, type Instance, namesOf, readsItems, startInstance } from './instance.js';
 import { DAY_MS } from './times.js';
 import { versionTests } from './versions.js';
 
@@ -54,9 +54,9 @@ export const describePruningMeanwhile = (target: AdapterUnderTest): void => {
       const { adapter, changes } = instance;
       const before = changes.length;
       const calls = [1, 2].map(() => adapter.versions!.activate(FIRST));
-      const settled = await Promise.allSettled(calls);
-      for (const [i, call] of settled.entries())
-        if (call.status === 'rejected') await failsWith('conflict', () => calls[i]);
+      for (const each of await Promise.allSettled(calls)) {
+        if (each.status === 'rejected') await failsWith('conflict', () => Promise.reject(each.reason));
+      }
       hasVersion(instance, FIRST);
       sameList(changes.slice(before), [FIRST], 'one call of changed() for two activations of a version');
     });
@@ -141,10 +141,11 @@ export const describePruningMeanwhile = (target: AdapterUnderTest): void => {
 
   describe('during a publication', () => {
     testOfThree('another store can be published to, activated and pruned', async ({ adapter, changes }) => {
-      const other = await startInstance(target);
-      const before = changes.length;
       const { publication, resume } = await beginToPublish(adapter, anotherDataset('fourth'));
+      let other: Instance | undefined;
       try {
+        other = await startInstance(target);
+        const before = changes.length;
         await other.adapter.publish!(anotherDataset());
         await other.adapter.versions!.activate(FIRST);
         sameList(await other.adapter.versions!.prune(0), [SECOND], 'prune(0) to delete a version of the other store');
@@ -153,7 +154,7 @@ export const describePruningMeanwhile = (target: AdapterUnderTest): void => {
       } finally {
         resume();
         await publication.catch(() => {});
-        await other.stop();
+        await other?.stop();
       }
     });
   });
