@@ -9,6 +9,8 @@ import type { Actor, State, Version } from './model-state.js';
 
 /** Maximum number of times that the adapter is read during one change. */
 const MOST_READS = 12;
+/** On a slow store, the adapter is read fewer times. No read starts after this time, in milliseconds. */
+const READ_MS = 1000;
 
 const BUSY: readonly StorageErrorCode[] = ['conflict'];
 const DELETED: readonly StorageErrorCode[] = ['unavailable', 'unknown_version'];
@@ -63,11 +65,13 @@ export const readsDuring = async (
     }
   };
   const reading = (async () => {
-    for (let i = 0; i < MOST_READS && !isDone; i++) {
+    const end = performance.now() + READ_MS;
+    for (let i = 0; i < MOST_READS && !isDone && performance.now() < end; i++) {
       await read();
       await turn();
     }
   })();
+  state.reading = reading.catch(() => {});
   const changing = change().finally(() => {
     isDone = true;
   });

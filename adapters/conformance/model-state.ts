@@ -49,6 +49,8 @@ export class State {
   held: Held[] = [];
   /** Versions that a killed process may have locked. Its locks can last longer than the sequence. */
   readonly leftLocked = new Set<Version>();
+  /** Settles when no reads during a change are in progress. These reads hold versions that are not in `held`. */
+  reading: Promise<unknown> = Promise.resolve();
 
   constructor(
     readonly instance: Instance,

@@ -219,7 +219,10 @@ export class Run {
       deleted.push(...(await prune(keep)));
       return due.every((name) => deleted.includes(name));
     };
-    await eventually(`prune(${keep}) deletes ${due.join(', ')}`, isDone, state.limits.followMs);
+    if (!(await isDone())) {
+      await state.reading;
+      await eventually(`prune(${keep}) deletes ${due.join(', ')}`, isDone, state.limits.followMs);
+    }
     const expected = older.filter((each) => !mayBeKept.has(each) || deleted.includes(each.name));
     const names = expected.map(({ name }) => name).sort();
     sameList(deleted.sort(), names, `prune(${keep}) to delete only versions that are neither current nor held`);
