@@ -15,6 +15,8 @@ const MANY_VERSIONS = 130;
  * versions.
  */
 const MANY_MS = 3000;
+/** On a slow store, the test stops publishing after this time in milliseconds, before it reaches all `NAMES`. */
+const NAMES_MS = 30_000;
 
 /**
  * Names that differ only in their last character, in case, or in punctuation. Some are numerically equal. Some could be
@@ -135,23 +137,27 @@ export const describeTimes = (target: AdapterUnderTest): void => {
     });
 
     test('with similar names are different versions', async (instance) => {
+      const names: string[] = [];
+      const end = performance.now() + NAMES_MS;
       for (const [i, name] of NAMES.entries()) {
+        if (performance.now() > end) break;
+        names.push(name);
         await instance.adapter.publish!(anotherDataset(name, new Date(Date.UTC(2025, 0, 1 + i)).toISOString()));
         hasVersion(instance, name);
       }
       sameList(
         await namesOf(instance),
-        [...NAMES.toReversed(), FIRST],
+        [...names.toReversed(), FIRST],
         'list() to return the names as they were published',
       );
-      for (const [i, name] of NAMES.entries()) {
+      for (const [i, name] of names.entries()) {
         await isAsOf(instance, Date.UTC(2025, 0, 1 + i), name);
         await instance.adapter.versions!.activate(name);
         hasVersion(instance, name);
         await hasItems(instance, itemsOf(name));
       }
       const deleted = await instance.adapter.versions!.prune(1);
-      sameList([...deleted].sort(), [FIRST, ...NAMES.slice(0, -1)].sort(), 'prune(1) to return the deleted names');
+      sameList([...deleted].sort(), [FIRST, ...names.slice(0, -1)].sort(), 'prune(1) to return the deleted names');
     });
 
     test('that are not current are held only while a snapshot of them is in use', async (instance) => {
