@@ -81,13 +81,14 @@ export const compareOptions = (query, { markets, parents }) => {
   if (names.length < 2) return [];
   const find = searcher(markets, parents);
   const found = names.map((name) => onlyOne(name, find(name)));
-  const known = found.flatMap((market) => market ?? []);
-  if (known.length < names.length) return [];
+  // Several names can be parts of one name, such as "Minneapolis and St. Paul".
+  const known = [...new Set(found.flatMap((market) => market ?? []))];
+  if (found.includes(undefined) || known.length < 2) return [];
   return [
     {
       label: `Compare ${known.map(({ name }) => tellingName(name, markets)).join(', ')}`,
       detail: counted(known.length, 'market'),
-      address: `#/compare?m=${[...new Set(known.map(({ cbsa }) => cbsa))]}`,
+      address: `#/compare?m=${known.map(({ cbsa }) => cbsa)}`,
     },
   ];
 };

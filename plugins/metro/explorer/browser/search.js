@@ -90,7 +90,7 @@ export const stateNamed = (query) => {
 };
 
 const GENERAL =
-  /\b(?:metros|markets|cities)\s+in\b|\b(?:house|home|housing)\s+prices?\b|\b(?:metro(?:\s+area)?|metros|markets?|msa|cbsa|forecasts?|outlook)\b/gi;
+  /\b(?:metros|markets|cities)\s+in\b|\b(?:house|home|housing)\s+prices?\b|\b(?:metro(?:\s+area)?|metros|markets?|msa|cbsa|forecasts?|outlook|and)\b/gi;
 
 /**
  * Removes words that do not identify a place, as in "boise 2021" and "houston house prices". Charts show all years.
