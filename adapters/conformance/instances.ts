@@ -36,12 +36,10 @@ import {
   versionAsOf,
   withSnapshot,
 } from './instance.js';
+import { CLOSE_MS } from './lifecycle.js';
 import { isExclusive, isUnnoticed, standsAlone, without, withoutBreak } from './obstacles.js';
 import { testsOverStore } from './tests-over.js';
 import { patiently } from './time-limits.js';
-
-/** Time in milliseconds that a test waits for `close()` to resolve before it resumes a publication in progress. */
-const CLOSE_MS = 300;
 
 export const serves = (opened: Pick<Opened, 'adapter'>, version: string, created: string): Promise<void> =>
   withSnapshot(opened, async (snapshot) => {

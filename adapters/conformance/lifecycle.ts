@@ -23,7 +23,7 @@ import { testsOfEmpty, testsOfOutages, testsOver } from './tests-over.js';
  * Some adapters wait in `close()` for a publication in progress. After this time in milliseconds, tests resume the
  * publication.
  */
-const CLOSE_MS = 300;
+export const CLOSE_MS = 300;
 
 const callsOf = (adapter: StorageAdapter): readonly (() => unknown)[] => [
   () => adapter.ping(),
