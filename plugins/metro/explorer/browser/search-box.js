@@ -8,7 +8,6 @@ import { mayCall } from '../../../pages/shared/api.js';
 import { find, h } from '../../../pages/shared/dom.js';
 import { optionList } from '../../../pages/shared/option-list.js';
 import { catalog, places } from './catalog.js';
-import { optionsFor } from './search-options.js';
 import { loadZips } from './zip-codes.js';
 
 /** @import { Option } from './search-options.js' */
@@ -19,7 +18,7 @@ const contentOf = ({ label, detail }) => [label, h('span', { class: 'muted' }, `
 /** @param {string} query */
 const lookUp = async (query) => {
   const lists = await places();
-  const [series] = await Promise.all([catalog(), loadZips(query)]);
+  const [{ optionsFor }, series] = await Promise.all([import('./search-options.js'), catalog(), loadZips(query)]);
   return optionsFor(query, { ...lists, series });
 };
 
