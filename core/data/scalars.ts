@@ -42,6 +42,21 @@ export const compareScalars = (a: Scalar, b: Scalar): number => {
   return typeof b === 'string' || a < b ? -1 : 1;
 };
 
+const DOUBLE = new DataView(new ArrayBuffer(8));
+const DOUBLE_BYTES = new Uint8Array(DOUBLE.buffer);
+const SIGN = 0x80;
+
+/**
+ * Returns the 8 bytes of a number. The sign bit of positive numbers is set, and all bits of negative numbers are
+ * inverted, so that the bytes sort in numerical order. The next call overwrites the bytes.
+ */
+export const sortableBytes = (value: number): Uint8Array => {
+  DOUBLE.setFloat64(0, value === 0 ? 0 : value);
+  if (value < 0) for (let i = 0; i < 8; i++) DOUBLE_BYTES[i]! ^= 0xff;
+  else DOUBLE_BYTES[0]! |= SIGN;
+  return DOUBLE_BYTES;
+};
+
 /** Returns a function that compares documents by these fields, which must contain scalars. */
 export const compareBy =
   (fields: readonly string[]) =>

@@ -1,5 +1,6 @@
 /** Stores the values of one field as bytes that have the same order as the values. */
 import { hasEscape, isString, numberIn, scalarIn } from './json-fields.js';
+import { sortableBytes } from './scalars.js';
 
 /** A chunk contains 2^14 values. Only the last chunk grows, so adding a value never copies much memory. */
 const CHUNK_BITS = 14;
@@ -14,10 +15,6 @@ interface Chunk {
 export const KEY_BYTES = 6;
 /** The low three bits of a key contain the number of its bytes, or HAS_MORE if the value continues. */
 const HAS_MORE = KEY_BYTES + 1;
-
-const SIGN = 0x80;
-const DOUBLE = new DataView(new ArrayBuffer(8));
-const DOUBLE_BYTES = new Uint8Array(DOUBLE.buffer);
 
 export const hasMore = (key: number): boolean => key % 8 === HAS_MORE;
 
@@ -42,18 +39,12 @@ export class ValueColumn {
     for (let from = start; from < end; from++) chunk[at++] = bytes[from]!;
   }
 
-  /**
-   * Sets the sign bit of positive numbers and inverts all bits of negative numbers, so that the bytes sort in numerical
-   * order.
-   */
   #addNumber(value: number): void {
-    DOUBLE.setFloat64(0, value === 0 ? 0 : value);
-    if (value < 0) for (let i = 0; i < 8; i++) DOUBLE_BYTES[i]! ^= 0xff;
-    else DOUBLE_BYTES[0]! |= SIGN;
+    const bytes = sortableBytes(value);
     // Trailing zeros are dropped, because a shorter value sorts as if it were padded with zeros.
     let size = 8;
-    while (DOUBLE_BYTES[size - 1] === 0) size--;
-    this.#addBytes(DOUBLE_BYTES, 0, size);
+    while (bytes[size - 1] === 0) size--;
+    this.#addBytes(bytes, 0, size);
   }
 
   #append(size: number): number {

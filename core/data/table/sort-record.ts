@@ -1,6 +1,6 @@
-/** The format of a row while it is sorted: a header with lengths, the key, the values of fields, and the JSON. */
+/** The format of a row while it is sorted: a header with lengths and the line, the key, the values of fields, and the JSON. */
 import type { Scalar } from '../../contracts/storage.js';
-import { codePointRank } from '../scalars.js';
+import { codePointRank, sortableBytes } from '../scalars.js';
 import type { KeyedRow, WrittenRow } from './cells.js';
 
 const KEY_LENGTH = 0;
@@ -15,7 +15,7 @@ const NUMBER_BYTES = 8;
 
 /**
  * Writes text so that the order of the bytes is the order of `compareScalars`. A zero byte ends the text, so each
- * character is stored as its rank plus 1, in the way of UTF-8.
+ * character is stored as its rank plus 1, which is never zero. This number is encoded as in UTF-8.
  */
 const writeText = (buffer: Buffer, start: number, text: string): number => {
   let at = start;
@@ -36,11 +36,9 @@ const writeText = (buffer: Buffer, start: number, text: string): number => {
 };
 
 const writeNumber = (buffer: Buffer, at: number, value: number): number => {
-  // Adding 0 turns -0 into 0, which is equal.
-  const end = buffer.writeDoubleBE(value + 0, at);
-  if (buffer[at]! < 0x80) buffer[at]! |= 0x80;
-  else for (let i = at; i < end; i++) buffer[i]! ^= 0xff;
-  return end;
+  const bytes = sortableBytes(value);
+  for (let i = 0; i < NUMBER_BYTES; i++) buffer[at + i] = bytes[i]!;
+  return at + NUMBER_BYTES;
 };
 
 const writeKey = (buffer: Buffer, start: number, key: readonly Scalar[]): number => {
@@ -85,7 +83,7 @@ export const readRecord = (buffer: Buffer, at: number): WrittenRow => {
   return values === json ? [text] : [text, ...(JSON.parse(buffer.toString('utf8', values, json)) as unknown[])];
 };
 
-/** Returns the number of bytes at the start of two keys that are equal. */
+/** Returns the number of leading bytes that two keys share. */
 export const sharedKeyBytes = (a: Buffer, aAt: number, b: Buffer, bAt: number): number => {
   const length = Math.min(a.readUInt32LE(aAt + KEY_LENGTH), b.readUInt32LE(bAt + KEY_LENGTH));
   for (let i = 0; i < length; i++) if (a[aAt + HEADER_BYTES + i] !== b[bAt + HEADER_BYTES + i]) return i;
@@ -100,7 +98,7 @@ export const compareKeys = (a: Buffer, aAt: number, b: Buffer, bAt: number): num
     : a[aAt + HEADER_BYTES + shared]! - b[bAt + HEADER_BYTES + shared]!;
 };
 
-/** Returns four bytes of the key as a number. */
+/** Returns four bytes of the key as a number, padded with zeros. */
 export const keyPrefix = (buffer: Buffer, at: number, from: number): number => {
   const start = at + HEADER_BYTES + from;
   const end = keyEnd(buffer, at);

@@ -39,19 +39,18 @@ class HeldRows {
     return this.#offsets.length;
   }
 
-  /** Returns false if the rows must be taken first. */
+  /** Returns false if the rows must be taken first, because the memory is full. */
   add(row: KeyedRow): boolean {
     if (this.length === MAX_ROWS) return false;
     const at = this.#end;
     let end = writeRecord(this.buffer, at, row);
-    for (; end === undefined && this.length === 0; end = writeRecord(this.buffer, at, row))
+    while (end === undefined) {
+      if (this.length > 0) return false;
       this.buffer = Buffer.allocUnsafe(2 * this.buffer.length);
-    if (end === undefined) return false;
-    const [first] = this.#offsets;
-    this.#shared =
-      first === undefined
-        ? Number.POSITIVE_INFINITY
-        : Math.min(this.#shared, sharedKeyBytes(this.buffer, first, this.buffer, at));
+      end = writeRecord(this.buffer, at, row);
+    }
+    const first = this.#offsets[0] ?? at;
+    this.#shared = Math.min(this.#shared, sharedKeyBytes(this.buffer, first, this.buffer, at));
     this.#offsets.push(at);
     this.#end = end;
     return true;
@@ -75,6 +74,7 @@ class HeldRows {
     }
     this.#offsets = [];
     this.#end = 0;
+    this.#shared = Number.POSITIVE_INFINITY;
     return sorted;
   }
 }
