@@ -14,6 +14,7 @@ import { OperatorError } from '../../core/errors.js';
 import { newKey } from '../../core/keys/key.js';
 import { createLogger } from '../../core/observe/logger.js';
 import { type MetricsServer, serveMetrics } from '../../core/observe/metrics-server.js';
+import { isPage } from '../../core/registry/pages.js';
 import { isWorker } from '../../core/util/is-worker.js';
 import { fileLimitWarning } from '../../core/util/open-files.js';
 import { installedVersion, packageVersion } from '../../core/util/package.js';
@@ -195,9 +196,8 @@ const announce = (
   { registry }: Modules,
   demo: { readonly key: string; readonly code: string | undefined } | undefined,
 ): void => {
-  // Mounts with a content security policy are pages. All others serve protocols such as MCP.
   const pages = registry.mounts
-    .filter(({ mount }) => mount.contentSecurityPolicy !== undefined)
+    .filter(({ mount }) => isPage(mount))
     .map(({ mount }) => `${mount.summary}: ${new URL(mount.path, url)}`);
   // All addresses are printed in one write. A program that waits for the first line can miss lines written later.
   print([`Listening on ${url}`, ...pages].join('\n'));

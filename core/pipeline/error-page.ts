@@ -4,6 +4,7 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Tiers } from '../config/tiers.js';
 import type { Mount } from '../contracts/plugin.js';
 import { type ApiError, errors } from '../errors.js';
+import { pagesOf, SIGN_IN } from '../registry/pages.js';
 import type { Page } from '../response/error-response.js';
 import { READ_METHODS } from '../response/headers.js';
 import { mediaTypeChooser } from '../response/representation.js';
@@ -16,9 +17,6 @@ export interface ErrorPageOptions {
   readonly mounts: readonly Pick<Mount, 'path' | 'summary' | 'contentSecurityPolicy'>[];
   readonly settings: { readonly tiers: Pick<Tiers, 'anonymous'> };
 }
-
-/** The path of the page where users enter a key. Error pages link to it unless `auth.anonymous` gives access. */
-export const SIGN_IN = '/sign-in';
 
 /** Returns undefined if the client gets JSON. */
 export type ErrorPage = (request: IncomingMessage) => Page | undefined;
@@ -61,17 +59,18 @@ const reasonOf = (status: number): string => {
   return reason.charAt(0) + reason.slice(1).toLowerCase();
 };
 
-/** Links to the front page and to all pages, except guides, which are below other pages. */
+/** Links to the front page, to all pages except guides, and to the sign-in page if callers need a key. */
 const linksOf = ({ mounts, settings }: ErrorPageOptions, publicPath: string): string => {
-  const pages = mounts.filter(
-    ({ path, contentSecurityPolicy }) =>
-      contentSecurityPolicy !== undefined && path !== '/' && !(path === SIGN_IN && settings.tiers.anonymous),
+  const at = (path: string) => mounts.filter((mount) => mount.path === path);
+  const linked = [
+    ...at('/').map(({ path }) => ({ path, summary: 'Front page' })),
+    ...pagesOf({ mounts }).pages.filter(({ path }) => path !== '/'),
+    ...(settings.tiers.anonymous ? [] : at(SIGN_IN)),
+  ];
+  const links = linked.map(
+    ({ path, summary }) => `<a href="${escapeHtml(publicPath + path)}">${escapeHtml(summary)}</a>\n`,
   );
-  const links = pages
-    .filter(({ path }) => !pages.some((page) => path.startsWith(`${page.path}/`)))
-    .map(({ path, summary }) => `<a href="${escapeHtml(publicPath + path)}">${escapeHtml(summary)}</a>\n`);
-  const home = mounts.some(({ path }) => path === '/') ? `<a href="${escapeHtml(publicPath)}/">Front page</a>\n` : '';
-  return home || links.length > 0 ? `<nav aria-label="Pages">\n${home}${links.join('')}</nav>\n` : '';
+  return links.length > 0 ? `<nav aria-label="Pages">\n${links.join('')}</nav>\n` : '';
 };
 
 export const errorPage = (options: ErrorPageOptions): ErrorPage => {

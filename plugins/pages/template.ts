@@ -1,21 +1,7 @@
 import type { Mount, MountContext } from '../../core/contracts/plugin.js';
-import { SIGN_IN } from '../../core/pipeline/error-page.js';
+import { pagesOf } from '../../core/registry/pages.js';
 import { escapeHtml } from '../../core/util/escape-html.js';
 import { importsOf, type PageFile, type PageFiles, resolveName } from './page-files.js';
-
-/**
- * Selects the mounts that are pages or guides. A page is a mount with a content security policy. A guide is a page
- * whose path is below the path of another page.
- */
-export const pagesOf = ({
-  mounts,
-}: Pick<MountContext, 'mounts'>): { readonly pages: Mount[]; readonly guides: Mount[] } => {
-  const all = mounts.filter(
-    ({ path, contentSecurityPolicy }) => contentSecurityPolicy !== undefined && path !== SIGN_IN,
-  );
-  const isGuide = ({ path }: Mount) => all.some((page) => path.startsWith(`${page.path}/`));
-  return { pages: all.filter((page) => !isGuide(page)), guides: all.filter(isGuide) };
-};
 
 export const documents = new WeakMap<Mount, string>();
 

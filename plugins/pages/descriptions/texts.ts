@@ -1,8 +1,8 @@
 import type { MountContext } from '../../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../../core/errors.js';
+import { pagesOf } from '../../../core/registry/pages.js';
 import { escapeHtml } from '../../../core/util/escape-html.js';
 import type { Content } from '../front-page/content.js';
-import { pagesOf } from '../template.js';
 
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 

@@ -1,12 +1,11 @@
 import { definePlugin, type Mount, type MountContext } from '../../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../../core/errors.js';
-import { SIGN_IN } from '../../../core/pipeline/error-page.js';
+import { pagesOf, SIGN_IN } from '../../../core/registry/pages.js';
 import { jsonRepresentation, mediaTypeChooser, Representation } from '../../../core/response/representation.js';
 import { LruMap } from '../../../core/util/lru-map.js';
 import { packageVersion } from '../../../core/util/package.js';
 import { descriptionMounts } from '../descriptions/index.js';
 import { pageMount } from '../page-mount.js';
-import { pagesOf } from '../template.js';
 import { type ContentReader, contentReader } from './content.js';
 import { contentFile } from './content-file.js';
 import { frontPageHtml, frontPagePolicy } from './page.js';

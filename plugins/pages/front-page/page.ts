@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { MountContext } from '../../../core/contracts/plugin.js';
+import { pagesOf } from '../../../core/registry/pages.js';
 import { dataCatalog } from '../descriptions/schema-org.js';
-import { pagesOf, syntheticBanner } from '../template.js';
+import { syntheticBanner } from '../template.js';
 import type { Content } from './content.js';
 import { html, Markup } from './markup.js';
 import { dataSection, figureSection, findingsSection, offerSection, statusSection } from './sections.js';
