@@ -4,7 +4,7 @@
 import type { JsonSchema } from '../contracts/json-schema.js';
 import { fileErrorReason } from '../util/error-reason.js';
 import { readRegular } from '../util/read-file.js';
-import type { Override } from '../validation/describe-errors.js';
+import { type Override, propertiesOf } from '../validation/describe-errors.js';
 import { isObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
 import { formatPath, type Path, valueAt } from '../validation/path.js';
@@ -20,9 +20,6 @@ interface Setting {
 }
 
 const typesOf = (schema: JsonSchema | undefined): readonly unknown[] => [schema?.['type'] ?? []].flat();
-
-const propertiesOf = (schema: JsonSchema | undefined) =>
-  schema?.['properties'] as Readonly<Record<string, JsonSchema>> | undefined;
 
 export const schemaAt = (path: Path): JsonSchema | undefined =>
   path.reduce<JsonSchema | undefined>((schema, segment) => propertiesOf(schema)?.[segment], configSchema);

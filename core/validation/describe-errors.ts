@@ -56,12 +56,12 @@ const requiredChoice = ({ keyword, schema }: ErrorObject): string | undefined =>
 const byVariable = ({ 'x-variable': name }: JsonSchema): string =>
   typeof name === 'string' ? `; the environment may give it as ${name}, or ${name}_FILE with the path of a file` : '';
 
-const propertiesOf = (schema: JsonSchema | undefined): Readonly<Record<string, JsonSchema>> =>
-  (schema?.['properties'] as Record<string, JsonSchema> | undefined) ?? {};
+export const propertiesOf = (schema: JsonSchema | undefined) =>
+  schema?.['properties'] as Readonly<Record<string, JsonSchema>> | undefined;
 
 /** Returns the paths of all settings with a name, such as `server.port` and `metrics.port` for `port`. */
 const pathsOf = (name: string, schema: JsonSchema | undefined, path: Path = []): string[] =>
-  Object.entries(propertiesOf(schema)).flatMap(([key, inner]) => [
+  Object.entries(propertiesOf(schema) ?? {}).flatMap(([key, inner]) => [
     ...(key === name ? [formatPath([...path, key])] : []),
     ...pathsOf(name, inner, [...path, key]),
   ]);
@@ -72,7 +72,7 @@ const MOST_SUGGESTED = 3;
 const noSuchSetting = (name: string, schema: JsonSchema, whole: JsonSchema | undefined): string => {
   const elsewhere = pathsOf(name, whole);
   const isMisplaced = elsewhere.length > 0 && elsewhere.length <= MOST_SUGGESTED;
-  const names = Object.keys(propertiesOf(schema)).filter((each) => each !== '$schema');
+  const names = Object.keys(propertiesOf(schema) ?? {}).filter((each) => each !== '$schema');
   const advice = isMisplaced ? `did you mean ${list(elsewhere.map((each) => `"${each}"`))}?` : suggest(name, names);
   return `there is no such setting; ${advice}`;
 };
@@ -85,7 +85,7 @@ const sentence = (error: ErrorObject, whole: JsonSchema | undefined): { path: Pa
   }
   if (error.keyword === 'required') {
     const name: string = error.params['missingProperty'];
-    const missing = propertiesOf(schema)[name];
+    const missing = propertiesOf(schema)?.[name];
     return {
       path: [name],
       text: `is missing${missing ? `; it must be ${describeSchema(missing)}${exampleOf(missing)}${byVariable(missing)}` : ''}`,
