@@ -74,12 +74,13 @@ const stateOptions = (query, { markets }) => {
 export const optionsFor = (typedQuery, lists) => {
   const query = placeIn(typedQuery);
   if (query.trim() === '') return { options: [], others: 0, sure: undefined };
-  const topics = [...listOptions(typedQuery), ...compareOptions(typedQuery, lists)];
+  const find = searcher(lists.markets, lists.parents);
+  const topics = [...listOptions(typedQuery), ...compareOptions(typedQuery, lists.markets, find)];
   const states = stateOptions(query, lists);
   const others = [...seriesOptions(typedQuery, lists), ...dividedOptions(query, lists)].slice(0, MOST_OTHERS);
   // An exact match of another kind is better than a market whose name is only similar.
   const isKnown = topics.length + states.length + others.length > 0;
-  const found = searcher(lists.markets, lists.parents)(query, !isKnown);
+  const found = find(query, !isKnown);
   const meant = onlyOne(query, found);
   const ordered = meant ? [meant, ...found.filter((one) => one !== meant)] : found;
   const markets = ordered.slice(0, MOST_MARKETS).map(({ cbsa, name }) => ({

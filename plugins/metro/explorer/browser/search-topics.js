@@ -1,5 +1,5 @@
 import { counted } from '../../../pages/shared/format.js';
-import { namesIn, onlyOne, STATES, searcher, stateNamed, tellingName, wordsOf } from './search.js';
+import { namesIn, onlyOne, STATES, stateNamed, tellingName, wordsOf } from './search.js';
 
 /** @import { Lists, Option } from './search-options.js' */
 
@@ -74,12 +74,12 @@ export const listOptions = (query) => {
 
 /**
  * Interprets queries such as "boise vs austin" and "boise, austin" as a comparison.
- * @param {string} query @param {Lists} lists @returns {Option[]}
+ * @param {string} query @param {Lists['markets']} markets @param {(name: string) => Lists['markets']} find
+ * @returns {Option[]}
  */
-export const compareOptions = (query, { markets, parents }) => {
+export const compareOptions = (query, markets, find) => {
   const names = namesIn(query.replace(/\s+(?:vs\.?|versus|and|&|\+)\s+/gi, ', '));
   if (names.length < 2) return [];
-  const find = searcher(markets, parents);
   const found = names.map((name) => onlyOne(name, find(name)));
   // Several names can be parts of one name, such as "Minneapolis and St. Paul".
   const known = [...new Set(found.flatMap((market) => market ?? []))];
