@@ -6,8 +6,15 @@ import { keyForm } from './key-form.js';
 const inSeconds = (seconds) =>
   seconds === undefined ? 'in a moment' : `in ${seconds} second${seconds === 1 ? '' : 's'}`;
 
-/** @param {Problem} problem @returns {{ heading: string, advice: string }} */
-const explain = ({ status, code, message, retryAfter }) => {
+/** @param {unknown} error @returns {{ heading: string, advice: string }} */
+const explain = (error) => {
+  if (!(error instanceof Problem)) {
+    return {
+      heading: 'Something went wrong on this page',
+      advice: 'Reload it. If that does not help, please report it.',
+    };
+  }
+  const { status, code, message, retryAfter } = error;
   if (code === 'not_loaded') return { heading: 'This view cannot be loaded', advice: message };
   if (status === 0) {
     return {
@@ -34,13 +41,7 @@ const explain = ({ status, code, message, retryAfter }) => {
 };
 
 /** @param {unknown} error */
-const explained = (error) =>
-  error instanceof Problem
-    ? explain(error)
-    : { heading: 'Something went wrong on this page', advice: 'Reload it. If that does not help, please report it.' };
-
-/** @param {unknown} error */
-export const problemTitle = (error) => explained(error).heading;
+export const problemTitle = (error) => explain(error).heading;
 
 /**
  * @param {unknown} error @param {() => void} retry
@@ -56,7 +57,7 @@ export const problemView = (error, retry, { titled = false } = {}) => {
           : 'The service does not accept this key. It may be mistyped, expired or revoked. Enter another key.',
     });
   }
-  const { heading, advice } = explained(error);
+  const { heading, advice } = explain(error);
   if (!(error instanceof Problem)) console.error(error);
   // Some browsers never request a failed module again, so the page must be reloaded.
   const again = error instanceof Problem && error.code === 'not_loaded' ? () => location.reload() : retry;
