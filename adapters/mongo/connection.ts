@@ -219,7 +219,7 @@ export class Connection {
       throw error;
     });
     if (cursor === 0n) return { documents, isCut: false };
-    // The server stops at 16 MiB. The next command continues, so the cursor is not needed.
+    // A reply contains at most 16 MiB. The caller reads the rest with another `find`, so the cursor is not needed.
     this.readDb.command({ killCursors: command['find'], cursors: [cursor] }).catch(() => undefined);
     return { documents, isCut: true };
   }
