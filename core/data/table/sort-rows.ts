@@ -25,7 +25,7 @@ const WRITE_BYTES = 1024 * 1024;
 const BATCH = 1000;
 
 /** Called for two rows with the same key. Must throw. */
-type OnRepeated = (json: string, line: number, otherLine: number) => never;
+export type OnRepeated = (json: string, line: number, otherLine: number) => never;
 
 /** The rows that are held in memory, as records in one buffer. Objects would cost more memory and garbage collection. */
 class HeldRows {
@@ -96,10 +96,7 @@ class RunFile {
   async append(buffer: Buffer, offsets: readonly number[]): Promise<void> {
     let end = this.#ends.at(-1) ?? 0;
     const write = async (bytes: Buffer): Promise<void> => {
-      for (let from = 0; from < bytes.length; ) {
-        const { bytesWritten } = await this.#file.write(bytes, from, bytes.length - from, end + from);
-        from += bytesWritten;
-      }
+      await this.#file.appendFile(bytes);
       end += bytes.length;
     };
     const block = Buffer.allocUnsafe(WRITE_BYTES);

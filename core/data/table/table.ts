@@ -9,7 +9,7 @@ import type { KeySearch } from './key-search.js';
 import { SCHEMAS } from './notations.js';
 import { Problems } from './problems.js';
 import { type OpenedTable, openTable } from './rows.js';
-import { sortRows } from './sort-rows.js';
+import { type OnRepeated, sortRows } from './sort-rows.js';
 import { EncodingError } from './text.js';
 
 export type { Key } from './cells.js';
@@ -222,7 +222,7 @@ class ImportedTable implements ReadTable {
     }
   }
 
-  #refuseKey(key: Key): (json: string, line: number, otherLine: number) => never {
+  #refuseKey(key: Key): OnRepeated {
     return (json, line, otherLine) => {
       const row = JSON.parse(json) as Document;
       const shown = key.columns.map((name) => `${name} ${JSON.stringify(row[name])}`).join(', ');
