@@ -1,6 +1,6 @@
 /** Documents that contain every character, special text in every place, and numbers of every size. */
-import { type Collection, compareBy, type Document } from 'metro-forecast-api/adapter';
-import { isWithin, orNull } from './fixture.js';
+import type { Collection, Document } from 'metro-forecast-api/adapter';
+import { orNull } from './fixture.js';
 import { FORMATS, filled, numberOfBits, Random } from './random-values.js';
 import { TOKENS } from './tokens.js';
 
@@ -35,11 +35,10 @@ const places = (token: string): readonly string[] => [
   `${token}a${token}`,
 ];
 
-const LAST = 0xffff;
 const BLOCK = 0x800;
-/** The first and last code points of blocks beyond U+FFFF. */
+/** The first and last code points of all blocks up to U+FFFF, and of some blocks beyond. */
 const BLOCKS: readonly (readonly [number, number])[] = [
-  ...Array.from({ length: (LAST + 1) / BLOCK }, (_, i) => [i * BLOCK, (i + 1) * BLOCK - 1] as const),
+  ...Array.from({ length: 0x10000 / BLOCK }, (_, i) => [i * BLOCK, (i + 1) * BLOCK - 1] as const),
   [0x10000, 0x103ff],
   [0x1d400, 0x1d7ff],
   [0x1f100, 0x1faff],
@@ -58,7 +57,7 @@ const charactersFrom = ([first, last]: readonly [number, number]): readonly stri
 /** Number of numbers in each document. */
 const NUMBERS = 12;
 
-/** Returns every power of 2 and of 10, its negative, and the numbers next to it. */
+/** Returns every power of 2 and of 10, its negative, the power plus 1, and a slightly smaller number. */
 const powers = (): readonly number[] => {
   const found = [
     ...Array.from({ length: 2098 }, (_, i) => 2 ** (i - 1074)),
@@ -69,17 +68,17 @@ const powers = (): readonly number[] => {
 };
 
 const documentOf = (random: Random, i: number, text: string, values: readonly string[]): Document => {
-  const [list, named] = [values.slice(0, 40), values.slice(0, 12).filter((name) => !name.includes('\0'))];
+  const names = values.slice(0, 12).filter((name) => !name.includes('\0'));
   return {
     text,
     size: i % 3 === 0 ? i % 7 : numberOfBits(random),
     title: values[3 % values.length],
     ...(i % 4 > 0 && { note: i % 4 === 1 ? null : values.join('\n') }),
     ratio: numberOfBits(random),
-    values: Object.fromEntries(named.map((name, n) => [name, values[(n + 1) % values.length]])),
-    list,
+    values: Object.fromEntries(names.map((name, n) => [name, values[(n + 1) % values.length]])),
+    list: values.slice(0, 40),
     numbers: Array.from({ length: NUMBERS }, () => numberOfBits(random)),
-    ...Object.fromEntries(named.slice(0, 4).map((name) => [`in ${name}`, name])),
+    ...Object.fromEntries(names.slice(0, 4).map((name) => [`in ${name}`, name])),
   };
 };
 
@@ -88,13 +87,14 @@ const POWER_DOCUMENTS = 20;
 const fieldsOf = (count: number): Document =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => [`field ${i}`, i % 3 ? i : String(i)]));
 
-const makeRows = (): readonly Document[] => {
+/** Returns documents in any order. Some have the same key. */
+export const letterDocuments = (): readonly Document[] => {
   const random = new Random(11);
   const tokens = [...new Set([...TOKENS, ...FORMATS.map((format) => filled(random, format))])];
   const blocks = BLOCKS.map(charactersFrom).filter((block) => block.length > 0);
   const singles = [...charactersFrom([0, 0x24f]), ...charactersFrom([0x370, 0x3ff])];
   const numbers = powers();
-  const documents: readonly Document[] = [
+  return [
     ...tokens.map((token, i) => documentOf(random, i, token, places(token))),
     ...blocks.map((block, i) => ({ ...documentOf(random, i, `block ${i}`, block), all: block.join('') })),
     ...singles.map((each, i) => ({ text: each, size: i, title: each + each })),
@@ -107,14 +107,4 @@ const makeRows = (): readonly Document[] => {
     { text: 'many fields', size: 0, title: '', ...fieldsOf(300), object: fieldsOf(1500) },
     { text: 'many values', size: 0, title: '', list: numbers, lists: numbers.slice(0, 500).map((number) => [number]) },
   ];
-  const byKey = new Map(documents.map((each) => [JSON.stringify(letters.key.map((field) => each[field])), each]));
-  return [...byKey.values()].toSorted(compareBy(letters.key));
-};
-
-let made: readonly Document[] | undefined;
-
-/** Returns the documents within the limits of the adapter, in key order. */
-export const letterRows = (): readonly Document[] => {
-  made ??= makeRows();
-  return made.filter((each) => isWithin(letters, each));
 };
