@@ -280,6 +280,11 @@ export class FolderAdapter implements StorageAdapter {
     return (this.holds.get(id) ?? 0) > 0;
   }
 
+  /** Returns the number of snapshots that have not been released. */
+  heldSnapshots(): number {
+    return [...this.holds.values()].reduce((sum, count) => sum + count, 0);
+  }
+
   contentOf(id: string): Content {
     const known = this.contents.get(id) ?? JSON.parse(readFileSync(this.path(`${id}.json`), 'utf8'), freeze);
     this.contents.set(id, known);

@@ -1,10 +1,10 @@
 /** Defines adapters that overlook details of a dataset, or calls at the same time as a change. */
 import { existsSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
 import type { Document, Manifest } from '../../../../core/contracts/dataset.js';
 import type { Dataset, PublishOptions } from '../../../../core/contracts/storage.js';
 import { StorageError } from '../../../../core/errors.js';
-import { type Content, conflict, FolderAdapter, type Stored } from '../folder-adapter.js';
+import { type Content, conflict, FolderAdapter } from '../folder-adapter.js';
 import { ExclusiveAdapter } from '../right-adapters.js';
 import type { BrokenAdapter } from './breaking.js';
 
@@ -26,8 +26,8 @@ const merged = (old: unknown, next: unknown): unknown =>
     ? { ...old, ...Object.fromEntries(Object.entries(next).map(([name, value]) => [name, merged(old[name], value)])) }
     : next;
 
-/** Publishes each row that the current version has too, as `reuse` returns it. */
-const publishing = (reuse: (old: Row, next: Row) => Row): typeof FolderAdapter =>
+/** Publishes what `reuse` returns for each row whose key is also in the current version. */
+const reusing = (reuse: (old: Row, next: Row) => Row): typeof FolderAdapter =>
   class extends FolderAdapter {
     override commit(manifest: Manifest, content: Content) {
       const current = this.catalog.moves.at(-1);
@@ -52,11 +52,23 @@ const isNear = (one: unknown, other: unknown): boolean =>
 
 const isShallow = (one: unknown, other: unknown): boolean => (isObject(one) && isObject(other)) || isNear(one, other);
 
+/** Rejects with the error that `convert` returns for an error of the dataset. */
+const converting = (convert: (cause: unknown) => StorageError | undefined): typeof FolderAdapter =>
+  class extends FolderAdapter {
+    override async *batchesOf(dataset: Dataset, name: string) {
+      try {
+        yield* super.batchesOf(dataset, name);
+      } catch (error) {
+        throw convert((error as Error).cause) ?? error;
+      }
+    }
+  };
+
 export const detailBugs: readonly BrokenAdapter[] = [
   {
     that: 'merges nested objects with the objects of the current version',
     fails: [SIMILAR],
-    folder: publishing(
+    folder: reusing(
       (old, next) =>
         Object.fromEntries(Object.entries(next).map(([name, value]) => [name, merged(old[name], value)])) as Row,
     ),
@@ -64,47 +76,33 @@ export const detailBugs: readonly BrokenAdapter[] = [
   {
     that: 'does not compare nested objects with the current version',
     fails: [SIMILAR],
-    folder: publishing((old, next) => (every(old, next, isShallow) ? old : next)),
+    folder: reusing((old, next) => (every(old, next, isShallow) ? old : next)),
   },
   {
     that: 'treats null and absent fields as equal when it compares versions',
     fails: [SIMILAR],
-    folder: publishing((old, next) => (every(old, next, (a, b) => isNear(a ?? null, b ?? null)) ? old : next)),
+    folder: reusing((old, next) => (every(old, next, (a, b) => isNear(a ?? null, b ?? null)) ? old : next)),
   },
   {
     that: 'treats almost equal numbers as equal when it compares versions',
     fails: [SIMILAR],
-    folder: publishing((old, next) => (every(old, next, isNear) ? old : next)),
+    folder: reusing((old, next) => (every(old, next, isNear) ? old : next)),
   },
   {
     that: 'takes an AbortError of the dataset for an abort of the publication',
     fails: ['a failed publication rejects with invalid_dataset and the original error, whatever the dataset throws'],
-    folder: class extends FolderAdapter {
-      override async *batchesOf(dataset: Dataset, name: string) {
-        try {
-          yield* super.batchesOf(dataset, name);
-        } catch (error) {
-          const { cause } = error as Error;
-          if (cause instanceof DOMException) throw new StorageError('aborted', 'The publication was aborted.');
-          throw error;
-        }
-      }
-    },
+    folder: converting((cause) =>
+      cause instanceof DOMException ? new StorageError('aborted', 'The publication was aborted.') : undefined,
+    ),
   },
   {
     that: 'takes a broken connection of the dataset for an outage of the store',
     fails: ['a failed publication rejects with invalid_dataset and the original error, whatever the dataset throws'],
-    folder: class extends FolderAdapter {
-      override async *batchesOf(dataset: Dataset, name: string) {
-        try {
-          yield* super.batchesOf(dataset, name);
-        } catch (error) {
-          const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException;
-          if (code === 'ECONNRESET') throw new StorageError('unavailable', 'The store is unreachable.');
-          throw error;
-        }
-      }
-    },
+    folder: converting((cause) =>
+      (cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNRESET'
+        ? new StorageError('unavailable', 'The store is unreachable.')
+        : undefined,
+    ),
   },
   {
     that: 'activates a version that is being published',
@@ -151,8 +149,8 @@ export const detailBugs: readonly BrokenAdapter[] = [
     fails: ['snapshot() can be taken any number of times, and each one stays readable'],
     folder: class extends FolderAdapter {
       override async asOf(time: Date) {
-        while ([...this.holds.values()].reduce((sum, holds) => sum + holds, 0) >= 50) {
-          await turn();
+        while (this.heldSnapshots() >= 50) {
+          await delay(5);
           this.assertUsable();
         }
         return super.asOf(time);
@@ -266,7 +264,7 @@ export const detailBugs: readonly BrokenAdapter[] = [
     capabilities: { publish: true, versions: true, exclusive: true },
     folder: class extends ExclusiveAdapter {
       override async close() {
-        const isUsed = [...this.holds.values()].some((holds) => holds > 0);
+        const isUsed = this.heldSnapshots() > 0;
         const wasClosed = this.closed;
         await super.close();
         if (isUsed && !wasClosed) writeFileSync(this.path('owner'), String(process.ppid));
@@ -283,14 +281,9 @@ export const detailBugs: readonly BrokenAdapter[] = [
       override async prune(keep: number) {
         this.assertUsable();
         this.look();
-        const pruned = this.toPrune(keep);
-        for (const { id } of pruned) rmSync(this.path(`${id}.json`), { force: true });
-        for (const end = performance.now() + 20; performance.now() < end; ) await turn();
-        return this.removed(pruned);
-      }
-      removed(pruned: readonly Stored[]) {
-        if (pruned.length > 0) this.remove(pruned);
-        return pruned.map(({ version }) => version);
+        for (const { id } of this.toPrune(keep)) rmSync(this.path(`${id}.json`), { force: true });
+        await delay(20);
+        return super.prune(keep);
       }
     },
   },

@@ -260,7 +260,7 @@ export const followingBugs: readonly BrokenAdapter[] = [
     ],
     folder: class extends FolderAdapter {
       override onMove() {
-        if (![...this.holds.values()].some((holds) => holds > 0)) super.onMove();
+        if (this.heldSnapshots() === 0) super.onMove();
       }
     },
   },

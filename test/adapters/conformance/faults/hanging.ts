@@ -78,8 +78,7 @@ export const hangingBugs: readonly BrokenAdapter[] = [
     folder: class extends FolderAdapter {
       override async close() {
         await super.close();
-        while ([...this.holds.values()].some((count) => count > 0))
-          await new Promise((resolve) => setTimeout(resolve, 5));
+        while (this.heldSnapshots() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
       }
     },
   },

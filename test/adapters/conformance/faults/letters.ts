@@ -3,7 +3,7 @@ import type { Document } from '../../../../core/contracts/dataset.js';
 import { compareBy } from '../../../../core/data/scalars.js';
 import { StorageError } from '../../../../core/errors.js';
 import { inSnapshot, inSnapshots } from '../breakable.js';
-import { type BrokenAdapter, finding, publishing, reading } from './breaking.js';
+import { type BrokenAdapter, finding, publishing, reading, versioning } from './breaking.js';
 import { SEARCHING, searching, totalsOf } from './totals.js';
 
 const PUBLISHED = 'random reads return every document of each version as it was published';
@@ -66,23 +66,20 @@ export const letterBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'ignores the upper bound in snapshots of asOf()',
-    fault: (adapter) => ({
-      versions: {
-        ...adapter.versions!,
-        async asOf(time) {
-          const snapshot = await adapter.versions!.asOf(time);
-          if (!snapshot) return snapshot;
-          return {
-            ...snapshot,
-            find(name, query, signal) {
-              const { range, ...rest } = query;
-              const lower = range?.from !== undefined && { range: { field: range.field, from: range.from } };
-              return snapshot.find(name, lower ? { ...rest, ...lower } : query, signal);
-            },
-          };
-        },
+    ...versioning((versions) => ({
+      async asOf(time) {
+        const snapshot = await versions.asOf(time);
+        if (!snapshot) return snapshot;
+        return {
+          ...snapshot,
+          find(name, query, signal) {
+            const { field, from } = query.range ?? {};
+            const lower = field !== undefined && from !== undefined && { range: { field, from } };
+            return snapshot.find(name, { ...query, ...lower }, signal);
+          },
+        };
       },
-    }),
+    })),
     fails: [REFERENCE],
   },
   {

@@ -235,8 +235,7 @@ export const openingBugs: readonly BrokenAdapter[] = [
     fails: ['snapshot() can be taken any number of times, and each one stays readable'],
     folder: class extends FolderAdapter {
       override hold(move: Move) {
-        const open = [...this.holds.values()].reduce((sum, count) => sum + count, 0);
-        if (open >= 100) throw new StorageError('unavailable', 'There are too many open snapshots.');
+        if (this.heldSnapshots() >= 100) throw new StorageError('unavailable', 'There are too many open snapshots.');
         return super.hold(move);
       }
     },
