@@ -1,4 +1,7 @@
-/** The format of a row while it is sorted: a header with lengths and the line, the key, the values of fields, and the JSON. */
+/**
+ * The format of a row while it is sorted: a header with lengths and the line number, the key, the values of fields, and
+ * the JSON.
+ */
 import type { Scalar } from '../../contracts/storage.js';
 import { codePointRank, sortableBytes } from '../scalars.js';
 import type { KeyedRow, WrittenRow } from './cells.js';

@@ -69,7 +69,10 @@ const STEPS = [
  */
 const REGULAR = 0.9;
 
-/** Adds the missing dates of a regular sequence. A chart shows them as gaps in its line. @param {readonly string[]} dates ascending */
+/**
+ * Adds the missing dates of a regular sequence. A chart shows them as gaps in its line.
+ * @param {readonly string[]} dates ascending
+ */
 export const withGaps = (dates) => {
   const apart = dates.slice(1).map((date, index) => (Date.parse(date) - Date.parse(`${dates[index]}`)) / DAY_MS);
   const step = STEPS.find(
