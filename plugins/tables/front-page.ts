@@ -34,6 +34,14 @@ const MOST_COLUMNS_NAMED = 8;
 
 const count = (value: number): string => value.toLocaleString('en-US');
 
+/** Small numbers keep `decimals + 1` significant digits. */
+const rounded = (value: number, decimals: number): string =>
+  value.toLocaleString('en-US', {
+    maximumFractionDigits: decimals,
+    maximumSignificantDigits: decimals + 1,
+    roundingPriority: 'morePrecision',
+  });
+
 const words = (name: string): string => {
   const spaced = name.replaceAll(/[_-]/g, ' ');
   return spaced.charAt(0).toUpperCase() + spaced.slice(1);
@@ -202,7 +210,7 @@ const barsOf = (table: Table): Bars | undefined => {
 const peakFinding = ({ name, most, peak }: Bars): Finding[] => {
   if (!peak) return [];
   const [period, value] = peak;
-  const figure = value.toLocaleString('en-US', { maximumFractionDigits: 2 });
+  const figure = rounded(value, 2);
   return [{ figure, sentence: `${most} ${name}: ${figure} (${period}).` }];
 };
 
@@ -229,7 +237,7 @@ const drawingOf = ({ values }: Bars): Drawing => {
     return {
       path: `M${x},${y(0)}V${y(value)}h${(slot * 0.8).toFixed(1)}V${y(0)}z`,
       fill: 'accent',
-      title: `${period}: ${value.toLocaleString('en-US', { maximumFractionDigits: 2 })}`,
+      title: `${period}: ${rounded(value, 2)}`,
     };
   });
   return {
@@ -249,7 +257,7 @@ const drawingOf = ({ values }: Bars): Drawing => {
     labels: [
       ...lines.map(
         (value): Label => ({
-          text: value.toLocaleString('en-US', { maximumFractionDigits: 6 }),
+          text: rounded(value, 6),
           x: LEFT - 8,
           y: y(value) + 4,
           anchor: 'end',

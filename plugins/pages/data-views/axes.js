@@ -9,7 +9,7 @@ export const roundTicks = (low, high, count) => {
   const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   const ticks = [];
   for (let n = Math.ceil(low / step - 1e-9); n * step <= high + step * 1e-9; n += 1) {
-    ticks.push(Number((n * step).toFixed(digits)));
+    ticks.push(Number((n * step).toPrecision(12)));
   }
   return { ticks, digits };
 };

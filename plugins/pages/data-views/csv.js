@@ -1,12 +1,9 @@
-/** Maximum number of decimals in a CSV file. Sources publish at most 6, so further decimals are rounding errors. */
-const DECIMALS = 6;
-
 /** Spreadsheets execute a cell as a formula if it starts with `=`, `+`, `-`, `@`, a tab or a line break. */
 const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/u;
 
 /** @param {string | number | null | undefined} cell */
 const textOf = (cell) => {
-  if (typeof cell === 'number') return String(Number(cell.toFixed(DECIMALS)));
+  if (typeof cell === 'number') return String(cell);
   return FORMULA.test(cell ?? '') ? `'${cell}` : (cell ?? '');
 };
 

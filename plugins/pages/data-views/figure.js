@@ -1,6 +1,6 @@
 import { anonymousLimits, basePath, curlOf, keyVariable, Problem, request, samplesSendKey } from '../shared/api.js';
 import { copyButton, h } from '../shared/dom.js';
-import { exact } from '../shared/format.js';
+import { rounded } from '../shared/format.js';
 import { addressOf, readAddress } from './address.js';
 import { choice } from './controls.js';
 import { save } from './save.js';
@@ -201,9 +201,6 @@ const replaceContent = (place, content) => {
 /** @param {HTMLElement} place @param {Tools} tools */
 export const replaceTools = (place, tools) => replaceContent(place, [dataTools(tools)]);
 
-/** Maximum number of decimals. Further digits are rounding errors. */
-const DECIMALS = 6;
-
 /** @param {ChartOptions} options @param {string} time */
 export const linesTable = ({ dates, lines, dateText }, time) => ({
   rows: dates.map((date, index) => ({ date, values: lines.map(({ values }) => values[index] ?? null) })).toReversed(),
@@ -218,10 +215,7 @@ export const linesTable = ({ dates, lines, dateText }, time) => ({
       return {
         label,
         value,
-        cell: (/** @type {{ values: readonly (number | null)[] }} */ row) => {
-          const one = value(row);
-          return exact(one === null ? null : Number(one.toFixed(DECIMALS)));
-        },
+        cell: (/** @type {{ values: readonly (number | null)[] }} */ row) => rounded(value(row), 6),
         numeric: true,
       };
     }),

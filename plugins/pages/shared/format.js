@@ -8,9 +8,36 @@ export const number = (value, digits = 2) =>
         .toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
         .replace(/^-(?=[0.]+$)/, '');
 
+/** A double keeps every decimal number of at most 15 significant digits. Further digits are rounding errors. */
+const DIGITS = 15;
+
+/** Smaller numbers are shown in scientific notation. */
+const SMALLEST = 1e-9;
+
+/**
+ * Formats with at most `decimals` decimals, or with more if fewer than `digits` significant digits would remain.
+ * @param {number | null | undefined} value
+ */
+export const rounded = (value, decimals = 2, digits = decimals + 1) =>
+  value === null || value === undefined
+    ? DASH
+    : value.toLocaleString('en-US', {
+        maximumFractionDigits: decimals,
+        maximumSignificantDigits: digits,
+        roundingPriority: 'morePrecision',
+        notation: value !== 0 && Math.abs(value) < SMALLEST ? 'scientific' : 'standard',
+      });
+
 /** @param {number | null | undefined} value */
-export const exact = (value) =>
-  value === null || value === undefined ? DASH : value.toLocaleString('en-US', { maximumFractionDigits: 12 });
+export const exact = (value) => rounded(value, 0, DIGITS);
+
+/** Returns the number of decimals of the value with the most decimals. @param {readonly unknown[]} values */
+export const decimalsOf = (values) =>
+  values.reduce((/** @type {number} */ longest, value) => {
+    if (typeof value !== 'number' || Number.isInteger(value)) return longest;
+    const [digits = '', exponent] = Number(value.toPrecision(DIGITS)).toExponential().split('e');
+    return Math.max(longest, digits.replace(/^-?\d\.?/, '').length - Number(exponent));
+  }, 0);
 
 /** @param {number | null | undefined} value in percent @param {number} [decimals] */
 export const percent = (value, decimals) => (typeof value === 'number' ? `${signed(value, decimals)}%` : DASH);

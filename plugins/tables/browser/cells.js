@@ -1,6 +1,6 @@
 import { addressOf } from '../../pages/data-views/address.js';
 import { h } from '../../pages/shared/dom.js';
-import { exact, number } from '../../pages/shared/format.js';
+import { decimalsOf, exact, number } from '../../pages/shared/format.js';
 import { timesOf } from './time-figures.js';
 
 /** @import { Column, Table } from './tables.js' */
@@ -12,31 +12,21 @@ export const words = (name) => name.replaceAll(/[_-]/g, ' ').replace(/^./, (firs
 /** Acronyms such as `GDP` keep their capitals. @param {string} label */
 export const inSentence = (label) => label.replace(/^\p{Lu}(?!\p{Lu})/u, (first) => first.toLowerCase());
 
-/** Maximum number of decimals of a number. Further decimals are rounding errors. */
-const MOST_DECIMALS = 12;
-
-/** @param {readonly unknown[]} values @param {number} [most] */
-export const decimalsOf = (values, most = MOST_DECIMALS) => {
-  const decimals = (/** @type {number} */ value) =>
-    value
-      .toFixed(most)
-      .replace(/\.?0+$/, '')
-      .split('.')[1]?.length ?? 0;
-  return values.reduce(
-    (/** @type {number} */ longest, value) =>
-      typeof value === 'number' && !Number.isInteger(value) ? Math.max(longest, decimals(value)) : longest,
-    0,
-  );
-};
-
-/** A double has at most 17 significant digits. */
-const MOST_DIGITS = 17;
+/** With more digits than this, each number of a column has its own number of decimals. */
+const MOST_DIGITS = 15;
 
 /** @param {readonly unknown[]} values */
 const sharedDecimals = (values) => {
   const decimals = decimalsOf(values);
   const most = 10 ** (MOST_DIGITS - decimals);
-  return values.some((value) => typeof value === 'number' && Math.abs(value) >= most) ? undefined : decimals;
+  const isTooLong = (/** @type {unknown} */ value) => typeof value === 'number' && Math.abs(value) >= most;
+  return decimals > MOST_DIGITS || values.some(isTooLong) ? undefined : decimals;
+};
+
+/** Returns a function that shows all numbers of a column with all their decimals. @param {readonly unknown[]} values */
+export const numberTexts = (values) => {
+  const decimals = sharedDecimals(values);
+  return (/** @type {number | null} */ value) => (decimals === undefined ? exact(value) : number(value, decimals));
 };
 
 /** @param {string | HTMLElement} content */

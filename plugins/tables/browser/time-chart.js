@@ -5,7 +5,7 @@ import { chartFigure, linesTable } from '../../pages/data-views/figure.js';
 import { latestOf, showLatest } from '../../pages/data-views/latest.js';
 import { Problem } from '../../pages/shared/api.js';
 import { h, keepingFocus } from '../../pages/shared/dom.js';
-import { exact, number } from '../../pages/shared/format.js';
+import { exact, rounded } from '../../pages/shared/format.js';
 import { inSentence, words } from './cells.js';
 import { optionsFor } from './columns.js';
 import { matchingOf } from './conditions.js';
@@ -92,7 +92,7 @@ const optionsOf = ({ what, per, axis }, chosen, { dates, period, lines }) => {
       bars: chosen.form === 'bars',
     })),
     dateText: (date) => periodText(date, period),
-    valueText: (one) => (Number.isInteger(one) ? exact(one) : number(one, 2)),
+    valueText: (one) => rounded(one),
   };
 };
 

@@ -1,8 +1,8 @@
 import { bar } from '../../pages/data-views/bars.js';
 import { column, numbers } from '../../pages/data-views/table.js';
 import { h } from '../../pages/shared/dom.js';
-import { number } from '../../pages/shared/format.js';
-import { decimalsOf, groupTexts, inSentence } from './cells.js';
+import { decimalsOf, number, rounded } from '../../pages/shared/format.js';
+import { groupTexts, inSentence, numberTexts } from './cells.js';
 
 /** @import { Column, Table } from './tables.js' */
 /** @import { Row } from './time-figures.js' */
@@ -23,11 +23,13 @@ const MEASURES = [
 
 const DIGITS = 4;
 
-/** @param {readonly number[]} values */
-const meanDecimals = (values) => {
+/** Returns a function that shows means with the same number of decimals. @param {readonly number[]} values */
+export const meanTexts = (values) => {
   const most = Math.max(...values.map(Math.abs), 0);
   const whole = most === 0 ? 1 : Math.floor(Math.log10(most)) + 1;
-  return Math.min(Math.max(DIGITS - whole, 0), decimalsOf(values, 6));
+  const decimals = Math.min(Math.max(DIGITS - whole, 0), decimalsOf(values));
+  return (/** @type {number | null} */ value) =>
+    value && Math.abs(value) < 10 ** -decimals ? rounded(value) : number(value, decimals);
 };
 
 /** @param {Row} row @param {string | undefined} measure */
@@ -62,19 +64,12 @@ export const listColumns = ({ key, measures }, { groups, of }, rows, onpick) => 
   /** @param {string} measure @param {string} label @param {boolean} isDrawn */
   const measureColumn = (measure, label, isDrawn) => {
     const values = rows.map((row) => valueIn(row, measure)).filter((value) => value !== null);
-    const decimals = measure === 'mean' ? meanDecimals(values) : decimalsOf(values, 6);
+    const text = measure === 'mean' ? meanTexts(values) : numberTexts(values);
     const scale = { least: Math.min(0, ...values), most: Math.max(0, ...values), color: 'accent' };
-    const made = numbers(
-      label,
-      (/** @type {Row} */ row) => valueIn(row, measure),
-      (value) => number(value, decimals),
-      {
-        key: measure,
-      },
-    );
+    const made = numbers(label, (/** @type {Row} */ row) => valueIn(row, measure), text, { key: measure });
     const drawn = (/** @type {Row} */ row) => {
       const value = valueIn(row, measure);
-      return [number(value, decimals), value === null ? null : bar(value, scale)];
+      return [text(value), value === null ? null : bar(value, scale)];
     };
     return isDrawn ? { ...made, cell: drawn } : made;
   };
@@ -103,7 +98,7 @@ export const crossTable = ({ key, measures }, { groups, of }, rows, onpick) => {
   const [down, across] = /** @type {[Column, Column]} */ (groups);
   const measure = of ? measures['mean'] : measures['count'];
   const values = rows.map((row) => measured(row, measure)).filter((value) => value !== null);
-  const decimals = of ? meanDecimals(values) : 0;
+  const numberText = of ? meanTexts(values) : numberTexts(values);
   const [least, most] = [Math.min(...values), Math.max(...values)];
   /** @type {Map<unknown, Map<unknown, Row>>} */
   const cells = new Map();
@@ -125,7 +120,7 @@ export const crossTable = ({ key, measures }, { groups, of }, rows, onpick) => {
         column(
           String(text(/** @type {Row} */ (headings.get(value)))),
           (/** @type {Row} */ row) => measured(cells.get(row[down.name])?.get(value) ?? {}, measure),
-          (one) => (one === null ? '–' : shaded(number(one, decimals), (one - least) / (most - least || 1))),
+          (one) => (one === null ? '–' : shaded(numberText(one), (one - least) / (most - least || 1))),
           { numeric: true },
         ),
       ),

@@ -38,13 +38,13 @@ describe('csvOf(rows)', () => {
     ).to.equal(`'=a,b\r\nx,"'@b,""c"""\r\n`);
   });
 
-  it('leaves numbers and empty cells unchanged', () => {
+  it('leaves numbers with all their digits and empty cells unchanged', () => {
     expect(
       csvOf([
         ['a', 'b', 'c'],
         [-1.5, null, undefined],
         [-0.12345678, 0, 1e-9],
       ]),
-    ).to.equal('a,b,c\r\n-1.5,,\r\n-0.123457,0,0\r\n');
+    ).to.equal('a,b,c\r\n-1.5,,\r\n-0.12345678,0,1e-9\r\n');
   });
 });

@@ -234,6 +234,29 @@ describe('plugin table-pages', () => {
     ]);
   });
 
+  it('shows small numbers in rows, totals, charts and their tables', async () => {
+    const { listColumns, meanTexts } = await pageModules('tables/browser/totals-tables');
+    const { rounded } = await pageModules('pages/shared/format');
+    const columns = ['size', 'kind', 'place'].map((name) => ({ name, label: name }));
+    const values = [0.0031, 1e-7, 2e-14, 1 / 300];
+    const rows = values.map((size) => ({ size, mean: size, min: size, kind: 'a', place: 'b' }));
+    const cell = cellsOf({ columns, key: [] }, rows.slice(0, 2));
+    expect(rows.slice(0, 2).map((row) => cell(row, columns[0]))).to.deep.equal(['0.0031000', '0.0000001']);
+    const table = { key: [], measures: { mean: 'mean', min: 'min' } };
+    const shown = (measure: string) => {
+      const made = listColumns(table, { groups: [], of: columns[0] }, rows, () => {});
+      const column = made.find(({ key }: { key: string }) => key === measure);
+      return rows.map((row) => [column.cell(row)].flat()[0]);
+    };
+    expect(shown('min')).to.deep.equal(['0.0031', '0.0000001', '2E-14', '0.00333333333333333']);
+    expect([0.0031, 1 / 300, 0.1].map(meanTexts([0.0031, 0.1]))).to.deep.equal(['0.0031', '0.0033', '0.1000']);
+    expect([0.0031, 0, 1500.25].map(meanTexts([0.0031, 1500.25]))).to.deep.equal(['0.0031', '0', '1,500']);
+    expect(values.map((value) => rounded(value, 6))).to.deep.equal(['0.0031', '0.0000001', '2E-14', '0.003333333']);
+    expect([...values, 0, 0.5, 1234.567].map((value) => rounded(value))).to.deep.equal([
+      ...['0.0031', '0.0000001', '2E-14', '0.00333', '0', '0.5', '1,234.57'],
+    ]);
+  });
+
   it('shows long numeric keys without separators', () => {
     const rows = [{ id: 123_456_789_012_345_680 }];
     const cell = cellsOf({ columns: [{ name: 'id' }], key: ['id'] }, rows);

@@ -5,7 +5,7 @@ import { changingFigure } from '../../../../pages/data-views/figure.js';
 import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
 import { column, numbers } from '../../../../pages/data-views/table.js';
 import { h } from '../../../../pages/shared/dom.js';
-import { day, exact, percent, quarter } from '../../../../pages/shared/format.js';
+import { day, percent, quarter, rounded } from '../../../../pages/shared/format.js';
 import { hasRealTerms, indexTarget } from '../index-data.js';
 import { plainName } from '../search.js';
 import { creditsOf } from './context.js';
@@ -20,9 +20,6 @@ const SHOWN = [
   ['change', 'Yearly change'],
   ['real', 'Real terms'],
 ];
-
-/** Maximum number of decimals in the table. Further decimals are floating-point rounding errors. */
-const DECIMALS = 8;
 
 /** @param {URLSearchParams} query @returns {Choices} */
 const choicesOf = (query) => ({
@@ -102,12 +99,16 @@ const belowOf = (context, show, options) => {
       rows: options.dates
         .flatMap((date, at) => {
           const value = options.lines[0]?.values[at] ?? null;
-          return value === null ? [] : [{ date, value: Number(value.toFixed(DECIMALS)) }];
+          return value === null ? [] : [{ date, value }];
         })
         .toReversed(),
       columns: [
         column('Quarter', (/** @type {{ date: string }} */ row) => row.date, quarter),
-        numbers(`${new Map(SHOWN).get(show)}`, (/** @type {{ value: number }} */ row) => row.value, exact),
+        numbers(
+          `${new Map(SHOWN).get(show)}`,
+          (/** @type {{ value: number }} */ row) => row.value,
+          (value) => rounded(value, 6),
+        ),
       ],
     },
   };

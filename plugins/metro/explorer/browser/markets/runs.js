@@ -98,7 +98,8 @@ export const rowsByRun = (markets, runs, forecasts, signal) => async (index) => 
       forecast: isNewest ? market.forecast_12m : (forecast?.point ?? null),
       lower: forecast?.lower_80 ?? null,
       upper: forecast?.upper_80 ?? null,
-      change: forecast && previous ? forecast.point - previous.point : null,
+      // Rounded like `delta_pp` of the API.
+      change: forecast && previous ? Number((forecast.point - previous.point).toFixed(6)) : null,
       last: lastYear ? lastYear(cbsa) : market.yoy_price,
     };
   });
