@@ -12,7 +12,7 @@ interface Reads {
   readonly snapshot: Snapshot;
   readonly collections: ReadonlyMap<string, Collection>;
   signal: AbortSignal | undefined;
-  readonly pauses: Pauses | undefined;
+  pauses: Pauses | undefined;
   readonly limit?: TimeLimit;
 }
 
@@ -22,7 +22,8 @@ interface TimeLimit {
 }
 
 export interface CheckedReader extends SnapshotReader {
-  readUntil(signal: AbortSignal): void;
+  /** Lets later reads take until the signal is aborted, instead of until the timeout. */
+  readUntil(signal: AbortSignal, pauses: Pauses): void;
 }
 
 const declared = ({ collections }: Reads, { name }: { readonly name: string }): Collection => {
@@ -161,8 +162,9 @@ const readerOf = (reads: Reads): CheckedReader => {
     stream: (target, query) => stream(reads, target, query),
     totals: (target, query) => totals(reads, target, query),
     searches: (target) => searchesFor(reads, declared(reads, target)),
-    readUntil(signal) {
+    readUntil(signal, pauses) {
       reads.signal = signal;
+      reads.pauses = pauses;
     },
   };
 };

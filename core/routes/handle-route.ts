@@ -1,16 +1,20 @@
+import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import type { Logger } from '../contracts/runtime.js';
 import { StorageError } from '../errors.js';
 import type { ApiContext, ApiMiddleware } from '../pipeline/api-koa.js';
 import { serviceRequest } from '../pipeline/caller.js';
-import { chooseEncoding, type Encoding, Representation } from '../response/representation.js';
+import { firstOnConnection } from '../response/large-bodies.js';
+import { chooseEncoding, type Encoding, type Prepared, Representation } from '../response/representation.js';
+import { addLines } from '../response/writer.js';
 import type { Pauses } from '../util/event-loop.js';
 import { type DataRequest, dataRequest } from './response-cache.js';
 import type { RouteMatch } from './route-table.js';
-import { listSender } from './send-list.js';
 import type { CurrentSnapshot } from './served-snapshot.js';
 import { type ServiceDependencies, serviceResponses } from './service-response.js';
+import type { StreamedListResponse } from './streamed-list.js';
 import type { FoundResponse, Vintages } from './vintages.js';
-import type { WorkQueues } from './work-queue.js';
+import type { WorkQueue, WorkQueues } from './work-queue.js';
 
 interface RouteDependencies extends ServiceDependencies {
   readonly compression: boolean;
@@ -25,7 +29,7 @@ const LOCAL = 'local';
 /** Handles requests to routes. If the response is cached, `ctx.body` is set synchronously. */
 export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
   const { snapshots, vintages, work, compression, logger, publicUrlOf } = dependencies;
-  const sendList = listSender(work.lists, logger);
+  const openList = listOpener(work.lists, logger);
   const { sharedResponse, ownResponse } = serviceResponses(dependencies);
   const currentSnapshot = () => {
     const served = snapshots.served;
@@ -61,7 +65,7 @@ export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
     const found = await work.responses.run(caller, turn, connection);
     const { representation } = found;
     if (representation instanceof Representation) setBody(ctx, representation, found);
-    else setBody(ctx, await sendList(ctx, representation, encoding, { caller, connection }), found);
+    else setBody(ctx, await openList(ctx, representation, encoding, { caller, connection }), found);
   };
   const respond = (ctx: ApiContext, representation: Representation, found: FoundResponse): void | Promise<void> =>
     representation.has(encodingFor(ctx)) ? setBody(ctx, representation, found) : respondInTurn(ctx, () => found);
@@ -81,5 +85,47 @@ export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
     const representation = served.responses.get(request.cacheKey);
     if (!representation) return respondInTurn(ctx, (pauses) => compute(request, pauses));
     return respond(ctx, representation, { representation, isCached: true, snapshotVersion: served.version });
+  };
+};
+
+interface Client {
+  readonly caller: string;
+  readonly connection: Socket;
+}
+
+/** Waits for a place in the queue of lists, except for a HEAD or conditional request for a large list. */
+const listOpener = (lists: WorkQueue, logger: Logger) => {
+  const openInTurn = (ctx: ApiContext, list: StreamedListResponse, encoding: Encoding, client: Client) =>
+    new Promise<Representation | Prepared | Readable>((resolve, reject) => {
+      const send = async (pauses: Pauses): Promise<void> => {
+        const opened = await list.open(pauses, encoding, logger);
+        if (opened instanceof Representation) {
+          await opened.encoding(encoding);
+          list.release();
+          return resolve(opened);
+        }
+        const prepared = await list.prepare(ctx.req, encoding);
+        if (prepared) opened.body.destroy();
+        else addLines(ctx.res, opened.lines);
+        resolve(prepared ?? opened.body);
+        await list.closed;
+      };
+      lists.run(client.caller, send, client.connection).catch(reject);
+    });
+  return async (ctx: ApiContext, list: StreamedListResponse, encoding: Encoding, client: Client) => {
+    try {
+      const prepared = await list.prepare(ctx.req, encoding);
+      if (prepared) {
+        list.release();
+        return prepared;
+      }
+      // A list must not occupy a place in the queue while it waits for an earlier response on its connection. The
+      // earlier response might be waiting for that place.
+      await lists.waitOutOfTurn(client.caller, () => firstOnConnection(ctx.res, client.connection));
+      return await openInTurn(ctx, list, encoding, client);
+    } catch (error) {
+      list.release();
+      throw error;
+    }
   };
 };

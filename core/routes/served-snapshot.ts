@@ -6,9 +6,10 @@ import { checkedSnapshot, sharedReader, type TimedRead, timedReader } from '../d
 import { ApiError, StorageError } from '../errors.js';
 import { Representation } from '../response/representation.js';
 import { BackgroundPacing, type Pauses } from '../util/event-loop.js';
-import { type ListOptions, ListResponse } from './list-response.js';
+import { buildOrStart, buildUnlessStreamed } from './build-response.js';
+import { callHandler, type HandlerResult, normalizedIn } from './call-handler.js';
 import { type DataRequest, ResponseCache } from './response-cache.js';
-import { buildOrStart, buildRepresentation, normalizedIn } from './route-response.js';
+import { type ListOptions, StreamedListResponse } from './streamed-list.js';
 
 class ServedSnapshot {
   readonly version: string;
@@ -34,15 +35,15 @@ class ServedSnapshot {
   }
 
   /** Computes a response once for all concurrent requests. */
-  async respond(request: DataRequest, pauses: Pauses): Promise<Representation | ListResponse> {
+  async respond(request: DataRequest, pauses: Pauses): Promise<Representation | StreamedListResponse> {
     this.#hold();
     try {
       const read = this.#timedRead(pauses);
       const normalized = await normalizedIn(request, read);
-      const build = () => read((reader) => buildRepresentation(normalized, reader, pauses));
+      const build = () => read((reader) => buildUnlessStreamed(normalized, reader, pauses));
       const cached = this.responses.get(normalized.cacheKey);
       const built = cached ?? (await this.responses.getOrCompute(normalized, build));
-      return built instanceof Representation ? built : this.#list(normalized);
+      return built instanceof Representation ? built : this.#list(normalized, built);
     } finally {
       this.#letGo();
     }
@@ -56,7 +57,8 @@ class ServedSnapshot {
       stallMs: this.#lists.stallMs,
     };
     return async (request) => {
-      const build = () => read((reader) => buildOrStart(request, reader, pacing, limits));
+      const build = () =>
+        read(async (reader) => buildOrStart(request, reader, await callHandler(request, reader), pacing, limits));
       const built = await this.responses.getOrCompute(request, build);
       if (built && !(built instanceof Representation)) built.reading.close();
     };
@@ -67,9 +69,10 @@ class ServedSnapshot {
     this.#releaseWhenIdle();
   }
 
-  #list(request: DataRequest): ListResponse {
+  #list(request: DataRequest, result: HandlerResult | undefined): StreamedListResponse {
     this.#hold();
-    return new ListResponse(request, this.#snapshot, this.#lists, () => this.#letGo());
+    const source = { request, result, snapshot: this.#snapshot, release: () => this.#letGo() };
+    return new StreamedListResponse(source, this.#lists);
   }
 
   /** Keeps the snapshot from being released until `#letGo` is called. */

@@ -6,7 +6,7 @@ import type { PublicUrl } from '../edge/public-url.js';
 import { JSON_TYPE, jsonOf } from '../response/formats.js';
 import { linesOf } from '../response/headers.js';
 import { jsonRepresentation, Representation } from '../response/representation.js';
-import { ofRoute } from './route-response.js';
+import { ofRoute } from './call-handler.js';
 
 export interface ServiceDependencies {
   readonly publicUrlOf: PublicUrl;

@@ -6,9 +6,10 @@ import { ApiError, errors } from '../errors.js';
 import { AS_OF } from '../registry/route-defaults.js';
 import { Representation } from '../response/representation.js';
 import type { Pauses } from '../util/event-loop.js';
-import { ListResponse } from './list-response.js';
+import { buildUnlessStreamed } from './build-response.js';
+import { normalizedIn } from './call-handler.js';
 import { type DataRequest, ResponseCache } from './response-cache.js';
-import { buildRepresentation, normalizedIn } from './route-response.js';
+import { StreamedListResponse } from './streamed-list.js';
 
 interface VintagesOptions {
   readonly adapter: StorageAdapter;
@@ -28,7 +29,7 @@ export interface Vintages {
 }
 
 export interface FoundResponse {
-  readonly representation: Representation | ListResponse;
+  readonly representation: Representation | StreamedListResponse;
   readonly isCached: boolean;
   /** Undefined for service routes. */
   readonly snapshotVersion?: string;
@@ -51,12 +52,13 @@ export const createVintages = ({ adapter, collections, cacheBytes, answerMs }: V
         const cached = responses.get(cacheKey);
         if (cached) return { representation: cached, isCached: true, snapshotVersion };
         const dated = { ...normalized, asOf: date };
-        const compute = () => read((reader) => buildRepresentation(dated, reader, pauses));
+        const compute = () => read((reader) => buildUnlessStreamed(dated, reader, pauses));
         const built = await responses.getOrCompute(dated, compute, cacheKey);
         if (built instanceof Representation) return { representation: built, isCached: false, snapshotVersion };
         const lists = { collections, stallMs: answerMs, responses };
         isHeld = true;
-        const representation = new ListResponse(dated, snapshot, lists, () => snapshot.release(), cacheKey);
+        const source = { request: dated, cacheKey, result: built, snapshot, release: () => snapshot.release() };
+        const representation = new StreamedListResponse(source, lists);
         return { representation, isCached: false, snapshotVersion };
       } finally {
         if (!isHeld) snapshot.release();

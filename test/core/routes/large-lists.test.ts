@@ -21,7 +21,7 @@ const things = collection({ name: 'things', key: ['id'], schema: ROW });
 const ROWS = 20_000;
 const rows = Array.from({ length: ROWS }, (_, id) => ({ id, text: `row ${id} ${'x'.repeat(100)}` }));
 
-const seen = { batches: 0, ended: 0 };
+const seen = { calls: 0, batches: 0, ended: 0 };
 
 async function* watched(batches: AsyncIterable<readonly object[]>, end?: () => Promise<void>) {
   try {
@@ -51,7 +51,8 @@ const list = (path: string, end?: () => Promise<void>) =>
       example: { data: [] },
     },
     async handler(_input, { snapshot }) {
-      const read = () => snapshot.stream(things);
+      seen.calls++;
+      const read = () => snapshot.stream(things, path === '/few' ? { limit: 10 } : {});
       const data: StreamedList['data'] = watched(path === '/long' ? repeated(read) : read(), end);
       return { data } as never;
     },
@@ -65,6 +66,7 @@ const plugin = definePlugin({
   routes: () => [
     list('/things'),
     list('/long'),
+    list('/few'),
     list('/failing', async () => {
       throw new Error('the store is gone');
     }),
@@ -92,7 +94,7 @@ describe('a list larger than 1 MB', function () {
   };
   const warnings = () => logger.lines.filter((line) => line.startsWith('warn'));
   beforeEach(async () => {
-    Object.assign(seen, { batches: 0, ended: 0 });
+    Object.assign(seen, { calls: 0, batches: 0, ended: 0 });
     service = await start();
   });
   afterEach(() => service.close());
@@ -158,6 +160,26 @@ describe('a list larger than 1 MB', function () {
     } finally {
       await other.close();
     }
+  });
+
+  it('calls the handler once per request, as does a small list', async () => {
+    const callsFor = async (path: string, options: Parameters<TestApp['get']>[1] = {}): Promise<number> => {
+      const before = seen.calls;
+      await service.get(path, options);
+      return seen.calls - before;
+    };
+    expect([await callsFor('/few'), await callsFor('/few')]).to.deep.equal([1, 0]);
+    expect(await callsFor('/things')).to.equal(1);
+    const { etag } = (await open('/things')).headers;
+    expect(await callsFor('/things', { method: 'HEAD' })).to.equal(1);
+    expect(await callsFor('/things', { headers: { 'If-None-Match': etag! } })).to.equal(1);
+  });
+
+  it('is sent to each of several concurrent requests', async () => {
+    const responses = await Promise.all(Array.from({ length: 6 }, () => open('/things')));
+    const bodies = await Promise.all(responses.map(bodyOf));
+    expect(bodies.every((body) => body.equals(Buffer.from(JSON.stringify({ data: rows }))))).to.equal(true);
+    expect(seen.calls).to.be.at.most(6);
   });
 
   it('has a different ETag in each format', async () => {

@@ -15,6 +15,7 @@ import { ApiError } from '../../../core/errors.js';
 import { jsonFormat } from '../../../core/response/formats.js';
 import type { Representation } from '../../../core/response/representation.js';
 import type { DataRequest } from '../../../core/routes/response-cache.js';
+import type { StreamedListResponse } from '../../../core/routes/streamed-list.js';
 import { createVintages, type Vintages } from '../../../core/routes/vintages.js';
 import { longWork } from '../../../core/util/event-loop.js';
 import { memoryDataset } from '../../support/memory-dataset.js';
@@ -59,7 +60,7 @@ const publish = (adapter: Versioned, version: string, created: number, value: nu
     ),
   );
 
-const countingRequest = (): { request: DataRequest; calls: () => number } => {
+const countingRequest = (isStreamed = false): { request: DataRequest; calls: () => number } => {
   let calls = 0;
   const route = dataRoute({
     path: '/values',
@@ -68,7 +69,7 @@ const countingRequest = (): { request: DataRequest; calls: () => number } => {
     response: { description: 'Values.', schema: { type: 'object' }, example: {} },
     async handler(_input, { snapshot }) {
       calls++;
-      return { data: await snapshot.find(values) };
+      return { data: isStreamed ? snapshot.stream(values) : await snapshot.find(values) };
     },
   }) as DataRoute;
   return { request: { cacheKey: 'listValues []', route, input: {}, format: jsonFormat }, calls: () => calls };
@@ -190,6 +191,27 @@ describe('Vintages', () => {
           expect(calls()).to.equal(1);
           expect(await adapter.versions.prune(1)).to.deep.equal(['old']);
           expect(await send()).to.equal('snapshot_not_found');
+        } finally {
+          await adapter.close();
+        }
+      });
+
+      it('calls the handler of a streamed list once, and holds the version until the list is released', async () => {
+        const adapter = await create();
+        await adapter.open();
+        try {
+          const options = { collections: context.collections, cacheBytes: 1_000_000, answerMs: 4000 };
+          const vintages = createVintages({ adapter, ...options });
+          const { request, calls } = countingRequest(true);
+          await publish(adapter, 'old', START, 1);
+          await publish(adapter, 'new', START + 10 * DAY, 2);
+          const { representation } = await vintages.respond('2020-01-05', request, longWork.join());
+          const list = representation as StreamedListResponse;
+          expect(await adapter.versions.prune(1)).to.deep.equal([]);
+          const { identity } = (await list.open(longWork.join(), 'identity', context.logger)) as Representation;
+          list.release();
+          expect([identity.body.toString(), calls()]).to.deep.equal(['{"data":[{"id":"a","value":1}]}', 1]);
+          expect(await adapter.versions.prune(1)).to.deep.equal(['old']);
         } finally {
           await adapter.close();
         }

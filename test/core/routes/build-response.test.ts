@@ -10,7 +10,8 @@ import { csvFormat } from '../../../core/response/csv-format.js';
 import { jsonFormat, ndjsonFormat } from '../../../core/response/formats.js';
 import { parquetFormat } from '../../../core/response/parquet-format.js';
 import type { Representation } from '../../../core/response/representation.js';
-import { buildOrStart, type StartedList } from '../../../core/routes/route-response.js';
+import { buildOrStart, type StartedList } from '../../../core/routes/build-response.js';
+import { callHandler } from '../../../core/routes/call-handler.js';
 import { BackgroundPacing, longWork, type Pauses } from '../../../core/util/event-loop.js';
 
 const snapshot = { version: 'v1', publishedAt: new Date(0), readUntil: () => undefined } as unknown as CheckedReader;
@@ -21,7 +22,7 @@ const SCHEMA: JsonSchema = {
   properties: { data: { type: 'array', items: { type: 'object', properties } } },
 };
 
-const buildResponse = (
+const buildResponse = async (
   response: unknown,
   format: Format = jsonFormat,
   pauses: Pauses = longWork.join(),
@@ -34,7 +35,8 @@ const buildResponse = (
     response: { description: 'Things.', schema: SCHEMA, example: { data: [] } },
     handler: async () => response,
   }) as DataRoute;
-  return buildOrStart({ cacheKey: '', route, input: {}, format }, snapshot, pauses, {
+  const request = { cacheKey: '', route, input: {}, format };
+  return buildOrStart(request, snapshot, await callHandler(request, snapshot), pauses, {
     mostBytes: Number.POSITIVE_INFINITY,
     mostStoredBytes: Number.POSITIVE_INFINITY,
     stallMs: 10_000,

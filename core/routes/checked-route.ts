@@ -4,7 +4,7 @@ import type { Logger } from '../contracts/runtime.js';
 import { ApiError, errors } from '../errors.js';
 import { jsonOf, ResponseError } from '../response/formats.js';
 import { compileSchema, type ErrorObject, type ValidateFunction } from '../validation/compile-schema.js';
-import { isStreamed } from './route-response.js';
+import { isStreamed } from './call-handler.js';
 
 /** With `http.responseCheck: sample`, each route checks one in this many responses. */
 const SAMPLED_ONE_IN = 100;

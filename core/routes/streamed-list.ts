@@ -1,4 +1,4 @@
-/** Responds with rows from `snapshot.stream`. Large lists are sent while they are being read. */
+/** The response of a handler that returns a `StreamedList`. Large lists are sent while they are being read. */
 import type { IncomingMessage } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
 import type { Collection } from '../contracts/dataset.js';
@@ -7,20 +7,32 @@ import type { Snapshot } from '../contracts/storage.js';
 import { timedReader } from '../data/checked-snapshot.js';
 import { compressor, type Encoding, Prepared, Representation, Validators } from '../response/representation.js';
 import type { Pauses } from '../util/event-loop.js';
-import type { DataRequest, ResponseCache } from './response-cache.js';
 import {
   buildOrStart,
-  callHandler,
   LARGE_LIST_BYTES,
   largeListDigest,
   representationOf,
   type StartedList,
-} from './route-response.js';
+} from './build-response.js';
+import { callHandler, type HandlerResult } from './call-handler.js';
+import type { DataRequest, ResponseCache } from './response-cache.js';
 
 export interface ListOptions {
   readonly collections: ReadonlyMap<string, Collection>;
   readonly stallMs: number;
   readonly responses: ResponseCache;
+}
+
+interface ListSource {
+  /** The normalized request. */
+  readonly request: DataRequest;
+  /** Default: the cache key of the request. */
+  readonly cacheKey?: string;
+  /** Undefined if the handler was called for a concurrent request with the same cache key. */
+  readonly result: HandlerResult | undefined;
+  /** Stays locked until `release` is called. */
+  readonly snapshot: Snapshot;
+  readonly release: () => void;
 }
 
 interface OpenList {
@@ -35,12 +47,14 @@ interface OpenList {
 const COLLECTED = 2;
 let collected = 0;
 
-/** A list whose rows come from a snapshot. No rows are read until `open` is called. */
-export class ListResponse {
+/** No rows are read until `open` is called. */
+export class StreamedListResponse {
   readonly #request: DataRequest;
+  readonly #cacheKey: string;
   readonly #snapshot: Snapshot;
   readonly #options: ListOptions;
-  readonly #cacheKey: string;
+  /** Undefined until the handler has been called for this request. */
+  #result: HandlerResult | undefined;
   /** Set only for a large list. The ETag of a small list is computed from its body. */
   readonly #validators: Validators;
   #started: StartedList | undefined;
@@ -50,23 +64,14 @@ export class ListResponse {
     this.#close = resolve;
   });
 
-  /**
-   * @param request the normalized request
-   * @param snapshot stays locked until `release` is called
-   */
-  constructor(
-    request: DataRequest,
-    snapshot: Snapshot,
-    options: ListOptions,
-    release: () => void,
-    cacheKey = request.cacheKey,
-  ) {
+  constructor({ request, cacheKey = request.cacheKey, result, snapshot, release }: ListSource, options: ListOptions) {
     this.#validators = new Validators(largeListDigest(request.cacheKey, snapshot.version), snapshot.publishedAt);
     this.#request = request;
-    this.#snapshot = snapshot;
-    this.#options = options;
-    this.#release = release;
     this.#cacheKey = cacheKey;
+    this.#result = result;
+    this.#snapshot = snapshot;
+    this.#release = release;
+    this.#options = options;
   }
 
   release(): void {
@@ -82,7 +87,7 @@ export class ListResponse {
     const isLarge = this.#isLarge || (tags !== undefined && tags.trim() !== '*' && this.#validators.matches(tags));
     const isFresh = this.#validators.isFresh(tags, headers['if-modified-since']);
     if (!isLarge || (!isFresh && method !== 'HEAD')) return undefined;
-    const { head } = await this.#read((reader) => callHandler(this.#request, reader));
+    const { head } = await this.#handled();
     return new Prepared(isFresh ? 304 : 200, this.#lines(isFresh, accepted, head));
   }
 
@@ -128,16 +133,19 @@ export class ListResponse {
     return `${type}ETag: ${this.#validators.etag(encoding)}\r\n${head}${this.#validators.lines}`;
   }
 
-  get #read() {
-    return timedReader(this.#snapshot, this.#options.collections, this.#options.stallMs);
-  }
-
-  #build(pauses: Pauses, mostBytes: number): Promise<Representation | StartedList> {
+  async #handled(pauses?: Pauses): Promise<HandlerResult> {
+    if (this.#result) return this.#result;
     const { collections, stallMs } = this.#options;
     const read = timedReader(this.#snapshot, collections, stallMs, pauses);
+    this.#result = await read((reader) => callHandler(this.#request, reader));
+    return this.#result;
+  }
+
+  async #build(pauses: Pauses, mostBytes: number): Promise<Representation | StartedList> {
+    const { stallMs } = this.#options;
     const aheadBytes = mostBytes > 0 ? LARGE_LIST_BYTES : 0;
     const limits = { mostBytes, mostStoredBytes: LARGE_LIST_BYTES, aheadBytes, stallMs };
-    return read((reader) => buildOrStart(this.#request, reader, pauses, limits));
+    return buildOrStart(this.#request, this.#snapshot, await this.#handled(pauses), pauses, limits);
   }
 
   async *#chunks({ head, first, reading }: StartedList, logger: Logger): AsyncGenerator<Buffer> {

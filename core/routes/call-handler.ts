@@ -1,17 +1,13 @@
-/** Calls the handler of a data route, and builds the response. */
-import { createHash, hash } from 'node:crypto';
+/** Calls the handler of a data route, and writes its rows in the requested format. */
 import type { Column, DataContext, Format, Route, Row, SnapshotReader, StreamedList } from '../contracts/plugin.js';
 import type { CheckedReader, TimedRead } from '../data/checked-snapshot.js';
 import { inBatches, rowText, textOf } from '../data/lazy-rows.js';
 import { AS_OF, declaredHeaders, FORMAT, listColumns, typedColumns } from '../registry/route-defaults.js';
 import { jsonOf, ResponseError } from '../response/formats.js';
 import { linesOf } from '../response/headers.js';
-import { Representation } from '../response/representation.js';
 import type { Pauses } from '../util/event-loop.js';
 import { memoize } from '../util/lru-map.js';
-import { packageVersion } from '../util/package.js';
 import type { Input } from './input.js';
-import { ListReading } from './list-reading.js';
 import { valueText } from './parameter-values.js';
 import { type DataRequest, dataRequest } from './response-cache.js';
 
@@ -49,14 +45,19 @@ const contextOf = (request: DataRequest, snapshot: SnapshotReader, headers: Reco
   },
 });
 
-interface Response {
+interface PiecesOptions {
+  /** Bytes of stored text to read before the first piece is written. Default: 0. */
+  readonly aheadBytes?: number | undefined;
+  /** Replaces the time limit of the handler's reads. Default: the time limit stays. */
+  readonly until?: AbortSignal | undefined;
+}
+
+/** What a handler has returned. Its rows are read and written only when the pieces are read, and only once. */
+export interface HandlerResult {
   /** Header lines that are sent with every encoding and with a 304. */
   readonly head: string;
-  /**
-   * Yields the body in pieces, which are generated only when they are read. Undefined if the response is not a list.
-   * @param aheadBytes bytes of stored text to read before the first piece is written
-   */
-  readonly pieces: ((pauses: Pauses, aheadBytes?: number) => AsyncGenerator<Buffer>) | undefined;
+  /** Yields the body in pieces. Undefined if the response is not a list. */
+  readonly pieces: ((pauses: Pauses, options?: PiecesOptions) => AsyncGenerator<Buffer>) | undefined;
   /** True if rows are read from the store while the list is being written. */
   readonly isStreamed: boolean;
   readonly hasRead: () => boolean;
@@ -78,10 +79,10 @@ const selected = (route: Route, names: readonly string[] | undefined) => {
   };
 };
 
-export const callHandler = async (request: DataRequest, snapshot: SnapshotReader): Promise<Response> => {
+export const callHandler = async (request: DataRequest, reader: CheckedReader): Promise<HandlerResult> => {
   const { route, input, format } = request;
   const headers: Record<string, string> = {};
-  const response = await route.handler(input as never, contextOf(request, snapshot, headers));
+  const response = await ofRoute(route, () => route.handler(input as never, contextOf(request, reader, headers)));
   const selection = selected(route, route.columns?.(input as never));
   const batches = isStreamed(response) ? response.data : batchesOf(response);
   let hasRead = false;
@@ -94,10 +95,11 @@ export const callHandler = async (request: DataRequest, snapshot: SnapshotReader
     }
   }
   return {
-    head: headOf(snapshot.version) + linesOf(headers),
+    head: headOf(reader.version) + linesOf(headers),
     pieces:
       batches &&
-      ((pauses, aheadBytes = 0) => {
+      ((pauses, { aheadBytes = 0, until } = {}) => {
+        if (until) reader.readUntil(until, pauses);
         const ahead = readAhead(noted(batches), () => storedBytes < aheadBytes, pauses);
         return piecesOf(format, ahead, selection.columns, pauses);
       }),
@@ -107,35 +109,6 @@ export const callHandler = async (request: DataRequest, snapshot: SnapshotReader
     whole: () => Buffer.from(jsonOf(response)),
   };
 };
-
-/**
- * A list with more than 1 MiB of stored text is sent while it is being read. A list with computed rows is built
- * completely and shared by all requests, unless it is too large for the cache.
- */
-export const LARGE_LIST_BYTES = 1024 * 1024;
-
-/**
- * The version of the snapshot and the cache key identify the rows, so the ETag of a large list need not be computed
- * from its body.
- */
-export const largeListDigest = (cacheKey: string, version: string): string =>
-  hash('sha256', `${packageVersion} ${version} ${cacheKey}`, 'base64url');
-
-export interface StartedList {
-  readonly head: string;
-  readonly first: readonly Buffer[];
-  readonly reading: ListReading;
-}
-
-interface ListLimits {
-  /** Maximum size of a list in bytes. A larger list is not built completely. */
-  readonly mostBytes: number;
-  /** Maximum size of the stored text of the rows, in bytes. A list with more text is not built completely. */
-  readonly mostStoredBytes: number;
-  /** Number of bytes of rows to read before the first chunk is written. Default: 0. */
-  readonly aheadBytes?: number;
-  readonly stallMs: number;
-}
 
 /**
  * Collects batches while `isAhead` returns true. Then yields the collected batches, and each further batch as it is
@@ -150,87 +123,6 @@ async function* readAhead<T>(batches: AsyncIterable<T>, isAhead: () => boolean, 
   }
   yield* read;
 }
-
-/**
- * Builds the response of a route. Rejects with the handler's error. Resolves with undefined for a streamed list,
- * without reading any rows.
- */
-export const buildRepresentation = (
-  request: DataRequest,
-  reader: CheckedReader,
-  pauses: Pauses,
-): Promise<Representation | undefined> =>
-  ofRoute(request.route, async () => {
-    const response = await callHandler(request, reader);
-    return response.isStreamed ? undefined : wholeResponse(request, reader, response, pauses);
-  });
-
-/** Builds the response of a route. If a streamed list exceeds the limits, only its first chunks are read. */
-export const buildOrStart = (
-  request: DataRequest,
-  reader: CheckedReader,
-  pauses: Pauses,
-  limits: ListLimits,
-): Promise<Representation | StartedList> =>
-  ofRoute(request.route, async () => {
-    const response = await callHandler(request, reader);
-    if (!response.isStreamed) return wholeResponse(request, reader, response, pauses);
-    return wholeOrStarted(request, reader, response, { ...limits, pauses });
-  });
-
-export const representationOf = (
-  { format }: DataRequest,
-  { publishedAt }: Pick<CheckedReader, 'publishedAt'>,
-  body: Buffer,
-  { head, sha256 }: { readonly head: string; readonly sha256?: string },
-): Representation =>
-  new Representation(body, format.mediaTypes[0]!, {
-    head,
-    sha256,
-    lastModified: publishedAt,
-    isCompressed: format.isCompressed ?? false,
-  });
-
-const wholeResponse = (
-  request: DataRequest,
-  reader: CheckedReader,
-  { head, pieces, whole }: Response,
-  pauses: Pauses,
-): Representation | Promise<Representation> => {
-  const represent = (body: Buffer) => representationOf(request, reader, body, { head });
-  return pieces ? joined(pieces(pauses), pauses).then(represent) : represent(whole());
-};
-
-const joined = async (pieces: AsyncIterable<Buffer>, pauses: Pauses): Promise<Buffer> => {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const piece of pieces) {
-    chunks.push(piece);
-    size += piece.length;
-  }
-  return together(chunks, size, pauses);
-};
-
-const wholeOrStarted = async (
-  request: DataRequest,
-  reader: CheckedReader,
-  { head, pieces, hasRead, storedBytes }: Response,
-  { mostBytes, mostStoredBytes, aheadBytes, stallMs, pauses }: ListLimits & { readonly pauses: Pauses },
-): Promise<Representation | StartedList> => {
-  const reading = new ListReading(pieces!(pauses, aheadBytes), reader, stallMs);
-  const chunks: Buffer[] = [];
-  let size = 0;
-  const sum = createHash('sha256');
-  for (let next = await reading.next(); !next.done; next = await reading.next()) {
-    chunks.push(next.value);
-    size += next.value.length;
-    if (hasRead() && (size > mostBytes || storedBytes() > mostStoredBytes)) return { head, first: chunks, reading };
-    sum.update(next.value);
-  }
-  const isLarge = storedBytes() > LARGE_LIST_BYTES;
-  const sha256 = isLarge ? largeListDigest(request.cacheKey, reader.version) : sum.digest('base64url');
-  return representationOf(request, reader, await together(chunks, size, pauses), { head, sha256 });
-};
 
 const bytesOf = ({ name }: Format, written: unknown): Buffer => {
   if (typeof written === 'string') return Buffer.from(written);
@@ -273,20 +165,6 @@ async function* piecesOf(
     if (bytes.length > 0) yield bytes;
   }
 }
-
-const CONCATENATED_BYTES = 64 * 1024;
-
-/** Concatenates chunks, with pauses. `Buffer.concat` would block the event loop for milliseconds per 10 MB. */
-const together = async (chunks: readonly Buffer[], size: number, pauses: Pauses): Promise<Buffer> => {
-  if (size <= CONCATENATED_BYTES) return Buffer.concat(chunks, size);
-  const body = Buffer.allocUnsafeSlow(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    at += chunk.copy(body, at);
-    await pauses.pause();
-  }
-  return body;
-};
 
 /** Adds the name of the route to a `ResponseError`. */
 export const ofRoute = async <T>({ operationId, path }: Route, work: () => Promise<T>): Promise<T> => {
