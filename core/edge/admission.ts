@@ -1,7 +1,7 @@
 /**
  * Rejects requests while the service is overloaded, so that admitted requests still get fast responses.
  * The service is overloaded if too many requests are in flight. Requests in a work queue do not count, because the
- * queues have their own limits.
+ * queues have their own limits. Neither do responses whose body is already being sent.
  * The service is also overloaded if a turn of the event loop is too long, and longer than the turn before it. Each turn
  * then admits requests for only a few milliseconds, until the event loop is idle again (based on CoDel, RFC 8289). Long
  * turns must also use CPU time, because other processes can delay the event loop.
@@ -19,7 +19,7 @@ import type { Handle } from './accept.js';
 interface AdmissionOptions extends NonNullable<Config['server']['overload']> {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly logger: Logger;
-  readonly work: { readonly responses: { readonly size: number }; readonly lists: { readonly size: number } };
+  readonly work: { readonly admitted: number };
   readonly eventLoop?: EventLoop;
 }
 
@@ -62,8 +62,7 @@ export class Admission {
   }
 
   get #counted(): number {
-    const { responses, lists } = this.#options.work;
-    return this.#inFlight - responses.size - lists.size;
+    return this.#inFlight - this.#options.work.admitted;
   }
 
   /** Returns undefined if the request is admitted. The caller must then call `leave` when the request completes. */

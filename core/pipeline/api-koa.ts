@@ -21,6 +21,8 @@ export class RequestState {
   readonly startedAt = performance.now();
   /** The connection of the outer request. Set only for inner requests. */
   connection: Socket | undefined;
+  /** True if admission control counts the request as in flight. */
+  isAdmitted = false;
 
   // Set by `findEndpoint`. Undefined if plugin middleware has already responded.
   match: Match | undefined;
@@ -162,6 +164,7 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
   handle(ctx: ApiContext, ended?: () => void): Promise<void> {
     this.#run ??= compose([...this.#order(this.#added)]) as (ctx: ApiContext) => Promise<void>;
     ctx.res.statusCode = 404;
+    ctx.requestState.isAdmitted = ended !== undefined;
     return this.#run(ctx).then(ended, (error: unknown) => {
       this.#logger.error({ err: error, requestId: ctx.requestState.id }, 'a response could not be written');
       ctx.res.destroy();

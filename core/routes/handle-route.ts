@@ -26,6 +26,8 @@ interface RouteDependencies extends ServiceDependencies {
 
 const LOCAL = 'local';
 
+type Find = (pauses: Pauses) => FoundResponse | Promise<FoundResponse>;
+
 /** Handles requests to routes. If the response is cached, `ctx.body` is set synchronously. */
 export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
   const { snapshots, vintages, work, compression, logger, publicUrlOf } = dependencies;
@@ -48,10 +50,16 @@ export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
     ctx.requestState.cacheHit = isCached;
     ctx.body = body;
   };
-  const respondInTurn = async (
-    ctx: ApiContext,
-    find: (pauses: Pauses) => FoundResponse | Promise<FoundResponse>,
-  ): Promise<void> => {
+  const respondInTurn = async (ctx: ApiContext, find: Find): Promise<void> => {
+    const admitted = ctx.requestState.isAdmitted ? 1 : 0;
+    work.admitted += admitted;
+    try {
+      await respondInQueues(ctx, find);
+    } finally {
+      work.admitted -= admitted;
+    }
+  };
+  const respondInQueues = async (ctx: ApiContext, find: Find): Promise<void> => {
     const caller = ctx.requestState.caller?.id ?? LOCAL;
     const connection = ctx.requestState.connection ?? ctx.req.socket;
     const encoding = encodingFor(ctx);

@@ -34,7 +34,7 @@ interface CallerQueue {
 }
 
 export class WorkQueue {
-  /** The number of running and waiting requests. It is stored, because admission control reads it on every request. */
+  /** The number of running and waiting requests. */
   size = 0;
   rejected = 0;
   readonly #maxWaiting: number;
@@ -195,6 +195,8 @@ export class WorkQueue {
 const MOST_LISTS = 64;
 
 export class WorkQueues {
+  /** Admitted requests that wait for a queue or run in it, until their body is set. They do not count as in flight. */
+  admitted = 0;
   readonly responses: WorkQueue;
   /** Lists have a separate queue, because a slow client can make sending a list take a long time. */
   readonly lists: WorkQueue;

@@ -1,5 +1,9 @@
+import { once } from 'node:events';
+import { get as httpGet } from 'node:http';
+import type { Readable } from 'node:stream';
 import { expect } from 'chai';
 import type { Decision, Limiter } from '../../../core/contracts/limiter.js';
+import { dataRoute, definePlugin } from '../../../core/contracts/plugin.js';
 import { Admission } from '../../../core/edge/admission.js';
 import { request } from '../../support/http-client.js';
 import { type KeptLogger, keptLogger } from '../../support/kept-logger.js';
@@ -7,7 +11,7 @@ import { startTestApp, type TestApp } from '../../support/test-app.js';
 
 const controlled = (options: { maxInFlight?: number; maxEventLoopDelayMs?: number } = {}) => {
   const logger = keptLogger();
-  const work = { responses: { size: 0 }, lists: { size: 0 } };
+  const work = { admitted: 0 };
   let now = 1000;
   let idle = 0;
   let stolen = 0;
@@ -71,13 +75,11 @@ describe('Admission', () => {
   it('does not count requests in the work queues', () => {
     const { admission, work, turn, overload } = controlled({ maxInFlight: 40 });
     for (let i = 0; i < 40; i++) admission.enter();
-    work.responses.size = 25;
-    work.lists.size = 15;
+    work.admitted = 40;
     expect([turn(15, 100), turn(15, 200), turn(15, 300)]).to.deep.equal([15, 15, 15]);
     overload();
     expect(turn(15, 1)).to.equal(3);
-    work.responses.size = 0;
-    work.lists.size = 0;
+    work.admitted = 0;
     expect(turn(1, 1)).to.equal(0);
   });
 
@@ -180,6 +182,77 @@ describe('Admission', () => {
     turn(1, 1);
     turn(1, 1);
     expect(logger.lines.slice(1)).to.deep.equal(['info: the overload is over']);
+  });
+});
+
+/** A list that never ends, and a response that the test completes. */
+const unfinished = () => {
+  const completed: (() => void)[] = [];
+  const schema = { type: 'object', properties: { data: { type: 'array', items: { type: 'object' } } } } as const;
+  const route = (path: string, handler: () => Promise<{ data: object[] | AsyncIterable<object[]> }>) =>
+    dataRoute({
+      path,
+      operationId: `list${path.slice(1)}`,
+      summary: 'Rows',
+      response: { description: 'Rows.', schema, example: { data: [] } },
+      handler: handler as never,
+    });
+  async function* endless() {
+    for (;;) yield [{ text: 'x'.repeat(10_000) }];
+  }
+  const plugin = definePlugin({
+    name: 'unfinished',
+    version: '1.0.0',
+    description: 'Responses that do not complete.',
+    routes: () => [
+      route('/endless', async () => ({ data: endless() })),
+      route('/pending', async () => {
+        await new Promise<void>((resolve) => completed.push(resolve));
+        return { data: [] };
+      }),
+    ],
+  });
+  return { plugin, completed };
+};
+
+describe('a service with maxInFlight 5 whose clients download large lists', () => {
+  it('still admits five requests, but no more, in addition to the downloads and inner requests', async () => {
+    const { plugin, completed } = unfinished();
+    const waiting: ((decision: Decision) => void)[] = [];
+    const allowed: Decision = { allowed: true, limit: 10, remaining: 5, resetMs: 0 };
+    let isWaiting = false;
+    const limiter: Limiter = {
+      take: () => (isWaiting ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve(allowed)),
+      health: () => ({ ok: true, message: null }),
+      close: async () => undefined,
+    };
+    const service = await startTestApp({
+      config: {
+        plugins: [],
+        server: { overload: { maxInFlight: 5 } },
+        http: { responseCheck: 'off', cacheBytes: 1_000_000 },
+      },
+      overrides: { limiter, plugins: [{ plugin }] },
+    });
+    const headers = { Authorization: `Bearer ${service.key}` };
+    try {
+      const downloads = [1, 2].map(() => httpGet(`${service.url}/endless`, { headers, agent: false }));
+      const bodies = await Promise.all(downloads.map(async (each) => (await once(each, 'response')) as [Readable]));
+      for (const [body] of bodies) body.pause();
+      const inner = service.app.local.request('/pending');
+      while (completed.length < 1) await new Promise((next) => setImmediate(next));
+      isWaiting = true;
+      const admitted = Array.from({ length: 5 }, () => service.get('/unknown'));
+      while (waiting.length < 5) await new Promise((next) => setImmediate(next));
+      expect((await service.get('/unknown')).status).to.equal(503);
+      for (const settle of waiting) settle(allowed);
+      expect((await Promise.all(admitted)).map(({ status }) => status)).to.deep.equal([404, 404, 404, 404, 404]);
+      for (const complete of completed) complete();
+      expect((await inner).status).to.equal(200);
+      for (const [body] of bodies) body.destroy();
+    } finally {
+      await service.close();
+    }
   });
 });
 
