@@ -2,13 +2,24 @@
  * The catalog lists the versions of the dataset. Each change is an atomic update of a single document. Updates have no
  * effect if the publisher has lost the lock.
  */
-import type { ChangeStream, Collection as MongoCollection, UpdateFilter, UpdateResult } from 'mongodb';
+import type {
+  ChangeStream,
+  ChangeStreamDocument,
+  Collection as MongoCollection,
+  UpdateFilter,
+  UpdateResult,
+} from 'mongodb';
 import type { Connection } from './connection.js';
 
 export interface Publication {
   readonly id: number;
   readonly version: string;
   readonly publishedAt: Date;
+}
+
+export interface StoredPublication extends Publication {
+  /** How often replicas have locked the version. Undefined until the first lock. */
+  readonly acquisitions?: number;
 }
 
 export interface CatalogDocument {
@@ -21,7 +32,7 @@ export interface CatalogDocument {
   readonly lock: { readonly owner: string; readonly id: number; readonly expires: Date } | null;
   readonly current: Publication | null;
   /** The readable versions, oldest first. Other versions are deleted unless a replica has locked them. */
-  readonly versions: readonly Publication[];
+  readonly versions: readonly StoredPublication[];
   /** All versions that have been current, oldest first. */
   readonly moves: readonly Publication[];
 }
@@ -30,6 +41,11 @@ const EMPTY = { _id: 'catalog', sequence: 0, lock: null, current: null, versions
 
 /** Returns a time by the server's clock, so that the clocks of replicas and publishers do not matter. */
 export const fromNow = (ms: number) => ({ $add: ['$$NOW', ms] });
+
+/** Returns false for changes that polls do not read, such as the renewal of a lock. */
+export const isMove = (change: ChangeStreamDocument): boolean =>
+  change.operationType !== 'update' ||
+  Object.keys(change.updateDescription.updatedFields ?? {}).some((field) => /^current\b/.test(field));
 
 export class Catalog {
   readonly #connection: Connection;
@@ -55,12 +71,6 @@ export class Catalog {
 
   watch(waitMs: number): Promise<ChangeStream> {
     return this.#connection.watch('catalog', waitMs);
-  }
-
-  async existing(ids: readonly number[]): Promise<ReadonlySet<number>> {
-    const { versions } = await this.read();
-    const all = new Set(versions.map(({ id }) => id));
-    return new Set(ids.filter((id) => all.has(id)));
   }
 
   /** Resolves with undefined if another publisher holds the lock. */
@@ -134,10 +144,18 @@ export class Catalog {
     await this.#run('rewrite the catalog', (catalog) => catalog.updateOne({ _id: 'catalog' }, { $set: content }));
   }
 
-  remove(id: number): Promise<boolean> {
+  /** Counts a lock on a version. Resolves with false if the version was deleted. */
+  acquire(id: number): Promise<boolean> {
+    return this.#update('lock a version', { 'versions.id': id }, { $inc: { 'versions.$.acquisitions': 1 } });
+  }
+
+  /** Removes a version, unless it has become current or was locked since `stored` was read. */
+  remove({ id, acquisitions }: StoredPublication): Promise<boolean> {
+    // A condition with null also matches a missing field.
+    const unchanged = { $elemMatch: { id, acquisitions: acquisitions ?? null } };
     return this.#update(
       'remove a version',
-      { 'current.id': { $ne: id }, 'versions.id': id },
+      { 'current.id': { $ne: id }, versions: unchanged },
       { $pull: { versions: { id } } },
     );
   }

@@ -1,5 +1,5 @@
 import { type AdapterContext, StorageError } from 'metro-forecast-api/adapter';
-import type { Catalog, Publication } from './catalog.js';
+import { type Catalog, isMove, type Publication } from './catalog.js';
 import { type Connection, toStorageError } from './connection.js';
 import type { MongoOptions } from './options.js';
 import { type ChangeWatch, Poller, watchChanges } from './polling.js';
@@ -61,7 +61,7 @@ export class CurrentVersion {
   async start(): Promise<void> {
     this.#watch = watchChanges(
       () => this.#catalog.watch(this.#options.operationMs / 2),
-      { change: () => void this.#poller.poll() },
+      { change: (change) => void (isMove(change) && this.#poller.poll()) },
       this.#options.pollMs,
       this.#context.logger,
     );

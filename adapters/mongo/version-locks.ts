@@ -5,12 +5,13 @@
  * expire. It renews its locks after a quarter of `holdMs`. Deleting a version and locking a version both take three
  * steps:
  *
- *     pruner:   1. remove it from the catalog   2. read the replicas' locks   3. drop it unless a replica has locked it
- *     replica:  1. write the lock               2. read the catalog           3. read the version if it is listed
+ *     pruner:   1. read the catalog   2. read the replicas' locks   3. remove it unless it is locked or newly acquired
+ *     replica:  1. write the lock     2. count the acquisition      3. read the version if it was still listed
  *
- * Both write with majority write concern before they read, so at least one of them sees the other's write. Either the
- * replica finds that the version was removed and does not read it, or the pruner finds the lock and leaves the version
- * to a later sweep. Ids are never reused, so a removed version never returns to the catalog.
+ * The catalog counts the acquisitions of each version. If a replica counts one before the pruner reads the catalog, the
+ * pruner also finds its lock. If a replica counts one later, the pruner cannot remove the version and starts again.
+ * After the removal, a replica can no longer count an acquisition. Writes have majority write concern. Ids are never
+ * reused, so a removed version never returns to the catalog.
  *
  * A replica that hangs or cannot reach MongoDB does not renew its locks and loses them after `holdMs`. The replica
  * measures this time from before it sent the last renewal, and the server from when it received that renewal, so the
@@ -215,7 +216,7 @@ export class LockedVersions {
   #take(id: number): Promise<Entry | undefined> {
     return this.#serially(async () => {
       await this.#write();
-      if (!(await this.#catalog.existing([id])).has(id)) return undefined;
+      if (!(await this.#catalog.acquire(id))) return undefined;
       const found = await this.#connection.run('read a version', (db) =>
         db.collection<VersionDocument>('versions').findOne({ _id: id }),
       );
@@ -231,9 +232,7 @@ export class LockedVersions {
 
   #write(): Promise<void> {
     return this.#locks.keep([...new Set([...this.#entries.keys(), ...this.#taking.keys()])], async () => {
-      if (this.#entries.size === 0) return;
-      const existing = await this.#catalog.existing([...this.#entries.keys()]);
-      for (const [id, entry] of this.#entries) entry.lost ||= !existing.has(id);
+      for (const [id, entry] of this.#entries) entry.lost ||= !(await this.#catalog.acquire(id));
     });
   }
 

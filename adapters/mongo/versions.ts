@@ -1,5 +1,5 @@
 import { type Clock, publishing, type Snapshot, StorageError, type Versions } from 'metro-forecast-api/adapter';
-import { Catalog, type Publication } from './catalog.js';
+import { Catalog, type Publication, type StoredPublication } from './catalog.js';
 import type { Connection } from './connection.js';
 import type { CurrentVersion } from './current-version.js';
 import { audited } from './data-audit.js';
@@ -17,7 +17,16 @@ export interface VersionsContext {
   assertOpen(): void;
 }
 
-const newestFirst = (versions: readonly Publication[]): Publication[] => [...versions].reverse();
+const newestFirst = (versions: readonly StoredPublication[]): StoredPublication[] => [...versions].reverse();
+
+/** The catalog must be read before the locks (see `version-locks.ts`). */
+const firstUnused = async (connection: Connection, catalog: Catalog, keep: number) => {
+  const { versions, current } = await catalog.read();
+  const locked = await lockedIds(connection);
+  return newestFirst(versions)
+    .slice(keep)
+    .find(({ id }) => id !== current?.id && !locked.has(id));
+};
 
 export class MongoVersions implements Versions {
   readonly #context: VersionsContext;
@@ -54,7 +63,7 @@ export class MongoVersions implements Versions {
       const publishedAt = momentAfter(moves.at(-1)?.publishedAt ?? new Date(0), this.#context.clock);
       const entry = { action: 'activate', version, replaces: current?.version ?? null } as const;
       const isActive = await audited(connection, this.#context.clock, entry, () =>
-        catalog.activate({ ...target, publishedAt }, current),
+        catalog.activate({ id: target.id, version, publishedAt }, current),
       );
       if (isActive) return;
       throw new StorageError(
@@ -69,13 +78,13 @@ export class MongoVersions implements Versions {
       const catalog = new Catalog(connection);
       // Unused locks are released now instead of at the next poll.
       await this.#context.locks.keep();
-      const { versions, current } = await catalog.read();
-      const locked = await lockedIds(connection);
       const deleted: string[] = [];
-      for (const { id, version } of newestFirst(versions).slice(keep)) {
-        if (id === current?.id || locked.has(id)) continue;
+      for (;;) {
+        const unused = await firstUnused(connection, catalog, keep);
+        if (!unused) break;
+        const { version } = unused;
         const entry = { action: 'prune', version } as const;
-        if (await audited(connection, this.#context.clock, entry, () => catalog.remove(id))) deleted.push(version);
+        if (await audited(connection, this.#context.clock, entry, () => catalog.remove(unused))) deleted.push(version);
       }
       await sweep(connection, catalog);
       return deleted;

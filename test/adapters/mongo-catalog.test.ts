@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { failsWith } from '../../adapters/conformance/expect.js';
-import { Catalog, type Publication } from '../../adapters/mongo/catalog.js';
+import { Catalog, isMove, type Publication } from '../../adapters/mongo/catalog.js';
 import { openDatabase, type TestDatabase } from './mongo-database.js';
 
 const LONG = 60_000;
@@ -33,7 +33,7 @@ describe('the catalog in MongoDB', () => {
       moves: [],
     });
     expect(await catalog.current()).to.equal(undefined);
-    expect(await catalog.existing([0, 1])).to.deep.equal(new Set());
+    expect(await catalog.acquire(0)).to.equal(false);
   });
 
   it('changes nothing while it is empty', async () => {
@@ -41,7 +41,7 @@ describe('the catalog in MongoDB', () => {
     expect(await catalog.renew('publisher', LONG)).to.equal(false);
     expect(await catalog.commit('publisher', publication, null)).to.equal(false);
     expect(await catalog.activate(publication, null)).to.equal(false);
-    expect(await catalog.remove(1)).to.equal(false);
+    expect(await catalog.remove(publication)).to.equal(false);
     await catalog.unlock('publisher');
     expect(await database.connection.db.collection('catalog').countDocuments()).to.equal(0);
   });
@@ -119,14 +119,52 @@ describe('the catalog in MongoDB', () => {
 
   it('removes any version except the current version, and remembers that it was once current', async () => {
     const [first, second, third] = [await publish('1'), await publish('2'), await publish('3')];
-    expect(await catalog.remove(third.id)).to.equal(false);
-    expect(await catalog.remove(7)).to.equal(false);
-    expect(await catalog.remove(first.id)).to.equal(true);
-    expect(await catalog.remove(first.id)).to.equal(false);
+    expect(await catalog.remove(third)).to.equal(false);
+    expect(await catalog.remove({ ...first, id: 7 })).to.equal(false);
+    expect(await catalog.remove(first)).to.equal(true);
+    expect(await catalog.remove(first)).to.equal(false);
     const { versions, moves } = await catalog.read();
     expect(versions).to.deep.equal([second, third]);
     expect(moves).to.deep.equal([first, second, third]);
-    expect(await catalog.existing([first.id, third.id, 7])).to.deep.equal(new Set([third.id]));
+    const acquired = [await catalog.acquire(first.id), await catalog.acquire(third.id), await catalog.acquire(7)];
+    expect(acquired).to.deep.equal([false, true, false]);
+  });
+
+  it('does not remove a version that was locked after the catalog was read', async () => {
+    const [first] = [await publish('1'), await publish('2')];
+    expect(await catalog.acquire(first.id)).to.equal(true);
+    expect(await catalog.remove(first)).to.equal(false);
+    const [locked] = (await catalog.read()).versions;
+    expect(locked).to.deep.equal({ ...first, acquisitions: 1 });
+    expect(await catalog.remove(locked!)).to.equal(true);
+  });
+
+  it('has a change stream in which only changes of the current version are moves', async () => {
+    const first = await publish('1');
+    const stream = await catalog.watch(1000);
+    await stream.tryNext();
+    const steps: readonly (readonly [isMove: boolean, change: () => Promise<unknown>])[] = [
+      [false, () => catalog.lock('publisher', LONG)],
+      [false, () => catalog.renew('publisher', LONG)],
+      [false, () => catalog.acquire(first.id)],
+      [false, () => catalog.unlock('publisher')],
+      [true, () => catalog.activate({ ...first, publishedAt: new Date(99_000) }, first)],
+      [true, () => catalog.rewrite([], [])],
+    ];
+    for (const [expected, change] of steps) {
+      await change();
+      expect(isMove(await stream.next())).to.equal(expected);
+    }
+    const { lock, sequence } = (await catalog.lock('publisher', LONG))!;
+    expect(isMove(await stream.next())).to.equal(false);
+    await catalog.commit(lock!.owner, { ...first, id: sequence }, null);
+    expect(isMove(await stream.next())).to.equal(true);
+    const damaged = { ...first, id: sequence };
+    await catalog.lock('publisher', LONG);
+    await stream.next();
+    await catalog.replace('publisher', { ...damaged, id: sequence + 1 }, damaged, damaged);
+    expect(isMove(await stream.next())).to.equal(true);
+    await stream.close();
   });
 
   it('stops reading when its signal is aborted', async () => {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { MongoClient } from 'mongodb';
 import { find } from '../../adapters/conformance/find-rows.js';
 import { collections, items, type Rows, rowsWithCrowd } from '../../adapters/conformance/fixture.js';
+import { Connection } from '../../adapters/mongo/connection.js';
 import mongo from '../../adapters/mongo/index.js';
 import type { MongoOptions } from '../../adapters/mongo/options.js';
 import type { Document } from '../../core/contracts/dataset.js';
@@ -116,6 +117,30 @@ export const gate = (): { readonly passed: Promise<void>; open(): void } => {
     passed: once(target, 'open').then(() => undefined),
     open: () => void target.dispatchEvent(new Event('open')),
   };
+};
+
+/** Runs `first` once before the next operation with this name, on any connection, while `work` runs. */
+export const pausedBefore = async <T>(
+  what: string,
+  first: () => Promise<unknown>,
+  work: () => Promise<T>,
+): Promise<T> => {
+  const { run } = Connection.prototype;
+  let isOver = false;
+  Connection.prototype.run = async function (this: Connection, ...operation: Parameters<typeof run>) {
+    if (operation[0] === what && !isOver) {
+      isOver = true;
+      await first();
+    }
+    return run.apply(this, operation);
+  } as typeof run;
+  try {
+    const result = await work();
+    if (!isOver) throw new Error(`No connection has started to ${what}.`);
+    return result;
+  } finally {
+    Connection.prototype.run = run;
+  }
 };
 
 /** SIGSTOP takes effect with a delay, so this function waits until the server no longer responds. */

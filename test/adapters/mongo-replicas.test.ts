@@ -13,11 +13,12 @@ import {
 } from '../../adapters/conformance/fixture.js';
 import { planFind, planGet, type Row } from '../../adapters/mongo/layout.js';
 import type { Collection, Document } from '../../core/contracts/dataset.js';
-import type { Query, Scalar } from '../../core/contracts/storage.js';
+import { systemClock } from '../../core/contracts/runtime.js';
+import type { Query, Scalar, Snapshot } from '../../core/contracts/storage.js';
 import { OperatorError } from '../../core/errors.js';
 import { mongoForTests, type Server, startMongo, uniqueName } from '../support/services.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';
-import { Replicas, untilAway } from './mongo-replica.js';
+import { pausedBefore, Replicas, untilAway } from './mongo-replica.js';
 
 const UNREACHABLE = 'The database cannot be reached.';
 const NEVER = 3_600_000;
@@ -138,6 +139,52 @@ describe('replicas on MongoDB', () => {
       }
       assert.deepEqual(deleted, [FIRST]);
       assert.equal((await replicas.storedIds()).length, 1);
+    });
+
+    it('a version that another replica locks during prune() is not deleted', async () => {
+      await useShared();
+      const pruner = await replicas.open();
+      await pruner.adapter.publish(datasetOf());
+      const first = pruner.adapter.snapshot();
+      first.release();
+      await pruner.adapter.publish(anotherDataset());
+      const reader = await replicas.open();
+      let held: Snapshot | undefined;
+      const lock = async () => {
+        held = await reader.adapter.versions.asOf(first.publishedAt);
+      };
+      assert.deepEqual(await pausedBefore('remove a version', lock, () => pruner.adapter.versions.prune(1)), []);
+      assert.deepEqual(await find(held!, items), rows['items']);
+      const listed = await pruner.adapter.versions.list();
+      assert.deepEqual(
+        listed.map(({ version, held }) => ({ version, held })),
+        [
+          { version: SECOND, held: true },
+          { version: FIRST, held: true },
+        ],
+      );
+      held!.release();
+    });
+
+    it('a version that a replica locks again after its locks expired during prune() is not deleted', async () => {
+      await useShared();
+      const pruner = await replicas.open();
+      await pruner.adapter.publish(datasetOf());
+      let skew = 0;
+      const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + skew };
+      const reader = await replicas.open({ pollMs: NEVER }, { clock });
+      const held = reader.adapter.snapshot();
+      await pruner.adapter.publish(anotherDataset());
+      await eventually('the reader follows', () => reader.version() === SECOND, 5000);
+      const expire = { $set: { expires: new Date(0) } };
+      await replicas.raw((db) => db.collection('replicas').updateMany({ holds: { $size: 2 } }, expire));
+      const renew = async () => {
+        skew = NEVER;
+        await reader.adapter.versions.prune(2);
+      };
+      assert.deepEqual(await pausedBefore('remove a version', renew, () => pruner.adapter.versions.prune(1)), []);
+      assert.deepEqual(await find(held, items), rows['items']);
+      held.release();
     });
 
     it('a find() that started before prune() returns all its rows', async () => {
