@@ -80,7 +80,9 @@ export class SqliteAdapter implements StorageAdapter {
       withConnection: ifConnected,
       list: () => (this.#ensureConnected() ? listVersions(this.#catalog!) : []),
       current: () => (this.#ensureConnected() ? readCurrent(this.#catalog!) : undefined),
-      isHeld: (id) => this.#readers.isHeld(id),
+      poll: () => this.#poll(),
+      isHeld: (id) => id === this.#served?.activation.versionId || this.#readers.isHeld(id),
+      deleting: this.#readers.deleting,
     });
     this.versions = { ...stored, asOf: async (time) => this.#asOf(time) };
   }

@@ -20,6 +20,8 @@ export class Readers {
   readonly #path: string;
   readonly #collections: ReadonlyMap<string, Collection>;
   readonly #readers = new Map<number, Reader>();
+  /** Versions that `open` treats as deleted. */
+  readonly deleting = new Set<number>();
   /**
    * Searches have a separate queue, because they are short and must not wait for totals. Long reads have no
    * transaction, so they fail if the version has been deleted.
@@ -37,6 +39,7 @@ export class Readers {
    * @throws StorageError `invalid_dataset` if the version lacks a declared collection or order
    */
   open(id: number): Reader | undefined {
+    if (this.deleting.has(id)) return undefined;
     const known = this.#readers.get(id);
     if (known) return known;
     const connection = ReadConnection.open(this.#path);

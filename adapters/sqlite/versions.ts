@@ -19,7 +19,11 @@ export interface VersionsContext {
   withConnection<T>(work: (connection: ThreadedConnection) => Promise<T>): Promise<T | undefined>;
   list(): readonly StoredVersion[];
   current(): Activation | undefined;
+  /** Switches to the current version, as of the last commit. */
+  poll(): void;
   isHeld(id: number): boolean;
+  /** Versions that asOf() must not open, because their deletion has not been committed. */
+  readonly deleting: Set<number>;
 }
 
 export const sqliteVersions = ({
@@ -27,7 +31,9 @@ export const sqliteVersions = ({
   withConnection,
   list,
   current,
+  poll,
   isHeld,
+  deleting,
 }: VersionsContext): Omit<Versions, 'asOf'> => ({
   list: async () => {
     const versions = list();
@@ -63,17 +69,23 @@ export const sqliteVersions = ({
 
   async prune(keep) {
     const pruned = await withConnection(async (connection) => {
-      const deleted = await connection.transaction(async () => {
-        const { versions, current } = await readCatalog(connection);
-        const unused = versions.slice(keep).filter(({ id }) => id !== current?.versionId && !isHeld(id));
-        for (const { id, version } of unused) {
-          await connection.run('DELETE FROM version WHERE id = ?', id);
-          await appendEntry(connection, DATA_AUDIT, dataAuditEntry({ action: 'prune', version }, clock.now()));
-        }
-        return unused.map(({ version }) => version);
-      });
+      let unused: readonly StoredVersion[] = [];
+      try {
+        await connection.transaction(async () => {
+          const { versions, current } = await readCatalog(connection);
+          poll();
+          unused = versions.slice(keep).filter(({ id }) => id !== current?.versionId && !isHeld(id));
+          for (const { id } of unused) deleting.add(id);
+          for (const { id, version } of unused) {
+            await connection.run('DELETE FROM version WHERE id = ?', id);
+            await appendEntry(connection, DATA_AUDIT, dataAuditEntry({ action: 'prune', version }, clock.now()));
+          }
+        });
+      } finally {
+        for (const { id } of unused) deleting.delete(id);
+      }
       await dropUnlisted(connection);
-      return deleted;
+      return unused.map(({ version }) => version);
     });
     return pruned ?? [];
   },

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { collections, itemsOf, rowsWithCrowd } from '../../adapters/conformance/fixture.js';
 import sqlite from '../../adapters/sqlite/index.js';
 import type { Collection } from '../../core/contracts/dataset.js';
-import { systemClock } from '../../core/contracts/runtime.js';
+import { type Clock, systemClock } from '../../core/contracts/runtime.js';
 import type { AdapterContext, StorageAdapter } from '../../core/contracts/storage.js';
 
 export const contextIn = (
@@ -39,9 +39,13 @@ export class SqliteStore {
     return join(this.folder, 'data.db');
   }
 
-  adapter(declared?: ReadonlyMap<string, Collection>, path = 'data.db'): Publishing {
+  adapter(
+    declared?: ReadonlyMap<string, Collection>,
+    path = 'data.db',
+    { pollMs = 20, clock = systemClock }: { readonly pollMs?: number; readonly clock?: Clock } = {},
+  ): Publishing {
     const context = contextIn(this.folder, declared, (sentence) => this.problems.push(sentence));
-    const adapter = sqlite.create({ path, pollMs: 20 }, context) as Publishing;
+    const adapter = sqlite.create({ path, pollMs }, { ...context, clock }) as Publishing;
     this.#adapters.push(adapter);
     return adapter;
   }
