@@ -31,7 +31,8 @@ interface Stored extends IndexedDataset {
 
 interface Activation {
   readonly activatedAt: Date;
-  readonly stored: Stored;
+  /** Undefined if the version has been deleted. */
+  stored: Stored | undefined;
 }
 
 class MemoryAdapter implements StorageAdapter {
@@ -123,9 +124,11 @@ class MemoryAdapter implements StorageAdapter {
       const current = this.#activations.at(-1)?.stored;
       const older = [...this.#stored].slice(0, Math.max(0, this.#stored.size - keep));
       const unused = older.filter(([, stored]) => stored !== current && stored.holds === 0);
-      const pruned = unused.map(([version]) => version);
-      for (const version of pruned) this.#stored.delete(version);
-      return pruned;
+      for (const [version, stored] of unused) {
+        this.#stored.delete(version);
+        for (const activation of this.#activations) if (activation.stored === stored) activation.stored = undefined;
+      }
+      return unused.map(([version]) => version);
     },
     asOf: async (time) => {
       this.#assertUsable();
@@ -155,7 +158,7 @@ class MemoryAdapter implements StorageAdapter {
   }
 
   #hold({ activatedAt, stored }: Activation): Snapshot | undefined {
-    if (this.#stored.get(stored.manifest.version) !== stored) return undefined;
+    if (!stored) return undefined;
     stored.holds++;
     let released = false;
     return {

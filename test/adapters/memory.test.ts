@@ -1,13 +1,15 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import { pino } from 'pino';
+import { collectGarbage } from '../../adapters/conformance/collect-garbage.js';
 import { describeAdapter } from '../../adapters/conformance/index.js';
 import memory from '../../adapters/memory.js';
 import type { Collection } from '../../core/contracts/dataset.js';
 import { systemClock } from '../../core/contracts/runtime.js';
-import type { StorageAdapter } from '../../core/contracts/storage.js';
+import type { Dataset, StorageAdapter } from '../../core/contracts/storage.js';
 import { MANIFEST_FILE } from '../../core/data/manifest.js';
 import { StorageError } from '../../core/errors.js';
 
@@ -32,6 +34,11 @@ const rows: Collection = {
 describe('versions of the memory adapter', () => {
   const NOW = Date.parse('2025-06-01T00:00:00Z');
 
+  const empty = (version: string): Dataset => {
+    const manifest = { format: 1, version, created: new Date(NOW).toISOString(), vintage: '2025-01-01' } as const;
+    return { manifest: { ...manifest, synthetic: true, sources: [] }, async *read() {} };
+  };
+
   const openWith = async (...versions: readonly string[]): Promise<StorageAdapter> => {
     const adapter = memory.create(
       {},
@@ -45,10 +52,7 @@ describe('versions of the memory adapter', () => {
       },
     );
     await adapter.open();
-    for (const version of versions) {
-      const manifest = { format: 1, version, created: new Date(NOW).toISOString(), vintage: '2025-01-01' } as const;
-      await adapter.publish!({ manifest: { ...manifest, synthetic: true, sources: [] }, async *read() {} });
-    }
+    for (const version of versions) await adapter.publish!(empty(version));
     return adapter;
   };
 
@@ -61,6 +65,21 @@ describe('versions of the memory adapter', () => {
     expect(await held()).to.deep.equal([true]);
     second.release();
     expect(await held()).to.deep.equal([false]);
+  });
+
+  it('are removed from memory by prune()', async () => {
+    const adapter = await openWith('v1');
+    const readManifest = (): WeakRef<object> => {
+      const snapshot = adapter.snapshot();
+      snapshot.release();
+      return new WeakRef(snapshot.manifest);
+    };
+    const manifest = readManifest();
+    await adapter.publish!(empty('v2'));
+    expect(await adapter.versions!.prune(1)).to.deep.equal(['v1']);
+    await setImmediate();
+    collectGarbage();
+    expect(manifest.deref()).to.equal(undefined);
   });
 
   it('get distinct times when they are activated within one millisecond', async () => {
