@@ -131,6 +131,12 @@ const checkFiles = async (options: MongoClientOptions): Promise<void> => {
   }
 };
 
+/** How parts of the adapter connect. Short reads share a connection. Changes and long reads use their own. */
+export interface Access {
+  read<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
+  withOwnConnection<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
+}
+
 export class Connection {
   readonly db: Db;
   /**

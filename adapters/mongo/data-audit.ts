@@ -7,7 +7,7 @@ import {
 } from 'metro-forecast-api/adapter';
 import { MongoAudit } from './audit.js';
 import { Catalog, type CatalogDocument } from './catalog.js';
-import type { Connection } from './connection.js';
+import type { Access, Connection } from './connection.js';
 import { readStored } from './content.js';
 
 const { contentOf, dataAuditEntry, publicationOf, sumsOf, withPublished, madeOnly, verifyStore } = audit;
@@ -64,10 +64,7 @@ const verify = (connection: Connection, batchSize: number, expected: string | un
     };
   });
 
-export const mongoDataAudit = (
-  batchSize: number,
-  connected: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>,
-): DataAudit => ({
-  list: () => connected(async (connection) => madeOnly(await auditOver(connection).list())),
-  verify: (expected) => connected((connection) => verify(connection, batchSize, expected)),
+export const mongoDataAudit = (batchSize: number, { read, withOwnConnection }: Access): DataAudit => ({
+  list: () => read(async (connection) => madeOnly(await auditOver(connection).list())),
+  verify: (expected) => withOwnConnection((connection) => verify(connection, batchSize, expected)),
 });

@@ -1,11 +1,11 @@
 import type { History } from 'metro-forecast-api/adapter';
 import { Catalog, type Publication } from './catalog.js';
-import type { Connection } from './connection.js';
+import type { Access } from './connection.js';
 import { auditOver } from './data-audit.js';
 
-export const mongoHistory = (connected: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>): History => ({
+export const mongoHistory = ({ read, withOwnConnection }: Access): History => ({
   read: () =>
-    connected(async (connection) => {
+    read(async (connection) => {
       const { versions, moves } = await new Catalog(connection).read();
       const stored = new Map(versions.map(({ id, version }) => [id, version]));
       return {
@@ -15,7 +15,7 @@ export const mongoHistory = (connected: <T>(work: (connection: Connection) => Pr
     }),
 
   clear: () =>
-    connected(async (connection) => {
+    withOwnConnection(async (connection) => {
       // The rows stay in the database until the next publication, which deletes rows of versions that the catalog does
       // not list.
       await new Catalog(connection).rewrite([], []);
@@ -23,7 +23,7 @@ export const mongoHistory = (connected: <T>(work: (connection: Connection) => Pr
     }),
 
   write: ({ versions, moves, audit }) =>
-    connected(async (connection) => {
+    withOwnConnection(async (connection) => {
       const catalog = new Catalog(connection);
       const ids = new Map((await catalog.read()).versions.map(({ id, version }) => [version, id]));
       const publications = versions.map((each): Publication => ({ ...each, id: ids.get(each.version)! }));

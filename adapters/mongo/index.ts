@@ -12,7 +12,7 @@ import {
   version,
 } from 'metro-forecast-api/adapter';
 import { Catalog, type Publication } from './catalog.js';
-import { Connection, checkConnection } from './connection.js';
+import { type Access, Connection, checkConnection } from './connection.js';
 import { CurrentVersion } from './current-version.js';
 import { mongoDataAudit } from './data-audit.js';
 import { mongoHistory } from './history.js';
@@ -34,15 +34,19 @@ class MongoAdapter implements StorageAdapter {
   readonly #locks: LockedVersions;
   readonly #current: CurrentVersion;
   readonly #life = new AbortController();
-  readonly #writing = new Set<Promise<unknown>>();
+  readonly #running = new Set<Promise<unknown>>();
   #opening: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(options: MongoOptions, context: AdapterContext) {
     this.#options = options;
     this.#context = context;
-    this.audit = mongoDataAudit(options.batchSize, (work) => this.#write(work));
-    this.history = mongoHistory((work) => this.#write(work));
+    const access: Access = {
+      read: (work) => this.#read(work),
+      withOwnConnection: (work) => this.#withOwnConnection(work),
+    };
+    this.audit = mongoDataAudit(options.batchSize, access);
+    this.history = mongoHistory(access);
     const connection = new Connection(options, (ms) => context.timed?.(ms));
     const catalog = new Catalog(connection);
     const locks = new LockedVersions(connection, catalog, context, options.holdMs);
@@ -54,9 +58,8 @@ class MongoAdapter implements StorageAdapter {
       clock: context.clock,
       locks,
       current: this.#current,
-      write: (work) => this.#write(work),
+      ...access,
       snapshotOf: (version, publication) => this.#snapshotOf(version, publication),
-      assertOpen: () => this.#assertOpen(),
     });
   }
 
@@ -87,15 +90,22 @@ class MongoAdapter implements StorageAdapter {
     const signal = options.signal ? AbortSignal.any([options.signal, this.#life.signal]) : this.#life.signal;
     const { collections, clock, logger } = this.#context;
     const { batchSize, lockMs } = this.#options;
-    await this.#write((connection) =>
+    await this.#withOwnConnection((connection) =>
       publish({ connection, collections, clock, logger, batchSize, lockMs }, dataset, { ...options, signal }),
     );
   }
 
-  async #write<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    this.#assertOpen();
-    const connection = new Connection(forWriting(this.#options));
-    const writing = (async () => {
+  #read<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.#run(async () => {
+      await this.#connection.connect();
+      return work(this.#connection);
+    });
+  }
+
+  /** Runs a change or a long read on a separate connection, which has longer timeouts, and then polls. */
+  async #withOwnConnection<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const result = await this.#run(async () => {
+      const connection = new Connection(forWriting(this.#options));
       try {
         await this.#assertReachable();
         await connection.connect();
@@ -103,17 +113,23 @@ class MongoAdapter implements StorageAdapter {
       } finally {
         await connection.close();
       }
-    })();
-    this.#writing.add(writing);
+    });
+    await this.#current.poll();
+    return result;
+  }
+
+  /** Runs an operation. `close` waits until it settles. */
+  async #run<T>(work: () => Promise<T>): Promise<T> {
+    this.#assertOpen();
+    const running = work();
+    this.#running.add(running);
     try {
-      const result = await writing;
-      await this.#current.poll();
-      return result;
+      return await running;
     } catch (error) {
       this.#assertOpen();
       throw error;
     } finally {
-      this.#writing.delete(writing);
+      this.#running.delete(running);
     }
   }
 
@@ -140,7 +156,7 @@ class MongoAdapter implements StorageAdapter {
 
   async #close(): Promise<void> {
     this.#life.abort();
-    await Promise.allSettled(this.#writing);
+    await Promise.allSettled(this.#running);
     await this.#current.stop();
     await this.#locks.end();
     await this.#connection.close();

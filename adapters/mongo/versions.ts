@@ -1,6 +1,6 @@
 import { type Clock, publishing, type Snapshot, StorageError, type Versions } from 'metro-forecast-api/adapter';
 import { Catalog, type Publication, type StoredPublication } from './catalog.js';
-import type { Connection } from './connection.js';
+import type { Access, Connection } from './connection.js';
 import type { CurrentVersion } from './current-version.js';
 import { audited } from './data-audit.js';
 import { sweep } from './sweep.js';
@@ -8,13 +8,11 @@ import { type LockedVersion, type LockedVersions, lockedIds } from './version-lo
 
 const { momentAfter, unknownVersion } = publishing;
 
-export interface VersionsContext {
+export interface VersionsContext extends Access {
   readonly clock: Clock;
   readonly locks: LockedVersions;
   readonly current: CurrentVersion;
-  write<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
   snapshotOf(locked: LockedVersion, publication: Publication): Snapshot;
-  assertOpen(): void;
 }
 
 const newestFirst = (versions: readonly StoredPublication[]): StoredPublication[] => [...versions].reverse();
@@ -36,7 +34,7 @@ export class MongoVersions implements Versions {
   }
 
   list() {
-    return this.#context.write(async (connection) => {
+    return this.#context.read(async (connection) => {
       const { versions, current } = await new Catalog(connection).read();
       const locked = await lockedIds(connection);
       return newestFirst(versions).map(({ id, version, publishedAt }) => ({
@@ -49,7 +47,7 @@ export class MongoVersions implements Versions {
   }
 
   activate(version: string): Promise<void> {
-    return this.#context.write(async (connection) => {
+    return this.#context.withOwnConnection(async (connection) => {
       const catalog = new Catalog(connection);
       const { versions, current, moves } = await catalog.read();
       const target = versions.find((one) => one.version === version);
@@ -74,7 +72,7 @@ export class MongoVersions implements Versions {
   }
 
   prune(keep: number): Promise<readonly string[]> {
-    return this.#context.write(async (connection) => {
+    return this.#context.withOwnConnection(async (connection) => {
       const catalog = new Catalog(connection);
       // Unused locks are released now instead of at the next poll.
       await this.#context.locks.keep();
@@ -91,13 +89,14 @@ export class MongoVersions implements Versions {
     });
   }
 
-  async asOf(time: Date): Promise<Snapshot | undefined> {
-    this.#context.assertOpen();
-    // Versions that this replica does not serve yet are not included.
-    const publication = this.#context.current.moves.findLast(({ publishedAt }) => publishedAt <= time);
-    if (!publication) return undefined;
-    // If the version that was current at that time has been deleted, there is no other version to return.
-    const locked = await this.#context.locks.acquire(publication.id);
-    return locked && this.#context.snapshotOf(locked, publication);
+  asOf(time: Date): Promise<Snapshot | undefined> {
+    return this.#context.read(async () => {
+      // Versions that this replica does not serve yet are not included.
+      const publication = this.#context.current.moves.findLast(({ publishedAt }) => publishedAt <= time);
+      if (!publication) return undefined;
+      // If the version that was current at that time has been deleted, there is no other version to return.
+      const locked = await this.#context.locks.acquire(publication.id);
+      return locked && this.#context.snapshotOf(locked, publication);
+    });
   }
 }

@@ -12,7 +12,7 @@ import type { AdapterContext, StorageAdapter } from '../../core/contracts/storag
 import { type KeptLogger, keptLogger } from '../support/kept-logger.js';
 
 export interface Replica {
-  readonly adapter: StorageAdapter & Required<Pick<StorageAdapter, 'publish' | 'versions'>>;
+  readonly adapter: StorageAdapter & Required<Pick<StorageAdapter, 'publish' | 'versions' | 'audit' | 'history'>>;
   /** Messages passed to `problem()`. Undefined means that the adapter has recovered. */
   readonly problems: readonly (string | undefined)[];
   readonly logger: KeptLogger;
@@ -119,28 +119,34 @@ export const gate = (): { readonly passed: Promise<void>; open(): void } => {
   };
 };
 
-/** Runs `first` once before the next operation with this name, on any connection, while `work` runs. */
-export const pausedBefore = async <T>(
-  what: string,
-  first: () => Promise<unknown>,
+/** Calls `before` before each operation on any connection while `work` runs. */
+export const intercepted = async <T>(
+  before: (what: string, connection: Connection) => Promise<unknown>,
   work: () => Promise<T>,
 ): Promise<T> => {
   const { run } = Connection.prototype;
-  let isOver = false;
   Connection.prototype.run = async function (this: Connection, ...operation: Parameters<typeof run>) {
-    if (operation[0] === what && !isOver) {
-      isOver = true;
-      await first();
-    }
+    await before(operation[0], this);
     return run.apply(this, operation);
   } as typeof run;
   try {
-    const result = await work();
-    if (!isOver) throw new Error(`No connection has started to ${what}.`);
-    return result;
+    return await work();
   } finally {
     Connection.prototype.run = run;
   }
+};
+
+/** Calls `before` once, before the first operation with this name, while `work` runs. */
+export const pausedBefore = async <T>(what: string, before: () => Promise<unknown>, work: () => Promise<T>) => {
+  let isOver = false;
+  const pause = async (operation: string): Promise<void> => {
+    if (operation !== what || isOver) return;
+    isOver = true;
+    await before();
+  };
+  const result = await intercepted(pause, work);
+  if (!isOver) throw new Error(`No connection has started to ${what}.`);
+  return result;
 };
 
 /** SIGSTOP takes effect with a delay, so this function waits until the server no longer responds. */

@@ -11,6 +11,7 @@ import {
   rows,
   SECOND,
 } from '../../adapters/conformance/fixture.js';
+import type { Connection } from '../../adapters/mongo/connection.js';
 import { planFind, planGet, type Row } from '../../adapters/mongo/layout.js';
 import type { Collection, Document } from '../../core/contracts/dataset.js';
 import { systemClock } from '../../core/contracts/runtime.js';
@@ -18,7 +19,7 @@ import type { Query, Scalar, Snapshot } from '../../core/contracts/storage.js';
 import { OperatorError } from '../../core/errors.js';
 import { mongoForTests, type Server, startMongo, uniqueName } from '../support/services.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';
-import { pausedBefore, Replicas, untilAway } from './mongo-replica.js';
+import { intercepted, pausedBefore, Replicas, untilAway } from './mongo-replica.js';
 
 const UNREACHABLE = 'The database cannot be reached.';
 const NEVER = 3_600_000;
@@ -256,6 +257,41 @@ describe('replicas on MongoDB', () => {
         await cutOff.end();
         await proxy.close();
       }
+    });
+  });
+
+  describe('connections', () => {
+    it('are shared by all short reads', async () => {
+      await useShared();
+      const { adapter } = await replicas.open();
+      await adapter.publish(datasetOf());
+      const used = new Set<Connection>();
+      const note = async (_: string, connection: Connection) => used.add(connection);
+      await intercepted(note, async () => {
+        await adapter.versions.list();
+        await adapter.audit.list();
+        await adapter.history.read();
+        (await adapter.versions.asOf(new Date()))!.release();
+      });
+      assert.equal(used.size, 1);
+    });
+
+    it('stay open until asOf() has locked a version, and close() releases the lock', async () => {
+      await useShared();
+      const { adapter } = await replicas.open();
+      await adapter.publish(datasetOf());
+      const first = adapter.snapshot();
+      first.release();
+      await adapter.publish(anotherDataset());
+      await adapter.versions.prune(2);
+      let closing: Promise<void> | undefined;
+      const close = async () => {
+        closing = adapter.close();
+      };
+      const found = await pausedBefore('lock a version', close, () => adapter.versions.asOf(first.publishedAt));
+      assert.equal(found?.version, FIRST);
+      await closing;
+      assert.equal(await replicas.raw((db) => db.collection('replicas').countDocuments()), 0);
     });
   });
 
