@@ -48,12 +48,14 @@ const shortName = (name: string): string =>
   name.replace(/[-/,].*(?=, [A-Z]{2})/, '').replace(/, ([A-Z]{2}).*$/, ', $1');
 
 /** Without a national index, the median metro represents the nation. */
-const nationFinding = ({ nation, markets, forecasts, target }: Facts): Finding[] => {
+const nationFinding = ({ nation, markets, forecasts, target, series }: Facts): Finding[] => {
   const past = markets.flatMap(({ yoy_price }) => yoy_price ?? []);
   const last = nation?.yoy_price ?? (past.length === 0 ? null : median(past));
   const next = nation ? nation.forecast_12m : median(forecasts.map(({ forecast_12m }) => forecast_12m));
   if (last === null) return [];
-  const change = `${moveText(last, ['fell', 'did not change', 'rose'])} in the year to ${quarter(target, -1)}`;
+  // The index can be newer than the forecasts.
+  const newest = series?.observation_end ? quarter(series.observation_end) : quarter(target, -1);
+  const change = `${moveText(last, ['fell', 'did not change', 'rose'])} in the year to ${newest}`;
   const metro = markets.length === 1 ? shortName(markets[0]!.name) : 'the median metro';
   const where = `in ${nation ? 'the United States' : metro}`;
   const expected =

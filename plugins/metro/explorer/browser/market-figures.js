@@ -18,6 +18,27 @@ export const monthsBetween = (from, to, step) => {
   return dates;
 };
 
+/** @param {string} date @param {number} days */
+const addDays = (date, days) => new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10);
+
+/** @param {string} date */
+const yearBefore = (date) => addMonths(date.replace('02-29', '02-28'), -12);
+
+/** Dates between which the observation one year earlier lies, as for `units=yoy`. @type {Record<string, (date: string) => string[]>} */
+const YEAR_EARLIER = {
+  daily: (date) => [addDays(yearBefore(date), -7), yearBefore(date)],
+  weekly: (date) => [addDays(date, -52 * 7 - 3), addDays(date, -52 * 7 + 3)],
+  biweekly: (date) => [addDays(date, -52 * 7 - 3), addDays(date, -52 * 7 + 3)],
+};
+
+/** Returns the observation one year before the last one. @param {readonly Observation[]} rows @param {string} cadence */
+export const yearEarlier = (rows, cadence) => {
+  const last = rows.at(-1)?.period_start;
+  if (last === undefined) return undefined;
+  const [since = '', until = since] = YEAR_EARLIER[cadence]?.(last) ?? [yearBefore(last)];
+  return rows.findLast(({ period_start }) => period_start >= since && period_start <= until);
+};
+
 const QUARTER = 3;
 
 /** @param {string} from @param {string} to */

@@ -8,7 +8,7 @@ import { getJson, Problem } from '../../../pages/shared/api.js';
 import { h } from '../../../pages/shared/dom.js';
 import { day, exact, period, periodInWords } from '../../../pages/shared/format.js';
 import { catalog, creditOf, HPI, seriesOf } from './catalog.js';
-import { addMonths, monthsBetween } from './market-figures.js';
+import { monthsBetween, yearEarlier } from './market-figures.js';
 import { recessions } from './recessions.js';
 
 /** @import { Series } from '../../client/api-types.js' */
@@ -158,8 +158,7 @@ const seriesFigure = (series, rows, { query, signal, source }) => {
 const findingOf = ({ title, cadence, units }, rows) => {
   const last = rows.at(-1);
   if (!last) return title;
-  const yearBefore = addMonths(last.period_start, -12);
-  const before = rows.findLast(({ period_start }) => period_start <= yearBefore);
+  const before = yearEarlier(rows, cadence);
   const text = (/** @type {number} */ value) => `${exact(value)}${units === 'Percent' ? '%' : ''}`;
   const now = text(last.value);
   const then = before && text(before.value);

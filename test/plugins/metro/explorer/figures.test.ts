@@ -54,6 +54,29 @@ describe('the explorer’s figures', () => {
     expect(changes.get('2025-01-01')).to.be.closeTo(10, 1e-9);
   });
 
+  for (const [cadence, dates, expected] of [
+    ['monthly', ['2023-12-01', '2024-01-01', '2025-01-01'], '2024-01-01'],
+    ['monthly', ['2023-12-01', '2024-02-01', '2025-01-01'], undefined],
+    ['quarterly', ['2023-10-01', '2025-01-01'], undefined],
+    ['annual', ['2023-01-01', '2024-01-01'], '2023-01-01'],
+    ['five-year', ['2019-01-01', '2024-01-01'], undefined],
+    ['irregular', ['2019-01-05', '2024-01-01'], undefined],
+    ['weekly', ['2024-01-01', '2024-01-08', '2025-01-06'], '2024-01-08'],
+    ['weekly', ['2024-01-01', '2025-01-06'], undefined],
+    ['daily', ['2024-01-05', '2024-01-08', '2025-01-07'], '2024-01-05'],
+    ['daily', ['2023-02-28', '2023-03-01', '2024-02-29'], '2023-02-28'],
+    ['daily', ['2023-12-20', '2025-01-07'], undefined],
+    ['monthly', [], undefined],
+  ] as const) {
+    it(`compare ${dates.at(-1) ?? 'no value'} of a ${cadence} series after ${dates.slice(0, -1).join(', ') || 'nothing'} with ${expected ?? 'nothing'} a year earlier`, () =>
+      expect(
+        figures.yearEarlier(
+          dates.map((period_start) => ({ period_start, value: 1 })),
+          cadence,
+        )?.period_start,
+      ).to.equal(expected));
+  }
+
   it('start at 100 in the first quarter with a value since the given date', () => {
     const based = figures.rebased(quarterly, '2024-04-01');
     expect(based.get('2024-10-01')).to.equal(100);

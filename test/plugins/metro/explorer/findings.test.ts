@@ -145,6 +145,11 @@ describe('the title of a comparison', () => {
       'From 2024 Q2 to 2024 Q3, A rose most (+10.0%) and B least (+5.0%)',
     ],
     [
+      'lines with gaps at the ends of the common period',
+      [lineOf('A', [100, null, 121, 130]), lineOf('B', [null, 100, 105, 110])],
+      'Since 2024 Q3, A rose most (+7.4%) and B least (+4.8%)',
+    ],
+    [
       'falls only',
       [lineOf('A', [100, 100, 100, 99]), lineOf('B', [100, 100, 100, 90])],
       'Since 2024 Q1, A fell least (-1.0%) and B most (-10.0%)',
@@ -170,11 +175,12 @@ describe('the key figures of the front page', () => {
   const market = (name: string, forecast: number, last: number) => ({
     ...{ name, forecast_12m: forecast, yoy_price: last, target_period: '2026-10-01', cbsa: '1' },
   });
-  const frontPage = (markets: readonly object[], runs: readonly object[] = []) => {
+  const frontPage = (markets: readonly object[], runs: readonly object[] = [], series: readonly object[] = []) => {
     const data = new Map<string, unknown>([
       ['/markets', markets],
       ['/forecast-runs', runs],
       ['/forecast-backtest', null],
+      ['/series', series],
     ]);
     const get = async (target: string) => ({ data: data.has(target) ? data.get(target) : [] });
     return metroFrontPage({ get } as unknown as FrontPageContext);
@@ -222,6 +228,14 @@ describe('the key figures of the front page', () => {
   ] as const) {
     it(`describe ${name}`, async () => expect(await textsOf(...markets)).to.deep.equal(expected));
   }
+
+  it('end the last year in the newest quarter of the index, even if the forecasts are older', async () => {
+    const series = [{ series_id: 'metro_hpi', observation_end: '2026-01-01', title: 'Index', source: 'FHFA' }];
+    const { findings = [] } = await frontPage([market('Boise City, ID', 1, 2)], [], series);
+    expect(findings[0]?.sentence).to.equal(
+      'House prices rose 2.0% in the year to 2026 Q1 in Boise City, ID; the model expects a rise of 1.0% by 2026 Q4.',
+    );
+  });
 
   it('explain the median only if there are several metros', async () => {
     const run = { id: 1, model_version: 'm-1', run_at: '2026-01-01T00:00:00Z', basis: 'published' };

@@ -4,24 +4,17 @@ import { moveOf, PAST_MOVES, percent, points, quarter } from '../../../../pages/
 
 export const QUESTION = 'How do markets and series compare over time?';
 
-/** @param {ChartOptions} options */
+/** Compares the lines between the first and the last period in which all of them have a value. @param {ChartOptions} options */
 const endsOf = ({ lines, dates, from = '' }) => {
-  const known = lines.flatMap(({ label, short = label, values }) => {
-    const present = values.flatMap((value, at) =>
-      value === null || `${dates[at]}` < from ? [] : [{ value, date: `${dates[at]}` }],
-    );
-    return present.length === 0 ? [] : [{ label, short, present }];
-  });
-  const start =
-    known
-      .map(({ present }) => `${present[0]?.date}`)
-      .sort()
-      .at(-1) ?? '';
-  const end = known.map(({ present }) => `${present.at(-1)?.date}`).sort()[0] ?? '';
-  return known.flatMap(({ label, short, present }) => {
-    const common = present.filter(({ date }) => date >= start && date <= end);
-    const [first, last] = [common[0], common.at(-1)];
-    return first && last ? [{ label, short, first, last, isNewest: last === present.at(-1) }] : [];
+  const shown = dates.flatMap((date, at) => (date < from ? [] : [at]));
+  const known = lines.filter(({ values }) => shown.some((at) => typeof values[at] === 'number'));
+  const common = shown.filter((at) => known.every(({ values }) => typeof values[at] === 'number'));
+  const [start, end] = [common[0], common.at(-1)];
+  if (start === undefined || end === undefined) return [];
+  return known.map(({ label, short = label, values }) => {
+    const point = (/** @type {number} */ at) => ({ date: `${dates[at]}`, value: Number(values[at]) });
+    const isNewest = shown.every((at) => at <= end || typeof values[at] !== 'number');
+    return { label, short, first: point(start), last: point(end), isNewest };
   });
 };
 

@@ -74,33 +74,37 @@ const lastYearOf = async (run, signal) => {
 };
 
 /**
- * @param {readonly Market[]} markets @param {readonly Run[]} runs
+ * @param {{ markets: readonly Market[], runs: readonly Run[], series?: { observation_end: string | null } | undefined }}
+ *   loaded
  * @param {ReturnType<typeof forecastsBy>} forecasts @param {AbortSignal} signal
  * @returns {(index: number) => Promise<Row[]>}
  */
-export const rowsByRun = (markets, runs, forecasts, signal) => async (index) => {
-  const run = runs[index];
-  const isNewest = index === runs.length - 1;
-  const [now, before, lastYear] = await Promise.all([
-    forecasts(run),
-    forecasts(runs[index - 1]),
-    isNewest || !run ? undefined : lastYearOf(run, signal),
-  ]);
-  return markets.map((market) => {
-    const { cbsa, name } = market;
-    const forecast = now.get(cbsa);
-    const previous = before.get(cbsa);
-    return {
-      cbsa,
-      name,
-      signal: isNewest ? market.signal : (forecast?.signal ?? null),
-      grade: isNewest ? market.risk_score : (forecast?.risk_score ?? null),
-      forecast: isNewest ? market.forecast_12m : (forecast?.point ?? null),
-      lower: forecast?.lower_80 ?? null,
-      upper: forecast?.upper_80 ?? null,
-      // Rounded like `delta_pp` of the API.
-      change: forecast && previous ? Number((forecast.point - previous.point).toFixed(6)) : null,
-      last: lastYear ? lastYear(cbsa) : market.yoy_price,
-    };
-  });
-};
+export const rowsByRun =
+  ({ markets, runs, series }, forecasts, signal) =>
+  async (index) => {
+    const run = runs[index];
+    const isNewest = index === runs.length - 1;
+    const [now, before, lastYear] = await Promise.all([
+      forecasts(run),
+      forecasts(runs[index - 1]),
+      // The index can be newer than the newest run.
+      !run || (isNewest && series?.observation_end === lastQuarterOf(run)) ? undefined : lastYearOf(run, signal),
+    ]);
+    return markets.map((market) => {
+      const { cbsa, name } = market;
+      const forecast = now.get(cbsa);
+      const previous = before.get(cbsa);
+      return {
+        cbsa,
+        name,
+        signal: isNewest ? market.signal : (forecast?.signal ?? null),
+        grade: isNewest ? market.risk_score : (forecast?.risk_score ?? null),
+        forecast: isNewest ? market.forecast_12m : (forecast?.point ?? null),
+        lower: forecast?.lower_80 ?? null,
+        upper: forecast?.upper_80 ?? null,
+        // Rounded like `delta_pp` of the API.
+        change: forecast && previous ? Number((forecast.point - previous.point).toFixed(6)) : null,
+        last: lastYear ? lastYear(cbsa) : market.yoy_price,
+      };
+    });
+  };

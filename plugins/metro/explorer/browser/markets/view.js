@@ -123,7 +123,7 @@ const viewOf = async (loaded, signal, query) => {
   const { markets, runs, series } = loaded;
   const chosen = choicesOf(query, runs);
   const forecastsOf = forecastsBy(signal);
-  const rowsOf = rowsByRun(markets, runs, forecastsOf, signal);
+  const rowsOf = rowsByRun(loaded, forecastsOf, signal);
   let [rows] = await Promise.all([rowsOf(chosen.run), loadZips(chosen.q)]);
   const next = latestOf(signal);
   const show = () => {
