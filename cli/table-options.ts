@@ -25,6 +25,7 @@ export interface TableCommandOptions {
   readonly decimal?: 'point' | 'comma';
   readonly dateOrder?: 'dmy' | 'mdy';
   readonly skipBadRows?: boolean;
+  readonly redeclare?: boolean;
   readonly created?: Date;
   readonly json?: boolean;
 }
@@ -127,11 +128,7 @@ export const withTableOptions = (command: Command): Command =>
     .addOption(new Option('--format <format>', 'the format of the file').choices(FORMATS))
     .addOption(new Option('--compression <name>', 'the compression of the file').choices(COMPRESSIONS))
     .option('--member <file>', 'the file to import from a zip archive of several files')
-    .option(
-      '--encoding <name>',
-      'the encoding of text, such as utf-8, utf-16le, windows-1252 or shift_jis',
-      parseEncoding,
-    )
+    .option('--encoding <name>', 'the encoding of text, such as utf-16le, windows-1252 or shift_jis', parseEncoding)
     .option('--separator <text>', 'the separator of cells, such as ; or tab', parseSeparator)
     .option('--quote <character>', 'the quote around cells, or none', parseQuote)
     .option('--header <line>', 'the line that names the columns, or none', parseHeader)
@@ -139,6 +136,10 @@ export const withTableOptions = (command: Command): Command =>
     .option(
       '--skip-bad-rows',
       'leave out and report rows with too many cells, a wrong type, or an empty key or sort column',
+    )
+    .option(
+      '--redeclare',
+      'replace the declaration of the collection, instead of keeping its descriptions and settings',
     )
     .addOption(createdOption('the import'))
     .option('--json', 'print the report as JSON for machines');

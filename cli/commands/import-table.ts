@@ -3,10 +3,11 @@ import { copyFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
 import type { Collection } from '../../core/contracts/dataset.js';
 import { filterColumns } from '../../core/data/conditions.js';
-import { DECLARATION, readDeclarations } from '../../core/data/declarations.js';
+import { DECLARATION, hasDeclarations, readDeclaration } from '../../core/data/declarations.js';
 import { nameOf } from '../../core/data/table/names.js';
 import { type Key, type ReadTable, readTable, SampleError } from '../../core/data/table/table.js';
 import { EncodingError } from '../../core/data/table/text.js';
@@ -71,16 +72,25 @@ const reasonOf = (cause: unknown): string | undefined => {
   return (cause as NodeJS.ErrnoException).syscall === undefined ? undefined : fileErrorReason(cause);
 };
 
+interface Target {
+  readonly name: string;
+  readonly folder: string;
+  /** The existing declaration of the collection. */
+  readonly declaration: Collection | undefined;
+  readonly onWrite: (rows: number) => void;
+}
+
 const read = async (
   path: string,
   source: string,
-  collection: string,
+  { name: collection, declaration }: Target,
   options: Options,
   isWhole: boolean,
 ): Promise<ReadTable> => {
   const { type: types, name: names } = options;
+  const all = { ...options, file: fileName(source), name: collection, declaration, types, names };
   try {
-    return await readTable(path, { ...options, file: fileName(source), name: collection, types, names }, isWhole);
+    return await readTable(path, all, isWhole);
   } catch (cause) {
     if (cause instanceof OperatorError && cause.errors.length > 0) throw cause;
     const reason = cause instanceof OperatorError ? cause.message : reasonOf(cause);
@@ -113,25 +123,13 @@ const assertServable = (collection: Collection, directory: string): Promise<void
     });
   });
 
-const keyLine = ({ columns, isNumbered }: Key, { key }: Options): string => {
+const keyLine = ({ columns, isNumbered }: Key, isGiven: boolean): string => {
   const names = columns.join(', ');
-  if (key) return `Key: ${names}`;
+  if (isGiven) return `Key: ${names}`;
   return isNumbered
     ? `Key: ${names}, the row number, because no columns identify a row. To choose columns, use --key.`
     : `Key: ${names}, which ${columns.length === 1 ? 'identifies' : 'identify'} a row. To choose different columns, use --key.`;
 };
-
-const declaredIn = (folder: string): readonly Collection[] => {
-  try {
-    return readDeclarations(folder);
-  } catch {
-    return [];
-  }
-};
-
-/** The example row is omitted, because it changes with the data. */
-const withoutExample = (declared: Collection | undefined): string =>
-  JSON.stringify(declared && { ...declared, schema: { ...declared.schema, examples: [] } });
 
 const filterNotes = (columns: ReadTable['columns'], collection: Collection): readonly string[] => {
   const filters = Object.keys(filterColumns(collection));
@@ -149,6 +147,7 @@ const report = (
   { columns, rowCount, found, notes }: Imported,
   { version, collection, key }: Written,
   options: Options,
+  isDeclared: boolean,
 ): string => {
   const { to } = options;
   const shown = columns.map(({ name, heading, type, guessed, empty, missing = {}, why, note }) => [
@@ -167,7 +166,7 @@ const report = (
     `${to} is now version ${version}, with ${counted(rowCount, 'row')} of ${collection.name}:`,
     table(shown),
     `Read as: ${found.join(', ')}`,
-    keyLine(key, options),
+    keyLine(key, options.key !== undefined || isDeclared),
     ...notes.map((note) => `Note: ${note}`),
     'To correct a guess, use --type COLUMN=TYPE. To serve the table, use the plugin "tables":',
     `  "plugins": [${JSON.stringify({ use: 'tables', options: { path: isDatabase(to) ? dirname(to) : to } })}]`,
@@ -197,26 +196,23 @@ const importFrom = async (
   path: string,
   source: string,
   options: Options,
-  {
-    name,
-    folder,
-    onWrite,
-  }: { readonly name: string; readonly folder: string; readonly onWrite: (rows: number) => void },
+  target: Target,
   isWhole = false,
 ): Promise<{ readonly imported: ReadTable; readonly written: Written }> => {
   const { to, created = new Date() } = options;
-  const imported = await read(path, source, name, options, isWhole);
+  const imported = await read(path, source, target, options, isWhole);
   const sources = (await openOld(to))?.dataset.manifest.sources ?? [];
+  const { name, folder, onWrite } = target;
   const check = (collection: Collection) => assertServable(collection, folder);
-  const target = { folder, created, check, onWrite };
+  const destination = { folder, created, check, onWrite };
   try {
     const written = await writeTable(imported, { name, folder }, (keyed) =>
-      isDatabase(to) ? writeToDatabase(resolve(to), keyed, target) : writeToDirectory(keyed, target, sources),
+      isDatabase(to) ? writeToDatabase(resolve(to), keyed, destination) : writeToDirectory(keyed, destination, sources),
     );
     return { imported, written };
   } catch (error) {
     if (!(error instanceof SampleError)) throw error;
-    return importFrom(path, source, options, { name, folder, onWrite }, true);
+    return importFrom(path, source, options, target, true);
   }
 };
 
@@ -226,13 +222,13 @@ const run = async (source: string, options: Options): Promise<void> => {
   const folder = isDatabase(to) ? dirname(resolve(to)) : to;
   await withFile(source, (path) =>
     withProgress(async (progress) => {
-      const declared = declaredIn(folder);
+      const isServed = hasDeclarations(folder);
+      const declaration = options.redeclare ? undefined : readDeclaration(folder, name);
       const onWrite = (rows: number) => {
         if (rows > SHOWS_PROGRESS) progress.update(`writing ${name}`, rows);
       };
-      const { imported, written } = await importFrom(path, source, options, { name, folder, onWrite });
-      const old = declared.find((each) => each.name === name);
-      const needsRestart = declared.length > 0 && withoutExample(old) !== withoutExample(written.collection);
+      const { imported, written } = await importFrom(path, source, options, { name, folder, declaration, onWrite });
+      const needsRestart = isServed && !isDeepStrictEqual(declaration, written.collection);
       progress.finish();
       const { columns, rowCount: rows, found } = imported;
       const { version, key, collection } = written;
@@ -241,7 +237,7 @@ const run = async (source: string, options: Options): Promise<void> => {
       print(
         options.json
           ? toJson({ ...result, found, notes, columns })
-          : report({ columns, rowCount: rows, found, notes }, written, options),
+          : report({ columns, rowCount: rows, found, notes }, written, options, declaration !== undefined),
       );
       if (needsRestart && !options.json)
         print(`Restart any running service that serves these tables: the declaration of ${name} has changed.`);
@@ -262,8 +258,9 @@ The command detects and reports the format, compression, encoding, separator, li
 unless you set them with options. A column is read as numbers only if no value would lose a digit or a significant zero.
 Markers such as NA become null in columns of numbers, dates and booleans. Headings are converted to ASCII names such as
 permit_no, and the OpenAPI document shows the heading as the title of the column. Options accept the name or the
-heading of a column. The command replaces the whole collection and keeps all other collections. If an import fails,
-nothing changes.
+heading of a column. The command replaces all rows of the collection and keeps all other collections. If the
+collection is already declared, its declaration provides the key, names, types, --sort and --search, unless you set them
+with options. Other edits of the declaration stay, and new columns are added to it. If an import fails, nothing changes.
 
 Examples:
   $ metro-forecast import-table permits.csv

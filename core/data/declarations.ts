@@ -46,6 +46,12 @@ export const readDeclarations = (directory: string): Collection[] => {
   return files.sort().map((file) => declarationIn(join(directory, file)));
 };
 
+/** Returns undefined if the collection is not declared. @throws OperatorError if its declaration is invalid */
+export const readDeclaration = (directory: string, name: string): Collection | undefined => {
+  const path = join(directory, name + DECLARATION);
+  return existsSync(path) ? declarationIn(path) : undefined;
+};
+
 const declarationIn = (path: string): Collection => {
   const text = withoutMark(reading(path, () => readRegularSync(path, MAX_BYTES)));
   const error = findJsonError(text);

@@ -27,6 +27,8 @@ export interface GuessOptions {
   /** Cell contents that count as missing values, even in text columns. */
   readonly missing: ReadonlySet<string>;
   readonly isRequired?: boolean;
+  /** True if `type` is from an earlier import. The column can then not contain values that would lose digits. */
+  readonly isDeclared?: boolean;
 }
 
 export interface GuessedType {
@@ -156,11 +158,11 @@ export class ColumnGuess {
   }
 
   #fitsText(cell: string): (name: NotationName) => boolean {
-    const { isTyped, type } = this.#options;
-    const isLossy = type === undefined && this.#loss !== undefined;
+    const { isTyped, type, isDeclared } = this.#options;
+    const isLossy = (type === undefined || isDeclared) && this.#loss !== undefined;
     return (name) => {
       if (isTyped && type === undefined && !IN_STRINGS.includes(name)) return false;
-      if (isLossy && (name === 'whole' || name === 'percent' || NUMERIC.includes(name))) return false;
+      if (isLossy && !NOT_NUMERIC.includes(NOTATIONS[name].type)) return false;
       const value = NOTATIONS[name].read(cell);
       return value !== undefined && (NOTATIONS[name].type !== 'integer' || Number.isSafeInteger(value));
     };
@@ -222,6 +224,7 @@ export class ColumnGuess {
   #errorOf(type: ColumnType, note: string | undefined): string {
     const { line, cell } = this.#end ?? {};
     if (line === undefined) return `has an ambiguous notation: ${note}`;
+    if (this.#options.isDeclared && this.#loss !== undefined) return `must be ${NEEDS[type]}, but ${this.#loss}`;
     return `must be ${NEEDS[type]}, but line ${line} has ${shown(cell!)}; --skip-bad-rows skips such rows`;
   }
 

@@ -1,6 +1,8 @@
+import type { Collection } from '../../contracts/dataset.js';
 import { counted } from '../../util/counted.js';
 import { MAX_NAMES } from '../ndjson.js';
 import { type Cell, ColumnGuess, type GuessOptions } from './column-guess.js';
+import type { Declared } from './declared.js';
 import { KeySearch } from './key-search.js';
 import { type ColumnName, columnNames, unknownColumn } from './names.js';
 import type { ColumnType, NotationName } from './notations.js';
@@ -20,6 +22,9 @@ export interface TableOptions extends FormatOptions {
   readonly decimal?: 'point' | 'comma' | undefined;
   readonly dateOrder?: 'dmy' | 'mdy' | undefined;
   readonly skipBadRows?: boolean | undefined;
+  /** The existing declaration of the collection. It provides defaults for the other options. */
+  readonly declaration?: Collection | undefined;
+  readonly declared?: Declared;
 }
 
 export interface Column extends ColumnName {
@@ -72,6 +77,7 @@ export class FirstPass {
     const of = this.names.map(({ name, heading }) => ({
       type: options.types.get(name) ?? options.types.get(heading),
       isRequired: required.includes(name) || required.includes(heading),
+      isDeclared: options.declared?.typed.has(name) === true,
     }));
     this.#guesses = of.map((each) => new ColumnGuess({ ...shared, ...each }));
     this.#checked = options.skipBadRows
@@ -133,7 +139,7 @@ export class FirstPass {
     return undefined;
   }
 
-  columns(types: ReadonlyMap<string, ColumnType>): readonly ReadColumn[] {
+  columns({ types, declared }: TableOptions): readonly ReadColumn[] {
     const errors: string[] = [];
     const hasDecimalCommas = this.#guesses.some((guess) => guess.hasDecimalCommas);
     const columns = this.names.flatMap((column, at): ReadColumn[] => {
@@ -144,8 +150,8 @@ export class FirstPass {
       const { markers } = guess;
       const empty = guess.empty + (isText ? 0 : [...markers.values()].reduce((sum, count) => sum + count, 0));
       // Commas at the end of each line create a column without a heading or values, which is ignored.
-      if (column.heading === '' && empty === this.rowCount) return [];
       const given = types.get(column.name) ?? types.get(column.heading);
+      if (column.heading === '' && empty === this.rowCount && given === undefined) return [];
       return [
         {
           ...column,
@@ -159,7 +165,7 @@ export class FirstPass {
         },
       ];
     });
-    if (errors.length > 0) this.#problems.refuse(errors);
+    if (errors.length > 0) this.#problems.refuse([...errors, ...(declared ? [declared.advice] : [])]);
     return columns;
   }
 }

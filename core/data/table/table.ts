@@ -3,10 +3,10 @@ import { firstLines, OperatorError } from '../../errors.js';
 import { counted } from '../../util/counted.js';
 import { type Key, type KeyedRow, rowWriter, type WrittenRow } from './cells.js';
 import { CsvSyntaxError } from './csv.js';
+import { examplesOf, ordersOf, propertyOf, rowCheck, withDeclaration } from './declared.js';
 import { type Column, FirstPass, isRowNumber, type ReadColumn, type TableOptions } from './first-pass.js';
 import { inKeyOrder, OutOfOrder } from './key-order.js';
 import type { KeySearch } from './key-search.js';
-import { SCHEMAS } from './notations.js';
 import { Problems } from './problems.js';
 import { type OpenedTable, openTable } from './rows.js';
 import { type OnRepeated, sortRows } from './sort-rows.js';
@@ -71,7 +71,7 @@ class ImportedTable implements ReadTable {
   #conclude(): void {
     this.#assertNoBadRows();
     if (this.rowCount === 0) this.#problems.refuse([...this.#problems.notes, ...noRows(this.#opened)]);
-    this.columns = this.#pass.columns(this.#options.types);
+    this.columns = this.#pass.columns(this.#options);
     this.keys = this.#keys(this.#pass.search);
     this.#assertOrders();
   }
@@ -89,7 +89,12 @@ class ImportedTable implements ReadTable {
   }
 
   get notes(): readonly string[] {
-    return this.#problems.notes;
+    const { declared } = this.#options;
+    const added = declared ? this.columns.filter(({ name }) => !Object.hasOwn(declared.properties, name)) : [];
+    return [
+      ...added.map(({ name }) => `the new column "${name}" was added to the declaration`),
+      ...this.#problems.notes,
+    ];
   }
 
   #named(name: string): ReadColumn | undefined {
@@ -97,9 +102,9 @@ class ImportedTable implements ReadTable {
   }
 
   #keys(search: KeySearch): readonly Key[] {
-    const { key } = this.#options;
+    const { key, declared } = this.#options;
     const numbered = { columns: [numberField(this.columns)], isNumbered: true };
-    if (key && isRowNumber(key) && !this.#named('row')) return [numbered];
+    if (declared?.isNumbered || (key && isRowNumber(key) && !this.#named('row'))) return [numbered];
     if (key) return [{ columns: this.#namesOf(key), isNumbered: false }];
     const positions = search.candidates(
       Array.from({ length: this.#pass.names.length }, (_, at) => {
@@ -132,7 +137,12 @@ class ImportedTable implements ReadTable {
       },
     );
     const all = [...errors, ...this.#searchErrors()];
-    if (all.length > 0) this.#problems.refuse(all);
+    if (all.length > 0) this.#problems.refuse([...all, ...this.#advice]);
+  }
+
+  get #advice(): readonly string[] {
+    const { declared } = this.#options;
+    return declared ? [declared.advice] : [];
   }
 
   #searchErrors(): readonly string[] {
@@ -154,21 +164,20 @@ class ImportedTable implements ReadTable {
   }
 
   collection(key: Key): Collection {
+    const { declared } = this.#options;
     const sort = this.#namesOf(this.#options.sort);
     const ordered = new Set([...key.columns, ...sort]);
     const properties = Object.fromEntries(
-      this.columns.map(({ name, heading, type, empty }) => {
-        const schema = SCHEMAS[type];
-        const types = (empty > 0 || !ordered.has(name)) && { type: [schema['type'], 'null'] };
-        return [name, { ...schema, ...types, ...(heading !== name && heading !== '' && { title: heading }) }];
-      }),
+      this.columns.map((column) => [column.name, propertyOf(column, declared, ordered.has(column.name))]),
     );
     const number = key.isNumbered && {
-      [key.columns[0]!]: { type: 'integer', description: 'The row number in the file.' },
+      [key.columns[0]!]: declared?.properties[key.columns[0]!] ?? {
+        type: 'integer',
+        description: 'The row number in the file.',
+      },
     };
-    const orders = sort
-      .map((column) => [column, ...key.columns.filter((field) => field !== column)])
-      .filter((order) => order.join() !== key.columns.join());
+    const leads = declared?.leads.map((lead) => this.#namesOf(lead)) ?? sort.map((column) => [column]);
+    const orders = ordersOf(leads, key.columns);
     const search = this.#namesOf(this.#options.search);
     const all = { ...number, ...properties };
     return {
@@ -178,10 +187,11 @@ class ImportedTable implements ReadTable {
       ...(search.length > 0 && { search }),
       schema: {
         type: 'object',
+        ...declared?.schema,
         required: Object.keys(all),
         additionalProperties: false,
         properties: all,
-        ...(this.#example !== undefined && { examples: [JSON.parse(this.#example)] }),
+        ...examplesOf(this.#example === undefined ? undefined : JSON.parse(this.#example), all, declared),
       },
     };
   }
@@ -226,12 +236,14 @@ class ImportedTable implements ReadTable {
     return (json, line, otherLine) => {
       const row = JSON.parse(json) as Document;
       const shown = key.columns.map((name) => `${name} ${JSON.stringify(row[name])}`).join(', ');
-      return this.#problems.refuse([`line ${line}: has the same key as line ${otherLine}: ${shown}`], RepeatedKey);
+      const error = `line ${line}: has the same key as line ${otherLine}: ${shown}`;
+      return this.#problems.refuse([error, ...this.#advice], RepeatedKey);
     };
   }
 
   async *#keyed(key: Key, fields: readonly string[]): AsyncGenerator<readonly KeyedRow[]> {
     const write = rowWriter(this.columns, key, fields, new Set(this.#options.missing));
+    const check = rowCheck(this.collection(key).schema, this.#options.declared, this.#problems);
     let number = 0;
     let position = 0;
     for await (const batch of this.#opened.rows()) {
@@ -241,6 +253,7 @@ class ImportedTable implements ReadTable {
         if (this.#pass.isBad(position++)) this.#assertNoBadRows();
         else rows.push(write(row, ++number));
       }
+      check?.(rows);
       yield rows;
     }
   }
@@ -248,9 +261,10 @@ class ImportedTable implements ReadTable {
 
 const tableOf = async (opened: OpenedTable, options: TableOptions, limit: number): Promise<ReadTable> => {
   const problems = new Problems(options.file);
-  const pass = new FirstPass(opened, options, problems);
+  const all = options.declaration ? withDeclaration(options, options.declaration, opened.headings, problems) : options;
+  const pass = new FirstPass(opened, all, problems);
   await pass.read(opened, limit);
-  return new ImportedTable(opened, options, pass, problems);
+  return new ImportedTable(opened, all, pass, problems);
 };
 
 /**
