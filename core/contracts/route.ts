@@ -154,7 +154,8 @@ export interface ServiceRequest {
 export interface ServiceRoute<Input = Record<string, never>> extends RouteBase<Input> {
   readonly kind: 'service';
   /**
-   * How long callers, replicas and public caches can share a response, in seconds. Default: responses are not shared.
+   * How long callers, replicas and public caches can share a response, in seconds. The route must not have parameters.
+   * Default: responses are not shared.
    */
   readonly sharedSeconds?: number;
   /** True if valid requests count against the rate limit. Invalid requests always count. Default: true. */

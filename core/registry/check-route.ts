@@ -5,7 +5,7 @@ import { assertSchema, compileSchema } from '../validation/compile-schema.js';
 import { isObject } from '../validation/json.js';
 import { pointerPath, valueAt } from '../validation/path.js';
 import { type Members, memberErrors } from './check-members.js';
-import { declaredHeaders, frameworkParameters, listColumns } from './route-defaults.js';
+import { declaredHeaders, frameworkParameters, isShared, listColumns } from './route-defaults.js';
 
 /** Returns errors in the links of a route. Links to operations that the service does not have are ignored. */
 export const linkErrors = (route: Route, routes: readonly Route[]): string[] =>
@@ -112,6 +112,9 @@ export const routeErrors = (route: Route): string[] => {
   }
   if (route.kind === 'data' && route.columns && !listColumns(route)) {
     report('columns needs a list: the response must be {data: [...]} of objects, with no other property');
+  }
+  if (isShared(route) && Object.values(route.parameters ?? {}).some((each) => Object.keys(each).length > 0)) {
+    report('sharedSeconds needs a route without parameters, because all callers share one response');
   }
   for (const kind of Array.isArray(route.errors) ? route.errors : []) {
     if (!members(kind ?? {}, ERROR, 'errors: ')) continue;

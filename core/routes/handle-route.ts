@@ -83,7 +83,7 @@ export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
     const { route } = endpoint;
     if (route.kind === 'service') {
       const response = endpoint.shared
-        ? sharedResponse(endpoint.pattern, route, input)
+        ? sharedResponse(endpoint.pattern, route)
         : ownResponse(route, input, serviceRequest(ctx, publicUrlOf(ctx.req)));
       return response.then((representation) => respond(ctx, representation, { representation, isCached: false }));
     }

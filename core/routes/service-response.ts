@@ -18,6 +18,13 @@ export interface ServiceDependencies {
 /** Passed to the handler if all callers share the response. */
 const SHARED_REQUEST = { caller: null, account: null, headers: {} };
 
+/** Sent to all callers until the value changes or its age in seconds does. */
+interface SharedResponse {
+  readonly value: string;
+  readonly age: number;
+  readonly representation: Representation;
+}
+
 const OWN_HEAD = linesOf({ 'Cache-Control': 'private, no-cache' });
 
 export const serviceResponses = ({ publicUrlOf, cache, clock, state }: ServiceDependencies) => {
@@ -25,6 +32,7 @@ export const serviceResponses = ({ publicUrlOf, cache, clock, state }: ServiceDe
   // which is then serialized only once.
   const known = new WeakMap<object, Representation>();
   const last = new WeakMap<ServiceRoute, { readonly etag: string; readonly since: Date }>();
+  const lastShared = new WeakMap<ServiceRoute, SharedResponse>();
 
   const ownResponse = (route: ServiceRoute, input: object, request: ServiceRequest): Promise<Representation> =>
     ofRoute(route, async () => {
@@ -43,23 +51,26 @@ export const serviceResponses = ({ publicUrlOf, cache, clock, state }: ServiceDe
     });
 
   /** All replicas and shared caches can use the response for `sharedSeconds`. */
-  const sharedResponse = async (pattern: string, route: ServiceRoute, input: object): Promise<Representation> => {
+  const sharedResponse = async (pattern: string, route: ServiceRoute): Promise<Representation> => {
     const { sharedSeconds = 0 } = route;
     const build = async () =>
       jsonOf(
-        await route.handler(input as never, {
+        await route.handler({} as never, {
           state: state.read(),
           publicUrl: publicUrlOf(undefined),
           ...SHARED_REQUEST,
         }),
       );
-    const key = `${pattern} ${JSON.stringify(input)}`;
-    const { value, ageSeconds } = await cache.getOrBuild(key, sharedSeconds, () => ofRoute(route, build));
+    const { value, ageSeconds } = await cache.getOrBuild(pattern, sharedSeconds, () => ofRoute(route, build));
     const age = Math.floor(ageSeconds);
-    return new Representation(Buffer.from(value), JSON_TYPE, {
+    const before = lastShared.get(route);
+    if (before?.value === value && before.age === age) return before.representation;
+    const representation = new Representation(Buffer.from(value), JSON_TYPE, {
       lastModified: new Date(clock.now() - age * 1000),
       head: linesOf({ 'Cache-Control': `public, max-age=${Math.max(0, sharedSeconds - age)}`, Age: String(age) }),
     });
+    lastShared.set(route, { value, age, representation });
+    return representation;
   };
 
   return { ownResponse, sharedResponse };

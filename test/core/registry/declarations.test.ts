@@ -99,6 +99,12 @@ describe('declarations of plugins', () => {
       'response: "header" is not known; did you mean "headers"',
     ],
     ['columns for a route that is not a list', withRoute({ columns: () => ['a'] }), '/things', 'columns needs a list'],
+    [
+      'a shared response with a parameter',
+      withRoute({ kind: 'service', sharedSeconds: 60, parameters: { path: {}, query: { limit } } }),
+      '/things',
+      'sharedSeconds needs a route without parameters',
+    ],
     ['columns that are not a function', withRoute({ columns: ['a'] }), '"columns" must be a function'],
     ['errors that are not a list', withRoute({ errors: {} }), '"errors" must be a list'],
     ['an invalid error', withRoute({ errors: [undefined] }), 'errors: "code" is missing'],

@@ -1,0 +1,35 @@
+import { expect } from 'chai';
+import { MemoryCache } from '../../../core/cache/memory-cache.js';
+import { type ServiceRoute, type ServiceState, serviceRoute } from '../../../core/contracts/plugin.js';
+import { serviceResponses } from '../../../core/routes/service-response.js';
+
+describe('sharedResponse()', () => {
+  it('builds, hashes and compresses a response once per second, even if the handler is not called again', async () => {
+    let [now, calls] = [1_000_000, 0];
+    const clock = { now: () => now, monotonic: () => now };
+    const state = { read: () => ({}) as ServiceState };
+    const cache = new MemoryCache({ clock });
+    const { sharedResponse } = serviceResponses({ publicUrlOf: () => '', cache, clock, state });
+    const route = serviceRoute({
+      path: '/state',
+      operationId: 'getState',
+      summary: 'The state',
+      sharedSeconds: 60,
+      response: { description: 'The state.', schema: { type: 'object' }, example: {} },
+      handler: async () => ({ calls: ++calls, text: 'x'.repeat(2000) }),
+    }) as ServiceRoute;
+    const read = () => sharedResponse('/state', route);
+    const first = await read();
+    await first.encoding('br');
+    now += 999;
+    expect(await read()).to.equal(first);
+    now += 1;
+    const second = await read();
+    expect(second.identity.head).to.match(/Cache-Control: public, max-age=59\r\nAge: 1\r\n/);
+    expect([second.identity.etag, calls]).to.deep.equal([first.identity.etag, 1]);
+    now += 59_000;
+    const third = await read();
+    expect(third.identity.head).to.include('Age: 0');
+    expect([third.identity.etag === first.identity.etag, calls]).to.deep.equal([false, 2]);
+  });
+});
