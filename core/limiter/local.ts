@@ -61,7 +61,9 @@ export class LocalLimits {
     const { allowed, remaining, resetMs } = window.take(now, share.permits, hasQuota);
     // The local share is reported as the limit, because this replica rejects requests beyond its share.
     if (allowed) return { allowed, limit: share.whole, remaining, resetMs };
-    return { allowed, limit: share.whole, remaining: 0, resetMs: Math.max(resetMs, share.growsInMs) };
+    // A used-up quota share lasts until Redis is available again. Its callers retry once per window until then.
+    const waitMs = hasQuota ? share.growsInMs : this.#options.windowMs;
+    return { allowed, limit: share.whole, remaining: 0, resetMs: Math.max(resetMs, waitMs) };
   }
 
   /**

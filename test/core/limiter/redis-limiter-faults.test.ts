@@ -400,6 +400,7 @@ describe('RedisLimiter and an outage', () => {
     const decisions = await Promise.all(Array.from({ length: 11 }, () => limiter.take(CALLER, 600, quotas)));
     assert.equal(countAllowed(decisions), 10);
     assert.deepInclude(decisions.at(-1), { allowed: false, limit: 200, remaining: 0 });
+    assert.equal((decisions.at(-1) as Decision).resetMs, WINDOW_MS, 'a caller would retry every second');
   });
 
   it('outagePolicy "closed": rejects with LimiterUnavailable immediately', async () => {
