@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { permissionWarnings } from '../../core/app/file-permissions.js';
 import type { Modules } from '../../core/app/load-modules.js';
 import { RELOADED } from '../../core/app/running-settings.js';
-import type { Assignment } from '../../core/app/worker-link.js';
+import type { Assignment, Listening } from '../../core/app/worker-link.js';
 import { Workers } from '../../core/app/workers.js';
 import type { LoadedConfig } from '../../core/config/load.js';
 import type { Config } from '../../core/config/schema.js';
@@ -131,9 +131,14 @@ const serveWithWorkers = async (count: number, { path, logger, assignment }: Ser
   const workers = new Workers(count, assignment, logger);
   onStop({ logger, stop: (signal) => void exitAfter(workers.stop(drainDelay(config.server, signal)), logger) });
   let metrics = await listenForMetrics(workers, config);
-  const listening = await workers.start();
+  let listening: Listening | undefined;
+  try {
+    listening = await workers.start();
+  } finally {
+    // An open server would keep this process running without workers.
+    if (!listening) await metrics?.close();
+  }
   if (!listening) {
-    await metrics?.close();
     process.exitCode = 1;
     return undefined;
   }

@@ -134,6 +134,7 @@ export class Workers {
     const scrape = ++this.#scrape;
     const pages = new Map<number, string>();
     const asked = [...this.#running.workers.keys()];
+    if (asked.length === 0) return reloadMetrics();
     await new Promise<void>((resolve) => {
       const done = () => {
         clearTimeout(deadline);

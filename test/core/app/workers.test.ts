@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { request } from '../../support/http-client.js';
 import { LoadClient, sendAll } from '../../support/load-client.js';
 import { freePort } from '../../support/server-process.js';
-import { killAll, type Service, spawnCommand } from '../../support/spawned-service.js';
+import { childrenOf, killAll, type Service, spawnCommand } from '../../support/spawned-service.js';
 import { until } from '../../support/until.js';
 
 const spawnService = (env: Readonly<Record<string, string>>): Service =>
@@ -148,5 +148,17 @@ describe('workers', () => {
     const after = await counted();
     expect([...after.keys()]).to.deep.equal(['1', '2']);
     expect(sum(after)).to.be.at.most(100);
+  });
+
+  it('the service exits if its first worker is killed before it listens, even with a metrics port', async () => {
+    const port = await freePort();
+    const service = run({ METRO__METRICS__PORT: String(port) });
+    const [worker] = await until(() => {
+      const pids = childrenOf(service.process.pid!);
+      return pids.length > 0 ? pids : undefined;
+    });
+    process.kill(worker!, 'SIGKILL');
+    expect(await service.exited).to.deep.equal([1, null]);
+    expect(service.output.stderr).to.contain('The first worker was killed by SIGKILL before it was listening.');
   });
 });
