@@ -162,7 +162,7 @@ export const parts: { readonly [Name in PartName]: Definition<Parts[Name]> } = {
     }),
   ),
   state: part(
-    ['clock', 'modules', 'storageEvents', 'adapter', 'snapshots', 'keyStore', 'limiter', 'cache'],
+    ['config', 'clock', 'modules', 'storageEvents', 'adapter', 'snapshots', 'keyStore', 'limiter', 'cache'],
     (dependencies) => new RunningState(dependencies),
   ),
   admission: part(

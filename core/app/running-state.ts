@@ -4,11 +4,12 @@ import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
 import { checkedSnapshot } from '../data/checked-snapshot.js';
 import { StorageError } from '../errors.js';
 import { longWork } from '../util/event-loop.js';
+import { withTimeout } from '../util/with-timeout.js';
 import type { Parts } from './part-types.js';
 
 type Dependencies = Pick<
   Parts,
-  'clock' | 'modules' | 'storageEvents' | 'adapter' | 'snapshots' | 'keyStore' | 'limiter' | 'cache'
+  'config' | 'clock' | 'modules' | 'storageEvents' | 'adapter' | 'snapshots' | 'keyStore' | 'limiter' | 'cache'
 >;
 
 /**
@@ -51,7 +52,9 @@ export class RunningState {
   };
 
   #pingAdapter(adapter: StorageAdapter): Promise<void> {
-    const ping = adapter.ping();
+    const ms = this.#dependencies.config.config.http.answerMs;
+    const noReply = (): Error => new StorageError('unavailable', `The store did not respond within ${ms} ms.`);
+    const ping = withTimeout(adapter.ping(AbortSignal.timeout(ms)), ms, noReply);
     const forget = (): void => {
       setTimeout(() => {
         this.#ping = undefined;

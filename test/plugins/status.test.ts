@@ -8,6 +8,7 @@ import { packageRoot } from '../../core/util/package.js';
 import * as fixture from '../support/fixture.js';
 import { request } from '../support/http-client.js';
 import { startTestApp, type TestApp, type TestAppOptions } from '../support/test-app.js';
+import { until } from '../support/until.js';
 
 describe('plugin status', () => {
   /** 60 days after the end of the newest quarter in the fixture. */
@@ -242,6 +243,20 @@ describe('plugin status', () => {
       expect(json.error).to.not.contain('gone');
     } finally {
       await unavailable.close();
+    }
+  });
+
+  it('GET /health is a 503 while storage does not respond, and recovers', async () => {
+    const slow = await startTestApp({ config: { http: { answerMs: 50 } } });
+    try {
+      const adapter = partOf(slow.app, 'adapter');
+      const { ping } = adapter;
+      adapter.ping = () => new Promise(() => undefined);
+      expect((await request(`${slow.url}/health`)).status).to.equal(503);
+      adapter.ping = ping;
+      expect(await until(async () => (await request(`${slow.url}/health`)).status === 200)).to.equal(true);
+    } finally {
+      await slow.close();
     }
   });
 
