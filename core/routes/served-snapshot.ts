@@ -113,51 +113,62 @@ export class CurrentSnapshot {
   served: ServedSnapshot | undefined;
   #refreshing: Promise<void> | undefined;
   #again = false;
+  #closed = false;
 
   constructor(options: CurrentSnapshotOptions) {
     this.#options = options;
   }
 
+  /** Never rejects. A call during a refresh starts another one after it. */
   refresh(): Promise<void> {
-    if (this.#refreshing) {
-      this.#again = true;
-      return this.#refreshing;
-    }
-    this.#refreshing = this.#refresh().finally(() => {
-      this.#refreshing = undefined;
-    });
+    this.#again = true;
+    this.#refreshing ??= this.#refreshUntilCurrent();
     return this.#refreshing;
   }
 
   close(): void {
+    this.#closed = true;
     this.served?.retire();
     this.served = undefined;
   }
 
+  async #refreshUntilCurrent(): Promise<void> {
+    while (this.#again && !this.#closed) {
+      this.#again = false;
+      try {
+        await this.#refresh();
+      } catch (error) {
+        this.#options.logger.error({ err: error }, 'the current snapshot could not be refreshed');
+      }
+    }
+    this.#refreshing = undefined;
+  }
+
   async #refresh(): Promise<void> {
     const { adapter, logger } = this.#options;
-    do {
-      this.#again = false;
-      let snapshot: Snapshot;
-      try {
-        snapshot = adapter.snapshot();
-      } catch (error) {
-        // The adapter has already logged why the snapshot is unavailable.
-        const isExpected = error instanceof StorageError && error.code === 'unavailable';
-        logger.warn(isExpected ? { reason: error.message } : { err: error }, 'there is no snapshot to serve yet');
-        continue;
-      }
-      const previous = this.served;
-      if (previous?.version === snapshot.version && +previous.publishedAt === +snapshot.publishedAt) {
-        snapshot.release();
-        continue;
-      }
-      const next = new ServedSnapshot(snapshot, this.#options);
-      if (previous) await this.#warm(next, previous);
-      this.served = next;
-      previous?.retire();
-      logger.info({ snapshot: next.version, publishedAt: next.publishedAt }, 'serving snapshot');
-    } while (this.#again);
+    let snapshot: Snapshot;
+    try {
+      snapshot = adapter.snapshot();
+    } catch (error) {
+      // The adapter has already logged why the snapshot is unavailable.
+      const isExpected = error instanceof StorageError && error.code === 'unavailable';
+      logger.warn(isExpected ? { reason: error.message } : { err: error }, 'there is no snapshot to serve yet');
+      return;
+    }
+    const previous = this.served;
+    if (previous?.version === snapshot.version && +previous.publishedAt === +snapshot.publishedAt) {
+      snapshot.release();
+      return;
+    }
+    const next = new ServedSnapshot(snapshot, this.#options);
+    if (previous) await this.#warm(next, previous);
+    if (this.#closed) {
+      next.retire();
+      return;
+    }
+    this.served = next;
+    logger.info({ snapshot: next.version, publishedAt: next.publishedAt }, 'serving snapshot');
+    previous?.retire();
   }
 
   async #warm(next: ServedSnapshot, previous: ServedSnapshot): Promise<void> {

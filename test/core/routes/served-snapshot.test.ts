@@ -4,6 +4,7 @@ import memory from '../../../adapters/memory.js';
 import type { Collection } from '../../../core/contracts/dataset.js';
 import { collection, type DataRoute, dataRoute } from '../../../core/contracts/plugin.js';
 import { systemClock } from '../../../core/contracts/runtime.js';
+import type { StorageAdapter } from '../../../core/contracts/storage.js';
 import { ApiError, errors, StorageError } from '../../../core/errors.js';
 import { jsonFormat } from '../../../core/response/formats.js';
 import type { DataRequest } from '../../../core/routes/response-cache.js';
@@ -94,6 +95,60 @@ describe('CurrentSnapshot.refresh()', () => {
     expect(lines[0]).to.include({ level: 40, msg: 'there is no snapshot to serve yet' });
     expect(lines[0]).to.have.property('reason').that.is.a('string');
     expect(lines[0]).to.not.have.property('err');
+  });
+
+  describe('with a third-party adapter', () => {
+    const held = { version: '1', publishedAt: new Date(0), release: () => undefined };
+    const refreshing = (snapshot: () => object) => {
+      const logger = keptLogger();
+      const adapter = { snapshot } as unknown as StorageAdapter;
+      const options = { adapter, collections, cacheBytes: 1e6, answerMs: 5000, clock: systemClock, logger };
+      return { snapshots: new CurrentSnapshot(options), logger };
+    };
+
+    it('refreshes again for each change, even if it is reported as the refresh ends', async () => {
+      let version = 1;
+      const { snapshots } = refreshing(() => ({ ...held, version: String(version) }));
+      const first = snapshots.refresh();
+      for (; version < 5; version++) {
+        const before = snapshots.refresh();
+        await Promise.resolve();
+        void snapshots.refresh();
+        await before;
+      }
+      await first;
+      await snapshots.refresh();
+      expect(snapshots.served!.version).to.equal('5');
+    });
+
+    it('logs an error of release() instead of rejecting, and keeps refreshing', async () => {
+      let version = 1;
+      const release = () => {
+        throw new TypeError('A bug.');
+      };
+      const { snapshots, logger } = refreshing(() => ({ ...held, version: String(version), release }));
+      await snapshots.refresh();
+      await snapshots.refresh();
+      version++;
+      await snapshots.refresh();
+      expect(snapshots.served!.version).to.equal('2');
+      expect(logger.lines.filter((line) => line.startsWith('error'))).to.deep.equal([
+        'error: the current snapshot could not be refreshed',
+        'error: the current snapshot could not be refreshed',
+      ]);
+    });
+
+    it('releases a snapshot that becomes ready after close()', async () => {
+      let released = 0;
+      let version = 0;
+      const snapshot = () => ({ ...held, version: String(++version), release: () => released++ });
+      const { snapshots } = refreshing(snapshot);
+      await snapshots.refresh();
+      const refreshed = snapshots.refresh();
+      snapshots.close();
+      await refreshed;
+      expect([snapshots.served, released]).to.deep.equal([undefined, 2]);
+    });
   });
 
   it('computes the cached representations of the previous snapshot', async () => {
