@@ -46,6 +46,11 @@ export class ResponseCache {
   readonly #large = new LruMap<string, true>(KNOWN_LARGE);
   readonly #budget: number;
   #bytes = 0;
+  /**
+   * Kept between sweeps, because a new iterator would first skip the slots of all deleted entries. A sweep drops or
+   * moves each entry that it visits, so all entries are ahead of the iterator.
+   */
+  readonly #hand = this.#entries.entries();
 
   constructor(budget: number) {
     this.#budget = budget;
@@ -121,8 +126,8 @@ export class ResponseCache {
 
   /** Uses the CLOCK algorithm: drops unused entries, oldest first, and moves used entries to the end. */
   #sweep(): void {
-    for (const [cacheKey, entry] of this.#entries) {
-      if (this.#bytes <= this.#budget) return;
+    while (this.#bytes > this.#budget) {
+      const [cacheKey, entry] = this.#hand.next().value!;
       // A compressed body is added to the entry on first use, so the entry might have grown since the last sweep.
       const bytes = bytesOf(cacheKey, entry.representation);
       this.#bytes += bytes - entry.bytes;
