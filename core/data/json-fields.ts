@@ -15,6 +15,7 @@ const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
 const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
+const FIRST_NON_ASCII = 0x80;
 
 const skipSpace = (json: Buffer, from: number): number => {
   let at = from;
@@ -133,7 +134,7 @@ export class JsonFields {
   compare(json: Buffer, start: number, values: readonly Scalar[]): number {
     this.find(json, start);
     for (let i = 0; i < values.length; i++) {
-      const order = compareScalars(scalarIn(json, this.starts[i]!, this.ends[i]!), values[i]!);
+      const order = compareWith(json, this.starts[i]!, this.ends[i]!, values[i]!);
       if (order !== 0) return order;
     }
     return 0;
@@ -231,5 +232,20 @@ const compareValues = (json: Buffer, a: Span, b: Span): number =>
   isPlainString(json, ...a) && isPlainString(json, ...b)
     ? compareBytes(json, [a[0] + 1, a[1] - 1], [b[0] + 1, b[1] - 1])
     : compareScalars(scalarIn(json, ...a), scalarIn(json, ...b));
+
+/** Decodes a string only if an escape or a character other than ASCII comes before the first difference. */
+const compareWith = (json: Buffer, start: number, end: number, value: Scalar): number => {
+  if (typeof value === 'string' && isString(json, start)) {
+    const size = end - start - 2;
+    for (let i = 0; ; i++) {
+      if (i === size || i === value.length) return size - value.length;
+      const byte = json[start + 1 + i]!;
+      const unit = value.charCodeAt(i);
+      if (byte >= FIRST_NON_ASCII || unit >= FIRST_NON_ASCII || byte === BACKSLASH) break;
+      if (byte !== unit) return byte - unit;
+    }
+  }
+  return compareScalars(scalarIn(json, start, end), value);
+};
 
 export const scalarIn = valueIn as (json: Buffer, start: number, end: number) => Scalar;

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { JsonFields } from '../../../core/data/json-fields.js';
+import { compareScalars } from '../../../core/data/scalars.js';
 
 const scalars = fc.oneof(
   fc.string({ unit: 'binary' }).map((text) => text.toWellFormed()),
@@ -27,6 +28,23 @@ describe('JsonFields', () => {
           expect(fields.compare(json, start, [b!, a!])).to.equal(0);
         }
       }),
+    );
+  });
+
+  it('compares a value in JSON like the value itself', () => {
+    const texts = fc.string({
+      unit: fc.constantFrom('a', 'b', '"', '\\', '\n', '\u007f', 'é', '\uffff', '😀'),
+      maxLength: 4,
+    });
+    const fields = new JsonFields(['a']);
+    fc.assert(
+      fc.property(fc.oneof(texts, scalars), fc.oneof(texts, scalars), fc.boolean(), (a, other, isEscaped) => {
+        const text = JSON.stringify({ a });
+        const ascii = text.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+        const order = fields.compare(Buffer.from(isEscaped ? ascii : text), 0, [other]);
+        expect(Math.sign(order)).to.equal(Math.sign(compareScalars(a, other)));
+      }),
+      { numRuns: 2000 },
     );
   });
 
