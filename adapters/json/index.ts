@@ -7,6 +7,7 @@ import {
   audit,
   type DataAudit,
   type Dataset,
+  DirectoryDataset,
   type DirectoryManifest,
   type History,
   type IndexedDataset,
@@ -20,7 +21,7 @@ import {
   version,
 } from 'metro-forecast-api/adapter';
 import { contentIn, type Loaded, load, stampOf } from './load.js';
-import type { DatasetSize } from './memory.js';
+import { assertFits, type DatasetSize, sizeOf } from './memory.js';
 import { hasDataset, publishInto } from './publish.js';
 
 const { directoryAudit, directoryEntries, replaceDirectoryEntries, sumsOf } = audit;
@@ -130,11 +131,8 @@ class JsonAdapter implements StorageAdapter {
     try {
       const signal = options.signal ? AbortSignal.any([options.signal, this.#closing.signal]) : this.#closing.signal;
       const damage = (await hasDataset(this.#path)) ? this.#rejection : undefined;
-      const assertUnused = (next: DirectoryManifest) => {
-        const known = this.#digests.get(next.version);
-        if (known !== undefined && known !== this.#contentOf(next)) throw versionReused(this.#path, next.version);
-      };
-      const written = await publishInto(this.#path, dataset, this.#context, { ...options, signal, assertUnused });
+      const assertLoadable = (next: DirectoryManifest) => this.#assertLoadable(next);
+      const written = await publishInto(this.#path, dataset, this.#context, { ...options, signal, assertLoadable });
       this.#checkedContent = this.#contentOf(written);
       await this.#poll();
       if (damage !== undefined && this.#rejection === undefined) options.onRepair?.(damage);
@@ -147,6 +145,13 @@ class JsonAdapter implements StorageAdapter {
     if (this.#rejection !== undefined) {
       throw new StorageError('unavailable', `The dataset was written, but could not be loaded. ${this.#rejection}`);
     }
+  }
+
+  async #assertLoadable(next: DirectoryManifest): Promise<void> {
+    const known = this.#digests.get(next.version);
+    if (known !== undefined && known !== this.#contentOf(next)) throw versionReused(this.#path, next.version);
+    const size = await sizeOf(new DirectoryDataset(this.#path, next), this.#context.collections);
+    assertFits(size, this.#current?.size);
   }
 
   #contentOf(manifest: DirectoryManifest): string {

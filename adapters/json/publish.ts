@@ -74,7 +74,7 @@ export const publishInto = async (
   path: string,
   dataset: Dataset,
   { collections, clock }: Pick<AdapterContext, 'collections' | 'clock'>,
-  { onProgress, signal, assertUnused }: PublishOptions & { assertUnused(next: DirectoryManifest): void },
+  { onProgress, signal, assertLoadable }: PublishOptions & { assertLoadable(next: DirectoryManifest): Promise<void> },
 ): Promise<DirectoryManifest> => {
   const isChecked = dataset instanceof DirectoryDataset && dataset.isValidFor(collections);
   const { batches, assertValid } = (isChecked ? checkedBefore : checkedNow)(dataset, collections);
@@ -84,7 +84,7 @@ export const publishInto = async (
       repair: true,
       async beforeCommit(change) {
         assertValid();
-        assertUnused(change.next);
+        await assertLoadable(change.next);
         await recordPublication(path, change, clock);
       },
       onProgress: (progress) => onProgress?.({ ...progress, total: undefined }),

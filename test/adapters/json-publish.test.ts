@@ -7,6 +7,7 @@ import type { Dataset } from '../../core/contracts/storage.js';
 import { openDirectory } from '../../core/data/directory.js';
 import { checkDataset } from '../../core/data/validate.js';
 import { StorageError } from '../../core/errors.js';
+import { WORKER_VARIABLE } from '../../core/util/is-worker.js';
 import { collections, lines, manifestOf, rows, writeByHand } from '../support/weather.js';
 import { contextOf, eachInstance, expectServed, writeVersion } from './json-instance.js';
 
@@ -46,6 +47,20 @@ describe('json.publish()', () => {
       '  - readings:1: low: must not be above high',
       '  - readings:2: station: refers to nowhere, which is not in "stations"',
     ]);
+    expect(await readdir(instance.path)).to.deep.equal(files);
+    await expectServed(instance, 1);
+  });
+
+  it('rejects with invalid_dataset if the dataset does not fit into memory, and writes nothing', async () => {
+    const files = await readdir(instance.path);
+    process.env[WORKER_VARIABLE] = '1000000';
+    try {
+      const { code, message } = await rejection(datasetOf('v2', rows));
+      expect(code).to.equal('invalid_dataset');
+      expect(message).to.match(/in each of 1000000 workers, in addition to \d+ MiB for the served version/);
+    } finally {
+      delete process.env[WORKER_VARIABLE];
+    }
     expect(await readdir(instance.path)).to.deep.equal(files);
     await expectServed(instance, 1);
   });
