@@ -79,7 +79,7 @@ class JsonAdapter implements StorageAdapter {
   #polling: Promise<void> = Promise.resolve();
   #isPolling = false;
   #rejection: string | undefined;
-  #publishing = false;
+  #publication: Promise<void> | undefined;
 
   constructor({ path, pollMs = POLL_MS }: JsonOptions, context: AdapterContext) {
     this.#path = context.resolvePath(path);
@@ -108,6 +108,7 @@ class JsonAdapter implements StorageAdapter {
     this.#closing.abort();
     clearInterval(this.#timer);
     await this.#opening?.catch(() => {});
+    await this.#publication?.catch(() => {});
     await this.#polling;
     this.#current = undefined;
   }
@@ -126,8 +127,16 @@ class JsonAdapter implements StorageAdapter {
 
   async publish(dataset: Dataset, options: PublishOptions = {}): Promise<void> {
     this.#assertOpen();
-    if (this.#publishing) throw new StorageError('conflict', 'Another publication is in progress.');
-    this.#publishing = true;
+    if (this.#publication) throw new StorageError('conflict', 'Another publication is in progress.');
+    this.#publication = this.#publish(dataset, options);
+    try {
+      await this.#publication;
+    } finally {
+      this.#publication = undefined;
+    }
+  }
+
+  async #publish(dataset: Dataset, options: PublishOptions): Promise<void> {
     try {
       const signal = options.signal ? AbortSignal.any([options.signal, this.#closing.signal]) : this.#closing.signal;
       const damage = (await hasDataset(this.#path)) ? this.#rejection : undefined;
@@ -139,8 +148,6 @@ class JsonAdapter implements StorageAdapter {
     } catch (error) {
       this.#assertOpen();
       throw error;
-    } finally {
-      this.#publishing = false;
     }
     if (this.#rejection !== undefined) {
       throw new StorageError('unavailable', `The dataset was written, but could not be loaded. ${this.#rejection}`);

@@ -8,6 +8,7 @@ import { openDirectory } from '../../core/data/directory.js';
 import { checkDataset } from '../../core/data/validate.js';
 import { StorageError } from '../../core/errors.js';
 import { WORKER_VARIABLE } from '../../core/util/is-worker.js';
+import { until } from '../support/until.js';
 import { collections, lines, manifestOf, rows, writeByHand } from '../support/weather.js';
 import { contextOf, eachInstance, expectServed, writeVersion } from './json-instance.js';
 
@@ -130,5 +131,28 @@ describe('json.publish()', () => {
     expect([code, message]).to.deep.equal(['conflict', 'Another publication is in progress.']);
     await first;
     expect(instance.adapter.snapshot().version).to.equal('v2');
+  });
+
+  it('ends before close() resolves', async () => {
+    let go: (() => void) | undefined;
+    const paused: Dataset = {
+      ...datasetOf('v2', rows),
+      async *read(collection) {
+        await new Promise<void>((resolve) => {
+          go = resolve;
+        });
+        yield rows[collection as keyof typeof rows];
+      },
+    };
+    let error: unknown;
+    const publication = instance.adapter.publish!(paused).catch((reason: unknown) => {
+      error = reason;
+    });
+    await until(() => go !== undefined, { withinMs: 20_000 });
+    const closing = instance.adapter.close();
+    go!();
+    await closing;
+    expect(error).to.have.property('code', 'closed');
+    await publication;
   });
 });
