@@ -27,7 +27,7 @@ import { ThreadedConnection } from './connection.js';
 import { differencesIn, type WrittenRow, writeContent, written } from './content.js';
 
 const { contentOf, dataAuditEntry, sumsOf } = audit;
-const { FileLockError, fileErrorReason, linkTarget, syncFolder, withFileLock } = files;
+const { FileLockError, fileErrorReason, linkTarget, PUBLICATION_STALE_MS, syncFolder, withFileLock } = files;
 const { assertNotAborted, missingIn, publicationTime, versionTaken } = publishing;
 
 /** A table that is published while it is being imported. Its version is known only after the last row. */
@@ -57,9 +57,6 @@ interface Options extends PublishOptions {
   /** Renews the read transactions of this process, and switches to the current version. */
   poll(): void;
 }
-
-/** Another process can take over a lock that has not been renewed within this time. */
-const STALE_MS = 60_000;
 
 const errorsOf = async (
   connection: ThreadedConnection,
@@ -272,7 +269,7 @@ export const publish = async (
         if (existsSync(path)) await publishInto(path, confirm, context, dataset, options);
         else await publishNew(target, draft, () => publishInto(draft, confirm, context, dataset, options, true));
       },
-      { wait: false, staleMs: STALE_MS },
+      { wait: false, staleMs: PUBLICATION_STALE_MS },
     );
   } catch (cause) {
     if (cause instanceof StorageError) throw cause;

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { type Document, NAME } from '../contracts/dataset.js';
 import { OperatorError, StorageError } from '../errors.js';
 import { fileErrorReason } from '../util/error-reason.js';
-import { FileLockError, withFileLock } from '../util/lock.js';
+import { FileLockError, PUBLICATION_STALE_MS, withFileLock } from '../util/lock.js';
 import { makeFolder, ownNewFile, writeFileAtomic } from '../util/write-atomic.js';
 import { nonFinitePath } from '../validation/json.js';
 import { formatDataError } from './data-errors.js';
@@ -44,9 +44,7 @@ export interface ManifestChange {
 
 /** Matches the files that this module writes. Other files are never removed. */
 const FILE = /^[a-z][a-z0-9_]*\.[0-9a-f]{12}\.ndjson$/;
-const TEMPORARY = /\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
-/** Another process can take over a lock that has not been renewed within this time. */
-const STALE_MS = 60_000;
+const TEMPORARY = /^([a-z][a-z0-9_]*\.[0-9a-f-]{36}\.ndjson|manifest\.json\.[0-9a-f-]{36})\.tmp$/;
 
 /**
  * Writes each collection to a file named after its content, and then the manifest, which makes the new files current.
@@ -69,10 +67,8 @@ export const writeDirectory = async (
   const made = await makeDirectory(path);
   try {
     const write = (confirm: () => Promise<void>) => replace(path, manifest, collections, options, confirm);
-    return await withFileLock(join(path, MANIFEST_FILE), write, {
-      wait: false,
-      staleMs: STALE_MS,
-    });
+    const locking = { wait: false, staleMs: PUBLICATION_STALE_MS };
+    return await withFileLock(join(path, MANIFEST_FILE), write, locking);
   } catch (cause) {
     if (made !== undefined) await removeEmpty(path, made);
     if (cause instanceof FileLockError) {
@@ -257,7 +253,7 @@ const writeRows = async (
   batches: Batches,
   onWritten: (rows: number) => void,
 ): Promise<WrittenFile> => {
-  const temporary = join(directory, `${collection}.${randomUUID()}.tmp`);
+  const temporary = join(directory, `${collection}.${randomUUID()}.ndjson.tmp`);
   const hash = createHash('sha256');
   let handle: FileHandle | undefined = await open(temporary, 'wx');
   let rows = 0;

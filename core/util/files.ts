@@ -1,4 +1,4 @@
 export { fileErrorReason } from './error-reason.js';
-export { FileLockError, withFileLock } from './lock.js';
+export { FileLockError, PUBLICATION_STALE_MS, withFileLock } from './lock.js';
 export { streamRegular } from './read-file.js';
 export { linkTarget, syncFolder } from './write-atomic.js';

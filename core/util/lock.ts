@@ -3,6 +3,7 @@
  * lock.
  */
 import { randomUUID } from 'node:crypto';
+import { readlinkSync } from 'node:fs';
 import { open, stat, unlink, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,6 +12,11 @@ import { readRegular, unlessMissing } from './read-file.js';
 import { linkTarget, ownNewFile } from './write-atomic.js';
 
 const STALE_MS = 10_000;
+/**
+ * The `staleMs` for publications, which can block the process for seconds. The adapter contract allows 50 seconds until
+ * the lock of a killed process expires.
+ */
+export const PUBLICATION_STALE_MS = 45_000;
 const RETRY_MS = 20;
 const MAX_LOCK_BYTES = 4096;
 
@@ -56,10 +62,19 @@ const create = async (path: string, content: string): Promise<boolean> => {
  */
 const EMPTY_MS = 1000;
 
+/** Containers can have the same host name but different process ids. */
+export const pidNamespace = (): string => {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return 'none';
+  }
+};
+
 const holderEnded = (content: string, age: number): boolean => {
   if (content === '') return age > EMPTY_MS;
-  const [pid, host] = content.split(' ');
-  if (host !== hostname() || !/^\d+$/.test(pid ?? '')) return false;
+  const [pid, host, namespace] = content.split(' ');
+  if (host !== hostname() || namespace !== pidNamespace() || !/^\d+$/.test(pid ?? '')) return false;
   try {
     process.kill(Number(pid), 0);
     return false;
@@ -130,7 +145,7 @@ export const withFileLock = async <T>(
   { staleMs = STALE_MS, wait = true }: LockOptions = {},
 ): Promise<T> => {
   const lock = `${await linkTarget(path)}.lock`;
-  const content = `${process.pid} ${hostname()} ${randomUUID()}`;
+  const content = `${process.pid} ${hostname()} ${pidNamespace()} ${randomUUID()}`;
   await take(lock, content, { staleMs, wait });
   const touch = (): void => void utimes(lock, new Date(), new Date()).catch(() => undefined);
   const timer = setInterval(touch, staleMs / 4).unref();

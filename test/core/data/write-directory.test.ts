@@ -10,6 +10,7 @@ import { openDirectory } from '../../../core/data/directory.js';
 import { checkDataset } from '../../../core/data/validate.js';
 import { type Batches, writeDirectory } from '../../../core/data/write-directory.js';
 import { OperatorError, StorageError } from '../../../core/errors.js';
+import { pidNamespace } from '../../../core/util/lock.js';
 import * as fixture from '../../support/fixture.js';
 import {
   collections,
@@ -104,17 +105,22 @@ describe('writeDirectory(path, manifest, collections)', () => {
   it('keeps files of the current and previous version and foreign files, and removes older files and leftovers', async () => {
     const first = await write(1);
     await writeFile(join(path(), 'notes.txt'), 'mine');
-    await writeFile(join(path(), 'stations.5b3a1f0e-9d7c-4a55-8f6e-2c1b0a998877.tmp'), 'left by a crash');
+    const id = '5b3a1f0e-9d7c-4a55-8f6e-2c1b0a998877';
+    await writeFile(join(path(), `keys.${id}.tmp`), 'being written by another program');
+    await writeFile(join(path(), `stations.${id}.ndjson.tmp`), 'left by a crash');
+    await writeFile(join(path(), `manifest.json.${id}.tmp`), 'left by a crash');
     await write(2);
     const file = first.collections['stations']!.file;
     expect(await readdir(path()))
       .to.include(file)
       .and.include('notes.txt')
-      .and.have.length(6);
+      .and.include(`keys.${id}.tmp`)
+      .and.have.length(7);
     await write(3);
     expect(await readdir(path()))
       .to.include('notes.txt')
-      .and.have.length(6);
+      .and.include(`keys.${id}.tmp`)
+      .and.have.length(7);
     expect(await readdir(path())).to.not.include(file);
   });
 
@@ -259,7 +265,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
       const killed = execFile(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
       killed.kill('SIGKILL');
       await once(killed, 'exit');
-      await writeFile(join(path(), 'manifest.json.lock'), `${killed.pid} ${hostname()} x`);
+      await writeFile(join(path(), 'manifest.json.lock'), `${killed.pid} ${hostname()} ${pidNamespace()} x`);
       await write(1);
       expect(await readdir(path())).to.have.length(3);
     });

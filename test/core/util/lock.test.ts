@@ -5,7 +5,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { FileLockError, withFileLock } from '../../../core/util/lock.js';
+import { FileLockError, pidNamespace, withFileLock } from '../../../core/util/lock.js';
 
 describe('withFileLock(path, task)', () => {
   let folder: string;
@@ -43,7 +43,7 @@ describe('withFileLock(path, task)', () => {
   const left: [whose: string, content: string][] = [
     ['a process on another machine', '1 another-machine 0'],
     ['a process that died before it wrote its name', ''],
-    ['a live process that is stalled', `${process.pid} ${hostname()} 0`],
+    ['a live process that is stalled', `${process.pid} ${hostname()} ${pidNamespace()} 0`],
   ];
   for (const [whose, content] of left) {
     it(`takes over the lock of ${whose} once it is stale, one task at a time`, async () => {
@@ -134,8 +134,14 @@ describe('withFileLock(path, task)', () => {
 
     it('takes over from a process of this machine that has exited', async () => {
       const ended = spawnSync(process.execPath, ['-e', '0']);
-      await holding(`${ended.pid} ${hostname()} 0`);
+      await holding(`${ended.pid} ${hostname()} ${pidNamespace()} 0`);
       expect(await takeOver()).to.equal('done');
+    });
+
+    it('does not take over from a process in another container with the same host name', async () => {
+      const ended = spawnSync(process.execPath, ['-e', '0']);
+      await holding(`${ended.pid} ${hostname()} pid:[1] 0`);
+      expect(await takeOver().catch((reason) => reason)).to.be.instanceOf(FileLockError);
     });
 
     it('takes over a lock whose holder was killed before it wrote its name, after a second', async () => {
@@ -148,7 +154,7 @@ describe('withFileLock(path, task)', () => {
     });
 
     it('takes over from any holder whose heartbeat is too old, and not earlier', async () => {
-      for (const content of ['1 another-machine 0', `${process.pid} ${hostname()} 0`]) {
+      for (const content of ['1 another-machine 0', `${process.pid} ${hostname()} ${pidNamespace()} 0`]) {
         await holding(content);
         expect(await takeOver().catch((reason) => reason)).to.be.instanceOf(FileLockError);
         await holding(content, longAgo());
