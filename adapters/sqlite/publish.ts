@@ -91,10 +91,16 @@ const commit = async (
       await connection.run('DELETE FROM version WHERE id = ?', damaged.id);
       await connection.run('UPDATE move SET version = ? WHERE version = ?', id, damaged.id);
     }
-    await connection.run(
-      'UPDATE version SET name = ?, manifest = ?, published_at = ?, collections = ? WHERE id = ?',
+    const written = await connection.rows(
+      'UPDATE version SET name = ?, manifest = ?, published_at = ?, collections = ? WHERE id = ? RETURNING id',
       ...[version, JSON.stringify(complete), publishedAt.getTime(), JSON.stringify(collections), id],
     );
+    if (written.length === 0) {
+      throw new StorageError(
+        'conflict',
+        `Version ${version} was not published: another publisher has deleted its rows.`,
+      );
+    }
     await addActivation(connection, { versionId: id, activatedAt: publishedAt });
     const content = contentOf(sumsOf({ collections }));
     const entry = { action: 'publish', version, replaces: currentName(catalog), content } as const;
