@@ -19,6 +19,7 @@ import {
 import { appendEntry, readEntries, replaceEntries, verifyEntries } from './audit.js';
 import { openStore, prepareStore } from './catalog.js';
 import { type ReadConnection, ThreadedConnection } from './connection.js';
+import { createEmpty } from './create.js';
 import type { Row } from './threaded-database.js';
 
 const { keyAuditEntry, withComparison } = audit;
@@ -174,7 +175,8 @@ class SqliteKeyStore implements KeyStore {
         return connection.transaction(() => work(connection));
       };
       try {
-        return await ThreadedConnection.use(this.#path, prepared, { create: true });
+        await createEmpty(this.#path);
+        return await ThreadedConnection.use(this.#path, prepared);
       } finally {
         this.#poll();
       }

@@ -1,6 +1,6 @@
 /** Publishes a dataset. Writes its rows to new tables, and then makes the version current in one transaction. */
 import { existsSync } from 'node:fs';
-import { access, mkdir, rename, rm } from 'node:fs/promises';
+import { access, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import {
   type AdapterContext,
@@ -25,9 +25,10 @@ import {
 } from './catalog.js';
 import { ThreadedConnection } from './connection.js';
 import { differencesIn, type WrittenRow, writeContent, written } from './content.js';
+import { createDatabase, removeDrafts, withStoreLock } from './create.js';
 
 const { contentOf, dataAuditEntry, sumsOf } = audit;
-const { FileLockError, fileErrorReason, linkTarget, PUBLICATION_STALE_MS, syncFolder, withFileLock } = files;
+const { FileLockError, fileErrorReason } = files;
 const { assertNotAborted, missingIn, publicationTime, versionTaken } = publishing;
 
 /** A table that is published while it is being imported. Its version is known only after the last row. */
@@ -203,7 +204,7 @@ const publishInto = async (
   context: PublishContext,
   dataset: ToPublish,
   options: Options,
-  isDraft = false,
+  isDraft: boolean,
 ): Promise<void> =>
   ThreadedConnection.use(
     file,
@@ -221,35 +222,6 @@ const publishInto = async (
     { create: true },
   );
 
-const removeLog = async (path: string): Promise<void> => {
-  for (const suffix of ['-wal', '-shm']) await rm(path + suffix, { force: true });
-};
-
-/**
- * A new database is renamed to its path only when it is complete. The write-ahead log is enabled after the renaming,
- * because other connections find the log by the name of the database.
- */
-const publishNew = async (path: string, draft: string, write: () => Promise<void>): Promise<void> => {
-  let written = draft;
-  try {
-    await write();
-    if (existsSync(path)) {
-      throw new StorageError('conflict', `Nothing was published: another process has created ${path}. Try again.`);
-    }
-    // The write-ahead log of a deleted database may still exist. SQLite would apply it to a new database at the same
-    // path.
-    await removeLog(path);
-    await rename(draft, path);
-    written = path;
-    await syncFolder(dirname(path));
-    await ThreadedConnection.use(path, (connection) => connection.exec('PRAGMA journal_mode = WAL'));
-  } catch (error) {
-    await rm(written, { force: true });
-    await removeLog(written);
-    throw error;
-  }
-};
-
 /**
  * Publishes a dataset. Replaces a stored version that has the same name and the same rows, if it is damaged or was
  * published for a different configuration. If the publication fails, the rows written so far are removed immediately or
@@ -266,16 +238,16 @@ export const publish = async (
   assertNotAborted(options.signal);
   await inFolder(path);
   try {
-    await withFileLock(
+    await withStoreLock(
       path,
       async (confirm) => {
-        const target = await linkTarget(path);
-        const draft = `${target}.new`;
-        await rm(draft, { force: true });
-        if (existsSync(path)) await publishInto(path, confirm, context, dataset, options);
-        else await publishNew(target, draft, () => publishInto(draft, confirm, context, dataset, options, true));
+        await removeDrafts(path);
+        const write = (file: string, isDraft: boolean) =>
+          publishInto(file, confirm, context, dataset, options, isDraft);
+        if (existsSync(path)) await write(path, false);
+        else await createDatabase(path, confirm, (draft) => write(draft, true));
       },
-      { wait: false, staleMs: PUBLICATION_STALE_MS },
+      false,
     );
   } catch (cause) {
     if (cause instanceof StorageError) throw cause;

@@ -1,0 +1,77 @@
+/** Creates databases. A database appears at its path only when it is complete. */
+import { randomUUID } from 'node:crypto';
+import { existsSync, linkSync, rmSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { files, StorageError } from 'metro-forecast-api/adapter';
+import { prepareStore } from './catalog.js';
+import { ThreadedConnection } from './connection.js';
+
+const { linkTarget, PUBLICATION_STALE_MS, syncFolder, withFileLock } = files;
+
+type Confirm = () => Promise<void>;
+
+/** Publications and the key store share this lock, because both can create the database. */
+export const withStoreLock = <T>(path: string, task: (confirm: Confirm) => Promise<T>, wait: boolean): Promise<T> =>
+  withFileLock(path, task, { wait, staleMs: PUBLICATION_STALE_MS });
+
+const SUFFIX = /^\.[0-9a-f-]{36}\.new$/;
+
+/** Removes the drafts of publishers that were killed. The caller must hold the lock. */
+export const removeDrafts = async (path: string): Promise<void> => {
+  const target = await linkTarget(path);
+  const name = basename(target);
+  for (const file of await readdir(dirname(target))) {
+    if (file.startsWith(name) && SUFFIX.test(file.slice(name.length))) await rm(join(dirname(target), file));
+  }
+};
+
+/** Synchronous, so that another process has little time to create the database between two steps. */
+const place = (draft: string, target: string): void => {
+  const taken = () => new StorageError('conflict', `Another process has created ${target}. Try again.`);
+  if (existsSync(target)) throw taken();
+  // The write-ahead log of a deleted database may still exist. SQLite would apply it to a new database at the same
+  // path.
+  for (const suffix of ['-wal', '-shm']) rmSync(target + suffix, { force: true });
+  try {
+    // Unlike a rename, a link never replaces a file.
+    linkSync(draft, target);
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? taken() : error;
+  }
+};
+
+/**
+ * The write-ahead log is enabled after the database has its final name, because other connections find the log by the
+ * name of the database. If that fails, the next adapter that opens the database enables the log.
+ * @param write writes the database to a draft
+ * @throws StorageError `conflict` if another process has created the database
+ */
+export const createDatabase = async (
+  path: string,
+  confirm: Confirm,
+  write: (draft: string) => Promise<void>,
+): Promise<void> => {
+  const target = await linkTarget(path);
+  const draft = `${target}.${randomUUID()}.new`;
+  try {
+    await write(draft);
+    await confirm();
+    place(draft, target);
+  } finally {
+    await rm(draft, { force: true });
+  }
+  await syncFolder(dirname(target));
+  await ThreadedConnection.use(target, (connection) => connection.exec('PRAGMA journal_mode = WAL')).catch(() => {});
+};
+
+/** Creates a database without a dataset, unless the database exists. */
+export const createEmpty = async (path: string): Promise<void> => {
+  if (existsSync(path)) return;
+  const write = (draft: string) =>
+    ThreadedConnection.use(draft, (connection) => prepareStore(draft, connection, 'OFF'), { create: true });
+  const create = async (confirm: Confirm) => {
+    if (!existsSync(path)) await createDatabase(path, confirm, write);
+  };
+  await withStoreLock(path, create, true);
+};
