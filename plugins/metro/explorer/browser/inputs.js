@@ -16,13 +16,14 @@ export const inputLabel = (input) => LABELS[input] ?? input.replaceAll('_', ' ')
 
 /**
  * Returns how much the average forecast changed between two runs, and which input caused most of the change. `change`
- * and `part` are in percentage points. Undefined if a run does not list its inputs.
+ * and `part` are in percentage points. Undefined if the runs do not have the same inputs.
  * @param {Run | undefined} newest @param {Run | undefined} prior
  * @returns {{ change: number, input: string, part: number } | undefined}
  */
 export const commonCause = (newest, prior) => {
-  if (!newest?.inputs?.length || !prior?.inputs?.length) return undefined;
+  if (!newest?.inputs?.length || newest.inputs.length !== prior?.inputs?.length) return undefined;
   const before = new Map(prior.inputs.map(({ name, mean_contribution_pp }) => [name, mean_contribution_pp]));
+  if (!newest.inputs.every(({ name }) => before.has(name))) return undefined;
   const parts = newest.inputs.map(({ name, mean_contribution_pp: now }) => ({
     input: inputLabel(name),
     part: now - (before.get(name) ?? 0),

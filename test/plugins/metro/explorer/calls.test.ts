@@ -1,14 +1,15 @@
 import { expect } from 'chai';
 import { pageModules } from '../../../support/page-modules.js';
 
-const { marketCalls, compareCalls, overdue, limitsOf, recordOf, reasonsOf, mainDriver, ...scores } = await pageModules(
-  'metro/explorer/browser/backtest/scores',
-  'metro/explorer/browser/data-calls',
-  'metro/explorer/browser/freshness',
-  'metro/explorer/browser/grades',
-  'metro/explorer/browser/market/reasons',
-  'metro/explorer/browser/inputs',
-);
+const { marketCalls, compareCalls, overdue, limitsOf, recordOf, reasonsOf, mainDriver, commonCause, ...scores } =
+  await pageModules(
+    'metro/explorer/browser/backtest/scores',
+    'metro/explorer/browser/data-calls',
+    'metro/explorer/browser/freshness',
+    'metro/explorer/browser/grades',
+    'metro/explorer/browser/market/reasons',
+    'metro/explorer/browser/inputs',
+  );
 
 describe('the explorer’s API calls', () => {
   const choices = { q: '', state: 'OH', signal: 'expand', grade: 'B', sort: '-forecast' };
@@ -149,4 +150,28 @@ describe('the explorer’s texts on groups of forecasts', () => {
     const row = { benchmark_mae_pp: 4.2, ar1_nation_mae_pp: 3.8, shrunk_mean_mae_pp: 3.7 };
     expect(scores.bestError(row)).to.equal(3.7);
   });
+});
+
+describe('the common cause of the movers', () => {
+  const run = (inputs: Readonly<Record<string, number>>) => ({
+    inputs: Object.entries(inputs).map(([name, mean_contribution_pp]) => ({ name, mean_contribution_pp })),
+  });
+  const prior = run({ growth_4q: 1, new_home_sales: 2 });
+
+  it('is the input that changed the average forecast most', () => {
+    expect(commonCause(run({ new_home_sales: 4, growth_4q: 0.5 }), prior)).to.deep.equal({
+      change: 1.5,
+      input: 'new home sales',
+      part: 2,
+    });
+  });
+
+  for (const [name, newest] of [
+    ['has one input less', { growth_4q: 1 }],
+    ['has one input more', { growth_4q: 1, new_home_sales: 2, intercept: 1 }],
+    ['has another input', { growth_4q: 1, intercept: 1 }],
+    ['lists no inputs', {}],
+  ] as const) {
+    it(`is unknown if the newest run ${name}`, () => expect(commonCause(run(newest), prior)).to.equal(undefined));
+  }
 });
