@@ -2,6 +2,7 @@ import { anonymousLimits, basePath, curlOf, keyVariable, Problem, request, sampl
 import { copyButton, h } from '../shared/dom.js';
 import { rounded } from '../shared/format.js';
 import { addressOf, readAddress } from './address.js';
+import { pythonSample, rSample } from './code-samples.js';
 import { choice } from './controls.js';
 import { save } from './save.js';
 import { dataTable } from './table.js';
@@ -52,40 +53,18 @@ const workButton = (label, work) => {
  */
 export const textColumns = new Set();
 
-const textTypes = () =>
-  textColumns.size === 0
-    ? ''
-    : `, dtype={${[...textColumns].map((name) => `${JSON.stringify(name)}: str`).join(', ')}}`;
+/** @param {readonly string[]} targets */
+const sampleOf = (targets) => ({
+  urls: targets.map((target) => `${location.origin}${basePath}${target}`),
+  texts: [...textColumns],
+  keyVariable: samplesSendKey() ? keyVariable : undefined,
+});
 
 /** @type {Readonly<Record<string, (targets: readonly string[]) => string>>} */
 const LANGUAGES = {
   curl: (targets) => targets.map(curlOf).join('\n'),
-  Python: (targets) =>
-    [
-      samplesSendKey() ? 'import io, os' : 'import io',
-      'import pandas as pd',
-      'import requests',
-      '',
-      samplesSendKey()
-        ? `headers = {"Authorization": f"Bearer {os.environ['${keyVariable}']}", "Accept": "text/csv"}`
-        : 'headers = {"Accept": "text/csv"}',
-      ...targets.flatMap((target) => [
-        `response = requests.get(${JSON.stringify(`${location.origin}${basePath}${target}`)}, headers=headers, timeout=30)`,
-        'response.raise_for_status()',
-        `print(pd.read_csv(io.StringIO(response.text)${textTypes()}))`,
-      ]),
-    ].join('\n'),
-  R: (targets) =>
-    [
-      'library(httr2)',
-      ...targets.map(
-        (target) =>
-          `request(${JSON.stringify(`${location.origin}${basePath}${target}`)}) |>\n` +
-          (samplesSendKey() ? `  req_auth_bearer_token(Sys.getenv("${keyVariable}")) |>\n` : '') +
-          '  req_headers(Accept = "text/csv") |>\n  req_perform() |>\n  resp_body_string() |>\n' +
-          '  textConnection() |>\n  read.csv()',
-      ),
-    ].join('\n'),
+  Python: (targets) => pythonSample(sampleOf(targets)),
+  R: (targets) => rSample(sampleOf(targets)),
 };
 
 /** Programming language of the code samples. The user's choice applies to all figures on the page. */

@@ -24,14 +24,15 @@ const startFinder = (tables) =>
 const routeOf = (table) => {
   const list = tableView(table);
   const row = lazyView(async () => (await import('./row-view.js')).rowView(table));
-  return (parameters, ...rest) => (parameters[0] ? row : list)(parameters, ...rest);
+  return (parameters, ...rest) => {
+    textColumns.clear();
+    for (const { name, kind } of table.columns) if (kind === 'text') textColumns.add(name);
+    return (parameters[0] ? row : list)(parameters, ...rest);
+  };
 };
 
 const start = async () => {
   const tables = tablesOf(await getJson('/openapi.json', { key: false }));
-  for (const { columns } of tables) {
-    for (const { name, kind } of columns) if (kind === 'text') textColumns.add(name);
-  }
   const names = tables.map(({ name }) => name);
   const views = [...names, 'status'];
   find('#views').replaceChildren(...views.map((name) => h('li', h('a', { href: `#/${name}` }, words(name)))));
