@@ -17,6 +17,7 @@ import type { Collection, Document } from '../../core/contracts/dataset.js';
 import { systemClock } from '../../core/contracts/runtime.js';
 import type { Query, Scalar, Snapshot } from '../../core/contracts/storage.js';
 import { OperatorError } from '../../core/errors.js';
+import { whileFrozen } from '../support/server-process.js';
 import { mongoForTests, type Server, startMongo, uniqueName } from '../support/services.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';
 import { intercepted, pausedBefore, Replicas, untilAway } from './mongo-replica.js';
@@ -351,10 +352,10 @@ describe('replicas on MongoDB', () => {
       const mongod = await useOwn();
       const replica = await replicas.open();
       await replica.adapter.publish(datasetOf());
-      mongod.freeze();
-      await untilAway(replica.adapter);
-      await replica.adapter.close();
-      mongod.resume();
+      await whileFrozen(mongod, async () => {
+        await untilAway(replica.adapter);
+        await replica.adapter.close();
+      });
     });
   });
 

@@ -5,6 +5,7 @@ import { request } from '../support/http-client.js';
 import { type Answer, LoadClient, sendSteadily } from '../support/load-client.js';
 import { untilKnown } from '../support/replica-state.js';
 import { REPLICAS, type Replicas, startReplicas } from '../support/replicas.js';
+import { whileFrozen } from '../support/server-process.js';
 import type { Server } from '../support/services.js';
 import { isAllowed } from '../support/windows.js';
 import { assertAllowedOrRejected, PATHS } from './limited-replicas.js';
@@ -117,13 +118,9 @@ describe('quotas and usage of keys with three replicas behind nginx', function (
     const { id, key, first } = await createKey('counted');
     const answers = await underLoad(key, async () => {
       await delay(3000);
-      await service.redis.freeze();
-      await delay(OUTAGE_MS);
-      await service.redis.resume();
+      await whileFrozen(service.redis, () => delay(OUTAGE_MS));
       await delay(4000);
-      await service.redis.freeze();
-      await delay((QUOTA / PER_SECOND) * 1000);
-      await service.redis.resume();
+      await whileFrozen(service.redis, () => delay((QUOTA / PER_SECOND) * 1000));
       await delay(4000);
     });
     const { requests } = counts([...first, ...answers]);

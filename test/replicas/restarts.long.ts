@@ -6,6 +6,7 @@ import { writeVersions } from '../support/dataset-version.js';
 import { type Answer, LoadClient, longest, sendSteadily } from '../support/load-client.js';
 import { untilKnown } from '../support/replica-state.js';
 import { type Replicas, startReplicas } from '../support/replicas.js';
+import { whileFrozen } from '../support/server-process.js';
 import type { Server } from '../support/services.js';
 
 const RESTARTS = 10;
@@ -87,12 +88,12 @@ describe('replicas behind nginx, replaced under keep-alive load', function () {
       const logged = readFileSync(log, 'utf8').slice(before);
       return logged.includes('MongoDB is unreachable') && logged.includes('the key store is unreachable');
     };
-    service.mongo.freeze();
-    const restarted = replica.restart();
-    await eventually('the replica has logged that MongoDB is unreachable', isMissed, 30_000).finally(() =>
-      service.mongo.resume(),
-    );
-    await restarted;
+    const restarted = await whileFrozen(service.mongo, async () => {
+      const done = replica.restart();
+      await eventually('the replica has logged that MongoDB is unreachable', isMissed, 30_000);
+      return { done };
+    });
+    await restarted.done;
     const client = new LoadClient(replica.url, key, 1);
     const { status, body } = await client.get('/markets');
     client.close();

@@ -24,6 +24,16 @@ export interface Server {
   resume(): void;
 }
 
+/** Freezes the server during the task, and resumes it even if the task fails. */
+export const whileFrozen = async <T>(server: Pick<Server, 'freeze' | 'resume'>, task: () => Promise<T>): Promise<T> => {
+  server.freeze();
+  try {
+    return await task();
+  } finally {
+    server.resume();
+  }
+};
+
 export interface ServerSpec {
   readonly name: string;
   readonly program: string;

@@ -7,6 +7,7 @@ import { RedisLimiter } from '../../../core/limiter/redis-limiter.js';
 import { connectRedis } from '../../../core/redis/connection.js';
 import { randomFrom } from '../../../plugins/metro/sample/random.js';
 import { keptLogger } from '../../support/kept-logger.js';
+import { whileFrozen } from '../../support/server-process.js';
 import { startRedis } from '../../support/services.js';
 import { startTcpProxy } from '../../support/tcp-proxy.js';
 
@@ -106,9 +107,7 @@ describe(`the bound of a limit under random faults for ${SECONDS} seconds, FAULT
           losses.push(performance.now());
           await admin.flushall().catch(() => undefined);
         } else if (kind === 2) {
-          server.freeze();
-          await delay(lasts);
-          server.resume();
+          await whileFrozen(server, () => delay(lasts));
         } else {
           proxy.cutReplies();
           await delay(lasts);

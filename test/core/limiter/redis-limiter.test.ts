@@ -7,6 +7,7 @@ import { BUCKETS } from '../../../core/limiter/script.js';
 import { connectRedis, type RedisConnection } from '../../../core/redis/connection.js';
 import { keptLogger } from '../../support/kept-logger.js';
 import { countedIn, fieldOf, readWindow } from '../../support/limiter-window.js';
+import { whileFrozen } from '../../support/server-process.js';
 import { redisForTests, type Server, startRedis, uniqueName } from '../../support/services.js';
 import { defineLimiterSuite } from './limiter-suite.js';
 
@@ -116,11 +117,12 @@ describe('RedisLimiter', () => {
   it('a request after resetMs is allowed, even if the call that returned resetMs reached Redis late', async () => {
     const limiter = create(await connect(server.url), 300);
     await limiter.take('key:warm', 1);
-    server.freeze();
-    const late = limiter.take('key:late', 1);
-    await wait(100);
-    server.resume();
-    assert.isTrue((await late).allowed);
+    const late = await whileFrozen(server, async () => {
+      const taken = limiter.take('key:late', 1);
+      await wait(100);
+      return { taken };
+    });
+    assert.isTrue((await late.taken).allowed);
     const refused = await limiter.take('key:late', 1);
     assert.isFalse(refused.allowed);
     await wait(refused.resetMs);

@@ -9,6 +9,7 @@ import { RedisLimiter } from '../../../core/limiter/redis-limiter.js';
 import { connectRedis } from '../../../core/redis/connection.js';
 import { randomFrom } from '../../../plugins/metro/sample/random.js';
 import { keptLogger } from '../../support/kept-logger.js';
+import { whileFrozen } from '../../support/server-process.js';
 import { startRedis } from '../../support/services.js';
 import { startTcpProxy } from '../../support/tcp-proxy.js';
 
@@ -95,9 +96,7 @@ describe(`usage under random faults for ${SECONDS} seconds, FAULTS_SEED=${SEED}`
         const proxy = proxies[Math.floor(chance(REPLICAS))]!;
         const lasts = chance(1500);
         if (chance(2) < 1) {
-          server.freeze();
-          await delay(lasts);
-          server.resume();
+          await whileFrozen(server, () => delay(lasts));
         } else {
           proxy.cutReplies();
           await delay(lasts);
