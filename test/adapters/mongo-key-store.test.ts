@@ -41,7 +41,9 @@ describe('MongoDB', () => {
     create(context) {
       const database = basename(context.resolvePath('.'));
       databases.add(database);
-      return mongoKeyStore.create({ uri, database, pollMs: 50 }, context);
+      // Simultaneous writes retry, which can take longer than the default timeouts on a busy machine.
+      const timeouts = { operationMs: 20_000, waitQueueMs: 20_000, serverSelectionMs: 20_000, connectMs: 20_000 };
+      return mongoKeyStore.create({ uri, database, pollMs: 50, ...timeouts }, context);
     },
   });
 });

@@ -95,6 +95,7 @@ describe('the process of a service', () => {
       join(folder, 'slow.mjs'),
       `process.stdout.write('loading\\n');
        await new Promise((resolve) => setTimeout(resolve, 2000));
+       process.stdout.write('loaded\\n');
        export default { kind: 'plugin', name: 'slow', version: '1.0.0', description: 'Slow.', routes: () => [] };`,
     );
     const path = join(folder, 'api.json');
@@ -106,14 +107,13 @@ describe('the process of a service', () => {
     const env = { METRO__SERVER__WORKERS: String(workers) };
     const how = workers === 1 ? 'without workers' : 'with workers';
 
-    it(`${how} SIGTERM during startup makes it exit with 0`, async () => {
+    it(`${how} SIGTERM during startup makes it exit with 0 before the plugins are loaded`, async () => {
       const path = await slowStart();
       const service = start({ env: { ...env, METRO_CONFIG: path } });
       await until(() => service.output.stdout.includes('loading'));
       service.child.kill('SIGTERM');
-      const since = performance.now();
       expect(await service.exited).to.deep.equal([0, null]);
-      expect(performance.now() - since).to.be.below(1500);
+      expect(service.output.stdout).to.not.include('loaded');
     });
 
     it(`${how} SIGHUP during startup reloads the configuration after startup`, async () => {
@@ -171,9 +171,7 @@ describe('the process of a service', () => {
       );
       expect(dropped).to.not.be.empty;
       service.child.kill('SIGTERM');
-      const since = performance.now();
       expect(await service.exited).to.deep.equal([0, null]);
-      expect(performance.now() - since).to.be.below(5000);
       const bytes = Buffer.alloc(1024 * 1024);
       expect(readSync(reader, bytes)).to.be.above(30_000);
       closeSync(reader);
@@ -232,8 +230,7 @@ describe('the process of a service', () => {
     await until(() => service.output.stdout.includes('loading'));
     const [inner] = childrenOf(service.child.pid!);
     process.kill(inner!, 'SIGTERM');
-    const since = performance.now();
     expect(await service.exited).to.deep.equal([0, null]);
-    expect(performance.now() - since).to.be.below(1500);
+    expect(service.output.stdout).to.not.include('loaded');
   });
 });

@@ -205,12 +205,10 @@ describe('doctor and the stores', () => {
       expect((await find('configuration')).advice!.join()).to.not.contain('secret');
     });
 
-    it('a command fails within 3 seconds if MongoDB refuses connections', async () => {
+    it('a command fails if MongoDB refuses connections', async () => {
       await use(`mongodb://127.0.0.1:${await freePort()}/metro`);
-      const since = performance.now();
       const { error } = await runCommand(registerPublish, ['--config', config, 'publish', DATASET]);
       expect(error!.message).to.match(/ECONNREFUSED/);
-      expect(performance.now() - since).to.be.below(3000);
     });
   });
 });

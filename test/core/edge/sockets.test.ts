@@ -98,13 +98,16 @@ describe('sockets', () => {
   });
 
   it('closing does not wait for clients without a running request', async () => {
+    await service.close();
+    // If closing waited, the test would fail with a timeout.
+    service = await startTestApp({ config: { metrics: { port: 0 }, server: { drainMs: 600_000 } } });
+    port = Number(new URL(service.url).port);
+    metricsPort = Number(new URL(service.metricsUrl!).port);
     const begun = ['', CONNECT, 'GET /api/v1/mark', 'POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf'];
     const sockets = await Promise.all([...begun, ...begun].map((_, i) => open(i < begun.length ? port : metricsPort)));
     for (const [i, bytes] of [...begun, ...begun].entries()) sockets[i]!.write(bytes);
     await delay(50);
-    const since = performance.now();
     await service.close();
-    expect(performance.now() - since).to.be.below(2000);
     for (const socket of sockets) socket.destroy();
   });
 });
