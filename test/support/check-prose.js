@@ -1,7 +1,4 @@
-/**
- * Part of `npm run lint`. Rejects unclear words in comments, messages and pages. CONTRIBUTING.md lists the words and
- * their replacements.
- */
+/** Part of `npm run lint`. Rejects unclear words in comments, messages and pages. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
@@ -49,7 +46,7 @@ const proseOf = (path, text) => {
   return prose;
 };
 
-const EXEMPT = new Set(['CONTRIBUTING.md', 'test/support/check-prose.js']);
+const EXEMPT = new Set(['test/support/check-prose.js']);
 const files = execFileSync('git', ['ls-files'], { encoding: 'utf8' })
   .split('\n')
   .filter(
@@ -69,6 +66,6 @@ for (const path of files) {
   }
 }
 if (found > 0) {
-  console.error(`${found} phrases to rewrite. CONTRIBUTING.md has the words to use.`);
+  console.error(`${found} phrases to rewrite.`);
   process.exitCode = 1;
 }
