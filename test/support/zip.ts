@@ -1,15 +1,15 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
-export const zipOf = (files: Readonly<Record<string, string>>): Buffer => {
+export const zipOf = (files: Readonly<Record<string, string>>, isStored = false): Buffer => {
   const locals: Buffer[] = [];
   const entries: Buffer[] = [];
   let offset = 0;
   for (const [name, text] of Object.entries(files)) {
     const content = Buffer.from(text);
-    const packed = deflateRawSync(content);
+    const packed = isStored ? content : deflateRawSync(content);
     const common = Buffer.alloc(26);
     common.writeUInt16LE(20, 0);
-    common.writeUInt16LE(8, 4);
+    common.writeUInt16LE(isStored ? 0 : 8, 4);
     common.writeUInt32LE(crc32(content), 10);
     common.writeUInt32LE(packed.length, 14);
     common.writeUInt32LE(content.length, 18);

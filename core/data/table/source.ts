@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { pipeline, type Readable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
+import { crc32, createGunzip } from 'node:zlib';
 import type { Entry, ZipFile } from 'yauzl';
 import { firstLines, OperatorError } from '../../errors.js';
 import { openRegular } from '../../util/read-file.js';
@@ -70,15 +70,18 @@ const headOf = async (bytes: AsyncIterable<Buffer>): Promise<Buffer> => {
   return Buffer.concat(chunks);
 };
 
+/** Errors of yauzl have no code. */
 const isDecodingError = (error: unknown): boolean =>
-  /^Z_|^ERR_.*ZLIB/.test((error as NodeJS.ErrnoException).code ?? '');
+  /^$|^Z_|^ERR_.*ZLIB/.test((error as NodeJS.ErrnoException).code ?? '');
+
+const damaged = (cause?: unknown): OperatorError =>
+  new OperatorError('its compressed data is damaged or cut short; download or copy it again', [], { cause });
 
 async function* contentOf(stream: Readable): AsyncGenerator<Buffer> {
   try {
     yield* stream;
   } catch (cause) {
-    if (!isDecodingError(cause)) throw cause;
-    throw new OperatorError('its compressed data is damaged or cut short', [], { cause });
+    throw isDecodingError(cause) ? damaged(cause) : cause;
   } finally {
     stream.destroy();
   }
@@ -126,13 +129,30 @@ const openArchive = async (path: string): Promise<Archive> => {
 };
 
 async function* memberOf({ zip, files }: Archive, name: string): AsyncGenerator<Buffer> {
+  const entry = files.find(({ fileName }) => fileName === name)!;
   const stream = await new Promise<Readable>((resolve, reject) => {
-    zip.openReadStream(files.find(({ fileName }) => fileName === name)!, (error, found) =>
-      error ? reject(error) : resolve(found),
+    zip.openReadStream(entry, (error, found) =>
+      error ? reject(isDecodingError(error) ? damaged(error) : error) : resolve(found),
     );
   });
-  yield* contentOf(stream);
+  let sum = 0;
+  for await (const chunk of contentOf(stream)) {
+    sum = crc32(chunk, sum);
+    yield chunk;
+  }
+  // yauzl checks the size of a file in the archive, but not its checksum.
+  if (sum !== entry.crc32) throw damaged();
 }
+
+const METHODS: Readonly<Record<number, string>> = { 9: 'Deflate64', 12: 'bzip2', 14: 'LZMA', 93: 'zstd', 95: 'xz' };
+
+const assertUnpackable = (entry: Entry): void => {
+  const name = JSON.stringify(entry.fileName);
+  if (entry.isEncrypted()) throw new OperatorError(`${name} in the zip archive is encrypted; unpack it`);
+  if (entry.canDecodeFileData()) return;
+  const method = METHODS[entry.compressionMethod] ?? `the method ${entry.compressionMethod}`;
+  throw new OperatorError(`${name} in the zip archive is compressed with ${method}; unpack it`);
+};
 
 const WORKBOOK = 'xl/workbook.xml';
 
@@ -152,6 +172,7 @@ const openZip = async (path: string, given?: string): Promise<Pick<Source, 'isWo
     const message = `the zip archive has ${names.length} files; choose one with --member:`;
     throw new OperatorError(message, firstLines(names, MAX_LISTED));
   }
+  for (const entry of files) if (isWorkbook || entry.fileName === member) assertUnpackable(entry);
   return {
     isWorkbook,
     async *open() {

@@ -598,7 +598,7 @@ describe('readTable(path, options)', () => {
       'damaged gzip',
       gzipSync('id\n1\n'.repeat(1000)).subarray(0, 20),
       {},
-      'its compressed data is damaged or cut short',
+      'its compressed data is damaged or cut short; download or copy it again',
     ],
     [
       'a character that was cut',
