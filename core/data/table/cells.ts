@@ -1,5 +1,5 @@
 import type { Scalar } from '../../contracts/storage.js';
-import type { Cell } from './column-guess.js';
+import type { Cell, MissingMarkers } from './column-guess.js';
 import type { ReadColumn } from './first-pass.js';
 import { NOTATIONS, plainDigits } from './notations.js';
 import type { Row } from './rows.js';
@@ -34,11 +34,10 @@ const numberToJson = (cell: string, digits: number): string => {
   return mayDiffer ? String(Number(cell)) : cell;
 };
 
-const writerOf = ({ notation }: ReadColumn, missing: ReadonlySet<string>): ((cell: Cell | undefined) => string) => {
+const writerOf = ({ notation }: ReadColumn, missing: MissingMarkers): ((cell: Cell | undefined) => string) => {
   const isPlainNumber = notation === 'integer' || notation === 'number';
   return (cell) => {
-    if (cell === null || cell === undefined || cell === '') return 'null';
-    if (missing.size > 0 && missing.has(String(cell))) return 'null';
+    if (cell === null || cell === undefined || cell === '' || missing.has(cell)) return 'null';
     if (notation === 'text') return textToJson(String(cell));
     if (typeof cell !== 'string') return JSON.stringify(cell);
     const digits = isPlainNumber ? plainDigits(cell) : 0;
@@ -68,7 +67,7 @@ export const rowWriter = (
   columns: readonly ReadColumn[],
   key: Key,
   fields: readonly string[],
-  missing: ReadonlySet<string>,
+  missing: MissingMarkers,
 ): ((row: Row, number: number) => KeyedRow) => {
   const writers = columns.map((column) => ({ at: column.at, write: writerOf(column, missing) }));
   // Names and values alternate in `parts`. Joining the parts takes half as long as concatenating strings.

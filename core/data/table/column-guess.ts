@@ -13,6 +13,29 @@ import { TrailingZeros } from './trailing-zeros.js';
 
 export type Cell = string | number | boolean | null;
 
+/** Text that means a missing value in any column. Spaces around a cell do not count. */
+export class MissingMarkers {
+  readonly #unused: Set<string>;
+  readonly #markers: ReadonlySet<string>;
+
+  constructor(markers: readonly string[]) {
+    this.#markers = new Set(markers.map((marker) => marker.trim()));
+    this.#unused = new Set(this.#markers);
+  }
+
+  has(cell: string | number | boolean): boolean {
+    if (this.#markers.size === 0) return false;
+    const text = String(cell).trim();
+    if (!this.#markers.has(text)) return false;
+    this.#unused.delete(text);
+    return true;
+  }
+
+  get notes(): readonly string[] {
+    return [...this.#unused].map((marker) => `no cell contains the missing value ${JSON.stringify(marker)}`);
+  }
+}
+
 export interface GuessOptions {
   readonly type?: ColumnType | undefined;
   /** True if the file format has types, as JSON does. Strings are then text, unless they are dates. */
@@ -25,7 +48,7 @@ export interface GuessOptions {
   readonly isCommaSeparated?: boolean;
   readonly dateOrder?: 'dmy' | 'mdy' | undefined;
   /** Cell contents that count as missing values, even in text columns. */
-  readonly missing: ReadonlySet<string>;
+  readonly missing: MissingMarkers;
   readonly isRequired?: boolean;
   /** True if `type` is from an earlier import. The column can then not contain values that would lose digits. */
   readonly isDeclared?: boolean;
@@ -104,7 +127,7 @@ export class ColumnGuess {
   }
 
   add(cell: Cell, line: number): void {
-    if (cell === null || cell === '' || (this.#options.missing.size > 0 && this.#options.missing.has(String(cell)))) {
+    if (cell === null || cell === '' || this.#options.missing.has(cell)) {
       this.empty++;
     } else if (typeof cell !== 'string') this.#addTyped(cell, line);
     else if (this.#only?.read(cell) !== undefined) this.#filled++;
@@ -130,7 +153,7 @@ export class ColumnGuess {
   problemOf(cell: Cell): string | undefined {
     const { type, missing, isRequired } = this.#options;
     const text = typeof cell === 'string' ? cell.trim() : cell;
-    const isMissing = text === null || text === '' || missing.has(String(cell));
+    const isMissing = text === null || text === '' || missing.has(text);
     if (isMissing || (type !== undefined && type !== 'text' && typeof text === 'string' && isMarker(text)))
       return isRequired ? 'is empty' : undefined;
     if (type === undefined || type === 'text') return undefined;

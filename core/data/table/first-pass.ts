@@ -1,7 +1,7 @@
 import type { Collection } from '../../contracts/dataset.js';
 import { counted } from '../../util/counted.js';
 import { MAX_NAMES } from '../ndjson.js';
-import { type Cell, ColumnGuess, type GuessOptions } from './column-guess.js';
+import { type Cell, ColumnGuess, type GuessOptions, MissingMarkers } from './column-guess.js';
 import type { Declared } from './declared.js';
 import { KeySearch } from './key-search.js';
 import { type ColumnName, columnNames, unknownColumn } from './names.js';
@@ -47,6 +47,7 @@ export const isRowNumber = (key: readonly string[]): boolean => key.length === 1
 
 export class FirstPass {
   readonly search = new KeySearch();
+  readonly missing: MissingMarkers;
   readonly names: readonly ColumnName[];
   readonly #guesses: readonly ColumnGuess[];
   readonly #problems: Problems;
@@ -66,12 +67,13 @@ export class FirstPass {
     }
     this.names = columnNames(headings, options.names);
     this.#assertKnown(options);
+    this.missing = new MissingMarkers(options.missing);
     const shared: GuessOptions = {
       isTyped,
       decimal: options.decimal,
       isCommaSeparated: separator === ',',
       dateOrder: options.dateOrder,
-      missing: new Set(options.missing),
+      missing: this.missing,
     };
     const required = [...(options.key ?? []), ...options.sort];
     const of = this.names.map(({ name, heading }) => ({

@@ -93,6 +93,7 @@ class ImportedTable implements ReadTable {
     const added = declared ? this.columns.filter(({ name }) => !Object.hasOwn(declared.properties, name)) : [];
     return [
       ...added.map(({ name }) => `the new column "${name}" was added to the declaration`),
+      ...this.#pass.missing.notes,
       ...this.#problems.notes,
     ];
   }
@@ -242,7 +243,7 @@ class ImportedTable implements ReadTable {
   }
 
   async *#keyed(key: Key, fields: readonly string[]): AsyncGenerator<readonly KeyedRow[]> {
-    const write = rowWriter(this.columns, key, fields, new Set(this.#options.missing));
+    const write = rowWriter(this.columns, key, fields, this.#pass.missing);
     const check = rowCheck(this.collection(key).schema, this.#options.declared, this.#problems);
     let number = 0;
     let position = 0;

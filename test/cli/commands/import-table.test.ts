@@ -272,6 +272,47 @@ describe('metro-forecast import-table', () => {
     );
   });
 
+  /** Changes a number in the directory of a zip archive. */
+  const patched = (archive: Buffer, offset: number, value: number): Buffer => {
+    archive.writeUInt16LE(value, archive.indexOf('PK\x01\x02', 0, 'latin1') + offset);
+    return archive;
+  };
+  const rejectedArchives: readonly (readonly [what: string, archive: () => Buffer, error: RegExp])[] = [
+    [
+      'is encrypted',
+      () => patched(zipOf({ 'a.csv': csv }), 8, 1),
+      /"a\.csv" in the zip archive is encrypted; unpack it/,
+    ],
+    ['uses Deflate64', () => patched(zipOf({ 'a.csv': csv }), 10, 9), /is compressed with Deflate64; unpack it/],
+    ['is shorter than declared', () => patched(zipOf({ 'a.csv': csv }), 24, 99), /is damaged or cut short/],
+    ['continues after the end', () => patched(zipOf({ 'a.csv': csv }), 20, 9999), /is damaged or cut short/],
+    ['is stored with other content', () => patched(zipOf({ 'a.csv': csv }, true), 16, 1), /is damaged or cut short/],
+    ['has no directory', () => zipOf({ 'a.csv': csv }).subarray(0, 40), /it is not a complete zip archive/],
+  ];
+  for (const [what, archive, error] of rejectedArchives) {
+    it(`rejects a zip archive whose file ${what}`, async () => {
+      await writeFile(at('a.zip'), archive());
+      expect(await refused(at('a.zip'))).to.match(error);
+      expect(await readdir(folder)).to.deep.equal(['a.zip']);
+    });
+  }
+
+  it('reads a stored file of a zip archive', async () => {
+    await writeFile(at('a.zip'), zipOf({ 'a.csv': csv }, true));
+    await done(at('a.zip'));
+    expect(await rowsOf('a')).to.deep.equal(rows);
+  });
+
+  it('ignores spaces around a missing value, and reports one that no cell contains', async () => {
+    await writeFile(at('a.csv'), 'id,n\n1, -99\n2,5\n');
+    const { notes } = await json(at('a.csv'), '--missing', '-99', '--missing', '-98 ');
+    expect(await rowsOf('a')).to.deep.equal([
+      { id: 1, n: null },
+      { id: 2, n: 5 },
+    ]);
+    expect(notes).to.deep.equal(['no cell contains the missing value "-98"']);
+  });
+
   it('reads a URL, and reports an error response', async () => {
     const server: Server = createServer((request, response) => {
       response.statusCode = request.url === '/a%20b.csv?x=1' ? 200 : 404;
