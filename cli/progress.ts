@@ -52,7 +52,8 @@ const bar = (stream: WriteStream): Progress => {
       if (current?.task !== task) finish();
       if (current === undefined) {
         const format = total === undefined ? '{task}: {amount}' : '{task} {bar} {percentage}% {amount}';
-        current = { task, bar: new Bar({ format, stream, hideCursor: true, barsize: 24, fps: 10 }) };
+        // With `gracefulExit`, Ctrl-C would stop the bar instead of the command.
+        current = { task, bar: new Bar({ format, stream, gracefulExit: false, barsize: 24, fps: 10 }) };
         current.bar.start(total ?? 0, done, { task, amount: amount(done, unit) });
       }
       current.bar.update(done, { amount: amount(done, unit) });

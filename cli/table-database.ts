@@ -72,7 +72,7 @@ const removeDatabase = async (path: string): Promise<void> => {
 export const writeToDatabase = async (
   database: string,
   { name, rows, collection }: KeyedTable,
-  { folder, created, check, onWrite }: TableTarget,
+  { folder, created, check, onWrite, signal }: TableTarget,
 ): Promise<WrittenTable> => {
   await makeFolder(folder);
   const declared = hasDeclarations(folder) ? readDeclarations(folder) : [];
@@ -100,7 +100,7 @@ export const writeToDatabase = async (
           return version;
         },
       },
-      { onProgress: (progress) => progress.collection === name && onWrite(progress.written) },
+      { ...(signal && { signal }), onProgress: (progress) => progress.collection === name && onWrite(progress.written) },
     );
   } catch (error) {
     // A conflict with the current version means that the same rows were already imported.

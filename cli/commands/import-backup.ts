@@ -16,7 +16,6 @@ interface Options extends CommonOptions {
 
 const restore = async (directory: string, { config, json, replace = false }: Options): Promise<void> => {
   const notes: string[] = [];
-  const { signal, end } = interruption();
   const restored = await withProgress(async (progress) => {
     const backup = await verifiedBackup(directory, (checked) =>
       progress.update('checking the backup', checked, undefined, 'files'),
@@ -24,6 +23,7 @@ const restore = async (directory: string, { config, json, replace = false }: Opt
     progress.finish();
     return withStores(config, async ({ loaded, storage, keyStore }) => {
       refuseSample(storage);
+      const { signal, end } = interruption();
       const { versions, keys } = await restoreBackup(
         directory,
         backup,
@@ -34,11 +34,11 @@ const restore = async (directory: string, { config, json, replace = false }: Opt
           onRows: (version, rows) => progress.update(`restoring ${version}`, rows),
           onNote: (sentence) => notes.push(sentence),
         },
-      );
+      ).finally(end);
       notes.push(...missingPeppers(keys, new Peppers(loaded.config.auth.peppers), Date.now()));
       return { versions, keys: keys.length };
     });
-  }).finally(end);
+  });
   for (const sentence of notes) note(sentence);
   if (json) return printJson({ ...restored, notes });
   print(`Restored ${counted(restored.versions, 'version')} and ${counted(restored.keys, 'key')}.`);

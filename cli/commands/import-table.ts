@@ -21,6 +21,7 @@ import { tableNameError } from '../../plugins/tables/routes.js';
 import { loadConfig, loadModules } from '../../product.js';
 import { count, print, table, toJson } from '../output.js';
 import { withProgress } from '../progress.js';
+import { interruption } from '../published-storage.js';
 import { isDatabase, writeToDatabase } from '../table-database.js';
 import { type TableCommandOptions as Options, withTableOptions } from '../table-options.js';
 
@@ -57,12 +58,12 @@ const withTemporaryFolder = async <T>(task: (folder: string) => Promise<T>): Pro
 };
 
 /** `task` can read its file twice, so a URL is downloaded, and standard input is saved to a temporary file. */
-const withFile = async <T>(source: string, task: (path: string) => Promise<T>): Promise<T> => {
+const withFile = async <T>(source: string, signal: AbortSignal, task: (path: string) => Promise<T>): Promise<T> => {
   if (!isUrl(source) && source !== STDIN) return task(source);
   return withTemporaryFolder(async (folder) => {
     const path = join(folder, 'download');
     const bytes = source === STDIN ? process.stdin : (await openUrl(source, undefined, Number.POSITIVE_INFINITY)).bytes;
-    await pipeline(bytes, createWriteStream(path)).catch(refuseTemporary);
+    await pipeline(bytes, createWriteStream(path), { signal }).catch(refuseTemporary);
     return await task(path);
   });
 };
@@ -78,17 +79,18 @@ interface Target {
   /** The existing declaration of the collection. */
   readonly declaration: Collection | undefined;
   readonly onWrite: (rows: number) => void;
+  readonly signal: AbortSignal;
 }
 
 const read = async (
   path: string,
   source: string,
-  { name: collection, declaration }: Target,
+  { name: collection, declaration, signal }: Target,
   options: Options,
   isWhole: boolean,
 ): Promise<ReadTable> => {
   const { type: types, name: names } = options;
-  const all = { ...options, file: fileName(source), name: collection, declaration, types, names };
+  const all = { ...options, file: fileName(source), name: collection, declaration, signal, types, names };
   try {
     return await readTable(path, all, isWhole);
   } catch (cause) {
@@ -202,9 +204,9 @@ const importFrom = async (
   const { to, created = new Date() } = options;
   const imported = await read(path, source, target, options, isWhole);
   const sources = (await openOld(to))?.dataset.manifest.sources ?? [];
-  const { name, folder, onWrite } = target;
+  const { name, folder, onWrite, signal } = target;
   const check = (collection: Collection) => assertServable(collection, folder);
-  const destination = { folder, created, check, onWrite };
+  const destination = { folder, created, check, onWrite, signal };
   try {
     const written = await writeTable(imported, { name, folder }, (keyed) =>
       isDatabase(to) ? writeToDatabase(resolve(to), keyed, destination) : writeToDirectory(keyed, destination, sources),
@@ -220,14 +222,21 @@ const run = async (source: string, options: Options): Promise<void> => {
   const { to } = options;
   const name = options.collection ?? collectionName(source);
   const folder = isDatabase(to) ? dirname(resolve(to)) : to;
-  await withFile(source, (path) =>
+  const { signal, end } = interruption();
+  await withFile(source, signal, (path) =>
     withProgress(async (progress) => {
       const isServed = hasDeclarations(folder);
       const declaration = options.redeclare ? undefined : readDeclaration(folder, name);
       const onWrite = (rows: number) => {
         if (rows > SHOWS_PROGRESS) progress.update(`writing ${name}`, rows);
       };
-      const { imported, written } = await importFrom(path, source, options, { name, folder, declaration, onWrite });
+      const { imported, written } = await importFrom(path, source, options, {
+        name,
+        folder,
+        declaration,
+        onWrite,
+        signal,
+      });
       const needsRestart = isServed && !isDeepStrictEqual(declaration, written.collection);
       progress.finish();
       const { columns, rowCount: rows, found } = imported;
@@ -242,7 +251,11 @@ const run = async (source: string, options: Options): Promise<void> => {
       if (needsRestart && !options.json)
         print(`Restart any running service that serves these tables: the declaration of ${name} has changed.`);
     }),
-  );
+  )
+    .catch((cause: unknown) => {
+      throw signal.aborted ? new OperatorError('The import was interrupted, and nothing was changed.') : cause;
+    })
+    .finally(end);
 };
 
 export const register = (command: Command): void => {

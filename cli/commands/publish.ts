@@ -127,7 +127,6 @@ const publish = async (directory: string, options: CommonOptions): Promise<void>
   const rows: Record<string, number> = {};
   const services = await withPublishedStorage(options.config, 'publish', async (publishTo, storage) => {
     refuseSample(storage);
-    const { signal, end } = interruption();
     const isPublished = await withProgress(async (progress) => {
       const errors = await checkDataset(dataset, storage.collections, {
         maxErrors: MAX_ERRORS,
@@ -143,6 +142,8 @@ const publish = async (directory: string, options: CommonOptions): Promise<void>
       const { adapter, collections } = storage;
       const current = await compare(dataset, version, collections, () => adapter.snapshot());
       if (current && current.differs === undefined) return false;
+      // Until here, the command only reads, so Ctrl-C can end it at once.
+      const { signal, end } = interruption();
       await publishTo(dataset, {
         signal,
         onWait: note,
@@ -153,11 +154,13 @@ const publish = async (directory: string, options: CommonOptions): Promise<void>
           rows[collection] = written;
           progress.update(`publishing ${collection}`, written, dataset.fileOf(collection)?.rows);
         },
-      }).catch(async (error: unknown) => {
-        throw await explain(error, storage, source, command);
-      });
+      })
+        .finally(end)
+        .catch(async (error: unknown) => {
+          throw await explain(error, storage, source, command);
+        });
       return true;
-    }).finally(end);
+    });
     return isPublished ? whatServicesDo(storage) : undefined;
   });
   if (repaired !== undefined) note(`The previous version could not be served and was replaced: ${repaired}`);

@@ -25,6 +25,7 @@ export interface TableOptions extends FormatOptions {
   /** The existing declaration of the collection. It provides defaults for the other options. */
   readonly declaration?: Collection | undefined;
   readonly declared?: Declared;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface Column extends ColumnName {
@@ -103,8 +104,9 @@ export class FirstPass {
     if (errors.length > 0) this.#problems.refuse(errors);
   }
 
-  async read(opened: OpenedTable, limit: number): Promise<void> {
+  async read(opened: OpenedTable, limit: number, signal: AbortSignal | undefined): Promise<void> {
     for await (const rows of opened.rows()) {
+      signal?.throwIfAborted();
       for (const row of rows) this.add(row);
       if (this.position >= limit) return;
     }

@@ -248,6 +248,7 @@ class ImportedTable implements ReadTable {
     let number = 0;
     let position = 0;
     for await (const batch of this.#opened.rows()) {
+      this.#options.signal?.throwIfAborted();
       const rows: KeyedRow[] = [];
       for (const row of batch) {
         if (position === this.#pass.position) this.#pass.add(row);
@@ -264,7 +265,7 @@ const tableOf = async (opened: OpenedTable, options: TableOptions, limit: number
   const problems = new Problems(options.file);
   const all = options.declaration ? withDeclaration(options, options.declaration, opened.headings, problems) : options;
   const pass = new FirstPass(opened, all, problems);
-  await pass.read(opened, limit);
+  await pass.read(opened, limit, all.signal);
   return new ImportedTable(opened, all, pass, problems);
 };
 

@@ -26,11 +26,12 @@ export interface TableTarget {
   /** Called when all rows have been written. If it rejects, nothing changes. */
   readonly check: (collection: Collection) => Promise<void>;
   readonly onWrite: (rows: number) => void;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export const writeToDirectory = async (
   { name, rows, collection }: KeyedTable,
-  { folder, created, check, onWrite }: TableTarget,
+  { folder, created, check, onWrite, signal }: TableTarget,
   sources: readonly Source[],
 ): Promise<WrittenTable> => {
   const time = created.toISOString();
@@ -42,6 +43,7 @@ export const writeToDirectory = async (
     { format: 1, created: time, vintage: time.slice(0, 10), synthetic: false, sources },
     { [name]: batches() },
     {
+      signal,
       onProgress: ({ written }) => onWrite(written),
       beforeCommit: async () => {
         await check(collection());

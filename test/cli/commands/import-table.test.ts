@@ -17,6 +17,7 @@ import { loadConfig, loadModules } from '../../../product.js';
 import { startProcess } from '../../support/command-process.js';
 import { expecting, runCommand } from '../../support/run-command.js';
 import { smallDisk } from '../../support/small-disk.js';
+import { until } from '../../support/until.js';
 import { workbook, zipOf } from '../../support/zip.js';
 
 describe('metro-forecast import-table', () => {
@@ -436,6 +437,17 @@ describe('metro-forecast import-table', () => {
     const broken = startProcess(['import-table', '-', '--to', at('data')], {}, 'pipe');
     broken.stdin!.end('{"id":');
     expect(await text(broken.stderr!)).to.match(/^stdin cannot be read: line 1: /);
+  });
+
+  it('removes its temporary file and changes nothing on Ctrl-C', async () => {
+    await mkdir(at('temporary'));
+    const child = startProcess(['import-table', '-', '--to', at('data')], { TMPDIR: at('temporary') }, 'pipe');
+    child.stdin!.on('error', () => undefined).write('id,name\n');
+    await until(async () => (await readdir(at('temporary'))).length > 0);
+    child.kill('SIGINT');
+    expect(await text(child.stderr!)).to.equal('The import was interrupted, and nothing was changed.\n');
+    expect(await readdir(at('temporary'))).to.deep.equal([]);
+    expect(await readdir(folder)).to.deep.equal(['temporary']);
   });
 
   it('reports a temporary folder that cannot be written', async () => {

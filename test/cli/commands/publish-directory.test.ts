@@ -1,13 +1,28 @@
 import { createHash } from 'node:crypto';
-import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import {
+  chmod,
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  stat,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { register as registerPublish } from '../../../cli/commands/publish.js';
 import { register as registerSnapshots } from '../../../cli/commands/snapshots.js';
 import { importInto } from '../../../plugins/metro/import/import.js';
+import { startProcess } from '../../support/command-process.js';
 import { type CommandRun, expecting, runCommand } from '../../support/run-command.js';
 import { skip } from '../../support/skip.js';
+import { until } from '../../support/until.js';
 
 describe('metro-forecast publish into a directory', () => {
   let folder: string;
@@ -51,6 +66,29 @@ describe('metro-forecast publish into a directory', () => {
   const otherRows = () => importIndex('102.00', join(folder, 'other'));
   const state = async () =>
     Promise.all((await readdir(served)).sort().map(async (name) => [name, await readFile(join(served, name), 'utf8')]));
+
+  it('ends at once on Ctrl-C while it checks the dataset', async function () {
+    if (process.platform !== 'linux') skip(this, 'only Linux lists the open files of a process in /proc');
+    const rows = 200_000;
+    const lines = Array.from({ length: rows }, (_, id) => `${JSON.stringify({ id })}\n`);
+    const properties = { id: { type: 'integer', multipleOf: 1 } };
+    const schema = { type: 'object', required: ['id'], additionalProperties: false, properties, examples: [{ id: 1 }] };
+    const manifest = { ...(await manifestOf(data)), collections: { a: { file: 'a.ndjson' } } };
+    await writeFile(join(folder, 'a.collection.json'), JSON.stringify({ name: 'a', key: ['id'], schema }));
+    await writeFile(join(folder, 'a.ndjson'), lines.join(''));
+    await writeFile(join(folder, 'manifest.json'), JSON.stringify(manifest));
+    const plugins = [{ use: 'tables', options: { path: folder } }, 'status'];
+    const adapter = { use: 'json', options: { path: served } };
+    await writeFile(config, JSON.stringify({ adapter, plugins, auth: { keys: 'memory' } }));
+    const child = startProcess(['--config', config, 'publish', folder], {});
+    const opened = async () => {
+      const files = await readdir(`/proc/${child.pid}/fd`);
+      return Promise.all(files.map((name) => readlink(`/proc/${child.pid}/fd/${name}`).catch(() => '')));
+    };
+    await until(async () => (await opened()).includes(join(folder, 'a.ndjson')));
+    child.kill('SIGINT');
+    expect((await once(child, 'exit'))[1]).to.equal('SIGINT');
+  });
 
   it('creates the folder and its parents', async () => {
     served = join(folder, 'a', 'b', 'served');
