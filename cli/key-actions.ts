@@ -65,13 +65,16 @@ export interface KeyRules {
   readonly visibleAfterMs: number;
 }
 
+export type CreatedKey = ShownKey & { readonly key: string };
+
 /** Creates a key. Resolves when running services accept the key. */
 export const createKeyRecord = async (
   store: KeyStore,
   { name, tier, limit, expires }: NewKey,
   rules: KeyRules,
   now: number,
-): Promise<ShownKey & { key: string }> => {
+  onStored: (created: CreatedKey) => void,
+): Promise<void> => {
   const terms = {
     name: checkName(name),
     tier: checkTier(tier ?? (rules.tiers[0] as string), rules.tiers),
@@ -80,9 +83,8 @@ export const createKeyRecord = async (
   };
   const { key, record } = newKey(terms, now, rules);
   await store.insert(record);
-  const stored = await readBack(store, record.id, record);
+  onStored({ ...(await readBack(store, record.id, record)), key });
   await delay(rules.visibleAfterMs);
-  return { ...stored, key };
 };
 
 /** @throws OperatorError if the store does not contain the written values */
@@ -131,14 +133,22 @@ export const revokeKey = async (store: KeyStore, id: string, now: number): Promi
 export const succeeds = (key: ShownKey, before: ShownKey): boolean =>
   key.id !== before.id && key.shares_limit_of === familyOf(before) && key.created_at >= before.created_at;
 
-/** Creates a successor that shares the limit of the key. The old key stays valid until the overlap ends. */
+const interrupted = (id: string, successor: string): string =>
+  `${id} has the successor ${successor} but does not expire, because its rotation was interrupted. If you have the key of ${successor}, run "keys revoke ${id}" once no client uses ${id}. Otherwise, run "keys revoke ${successor}", and rotate ${id} again.`;
+
+/**
+ * Creates a successor that shares the limit of the key. The old key stays valid until the overlap ends. Resolves when
+ * running services accept the successor.
+ */
 export const rotateKey = async (
   store: KeyStore,
   id: string,
   overlap: string,
   rules: KeyRules,
   now: number,
-): Promise<{ old: ShownKey; created: ShownKey & { key: string } }> => {
+  onStored: (created: CreatedKey) => void,
+  onRotated: (old: ShownKey, created: CreatedKey) => void,
+): Promise<void> => {
   const until = parseExpiry(overlap, now, '--overlap');
   const records = await store.list();
   const record = records.find((each) => each.id === id) ?? (await change(store, id, {}));
@@ -150,17 +160,22 @@ export const rotateKey = async (
   const successor = records.find((each) => succeeds(each, record) && isActive(each, now));
   if (successor) {
     throw new OperatorError(
-      `${id} has already been rotated and expires at ${record.expires_at}. Rotate its successor ${successor.id}, or revoke it first.`,
+      record.expires_at === null
+        ? interrupted(id, successor.id)
+        : `${id} has already been rotated and expires at ${record.expires_at}. Rotate its successor ${successor.id}, or revoke it first.`,
     );
   }
-  const { key, record: created } = newKey({ ...record, shares_limit_of }, now, rules);
+  const { key, record: successorRecord } = newKey({ ...record, shares_limit_of }, now, rules);
   // The successor is stored first, so an interruption leaves two valid keys rather than none.
-  await store.insert(created);
-  const stored = await readBack(store, created.id, created);
+  await store.insert(successorRecord);
+  const created = { ...(await readBack(store, successorRecord.id, successorRecord)), key };
+  onStored(created);
   const ends = record.expires_at !== null && record.expires_at < until ? record.expires_at : until;
-  const old = await change(store, id, { expires_at: ends });
+  const old = await change(store, id, { expires_at: ends }).catch((cause: Error) => {
+    throw new OperatorError(interrupted(id, created.id), [cause.message], { cause });
+  });
+  onRotated(old, created);
   await delay(rules.visibleAfterMs);
-  return { old, created: { ...stored, key } };
 };
 
 /**

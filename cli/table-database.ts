@@ -100,7 +100,10 @@ export const writeToDatabase = async (
           return version;
         },
       },
-      { ...(signal && { signal }), onProgress: (progress) => progress.collection === name && onWrite(progress.written) },
+      {
+        ...(signal && { signal }),
+        onProgress: (progress) => progress.collection === name && onWrite(progress.written),
+      },
     );
   } catch (error) {
     // A conflict with the current version means that the same rows were already imported.

@@ -11,6 +11,7 @@ import { loadConfig, loadModules } from '../../product.js';
 import { type AuditOptions, addAuditOptions, isVerification, reportVerification } from '../audit-report.js';
 import {
   auditOf,
+  type CreatedKey,
   createKeyRecord,
   type KeyRules,
   limitKey,
@@ -100,10 +101,12 @@ const addCreate = (keys: Command): void => {
     .addHelpText('after', help('API_KEY=$(metro-forecast -c my.json keys create --name "Team A" --expires 90d)'))
     .action((options: NewKey, command: Command) =>
       withStore(command, async (store, rules, { json }) => {
-        const { key, ...record } = await createKeyRecord(store, options, rules, Date.now());
-        if (json) return printJson({ ...record, key });
-        note(`${record.id} ("${record.name}") was created. Store the key now, because it cannot be shown again:`);
-        return print(key);
+        // Printed as soon as it is stored, because an interrupted command could not show the key again.
+        await createKeyRecord(store, options, rules, Date.now(), (created) => {
+          if (json) return printJson(created);
+          note(`${created.id} ("${created.name}") was created. Store the key now, because it cannot be shown again:`);
+          return print(created.key);
+        });
       }),
     );
 };
@@ -135,13 +138,15 @@ const addRotate = (keys: Command): void => {
     .addHelpText('after', help('API_KEY=$(metro-forecast -c my.json keys rotate key_4fJ8kQ2mXw --overlap 7d)'))
     .action((id: string, { overlap }: { overlap: string }, command: Command) =>
       withStore(command, async (store, rules, { json }) => {
-        const { old, created } = await rotateKey(store, id, overlap, rules, Date.now());
-        if (json) return printJson({ old, created });
-        const until = created.expires_at === null ? '' : `, which expires at ${created.expires_at}, like the old key`;
-        note(
-          `${old.id} ("${old.name}") expires at ${old.expires_at}. Its successor is ${created.id}${until}. Store the key now:`,
+        const onStored = ({ key, name, expires_at, ...created }: CreatedKey) => {
+          if (json) return;
+          const until = expires_at === null ? '' : `, which expires at ${expires_at}, like the old key`;
+          note(`The successor of ${id} ("${name}") is ${created.id}${until}. Store the key now:`);
+          print(key);
+        };
+        await rotateKey(store, id, overlap, rules, Date.now(), onStored, (old, created) =>
+          json ? printJson({ old, created }) : note(`${id} expires at ${old.expires_at}.`),
         );
-        return print(created.key);
       }),
     );
 };

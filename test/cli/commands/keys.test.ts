@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +12,7 @@ import { RedisLimiter } from '../../../core/limiter/redis-limiter.js';
 import { connectRedis, type RedisConnection } from '../../../core/redis/connection.js';
 import { packageRoot } from '../../../core/util/package.js';
 import { createApp, loadConfig } from '../../../product.js';
+import { startProcess } from '../../support/command-process.js';
 import { request } from '../../support/http-client.js';
 import { keptLogger } from '../../support/kept-logger.js';
 import { expecting, runCommand } from '../../support/run-command.js';
@@ -130,8 +132,38 @@ describe('metro-forecast keys', () => {
     expect(await refused('rotate', id)).to.include(`its successor ${created.id}`);
     await done('revoke', created.id);
     expect((await done('rotate', id)).stderr).to.match(
-      /Its successor is key_\w+, which expires at \S+Z, like the old key\. Store/,
+      /The successor of key_\w+ \("R"\) is key_\w+, which expires at \S+Z, like the old key\. Store the key now:\nkey_\w+ expires/,
     );
+  });
+
+  it('rotate explains an interrupted rotation, and works again after the advice', async () => {
+    const { id } = await create('--name', 'R');
+    const { created } = JSON.parse((await done('rotate', id, '--json')).stdout);
+    const file = join(folder, 'keys.json');
+    const { keys: records, ...others } = JSON.parse(await readFile(file, 'utf8'));
+    const unchanged = records.map((each: { id: string }) => (each.id === id ? { ...each, expires_at: null } : each));
+    await writeFile(file, JSON.stringify({ ...others, keys: unchanged }));
+    expect(await refused('rotate', id))
+      .to.include(`${id} has the successor ${created.id} but does not expire, because its rotation was interrupted.`)
+      .and.include(`run "keys revoke ${created.id}", and rotate ${id} again.`);
+    await done('revoke', created.id);
+    await done('rotate', id);
+  });
+
+  it('create prints the key as soon as it is stored, before services accept it', async () => {
+    const slow = join(folder, 'slow.json');
+    const store = { use: 'file', options: { path: 'keys.json', pollMs: 4000 } };
+    await writeFile(slow, JSON.stringify({ adapter: 'memory', plugins: ['status'], auth: { keys: store } }));
+    const child = startProcess(['--config', slow, 'keys', 'create', '--name', 'A'], {}, 'pipe');
+    try {
+      const [printed] = await once(child.stdout!, 'data');
+      expect(isMistyped(String(printed).trim())).to.equal(false);
+      expect((await done('list')).stdout).to.include('A');
+      expect(child.exitCode).to.equal(null);
+    } finally {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
   });
 
   it('tier changes all keys that share a limit, keeps their own limit, and reports that', async () => {
