@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Collection, Source } from '../../contracts/dataset.js';
 import { writeFileAtomic } from '../../util/write-atomic.js';
@@ -34,10 +35,13 @@ export const writeToDirectory = async (
   { folder, created, check, onWrite, signal }: TableTarget,
   sources: readonly Source[],
 ): Promise<WrittenTable> => {
+  let isReplaced = false;
   const time = created.toISOString();
   async function* batches() {
     for await (const batch of rows()) yield { text: `${batch.map(([json]) => json).join('\n')}\n`, rows: batch.length };
   }
+  const path = join(folder, name + DECLARATION);
+  const before = existsSync(path) ? await readFile(path, 'utf8') : undefined;
   const { version } = await writeDirectory(
     folder,
     { format: 1, created: time, vintage: time.slice(0, 10), synthetic: false, sources },
@@ -47,10 +51,14 @@ export const writeToDirectory = async (
       onProgress: ({ written }) => onWrite(written),
       beforeCommit: async () => {
         await check(collection());
-        await writeFileAtomic(join(folder, name + DECLARATION), `${JSON.stringify(collection(), null, 2)}\n`);
+        await writeFileAtomic(path, `${JSON.stringify(collection(), null, 2)}\n`);
+        isReplaced = true;
       },
     },
-  );
+  ).catch(async (error: unknown) => {
+    if (isReplaced) await (before === undefined ? rm(path) : writeFileAtomic(path, before));
+    throw error;
+  });
   return { version, collection: collection() };
 };
 
