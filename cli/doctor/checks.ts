@@ -5,6 +5,7 @@ import type { Environment } from '../../core/config/overrides.js';
 import { engines } from '../../core/util/package.js';
 import { loadConfig, loadModules } from '../../product.js';
 import { commandLine } from '../options.js';
+import { checkDisks } from './disk.js';
 import { type CheckContext, type Finding, failed, failure, type OnRows, ok, warning } from './finding.js';
 import { checkKeys } from './keys.js';
 import { checkPorts } from './port.js';
@@ -58,6 +59,7 @@ export async function* findings(
     return;
   }
   yield await checkPermissions(service, env);
+  yield* checkDisks(service);
   const storage = await checkStorage(service);
   try {
     yield storage.finding;

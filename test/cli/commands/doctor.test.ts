@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -15,6 +15,7 @@ import { needsRoot, runAsOther } from '../../support/other-user.js';
 import { runCommand } from '../../support/run-command.js';
 import { freePort } from '../../support/server-process.js';
 import { redisForTests } from '../../support/services.js';
+import { smallDisk } from '../../support/small-disk.js';
 import { startTestApp } from '../../support/test-app.js';
 
 interface Finding {
@@ -89,6 +90,17 @@ describe('metro-forecast doctor', () => {
     expect([ok, exitCode, states(found)]).to.deep.equal([true, 0, HEALTHY]);
     expect(found['dataset']!.message).to.match(/^7 collections, [\d,]+ rows$/);
     expect(found['redis']!.message).to.match(/^counts a request in/);
+  });
+
+  it('fails if the disk of the dataset or of the keys is full', async function () {
+    const disk = join(folder, 'disk');
+    await mkdir(disk);
+    await configure({ auth: { keys: { use: 'file', options: { path: 'disk/new/keys.json' } } } });
+    await smallDisk(this, disk, async () => {
+      const { ok, exitCode, found } = await examine();
+      expect([ok, exitCode]).to.deep.equal([false, 1]);
+      expect(found['disk']).to.deep.include({ state: 'failed', message: `the disk of ${disk} is full` });
+    });
   });
 
   it('prints one line per finding, with advice under it', async () => {

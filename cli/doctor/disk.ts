@@ -1,0 +1,21 @@
+import { existsSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { pathResolver } from '../../core/app/load-modules.js';
+import { type CheckContext, type Finding, failed } from './finding.js';
+
+/** Publishing a dataset and storing a key write a new file, so less free space than this counts as a full disk. */
+const LEAST_BYTES = 1024 * 1024;
+
+const existing = (path: string): string => (existsSync(path) ? path : existing(dirname(path)));
+
+/** Reports full disks that contain the dataset or the keys. */
+export async function* checkDisks({ loaded: { config, folder } }: CheckContext): AsyncGenerator<Finding> {
+  const paths = [config.adapter, config.auth.keys].map(({ options }) => options['path']);
+  const folders = paths.filter((path) => typeof path === 'string').map((path) => existing(pathResolver(folder)(path)));
+  for (const path of new Set(folders)) {
+    const { bavail, bsize } = await statfs(path);
+    if (bavail * bsize < LEAST_BYTES)
+      yield failed('disk', `the disk of ${path} is full`, 'Free at least 1 MiB, or use a different disk.');
+  }
+}
