@@ -111,7 +111,13 @@ export const manifestErrors = (manifest: unknown): DataError[] => {
   }
   // RFC 3339 allows leap seconds, but `Date` does not.
   const isTime = !Number.isNaN(Date.parse(manifest.created));
-  return isTime ? [] : [errorOf('must be a time without a leap second', 'created')];
+  const ids = manifest.sources.map(({ id }) => id);
+  return [
+    ...(isTime ? [] : [errorOf('must be a time without a leap second', 'created')]),
+    ...ids.flatMap((id, i) =>
+      ids.indexOf(id) < i ? [errorOf('repeats the id of an earlier source', `sources[${i}].id`)] : [],
+    ),
+  ];
 };
 
 const parseManifest = (bytes: Buffer): DirectoryManifest | DataError[] => {

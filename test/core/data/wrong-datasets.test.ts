@@ -177,6 +177,16 @@ const wrongManifests: Record<string, { manifest: object; errors: string[] }> = {
   },
 };
 
+const source = (id: string) => ({
+  id,
+  title: id,
+  cadence: 'daily',
+  latest_period: null,
+  last_loaded_at: null,
+  late_after_seconds: 1,
+  stale_after_seconds: 2,
+});
+
 const noManifests: Record<string, { text: string | Buffer; errors: string[] }> = {
   'another format': {
     text: '{"format":99,"other":1}',
@@ -227,6 +237,10 @@ const noManifests: Record<string, { text: string | Buffer; errors: string[] }> =
   'a time with a leap second, which JavaScript does not support': {
     text: JSON.stringify({ ...manifestOf('one', '2016-12-31T23:59:60Z'), collections: {} }),
     errors: ['manifest.json: created: must be a time without a leap second'],
+  },
+  'two sources with the same id': {
+    text: JSON.stringify({ ...manifestOf(), sources: ['a', 'b', 'a'].map(source), collections: {} }),
+    errors: ['manifest.json: sources[2].id: repeats the id of an earlier source'],
   },
 };
 
