@@ -26,6 +26,9 @@ export interface CommonOptions {
 
 const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
+/** The file that `init` writes by default. It takes effect only if it is named by --config or METRO_CONFIG. */
+export const CONFIG_FILE = 'metro-forecast.json';
+
 /** Returns a command for the operator to copy. If the configuration is not embedded, the command names its path. */
 export const commandLine = (config: string | undefined, ...words: readonly string[]): string =>
   ['metro-forecast', ...(config === undefined ? [] : ['--config', config]), ...words].map(quoted).join(' ');

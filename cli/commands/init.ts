@@ -12,7 +12,7 @@ import { packageName, packageRoot } from '../../core/util/package.js';
 import { compileSchema } from '../../core/validation/compile-schema.js';
 import { plugins as builtins } from '../../product.js';
 import { sqliteAdvice } from '../large-dataset.js';
-import { commandLine } from '../options.js';
+import { CONFIG_FILE, commandLine } from '../options.js';
 import { print, toJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 import { isDatabase } from '../table-database.js';
@@ -179,8 +179,8 @@ const writeStarter = async (file: string, { dataset, public: isPublic = false }:
 
 export const register = (command: Command): void => {
   command
-    .argument('[file]', 'the file to write', 'metro-forecast.json')
-    .option('--dataset <dir>', `the dataset directory or database, relative to the file's folder`, 'data')
+    .argument('[file]', 'the file to write', CONFIG_FILE)
+    .option('--dataset <dir>', `the dataset directory or database, relative to the file's folder`, 'dataset')
     .option(
       '--public',
       `let callers without a key read everything, ${PUBLIC.tiers.public.requestsPerMinute} requests per minute for each address`,

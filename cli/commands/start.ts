@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
@@ -22,6 +23,7 @@ import { loadConfig, loadModules } from '../../product.js';
 import { collectGently, keepTicksFast, resumeOptimization } from '../engine.js';
 import { type ListenError, listenError } from '../listen-error.js';
 import { oneTimeCode } from '../one-time-code.js';
+import { CONFIG_FILE, commandLine } from '../options.js';
 import { print } from '../output.js';
 import { reloadAtHangup } from '../reloading.js';
 import { exitAfter, listen, logFailure, openApp, shutDown, work } from '../serve.js';
@@ -64,7 +66,7 @@ const start = async (path: string | undefined): Promise<void> => {
   const modules = await loadModules(loaded, codes && [{ plugin: codes.plugin, options: {}, at: 'one-time code' }]);
   const logger = createLogger(loaded.config.log);
   const { auth, redis, server } = loaded.config;
-  const warnings = [volatileQuotas(auth, redis), fileLimitWarning(server.maxConnections)];
+  const warnings = [unusedConfig(loaded), volatileQuotas(auth, redis), fileLimitWarning(server.maxConnections)];
   for (const message of [...(await permissionWarnings(loaded, modules)), ...warnings])
     if (message) logger.warn(message);
   const demo = demoKey(loaded, modules);
@@ -76,6 +78,11 @@ const start = async (path: string | undefined): Promise<void> => {
     logFailure(error, logger);
   }
 };
+
+const unusedConfig = ({ embedded }: LoadedConfig): string | undefined =>
+  embedded && existsSync(CONFIG_FILE)
+    ? `The service uses the embedded configuration. To use ${CONFIG_FILE} of this folder: ${commandLine(CONFIG_FILE, 'start')}`
+    : undefined;
 
 interface Serving {
   readonly path: string | undefined;

@@ -114,6 +114,7 @@ describe('metro-forecast init', () => {
     const { config } = await loadConfig({ path, env: {} });
     expect(config.auth.anonymous).to.equal('public');
     expect(tierNames(config.auth)[0]).to.equal('enterprise');
+    expect(config.adapter.options, 'the default folder of import-table').to.deep.equal({ path: 'dataset' });
   });
 
   describe('$schema', () => {

@@ -16,9 +16,9 @@ interface Started {
   readonly exited: Promise<[code: number | null, signal: string | null]>;
 }
 
-const start = (args: readonly string[], env: Readonly<Record<string, string>>): Started => {
+const start = (args: readonly string[], env: Readonly<Record<string, string>>, cwd: string): Started => {
   const child = spawn(process.execPath, commandArgs(['start', ...args]), {
-    cwd: packageRoot,
+    cwd,
     env: { PATH: process.env['PATH'], ...env },
   });
   const output = { stdout: '', stderr: '' };
@@ -47,8 +47,8 @@ const printed = async ({ output, exited }: Started, pattern: RegExp): Promise<Re
 describe('metro-forecast start', () => {
   const running: Started[] = [];
   let folder: string;
-  const run = (args: readonly string[], env: Readonly<Record<string, string>>) => {
-    const started = start(args, env);
+  const run = (args: readonly string[], env: Readonly<Record<string, string>>, cwd = packageRoot) => {
+    const started = start(args, env, cwd);
     running.push(started);
     return started;
   };
@@ -69,6 +69,16 @@ describe('metro-forecast start', () => {
     const { stdout } = await promisify(execFile)('sh', ['-c', `${line} --silent --fail`]);
     expect(JSON.parse(stdout)).to.include({ cbsa: '26420' });
     expect(started.output().stderr).to.not.contain('mfk_');
+  });
+
+  it('reports that it does not use metro-forecast.json of the folder, and how to use it', async () => {
+    await writeFile(join(folder, 'metro-forecast.json'), '{}');
+    const started = run([], { PORT: '0' }, folder);
+    await printed(started, /^Listening on/m);
+    const { stdout, stderr } = started.output();
+    expect(stdout + stderr).to.contain(
+      'To use metro-forecast.json of this folder: metro-forecast --config metro-forecast.json start',
+    );
   });
 
   it('creates a new demo key on each start', async () => {
