@@ -1,6 +1,6 @@
 /**
  * Follows the guides block by block in an empty folder, with the package installed from its tarball. A block with a
- * file name is written to that file. `install` blocks install packages. `service` blocks run until the end of the
+ * file name is written to that file. `add` blocks replace fields of a JSON file. `install` blocks install packages. `service` blocks run until the end of the
  * guide. `output` blocks contain the expected output of the previous block.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { installPacked } from '../support/packed.js';
 import { freePort } from '../support/server-process.js';
-import { type Snippet, snippetsOf } from '../support/snippets.js';
+import { addTo, type Snippet, snippetsOf } from '../support/snippets.js';
 
 const run = promisify(execFile);
 
@@ -34,6 +34,7 @@ class Reader {
     if (info === 'output') this.#compare(language, text);
     else if (info === 'install') await installPacked(this.#folder, ['mocha']);
     else if (info === 'service') await this.#serve(text);
+    else if (info.startsWith('add ')) await addTo(join(this.#folder, info.slice('add '.length)), text);
     else if (info.includes('.')) await writeFile(join(this.#folder, info), text);
     else await this.#type(text);
   }

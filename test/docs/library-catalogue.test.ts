@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { packageRoot } from '../../core/util/package.js';
 import { freePort } from '../support/server-process.js';
-import { snippetsOf } from '../support/snippets.js';
+import { addTo, snippetsOf } from '../support/snippets.js';
 
 const run = promisify(execFile);
 const command = join(packageRoot, 'cli/metro-forecast.js');
@@ -61,18 +61,16 @@ describe('the library catalogue of docs/tutorials/first-service.md', () => {
   before(async function () {
     this.timeout(60_000);
     folder = await realpath(await mkdtemp(join(tmpdir(), 'library-')));
-    for (const { info, code } of snippetsOf('docs/tutorials/first-service.md')) {
-      if (info.includes('.')) await writeFile(join(folder, info), code);
-    }
     await mkdir(join(folder, 'node_modules'));
     await symlink(packageRoot, join(folder, 'node_modules/metro-forecast-api'), 'dir');
-    const importing = snippetsOf('docs/tutorials/first-service.md').find(({ code }) =>
-      code.includes('import-table'),
-    )!.code;
-    await run(process.execPath, [command, ...importing.trim().split(' ').slice(2)], { cwd: folder });
-    const config = JSON.parse(
-      snippetsOf('docs/tutorials/first-service.md').find(({ info }) => info === 'api.json')!.code,
-    );
+    const path = join(folder, 'api.json');
+    for (const { info, code } of snippetsOf('docs/tutorials/first-service.md')) {
+      if (info === 'books.csv') await writeFile(join(folder, info), code);
+      if (info === 'add api.json') await addTo(path, code);
+      if (/^npx metro-forecast (import-table|init) /.test(code))
+        await run(process.execPath, [command, ...code.trim().split(' ').slice(2)], { cwd: folder });
+    }
+    const config = JSON.parse(await readFile(path, 'utf8'));
     port = await freePort();
     const metrics = { port: await freePort() };
     const more = { plugins: [...config.plugins, 'mcp'], metrics, log: { level: 'trace', format: 'json' } };

@@ -1,5 +1,6 @@
 /** Extracts fenced code blocks from Markdown files, so that tests can run them. */
 import { readFileSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packageRoot } from '../../core/util/package.js';
 
@@ -11,6 +12,10 @@ export interface Snippet {
   readonly heading: string;
   readonly line: number;
 }
+
+/** Replaces the fields of a JSON file that the code of an `add` block contains. */
+export const addTo = async (path: string, code: string): Promise<void> =>
+  writeFile(path, JSON.stringify({ ...JSON.parse(await readFile(path, 'utf8')), ...JSON.parse(code) }));
 
 export const snippetsOf = (path: string): Snippet[] =>
   parseSnippets(readFileSync(join(packageRoot, path), 'utf8'), path);
