@@ -1,13 +1,14 @@
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, existsSync } from 'node:fs';
 import { copyFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
-import type { Collection } from '../../core/contracts/dataset.js';
+import type { Collection, Source } from '../../core/contracts/dataset.js';
 import { filterColumns } from '../../core/data/conditions.js';
 import { DECLARATION, hasDeclarations, readDeclaration } from '../../core/data/declarations.js';
+import { MANIFEST_FILE, readManifest } from '../../core/data/manifest.js';
 import { nameOf } from '../../core/data/table/names.js';
 import { type Key, type ReadTable, readTable, SampleError } from '../../core/data/table/table.js';
 import { EncodingError } from '../../core/data/table/text.js';
@@ -15,7 +16,6 @@ import { writeTable, writeToDirectory } from '../../core/data/table/write-table.
 import { OperatorError } from '../../core/errors.js';
 import { counted } from '../../core/util/counted.js';
 import { fileErrorReason } from '../../core/util/error-reason.js';
-import { openOld } from '../../plugins/metro/import/import.js';
 import { openUrl } from '../../plugins/metro/import/input.js';
 import { tableNameError } from '../../plugins/tables/routes.js';
 import { loadConfig, loadModules } from '../../product.js';
@@ -187,6 +187,16 @@ const collectionName = (source: string): string => {
   return tableNameError(name) === undefined ? name || 'table' : `${name}_table`;
 };
 
+/** @throws OperatorError if the dataset is synthetic, because the manifest applies to all tables in the directory */
+const sourcesIn = async (directory: string): Promise<readonly Source[]> => {
+  if (!existsSync(join(directory, MANIFEST_FILE))) return [];
+  const { synthetic, sources } = await readManifest(directory);
+  if (!synthetic) return sources;
+  throw new OperatorError(`${directory} contains a synthetic dataset, which cannot be mixed with other tables.`, [
+    'use --to to name another directory',
+  ]);
+};
+
 /** Progress is shown after this number of rows, because writing more takes longer than a second. */
 const SHOWS_PROGRESS = 200_000;
 
@@ -203,7 +213,7 @@ const importFrom = async (
 ): Promise<{ readonly imported: ReadTable; readonly written: Written }> => {
   const { to, created = new Date() } = options;
   const imported = await read(path, source, target, options, isWhole);
-  const sources = (await openOld(to))?.dataset.manifest.sources ?? [];
+  const sources = await sourcesIn(to);
   const { name, folder, onWrite, signal } = target;
   const check = (collection: Collection) => assertServable(collection, folder);
   const destination = { folder, created, check, onWrite, signal };

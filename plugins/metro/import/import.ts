@@ -40,7 +40,7 @@ export interface ImportReport {
   };
 }
 
-export const openOld = async (directory: string): Promise<OldDataset | undefined> => {
+const openOld = async (directory: string): Promise<OldDataset | undefined> => {
   if (!existsSync(join(directory, MANIFEST_FILE))) return undefined;
   try {
     const { dataset, manifest } = await openDirectory(directory);

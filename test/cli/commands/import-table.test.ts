@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -13,6 +13,7 @@ import { register } from '../../../cli/commands/import-table.js';
 import { readDeclarations } from '../../../core/data/declarations.js';
 import { OperatorError } from '../../../core/errors.js';
 import { openApiDocument } from '../../../core/openapi/document.js';
+import { packageRoot } from '../../../core/util/package.js';
 import { loadConfig, loadModules } from '../../../product.js';
 import { startProcess } from '../../support/command-process.js';
 import { expecting, runCommand } from '../../support/run-command.js';
@@ -392,6 +393,14 @@ describe('metro-forecast import-table', () => {
     execFileSync('mkfifo', [at('pipe')]);
     expect(await refused(at('pipe'))).to.match(NOT_REGULAR);
     expect(await refused('/dev/zero')).to.match(NOT_REGULAR);
+  });
+
+  it('rejects a folder with a synthetic dataset, and a folder with a damaged manifest', async () => {
+    await writeFile(at('a.csv'), csv);
+    await cp(join(packageRoot, 'plugins/metro/dataset'), at('data'), { recursive: true });
+    expect(await refused(at('a.csv'))).to.match(/data contains a synthetic dataset, which cannot be mixed/);
+    await writeFile(join(at('data'), 'manifest.json'), '{');
+    expect(await refused(at('a.csv'))).to.match(/manifest\.json:1: is not JSON/);
   });
 
   it('rejects folders, missing files, archives with several files, and text in an unknown encoding', async () => {
