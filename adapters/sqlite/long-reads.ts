@@ -9,12 +9,17 @@ const CACHE_KIB = 64 * 1024;
 /** A connection keeps all its prepared statements in memory, so it is replaced after this number of queries. */
 const MOST_QUERIES = 100;
 
+const INTERRUPT_MS = 10;
+
 export class LongReads {
   readonly #path: string;
   #opening: Promise<ThreadedDatabase> | undefined;
   #queries = 0;
   #last: Promise<unknown> = Promise.resolve();
   #size = 0;
+  #isClosed = false;
+  /** Interrupts the running query. */
+  #interrupt: (() => void) | undefined;
 
   constructor(path: string) {
     this.#path = path;
@@ -42,8 +47,8 @@ export class LongReads {
   }
 
   async close(): Promise<void> {
-    const db = await this.#opening?.catch(() => undefined);
-    db?.interrupt();
+    this.#isClosed = true;
+    this.#interrupt?.();
     await this.#last;
     await this.#close();
   }
@@ -55,21 +60,34 @@ export class LongReads {
   }
 
   async #run(sql: string, values: readonly Value[], signal: AbortSignal | undefined): Promise<readonly Row[]> {
-    const aborted = () => new StorageError('aborted', 'The caller has aborted the read.');
-    if (signal?.aborted) throw aborted();
+    const assertWanted = (): void => {
+      if (this.#isClosed) throw new StorageError('closed', 'The SQLite adapter has been closed.');
+      if (signal?.aborted) throw new StorageError('aborted', 'The caller has aborted the read.');
+    };
+    assertWanted();
     if (this.#queries++ % MOST_QUERIES === 0) await this.#close();
     this.#opening ??= this.#open();
-    let interrupt: (() => void) | undefined;
+    let timer: NodeJS.Timeout | undefined;
+    let db: ThreadedDatabase | undefined;
+    const interrupt = () => {
+      db?.interrupt();
+      // SQLite ignores an interrupt until the driver's thread has started the query.
+      timer ??= setInterval(() => db?.interrupt(), INTERRUPT_MS);
+    };
+    this.#interrupt = interrupt;
+    signal?.addEventListener('abort', interrupt, { once: true });
     try {
-      const db = await this.#opening;
-      interrupt = () => db.interrupt();
-      signal?.addEventListener('abort', interrupt, { once: true });
-      return await db.rows(await db.prepare(sql), values);
+      db = await this.#opening;
+      const statement = await db.prepare(sql);
+      assertWanted();
+      return await db.rows(statement, values);
     } catch (error) {
-      if (signal?.aborted) throw aborted();
+      assertWanted();
       throw storageError(this.#path, error);
     } finally {
-      if (interrupt) signal?.removeEventListener('abort', interrupt);
+      signal?.removeEventListener('abort', interrupt);
+      this.#interrupt = undefined;
+      clearInterval(timer);
     }
   }
 

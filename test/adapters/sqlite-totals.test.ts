@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import { collectGarbage } from '../../adapters/conformance/collect-garbage.js';
 import { ThreadedConnection } from '../../adapters/sqlite/connection.js';
@@ -60,6 +61,31 @@ describe('SQLite: long reads', () => {
     const counts = await Promise.all(Array.from({ length: 8 }, () => next()(ask)));
     expect(counts).to.deep.equal(Array(8).fill(COUNTED));
     expect(performance.now() - since).to.be.above(limit);
+  });
+
+  const codeOf = (reading: Promise<unknown>) =>
+    reading.then(
+      () => expect.fail('The query did not fail.'),
+      ({ code }) => code as string,
+    );
+
+  it('reject with closed when the adapter closes, and queued queries do not start', async () => {
+    const codes = Promise.all([1, 2, 3].map(() => codeOf(reads.rows(slow(1e12), [], undefined))));
+    await setImmediate();
+    await reads.close();
+    expect(await codes).to.deep.equal(['closed', 'closed', 'closed']);
+  });
+
+  it('are interrupted by a signal that is aborted at any time', async () => {
+    for (let turns = 0; turns < 12; turns++) {
+      await reads.close();
+      reads = new LongReads(path);
+      const aborting = new AbortController();
+      const code = codeOf(reads.rows(slow(1e12), [], aborting.signal));
+      for (let turn = 0; turn < turns; turn++) await (turns % 2 === 0 ? setImmediate() : undefined);
+      aborting.abort();
+      expect(await code).to.equal('aborted');
+    }
   });
 
   it('are aborted one by one at the time limit, and the message advises narrowing the question', async () => {
