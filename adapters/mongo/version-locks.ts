@@ -36,6 +36,8 @@ interface ReplicaDocument {
   readonly _id: string;
   readonly holds: readonly number[];
   readonly expires: Date;
+  /** The number of the last write. A write that arrives late must not replace a newer one. */
+  readonly sequence: number;
 }
 
 const COLLECTION = 'replicas';
@@ -59,7 +61,9 @@ export class VersionLocks {
   readonly #clock: Clock;
   readonly #holdMs: number;
   readonly #id = randomUUID();
-  #written: readonly number[] = [];
+  #sequence = 0;
+  /** Undefined if the last write failed, because it might still arrive. */
+  #written: readonly number[] | undefined;
   #writtenAt = Number.NEGATIVE_INFINITY;
 
   constructor(connection: Connection, clock: Clock, holdMs: number) {
@@ -79,13 +83,17 @@ export class VersionLocks {
   async keep(ids: readonly number[], lapsed: () => Promise<void>): Promise<void> {
     const previous = this.#writtenAt;
     const due = this.#clock.monotonic() - previous > this.#holdMs / 4;
-    const changed = ids.length !== this.#written.length || ids.some((id) => !this.#written.includes(id));
-    if (!due && !changed) return;
+    const written = this.#written;
+    const unchanged = written?.length === ids.length && ids.every((id) => written.includes(id));
+    if (!due && unchanged) return;
     const startedAt = this.#clock.monotonic();
+    this.#written = undefined;
+    const sequence = ++this.#sequence;
+    const next = { _id: this.#id, holds: ids, expires: fromNow(this.#holdMs), sequence };
+    const isNewer = { $gt: [sequence, { $ifNull: ['$sequence', 0] }] };
+    const change = [{ $replaceWith: { $cond: [isNewer, next, '$$ROOT'] } }];
     await this.#connection.run('write the locks', (db) =>
-      db
-        .collection<ReplicaDocument>(COLLECTION)
-        .updateOne({ _id: this.#id }, [{ $set: { holds: ids, expires: fromNow(this.#holdMs) } }], { upsert: true }),
+      db.collection<ReplicaDocument>(COLLECTION).updateOne({ _id: this.#id }, change, { upsert: true }),
     );
     if (this.#clock.monotonic() - previous >= this.#holdMs) await lapsed();
     this.#written = [...ids];

@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
+import { failsWith } from '../../adapters/conformance/expect.js';
+import type { Connection } from '../../adapters/mongo/connection.js';
 import { lockedIds, VersionLocks } from '../../adapters/mongo/version-locks.js';
+import { StorageError } from '../../core/errors.js';
 import { openDatabase, type TestDatabase } from './mongo-database.js';
 
 const HOLD_MS = 60_000;
@@ -65,6 +68,44 @@ describe('holds in MongoDB', () => {
     expect(holds.areValid).to.equal(true);
     now += 1;
     expect(holds.areValid).to.equal(false);
+  });
+
+  describe('after a write that failed on the replica', () => {
+    let late: (() => Promise<unknown>)[];
+    let fails: boolean;
+    let holds: VersionLocks;
+    beforeEach(() => {
+      late = [];
+      fails = false;
+      const { connection } = database;
+      const run: Connection['run'] = (what, work) => {
+        if (!fails) return connection.run(what, work);
+        late.push(() => connection.run(what, work));
+        return Promise.reject(new StorageError('unavailable', 'MongoDB did not respond.'));
+      };
+      holds = new VersionLocks({ run } as Connection, clock, HOLD_MS);
+    });
+    const failing = async (ids: readonly number[]): Promise<void> => {
+      fails = true;
+      await failsWith('unavailable', () => holds.keep(ids, lapsed));
+      fails = false;
+    };
+
+    it('are not replaced when that write arrives late', async () => {
+      await holds.keep([1], lapsed);
+      await failing([1, 2]);
+      await holds.keep([1, 3], lapsed);
+      await late[0]!();
+      expect(await lockedIds(database.connection)).to.deep.equal(new Set([1, 3]));
+    });
+
+    it('are written again, even if they equal the last successful write', async () => {
+      await holds.keep([1, 2], lapsed);
+      await failing([1]);
+      await late[0]!();
+      await holds.keep([1, 2], lapsed);
+      expect(await lockedIds(database.connection)).to.deep.equal(new Set([1, 2]));
+    });
   });
 
   it('report a lapse after they have expired, before they are in effect again', async () => {
