@@ -75,8 +75,13 @@ export class ReadConnection {
   ) {
     this.#path = path;
     this.#db = new Database(uri);
-    this.#db.exec(PRAGMAS);
-    this.row('SELECT count(*) FROM sqlite_schema');
+    try {
+      this.#db.exec(PRAGMAS);
+      this.row('SELECT count(*) FROM sqlite_schema');
+    } catch (error) {
+      this.close();
+      throw error;
+    }
   }
 
   /**

@@ -211,7 +211,12 @@ export class SqliteAdapter implements StorageAdapter {
     this.#assertOpen();
     if (this.#catalog) return true;
     const connection = openStore(this.#path);
-    connection?.turnOnLog();
+    try {
+      connection?.turnOnLog();
+    } catch (error) {
+      connection?.close();
+      throw error;
+    }
     this.#catalog = connection;
     return connection !== undefined;
   }

@@ -53,6 +53,7 @@ class SqliteKeyStore implements KeyStore {
   #change = -1;
   #error: KeyStoreError | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
 
   constructor({ path, pollMs = POLL_MS }: SqliteKeyStoreOptions, context: KeyStoreContext) {
     this.#path = context.resolvePath(path);
@@ -71,6 +72,7 @@ class SqliteKeyStore implements KeyStore {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     clearInterval(this.#timer);
     this.#connection?.close();
     this.#connection = undefined;
@@ -204,6 +206,7 @@ class SqliteKeyStore implements KeyStore {
 
   /** Polls for changed keys. Never throws. The previous keys stay active until a later poll succeeds. */
   #poll(): void {
+    if (this.#isClosed) return;
     try {
       this.#connection ??= openStore(this.#path);
       if (this.#connection) this.#load(this.#connection);

@@ -1,6 +1,8 @@
 import { stat, writeFile } from 'node:fs/promises';
+import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import Database from 'libsql';
+import { collectGarbage } from '../../adapters/conformance/collect-garbage.js';
 import { eventually } from '../../adapters/conformance/expect.js';
 import { datasetOf, FIRST, FIRST_CREATED } from '../../adapters/conformance/fixture.js';
 import { versionOf } from '../../adapters/conformance/instance.js';
@@ -8,7 +10,8 @@ import { sqliteKeyStore } from '../../adapters/sqlite/key-store.js';
 import type { KeyStore } from '../../core/contracts/keys.js';
 import { KeyStoreError } from '../../core/errors.js';
 import { newRecord } from '../support/key-record.js';
-import { contextIn, rowsToPublish, SqliteStore } from './sqlite-store.js';
+import { skip } from '../support/skip.js';
+import { contextIn, openFiles, rowsToPublish, SqliteStore } from './sqlite-store.js';
 
 type Store = KeyStore & Required<Pick<KeyStore, 'audit' | 'verifyAudit' | 'noteUse' | 'lastUsed'>>;
 
@@ -175,6 +178,18 @@ describe('the key store in SQLite', () => {
     expect(store.lookup(record.hash)?.limit_per_minute).to.equal(5);
     expect((await store.verifyAudit()).faults).to.deep.equal([]);
     expect((await adapter.audit.verify()).faults).to.deep.equal([]);
+  });
+
+  it('does not open the file again after close()', async function () {
+    if (process.platform !== 'linux') skip(this, 'only Linux lists open files in /proc');
+    const store = await opened();
+    const inserting = store.insert(newRecord());
+    await store.close();
+    await inserting;
+    // The driver closes a file when the last statement is garbage.
+    await setImmediate();
+    collectGarbage();
+    await eventually('the file is closed', async () => (await openFiles(files.path)) === 0, 5000);
   });
 
   it('does not open a file that is not a database', async () => {

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -20,6 +20,12 @@ export const contextIn = (
   changed: () => {},
   problem,
 });
+
+/** Returns how many times this process has opened the file. */
+export const openFiles = async (path: string): Promise<number> => {
+  const targets = (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => ''));
+  return (await Promise.all(targets)).filter((target) => target === path).length;
+};
 
 export const rowsToPublish = (version: string) => ({ ...rowsWithCrowd(), items: itemsOf(version) });
 
