@@ -158,9 +158,6 @@ export const readVersion = (connection: ReadConnection, id: number): StoredVersi
 export const hasVersion = (connection: ReadConnection, id: number): boolean =>
   connection.row('SELECT 1 FROM version WHERE id = ?', [id]) !== undefined;
 
-export const listVersions = (connection: ReadConnection): readonly StoredVersion[] =>
-  connection.rows(VERSIONS).map(versionOf);
-
 export interface Catalog {
   readonly versions: readonly StoredVersion[];
   readonly current: Activation | undefined;
@@ -170,6 +167,16 @@ export const readCatalog = async (connection: ThreadedConnection): Promise<Catal
   const versions = await connection.rows(VERSIONS);
   const [current] = await connection.rows(LAST_ACTIVATION);
   return { versions: versions.map(versionOf), current: current && activationOf(current) };
+};
+
+/** Like `readCatalog`, but synchronous, and in a transaction of its own. */
+export const readCatalogNow = (connection: ReadConnection): Catalog => {
+  connection.pin();
+  try {
+    return { versions: connection.rows(VERSIONS).map(versionOf), current: readCurrent(connection) };
+  } finally {
+    connection.unpin();
+  }
 };
 
 export const currentName = ({ versions, current }: Catalog): string | null =>

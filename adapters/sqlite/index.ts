@@ -16,7 +16,7 @@ import {
   version,
 } from 'metro-forecast-api/adapter';
 import { sqliteDataAudit } from './audit.js';
-import { type Activation, hasVersion, listVersions, openStore, readActivationAt, readCurrent } from './catalog.js';
+import { type Activation, hasVersion, openStore, readActivationAt, readCatalogNow, readCurrent } from './catalog.js';
 import { isBusy, type ReadConnection, ThreadedConnection } from './connection.js';
 import { sqliteHistory } from './history.js';
 import { type ImportedDataset, publish, type ToPublish } from './publish.js';
@@ -78,8 +78,7 @@ export class SqliteAdapter implements StorageAdapter {
     const stored = sqliteVersions({
       clock: context.clock,
       withConnection: ifConnected,
-      list: () => (this.#ensureConnected() ? listVersions(this.#catalog!) : []),
-      current: () => (this.#ensureConnected() ? readCurrent(this.#catalog!) : undefined),
+      read: () => (this.#ensureConnected() ? readCatalogNow(this.#catalog!) : undefined),
       poll: () => this.#poll(),
       isHeld: (id) => id === this.#served?.activation.versionId || this.#readers.isHeld(id),
       deleting: this.#readers.deleting,

@@ -1,13 +1,6 @@
 import { audit, type Clock, publishing, type Versions } from 'metro-forecast-api/adapter';
 import { appendEntry, DATA_AUDIT } from './audit.js';
-import {
-  type Activation,
-  addActivation,
-  currentName,
-  dropUnlisted,
-  readCatalog,
-  type StoredVersion,
-} from './catalog.js';
+import { addActivation, type Catalog, currentName, dropUnlisted, readCatalog, type StoredVersion } from './catalog.js';
 import type { ThreadedConnection } from './connection.js';
 
 const { dataAuditEntry } = audit;
@@ -17,8 +10,8 @@ export interface VersionsContext {
   readonly clock: Clock;
   /** Resolves with undefined if there is no database. */
   withConnection<T>(work: (connection: ThreadedConnection) => Promise<T>): Promise<T | undefined>;
-  list(): readonly StoredVersion[];
-  current(): Activation | undefined;
+  /** Returns undefined if there is no database. */
+  read(): Catalog | undefined;
   /** Switches to the current version, as of the last commit. */
   poll(): void;
   isHeld(id: number): boolean;
@@ -29,19 +22,17 @@ export interface VersionsContext {
 export const sqliteVersions = ({
   clock,
   withConnection,
-  list,
-  current,
+  read,
   poll,
   isHeld,
   deleting,
 }: VersionsContext): Omit<Versions, 'asOf'> => ({
   list: async () => {
-    const versions = list();
-    const { versionId: currentId } = current() ?? {};
+    const { versions = [], current } = read() ?? {};
     return versions.map(({ id, version, publishedAt }) => ({
       version,
       publishedAt,
-      current: id === currentId,
+      current: id === current?.versionId,
       held: isHeld(id),
     }));
   },

@@ -1,11 +1,13 @@
 import { expect } from 'chai';
+import Database from 'libsql';
 import { anotherDataset, datasetOf, FIRST, SECOND } from '../../adapters/conformance/fixture.js';
 import { versionOf } from '../../adapters/conformance/instance.js';
+import { ReadConnection } from '../../adapters/sqlite/connection.js';
 import { systemClock } from '../../core/contracts/runtime.js';
 import type { Snapshot } from '../../core/contracts/storage.js';
 import { SqliteStore } from './sqlite-store.js';
 
-describe('prune() on SQLite', () => {
+describe('versions in SQLite', () => {
   let store: SqliteStore;
   let duringChange: (() => void) | undefined;
   beforeEach(async () => {
@@ -24,7 +26,7 @@ describe('prune() on SQLite', () => {
     return adapter;
   };
 
-  it('asOf() does not return a version whose deletion has not been committed', async () => {
+  it('prune(): asOf() does not return a version whose deletion has not been committed', async () => {
     const adapter = await opened();
     await adapter.publish(datasetOf());
     const { publishedAt } = adapter.snapshot();
@@ -37,7 +39,7 @@ describe('prune() on SQLite', () => {
     expect(await Promise.all(found)).to.deep.equal([undefined]);
   });
 
-  it('switches to a version that another adapter has activated before it deletes the previous version', async () => {
+  it('prune() switches to a version that another adapter has activated before it deletes the previous version', async () => {
     const adapter = await opened(3_600_000);
     await adapter.publish(datasetOf());
     const publisher = await opened();
@@ -47,5 +49,24 @@ describe('prune() on SQLite', () => {
     expect(versionOf(adapter)).to.equal(FIRST);
     expect(await adapter.versions.prune(1)).to.deep.equal([FIRST]);
     expect(served).to.deep.equal([SECOND]);
+  });
+
+  it('list() reads the versions and the current version in one transaction', async () => {
+    const adapter = await opened();
+    await adapter.publish(datasetOf());
+    const db = new Database(store.path);
+    const { rows } = ReadConnection.prototype;
+    ReadConnection.prototype.rows = function (this: ReadConnection, ...query: Parameters<typeof rows>) {
+      const found = rows.apply(this, query);
+      db.exec('INSERT INTO move (version, at) VALUES (99, 99)');
+      return found;
+    };
+    try {
+      const listed = await adapter.versions.list();
+      expect(listed.map(({ version, current }) => [version, current])).to.deep.equal([[FIRST, true]]);
+    } finally {
+      ReadConnection.prototype.rows = rows;
+      db.close();
+    }
   });
 });
