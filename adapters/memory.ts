@@ -7,7 +7,6 @@ import {
   IndexedCollection,
   type IndexedDataset,
   indexedSnapshot,
-  jsonRows,
   openDirectory,
   type PublishOptions,
   publishing,
@@ -84,7 +83,7 @@ class MemoryAdapter implements StorageAdapter {
         const indexed = new IndexedCollection(collection);
         for await (const batch of readable(() => dataset.read(collection.name))) {
           this.#assertUsable(signal);
-          indexed.add(jsonRows(batch));
+          indexed.addDocuments(batch);
           onProgress?.({ collection: collection.name, written: indexed.length, total: undefined });
         }
         await indexed.sort();

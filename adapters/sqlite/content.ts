@@ -1,7 +1,7 @@
 /** Writes the rows of a collection to its table, and compares stored rows with their digest. */
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { type Collection, type Dataset, type Document, filterColumns, publishing } from 'metro-forecast-api/adapter';
+import { type Collection, type Dataset, filterColumns, publishing } from 'metro-forecast-api/adapter';
 import { type StoredCollection, type StoredVersion, wordsTable } from './catalog.js';
 import type { ThreadedConnection } from './connection.js';
 import type { Value } from './threaded-database.js';
@@ -9,7 +9,7 @@ import type { Value } from './threaded-database.js';
 /** The JSON of a row, as `JSON.stringify` writes it, followed by the values of the requested fields. */
 export type WrittenRow = readonly [json: string, ...values: readonly unknown[]];
 
-const { inKeyOrder, invalidCollection, keyText, nonFinitePath, ordersOf, wordsToIndex } = publishing;
+const { inKeyOrder, jsonOf, ordersOf, wordsToIndex } = publishing;
 
 /** Rows per transaction. Inserting 1,000 rows blocks the event loop for a few milliseconds. */
 const STEP = 1000;
@@ -49,19 +49,6 @@ const columnsOf = (collection: Collection): ReadonlyMap<string, string> => {
       const type = TYPES[typeOf(field)] ?? 'REAL';
       return [field, ordered.includes(field) ? `${type} NOT NULL` : type];
     }),
-  );
-};
-
-/** @throws StorageError `invalid_dataset` for a number that JSON cannot represent */
-const jsonOf = (collection: Collection, row: Document): string => {
-  const json = JSON.stringify(row);
-  // `JSON.stringify` converts Infinity and NaN to null, so the slower check is needed only if the JSON contains null.
-  const path = json.includes('null') ? nonFinitePath(row) : undefined;
-  if (!path) return json;
-  const field = path.join('.');
-  throw invalidCollection(
-    collection,
-    `the row with the key ${keyText(collection, row)} has no finite number in "${field}"`,
   );
 };
 

@@ -3,7 +3,8 @@ import type { Collection, Document } from '../contracts/dataset.js';
 import type { Group, JsonRows, Query, Scalar, TotalsQuery } from '../contracts/storage.js';
 import { planIn, type ReadPlan } from './conditions.js';
 import { JsonFields } from './json-fields.js';
-import { jsonRows, PackedDocuments } from './packed-documents.js';
+import { joinedRows, PackedDocuments } from './packed-documents.js';
+import { jsonOf } from './publishing.js';
 import { compareScalars } from './scalars.js';
 import { SortColumn } from './sort-column.js';
 import { fieldsToSortBy, sortedPositions } from './sorted-positions.js';
@@ -41,6 +42,7 @@ interface Selection {
 }
 
 export class IndexedCollection {
+  readonly #collection: Collection;
   readonly #key: readonly string[];
   readonly #orders: readonly (readonly string[])[];
   readonly #documents = new PackedDocuments();
@@ -50,7 +52,9 @@ export class IndexedCollection {
   readonly #positions = new Map<string, Uint32Array>();
   readonly #fields = new Map<string, JsonFields>();
 
-  constructor({ key, orders = [] }: Collection) {
+  constructor(collection: Collection) {
+    const { key, orders = [] } = collection;
+    this.#collection = collection;
     this.#key = key;
     this.#orders = orders;
     const names = [...new Set(orders.flatMap((order: readonly string[]) => fieldsToSortBy(order, key)))];
@@ -60,13 +64,21 @@ export class IndexedCollection {
 
   static async of(collection: Collection, documents: readonly Document[]): Promise<IndexedCollection> {
     const indexed = new IndexedCollection(collection);
-    indexed.add(jsonRows(documents));
+    indexed.addDocuments(documents);
     await indexed.sort();
     return indexed;
   }
 
   get length(): number {
     return this.#documents.length;
+  }
+
+  /**
+   * Like `add`.
+   * @throws StorageError `invalid_dataset` for a number that JSON cannot represent
+   */
+  addDocuments(documents: readonly Document[]): void {
+    this.add(joinedRows(documents.map((document) => jsonOf(this.#collection, document))));
   }
 
   /** The documents must be valid, and come after all earlier documents in key order. */

@@ -2,8 +2,11 @@ import type { Document } from '../contracts/dataset.js';
 import type { JsonRows, Scalar } from '../contracts/storage.js';
 import type { JsonFields } from './json-fields.js';
 
-export const jsonRows = (documents: readonly Document[]): JsonRows => {
-  const texts = documents.map((document) => JSON.stringify(document));
+export const jsonRows = (documents: readonly Document[]): JsonRows =>
+  joinedRows(documents.map((document) => JSON.stringify(document)));
+
+/** @param texts the documents as JSON */
+export const joinedRows = (texts: readonly string[]): JsonRows => {
   let end = -1;
   const ends = texts.map((text) => {
     end += 1 + Buffer.byteLength(text);

@@ -2,10 +2,9 @@
 import type { Collection, Document, Manifest } from '../contracts/dataset.js';
 import type { Clock } from '../contracts/runtime.js';
 import { StorageError } from '../errors.js';
+import { nonFinitePath } from '../validation/json.js';
 import { compareBy } from './scalars.js';
 import { wordsOf } from './words.js';
-
-export { nonFinitePath } from '../validation/json.js';
 
 type Batches = AsyncIterable<readonly Document[]>;
 
@@ -28,6 +27,19 @@ export const invalidCollection = ({ name }: Collection, error: string, cause?: u
   new StorageError('invalid_dataset', `Collection "${name}": ${error}.`, { cause });
 
 export const keyText = ({ key }: Collection, row: Document): string => JSON.stringify(key.map((field) => row[field]));
+
+/** @throws StorageError `invalid_dataset` for a number that JSON cannot represent */
+export const jsonOf = (collection: Collection, row: Document): string => {
+  const json = JSON.stringify(row);
+  // `JSON.stringify` converts Infinity and NaN to null, so the slower check is needed only if the JSON contains null.
+  const path = json.includes('null') ? nonFinitePath(row) : undefined;
+  if (!path) return json;
+  const field = path.join('.');
+  throw invalidCollection(
+    collection,
+    `the row with the key ${keyText(collection, row)} has no finite number in "${field}"`,
+  );
+};
 
 /** @throws StorageError with the code `invalid_dataset` if the rows are not in key order */
 export async function* inKeyOrder(
