@@ -80,7 +80,7 @@ const LONGEST_TAGS = 1024;
 const LONGEST_DATE = 64;
 
 export class Encoded extends Prepared {
-  readonly notModified: Prepared;
+  readonly #notModifiedHead: string;
 
   constructor(
     readonly body: Buffer,
@@ -91,7 +91,11 @@ export class Encoded extends Prepared {
   ) {
     const notModifiedHead = `ETag: ${etag}\r\n${head}`;
     super(200, ownHead + notModifiedHead, payloadOf(body));
-    this.notModified = new Prepared(304, notModifiedHead);
+    this.#notModifiedHead = notModifiedHead;
+  }
+
+  get notModified(): Prepared {
+    return new Prepared(304, this.#notModifiedHead);
   }
 }
 
@@ -163,7 +167,8 @@ export class Representation extends Validators {
   readonly #contentType: string;
   readonly #isCompressible: boolean;
   readonly #head: string;
-  readonly #encodings = new Map<Encoding, Encoded | Promise<Encoded>>();
+  /** Created on first use, because most responses to requests by key are too small to be compressed. */
+  #encodings: Map<Encoding, Encoded | Promise<Encoded>> | undefined;
 
   constructor(body: Buffer, contentType: string, options: RepresentationOptions) {
     super(options.sha256 ?? hash('sha256', body, 'base64url'), options.lastModified);
@@ -175,25 +180,28 @@ export class Representation extends Validators {
 
   get size(): number {
     let size = this.identity.body.length;
-    for (const encoded of this.#encodings.values()) if (!(encoded instanceof Promise)) size += encoded.body.length;
+    for (const encoded of this.#encodings?.values() ?? [])
+      if (!(encoded instanceof Promise)) size += encoded.body.length;
     return size;
   }
 
   has(encoding: Encoding): boolean {
-    return encoding === 'identity' || !this.#isCompressible || this.#encodings.get(encoding) instanceof Encoded;
+    return encoding === 'identity' || !this.#isCompressible || this.#encodings?.get(encoding) instanceof Encoded;
   }
 
   encoding(encoding: Encoding): Encoded | Promise<Encoded> {
     if (encoding === 'identity' || !this.#isCompressible) return this.identity;
-    const known = this.#encodings.get(encoding);
+    this.#encodings ??= new Map();
+    const encodings = this.#encodings;
+    const known = encodings.get(encoding);
     if (known) return known;
     const compressed = this.#compress(encoding).then((body) => {
       const encoded = this.#encoded(body, encoding);
-      this.#encodings.set(encoding, encoded);
+      encodings.set(encoding, encoded);
       return encoded;
     });
-    this.#encodings.set(encoding, compressed);
-    compressed.catch(() => this.#encodings.delete(encoding));
+    encodings.set(encoding, compressed);
+    compressed.catch(() => encodings.delete(encoding));
     return compressed;
   }
 
