@@ -137,10 +137,6 @@ const alternativesBehind = (after: readonly Scalar[], query: Query): readonly Co
   }));
 };
 
-/** Returns the position of a row, for `after`. The position is empty if the conditions select a single row. */
-export const positionOf = ({ order, equal = {} }: Query, row: Document): readonly Scalar[] =>
-  order.slice(Object.keys(equal).length).map((field) => row[field] as Scalar);
-
 export const planFind = (query: Query, limit: number): Plan => {
   const { order, descending, after, words } = query;
   const [first = {}, ...others] = after ? alternativesBehind(after, query) : [conditionsOf(query)];

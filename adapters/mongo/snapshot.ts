@@ -3,7 +3,9 @@ import {
   type Document,
   type Group,
   type JsonRows,
+  lastDocument,
   type Manifest,
+  positionOf,
   type Query,
   type Scalar,
   type Snapshot,
@@ -13,7 +15,7 @@ import {
 import type { Collection as MongoCollection } from 'mongodb';
 import type { Publication } from './catalog.js';
 import type { Connection } from './connection.js';
-import { dataCollection, jsonOf, planFind, planGet, positionOf, type Row } from './layout.js';
+import { dataCollection, jsonOf, planFind, planGet, type Row } from './layout.js';
 import { type GroupDocument, groupsOf, planTotals } from './totals.js';
 import type { LockedVersion, LockedVersions } from './version-locks.js';
 
@@ -24,9 +26,6 @@ interface SnapshotContext {
   readonly batchSize: number;
   assertOpen(): void;
 }
-
-const lastIn = ({ json, ends }: JsonRows): Document =>
-  JSON.parse(json.toString('utf8', ends.length > 1 ? ends.at(-2)! + 1 : 0));
 
 export class MongoSnapshot implements Snapshot {
   readonly version: string;
@@ -86,7 +85,7 @@ export class MongoSnapshot implements Snapshot {
         const rows = jsonOf(found.documents);
         const { ends } = rows;
         left = ends.length === size || found.isCut ? left - ends.length : 0;
-        if (left > 0) after = positionOf(query, lastIn(rows));
+        if (left > 0) after = positionOf(query, lastDocument(rows));
         if (after?.length === 0) left = 0;
         if (ends.length > 0) yield rows;
       } catch (error) {

@@ -1,4 +1,4 @@
-import { compareScalars, type Document, type Query, type Scalar } from 'metro-forecast-api/adapter';
+import { compareScalars, freeFields, type Query, type Scalar } from 'metro-forecast-api/adapter';
 import { type StoredCollection, wordsTable } from './catalog.js';
 
 interface Condition {
@@ -20,8 +20,6 @@ const indexed = (table: Table, order: readonly string[]): string => {
   const name = order.join();
   return `${table.table} INDEXED BY ${table.table}_${table.orders.findIndex((each) => each.join() === name)}`;
 };
-
-const freeFields = ({ order, equal = {} }: Query): readonly string[] => order.slice(Object.keys(equal).length);
 
 /**
  * Returns true if `range` is not on the first index field without an equality condition. The matches are then not
@@ -48,9 +46,6 @@ const withoutImplied = (query: Query): Query => {
 
 const tuple = (columns: readonly string[]): string => `(${columns.join()})`;
 const places = (count: number): string => `(${Array(count).fill('?').join()})`;
-
-export const positionOf = (query: Query, document: Document): readonly Scalar[] =>
-  freeFields(query).map((field) => document[field] as Scalar);
 
 const conditionsOf = (table: Table, given: Query, upTo?: readonly Scalar[]): Condition => {
   const query = withoutImplied(given);

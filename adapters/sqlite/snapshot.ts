@@ -2,7 +2,9 @@ import {
   type Document,
   type Group,
   type JsonRows,
+  lastDocument,
   type Manifest,
+  positionOf,
   type Query,
   type Scalar,
   type Snapshot,
@@ -12,7 +14,7 @@ import {
 import type { StoredCollection } from './catalog.js';
 import type { ReadConnection } from './connection.js';
 import type { LongReads } from './long-reads.js';
-import { positionOf, type Select, selectAhead, selectFound, selectKey, selectRows, skipsEntries } from './query.js';
+import { type Select, selectAhead, selectFound, selectKey, selectRows, skipsEntries } from './query.js';
 import type { Reader } from './readers.js';
 import type { Value } from './threaded-database.js';
 import { groupsOf, selectTotals } from './totals.js';
@@ -48,9 +50,6 @@ const rowsOf = (text: Value): JsonRows => {
 const parse = ({ json }: JsonRows): readonly Document[] => JSON.parse(`[${json}]`);
 const asText = (rows: JsonRows): JsonRows => rows;
 
-const lastOf = ({ json, ends }: JsonRows): Document =>
-  JSON.parse(json.toString('utf8', ends.length > 1 ? ends.at(-2)! + 1 : 0));
-
 /** All snapshots share this function, so that V8 compiles the function only once. */
 async function* batchesOf<Batch>(
   source: () => Source,
@@ -69,7 +68,7 @@ async function* batchesOf<Batch>(
       : rowsIn(connection, selectRows(table, rest, size, end));
     const count = rows.ends.length;
     left -= count;
-    if (count === size && left > 0) after = positionOf(query, lastOf(rows));
+    if (count === size && left > 0) after = positionOf(query, lastDocument(rows));
     yield convert(rows);
     if (count === size) continue;
     if (!end) return;

@@ -3,6 +3,7 @@ import { inspect } from 'node:util';
 import type { Document } from '../contracts/dataset.js';
 import type { JsonRows } from '../contracts/storage.js';
 import type { JsonFields } from './json-fields.js';
+import { lastDocument } from './positions.js';
 
 const TEXT = Symbol('text');
 const ROW_TEXT = Symbol('row text');
@@ -163,8 +164,6 @@ export const collectRows = async <T extends object>(batches: AsyncIterable<reado
   return joinRows(lists);
 };
 
-const startOf = ({ ends }: JsonRows, row: number): number => (row === 0 ? 0 : ends[row - 1]! + 1);
-
 export const firstRows = <T extends object>(rows: readonly T[], count: number): readonly T[] => {
   const text = textOf(rows);
   if (!text) return rows.slice(0, count);
@@ -181,5 +180,5 @@ export const firstRows = <T extends object>(rows: readonly T[], count: number): 
 export const lastRow = <T extends object>(rows: readonly T[]): T => {
   const last = textOf(rows)?.at(-1);
   if (!last) return rows.at(-1)!;
-  return JSON.parse(last.json.toString('utf8', startOf(last, last.ends.length - 1), last.ends.at(-1))) as T;
+  return lastDocument(last) as T;
 };

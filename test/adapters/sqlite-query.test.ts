@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import Database from 'libsql';
-import { positionOf, selectAhead, selectKey, selectRows, skipsEntries } from '../../adapters/sqlite/query.js';
+import { selectAhead, selectKey, selectRows, skipsEntries } from '../../adapters/sqlite/query.js';
 import type { Query } from '../../core/contracts/storage.js';
+import { positionOf } from '../../core/data/positions.js';
 
 const table = {
   table: 'rows_1_0',
