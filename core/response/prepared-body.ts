@@ -20,10 +20,10 @@ export interface Response extends Koa.Response {
 }
 
 /** Returns what middleware sees as `ctx.body`: an object for JSON, otherwise text or bytes. */
-export const contentOf = ({ type }: Response, { payload }: Prepared): unknown => {
+export const contentOf = ({ type }: Response, { payload, body }: Prepared): unknown => {
   if (payload === undefined) return undefined;
-  if (type === 'application/json') return JSON.parse(String(payload));
-  return type.startsWith('text/') ? String(payload) : payload;
+  if (type === 'application/json') return JSON.parse(String(body));
+  return type.startsWith('text/') ? String(body) : body;
 };
 
 /** Replaces the prepared body with an ordinary one, unless both have the same bytes. */
@@ -49,11 +49,10 @@ export const replace = (response: Response, prepared: Prepared | Representation,
 
 const isSame = (prepared: Prepared | Representation, body: unknown): boolean => {
   if (typeof body !== 'string' && !Buffer.isBuffer(body)) return false;
-  const { payload = '' } = identityOf(prepared);
-  return Buffer.from(body).equals(Buffer.from(payload));
+  return Buffer.from(body).equals(identityOf(prepared).body);
 };
 
 export const wasChanged = ({ prepared, shown }: Response): boolean => {
   if (prepared === undefined || typeof shown !== 'object' || shown === null || Buffer.isBuffer(shown)) return false;
-  return JSON.stringify(shown) !== String(identityOf(prepared).payload);
+  return JSON.stringify(shown) !== String(identityOf(prepared).body);
 };

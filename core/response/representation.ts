@@ -1,4 +1,3 @@
-import { isAscii } from 'node:buffer';
 import { hash } from 'node:crypto';
 import type { Transform } from 'node:stream';
 import { promisify } from 'node:util';
@@ -8,17 +7,17 @@ import { memoize } from '../util/lru-map.js';
 import { JSON_TYPE, jsonOf } from './formats.js';
 import { linesOf } from './headers.js';
 
-/** The body of a response, as bytes or as a string of ASCII characters. */
+/** The body of a response, as bytes or as a string with one Latin-1 character per byte. */
 export type Payload = Buffer | string;
 
 /**
- * Bodies below 8 KiB are sent together with the header lines, in one system call. ASCII strings take one byte per
- * character.
+ * Bodies up to 8 KiB are sent together with the header lines, in one system call. As strings, they take one byte per
+ * character. A small buffer could keep a whole slab of Node's buffer pool in memory.
  */
-export const WRITTEN_AS_TEXT_BYTES = 8 * 1024;
+const WRITTEN_AS_TEXT_BYTES = 8 * 1024;
 
 export const payloadOf = (body: Buffer): Payload =>
-  body.length <= WRITTEN_AS_TEXT_BYTES && isAscii(body) ? body.toString('latin1') : body;
+  body.length <= WRITTEN_AS_TEXT_BYTES ? body.toString('latin1') : body;
 
 export class Prepared {
   /** @param payload undefined if the status does not allow a body */
@@ -27,6 +26,11 @@ export class Prepared {
     readonly head: string,
     readonly payload?: Payload,
   ) {}
+
+  get body(): Buffer {
+    const { payload = '' } = this;
+    return typeof payload === 'string' ? Buffer.from(payload, 'latin1') : payload;
+  }
 }
 
 /**
@@ -83,7 +87,7 @@ export class Encoded extends Prepared {
   readonly #notModifiedHead: string;
 
   constructor(
-    readonly body: Buffer,
+    body: Buffer,
     readonly encoding: Encoding,
     readonly etag: string,
     ownHead: string,
@@ -96,6 +100,10 @@ export class Encoded extends Prepared {
 
   get notModified(): Prepared {
     return new Prepared(304, this.#notModifiedHead);
+  }
+
+  get size(): number {
+    return this.payload!.length;
   }
 }
 
@@ -169,6 +177,8 @@ export class Representation extends Validators {
   readonly #head: string;
   /** Created on first use, because most responses to requests by key are too small to be compressed. */
   #encodings: Map<Encoding, Encoded | Promise<Encoded>> | undefined;
+  /** Called when a compressed body is added. */
+  onGrowth: ((bytes: number) => void) | undefined;
 
   constructor(body: Buffer, contentType: string, options: RepresentationOptions) {
     super(options.sha256 ?? hash('sha256', body, 'base64url'), options.lastModified);
@@ -179,9 +189,8 @@ export class Representation extends Validators {
   }
 
   get size(): number {
-    let size = this.identity.body.length;
-    for (const encoded of this.#encodings?.values() ?? [])
-      if (!(encoded instanceof Promise)) size += encoded.body.length;
+    let { size } = this.identity;
+    for (const encoded of this.#encodings?.values() ?? []) if (!(encoded instanceof Promise)) size += encoded.size;
     return size;
   }
 
@@ -198,6 +207,7 @@ export class Representation extends Validators {
     const compressed = this.#compress(encoding).then((body) => {
       const encoded = this.#encoded(body, encoding);
       encodings.set(encoding, encoded);
+      this.onGrowth?.(encoded.size);
       return encoded;
     });
     encodings.set(encoding, compressed);

@@ -70,7 +70,7 @@ const isNegotiable = ({ res }: Context, { identity }: Representation): boolean =
   res.statusCode === identity.status &&
   (isUntouched(res) || (res.getHeader('ETag') === identity.etag && !res.hasHeader('Content-Encoding')));
 
-const describe = (res: Context['res'], { etag, encoding, body }: Encoded, { status }: Prepared): void => {
+const describe = (res: Context['res'], { etag, encoding, size }: Encoded, { status }: Prepared): void => {
   res.statusCode = status;
   res.setHeader('ETag', etag);
   if (status === 304) {
@@ -78,7 +78,7 @@ const describe = (res: Context['res'], { etag, encoding, body }: Encoded, { stat
     res.removeHeader('Content-Length');
   } else if (encoding !== 'identity') {
     res.setHeader('Content-Encoding', encoding);
-    res.setHeader('Content-Length', body.length);
+    res.setHeader('Content-Length', size);
   }
 };
 

@@ -5,7 +5,7 @@
  */
 import { type IncomingMessage, OutgoingMessage, ServerResponse, STATUS_CODES } from 'node:http';
 import { endInPieces, PIECE_BYTES } from './large-bodies.js';
-import { type Payload, type Prepared, WRITTEN_AS_TEXT_BYTES } from './representation.js';
+import type { Payload, Prepared } from './representation.js';
 
 type ConnectionLines = (isKept: boolean) => string;
 
@@ -112,8 +112,6 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     const text = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n`;
     if (payload === undefined || this.req.method === 'HEAD') socket.write(text, 'latin1', written);
     else if (typeof payload === 'string') socket.write(text + payload, 'latin1', written);
-    else if (payload.length <= WRITTEN_AS_TEXT_BYTES)
-      socket.write(text + payload.toString('latin1'), 'latin1', written);
     else {
       socket.cork();
       socket.write(text, 'latin1');

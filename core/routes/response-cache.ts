@@ -27,8 +27,6 @@ interface Entry {
   readonly representation: Representation;
   /** The number of uses. Each sweep of the cache halves it. A sweep drops an entry without uses. */
   uses: number;
-  /** Measured when the entry was added or last swept. */
-  bytes: number;
 }
 
 /** Bytes of a cache entry without its key and body. The headers, the request and the map entry take about 1630. */
@@ -110,11 +108,10 @@ export class ResponseCache {
   }
 
   set(request: DataRequest, representation: Representation, cacheKey = request.cacheKey): void {
-    const bytes = bytesOf(cacheKey, representation);
-    this.#bytes -= this.#entries.get(cacheKey)?.bytes ?? 0;
-    this.#entries.set(cacheKey, { request, representation, uses: 1, bytes });
-    this.#bytes += bytes;
-    this.#sweep();
+    this.#delete(cacheKey);
+    representation.onGrowth = this.#grow;
+    this.#entries.set(cacheKey, { request, representation, uses: 1 });
+    this.#grow(bytesOf(cacheKey, representation));
   }
 
   hottest(count: number): DataRequest[] {
@@ -124,19 +121,28 @@ export class ResponseCache {
       .map(({ request }) => request);
   }
 
+  readonly #grow = (bytes: number): void => {
+    this.#bytes += bytes;
+    this.#sweep();
+  };
+
+  #delete(cacheKey: string): void {
+    const entry = this.#entries.get(cacheKey);
+    if (!entry) return;
+    this.#entries.delete(cacheKey);
+    entry.representation.onGrowth = undefined;
+    this.#bytes -= bytesOf(cacheKey, entry.representation);
+  }
+
   /** Uses the CLOCK algorithm: drops unused entries, oldest first, and moves used entries to the end. */
   #sweep(): void {
     while (this.#bytes > this.#budget) {
       const [cacheKey, entry] = this.#hand.next().value!;
-      // A compressed body is added to the entry on first use, so the entry might have grown since the last sweep.
-      const bytes = bytesOf(cacheKey, entry.representation);
-      this.#bytes += bytes - entry.bytes;
-      entry.bytes = bytes;
-      this.#entries.delete(cacheKey);
       if (entry.uses > 0) {
         entry.uses >>= 1;
+        this.#entries.delete(cacheKey);
         this.#entries.set(cacheKey, entry);
-      } else this.#bytes -= bytes;
+      } else this.#delete(cacheKey);
     }
   }
 }

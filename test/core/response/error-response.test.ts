@@ -18,9 +18,9 @@ describe('errorResponse(thrown)', () => {
   for (const [thrown, code, logged] of cases) {
     it(`${thrown} is ${code}, with the sentence of the table`, () => {
       const logger = keptLogger();
-      const { status, head, payload } = errorResponse(thrown, logger, 'id');
+      const { status, head, body } = errorResponse(thrown, logger, 'id');
       expect(status).to.equal(errors[code].status);
-      expect(JSON.parse(String(payload))).to.deep.equal({ error: errors[code].sentence, code });
+      expect(JSON.parse(String(body))).to.deep.equal({ error: errors[code].sentence, code });
       expect(head.includes('Retry-After')).to.equal(code === 'service_unavailable');
       expect(logger.lines).to.have.length(logged ? 1 : 0);
       if (logged) expect(logger.lines[0]).to.match(logged);
