@@ -240,9 +240,9 @@ export const parts: { readonly [Name in PartName]: Definition<Parts[Name]> } = {
       const unlessProbe = config.log.probes ? <T>(report: T): T => report : withoutProbes;
       return createKoa({
         ...others,
+        measure: metrics?.observeRequest,
         observers: [
           config.log.requests === 'none' ? null : unlessProbe(requestLog(others.logger, config.log, addressOf)),
-          metrics?.observeRequest,
           observers && unlessProbe(observers.observe),
         ].filter((each) => each != null),
         serviceMiddleware: modules.registry.serviceMiddleware,

@@ -30,6 +30,8 @@ export interface FinishedRequest {
   readonly startedAt: number;
   /** Milliseconds from the arrival of the request headers until the response was written. */
   readonly durationMs: number;
+  /** True if the connection closed before a streamed or large response was complete. */
+  readonly aborted: boolean;
   /** The id of the caller's API key. Null if the request had no valid key. */
   readonly key: string | null;
   /** The version of the snapshot that the handler read. Null if the handler did not read a snapshot. */

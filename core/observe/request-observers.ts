@@ -54,7 +54,7 @@ export const openObservers = (
 };
 
 const finishedRequest = ({ req: request, res, requestState: state }: ApiContext, now: number): FinishedRequest => {
-  const { id, match, caller, snapshotVersion, cacheHit, durationMs } = state;
+  const { id, match, caller, snapshotVersion, cacheHit, durationMs, isAborted } = state;
   return {
     id,
     method: request.method ?? '',
@@ -65,6 +65,7 @@ const finishedRequest = ({ req: request, res, requestState: state }: ApiContext,
     status: res.statusCode,
     startedAt: now - durationMs,
     durationMs,
+    aborted: isAborted,
     key: caller?.key?.id ?? null,
     snapshot: snapshotVersion ?? null,
     cached: cacheHit,

@@ -43,8 +43,11 @@ export class RequestState {
   cacheHit = false;
   snapshotVersion: string | undefined;
 
-  /** Time in milliseconds from `startedAt` until the response was written. Set by `observe`. */
+  // Set by `observe`.
+  /** Time in milliseconds from `startedAt` until the response was written. */
   durationMs = 0;
+  /** True if the connection closed before the body was complete. */
+  isAborted = false;
 
   /** @param isInner true if a mount or this process made the request, which is then neither counted nor observed */
   constructor(

@@ -25,6 +25,7 @@ interface KoaDependencies extends ApiKoaOptions, ErrorPageOptions {
   readonly limiter: Limiter;
   readonly addressOf: (request: IncomingMessage) => string;
   readonly settings: { readonly tiers: Tiers };
+  readonly measure: ((ctx: ApiContext) => void) | undefined;
   readonly observers: readonly ((ctx: ApiContext) => void)[];
   /** Plugin middleware that wraps every request, unlike `middleware`, which wraps only the endpoints of its plugin. */
   readonly serviceMiddleware: readonly Middleware[];
@@ -33,10 +34,10 @@ interface KoaDependencies extends ApiKoaOptions, ErrorPageOptions {
 }
 
 export const createKoa = (deps: KoaDependencies): ApiKoa => {
-  const { logger, headers, observers, serviceMiddleware, realm } = deps;
+  const { logger, headers, measure, observers, serviceMiddleware, realm } = deps;
   const catching = catchErrors(logger, errorPage(deps));
   return new ApiKoa(deps, (added) => [
-    observe(observers), // reports the response to the log, the metrics and the plugins
+    observe(measure, observers), // reports the response to the metrics, the log and the plugins
     respond(deps), // sets the request id, security headers and CORS headers, then writes the response or a 304
     ...guarded(catching, [...serviceMiddleware, ...added]), // middleware of plugins and of the embedding program
     catching, // turns errors into responses, and keeps the headers that `respond` has set

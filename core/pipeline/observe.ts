@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { finished } from 'node:stream';
 import type { Config } from '../config/schema.js';
 import type { Decision } from '../contracts/limiter.js';
 import type { TraceParent } from '../contracts/observer.js';
@@ -8,15 +9,35 @@ import { memoize } from '../util/lru-map.js';
 import type { ApiContext, ApiMiddleware } from './api-koa.js';
 import { combinedLine } from './combined-log.js';
 
+type Report = (ctx: ApiContext) => void;
+
+/**
+ * @param measure called when a response has been written or, for a stream, when it starts. Otherwise, clients with slow
+ *   connections would look like a slow service
+ * @param reports called when the last byte has been written, or when the connection has closed before that
+ */
 export const observe =
-  (observers: readonly ((ctx: ApiContext) => void)[]): ApiMiddleware =>
+  (measure: Report | undefined, reports: readonly Report[]): ApiMiddleware =>
   (ctx, next) =>
     next().then(() => {
       const { requestState: state } = ctx;
       if (state.isInner) return;
       state.durationMs = performance.now() - state.startedAt;
-      for (const report of observers) report(ctx);
+      measure?.(ctx);
+      if (!isWriting(ctx)) {
+        for (const report of reports) report(ctx);
+        return;
+      }
+      finished(ctx.res, (error) => {
+        state.durationMs = performance.now() - state.startedAt;
+        state.isAborted = error != null;
+        for (const report of reports) report(ctx);
+      });
     });
+
+/** A response without a socket might never be closed. One with `respond: false` belongs to the plugin. */
+const isWriting = ({ res, respond }: ApiContext): boolean =>
+  !res.writableEnded && res.socket !== null && respond !== false;
 
 const quoted = memoize((name) => JSON.stringify(name));
 
@@ -24,11 +45,12 @@ const text = (name: string | null | undefined): string => (name === undefined ||
 
 /** Members of the log line as JSON text, because serializing an object would take six times as long. */
 const members = ({ req, res, requestState: state }: ApiContext): string => {
-  const { id, match, caller, decision, snapshotVersion, cacheHit, durationMs } = state;
+  const { id, match, caller, decision, snapshotVersion, cacheHit, durationMs, isAborted } = state;
   const trace = traceId(req.headers['traceparent']);
   const limited = decision?.allowed === false ? `,"limitedBy":"${limitedBy(decision)}"` : '';
+  const aborted = isAborted ? ',"aborted":true' : '';
   // Request ids contain only characters that need no escaping in JSON.
-  return `"requestId":"${id}","method":${text(req.method)},"route":${text(match?.endpoint?.pattern)},"status":${res.statusCode},"ms":${threeDecimals(durationMs)},"key":${caller?.loggedKey ?? 'null'},"snapshot":${text(snapshotVersion)},"cached":${cacheHit},"trace":${trace === undefined ? 'null' : `"${trace}"`}${limited}`;
+  return `"requestId":"${id}","method":${text(req.method)},"route":${text(match?.endpoint?.pattern)},"status":${res.statusCode},"ms":${threeDecimals(durationMs)},"key":${caller?.loggedKey ?? 'null'},"snapshot":${text(snapshotVersion)},"cached":${cacheHit},"trace":${trace === undefined ? 'null' : `"${trace}"`}${limited}${aborted}`;
 };
 
 const limitedBy = ({ quotas = [] }: Decision): string =>

@@ -1,4 +1,8 @@
+import { once } from 'node:events';
+import { get as httpGet, type IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
 import { expect } from 'chai';
+import type { Context } from 'koa';
 import type { FinishedRequest, RequestObserver } from '../../../core/contracts/observer.js';
 import { definePlugin } from '../../../core/contracts/plugin.js';
 import * as fixture from '../../support/fixture.js';
@@ -50,6 +54,7 @@ describe("a plugin's observer", () => {
       host: new URL(app.url).host,
       httpVersion: '1.1',
       status: 200,
+      aborted: false,
       key: (await app.keys.list())[0]!.id,
       snapshot: fixture.manifest.version,
       cached: false,
@@ -59,6 +64,36 @@ describe("a plugin's observer", () => {
     expect(durationMs).to.be.within(0, after - before + 1);
     expect(second).to.include({ cached: true, trace: null });
   });
+
+  for (const isComplete of [true, false]) {
+    it(`receives a stream when ${isComplete ? 'its last byte has been written' : 'the client disconnects'}`, async () => {
+      const observer = collect();
+      let end: () => void = () => undefined;
+      const ended = new Promise<void>((resolve) => {
+        end = resolve;
+      });
+      async function* chunks() {
+        yield 'first';
+        await ended;
+        yield 'last';
+      }
+      const handler = (ctx: Context): void => {
+        ctx.body = Readable.from(chunks());
+      };
+      const { plugin } = observing(observer);
+      const mounts = () => [{ path: '/stream', summary: 'A stream', key: false, handler }];
+      const app = await startTestApp({ overrides: { plugins: [{ plugin: { ...plugin, mounts } }] } });
+      open.push(app);
+      const [body] = (await once(httpGet(`${app.origin}/stream`, { agent: false }), 'response')) as [IncomingMessage];
+      await once(body, 'data');
+      expect(observer.seen).to.have.length(0);
+      if (isComplete) end();
+      else body.destroy();
+      while (observer.seen.length === 0) await new Promise((next) => setImmediate(next));
+      expect(observer.seen[0]).to.include({ status: 200, aborted: !isComplete });
+      end();
+    });
+  }
 
   it('receives requests without an endpoint, with null for missing fields', async () => {
     const observer = collect();
