@@ -121,15 +121,23 @@ const contentText = ([first, second]: readonly Table[]): string => {
   return `The ${columns.length === 1 ? 'only column is' : 'columns are'} ${names}.`;
 };
 
+const dateColumnOf = ({ columns }: Pick<Table, 'columns'>): string => `“${titleOf(columns.find(isDate)!)}”`;
+
+const latestFinding = (table: Table, isOneOfSeveral: boolean): Finding => {
+  const where = isOneOfSeveral ? ` of ${inSentence(table.title)}` : '';
+  return {
+    figure: table.newest!,
+    sentence: `The latest date in the column ${dateColumnOf(table)}${where} is ${dateText(table.newest!)}.`,
+  };
+};
+
 const summaryOf = (tables: readonly Table[], bars: Bars | undefined): Finding[] => {
   const rows = tables.flatMap((table) => table.rows);
   const total = tables.every((table) => table.total !== undefined)
     ? tables.reduce((sum, table) => sum + table.total!, 0)
     : undefined;
-  const newest = tables
-    .flatMap((table) => table.newest ?? [])
-    .toSorted()
-    .at(-1);
+  const dated = tables.filter(({ newest }) => newest !== undefined);
+  const [latest] = dated.toSorted((a, b) => (a.newest! < b.newest! ? 1 : -1));
   const size = { rows, total };
   const where = tables.length === 1 ? 'one table' : `${tables.length} tables`;
   return [
@@ -138,9 +146,7 @@ const summaryOf = (tables: readonly Table[], bars: Bars | undefined): Finding[] 
       sentence: `${rowsText(size)} in ${where}. ${contentText(tables)}`,
       href: '/tables',
     },
-    ...(newest === undefined
-      ? []
-      : [{ figure: newest, sentence: `The latest date in the data is ${dateText(newest)}.` }]),
+    ...(latest ? [latestFinding(latest, tables.length > 1)] : []),
     ...(bars ? peakFinding(bars) : []),
   ];
 };
@@ -277,7 +283,7 @@ const figureOf = (bars: Bars): FrontPageFigure => {
     title,
     description: `Bar chart of ${values.length} periods, from ${first} to ${last}. The table lists the values.`,
     drawing: drawingOf(bars),
-    note: `From ${first} to ${last}, ${rowsText(table).toLowerCase()}.`,
+    note: `By the column ${dateColumnOf(table)}, from ${first} to ${last}, ${rowsText(table).toLowerCase()}.`,
     href: `/tables#${table.path}?${new URLSearchParams({ tab: 'time', form: 'bars', time, value: measure })}`,
   };
 };

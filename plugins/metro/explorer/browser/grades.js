@@ -17,7 +17,7 @@ export const limitsOf = ({ grades: [a = 0, b = 0, c = 0, d = 0] }, grade) =>
     B: `from ${chance(a)} to below ${chance(b)}`,
     C: `from ${chance(b)} to below ${chance(c)}`,
     D: `from ${chance(c)} to below ${chance(d)}`,
-    F: `${chance(d)} and more`,
+    F: `${chance(d)} or more`,
   })[grade ?? ''] ?? '';
 
 /** @param {readonly GroupRecord[]} records @param {string | null} group @returns {string} */

@@ -81,7 +81,7 @@ describe('the explorer’s texts on grades', () => {
   it('have the probabilities of each grade, and the outcomes of reconstructed forecasts', () => {
     const rules = { grades: [0.1, 0.2, 0.35, 0.5] };
     expect([...'ABCDF'].map((grade) => limitsOf(rules, grade))).to.deep.equal([
-      ...['below 10%', 'from 10% to below 20%', 'from 20% to below 35%', 'from 35% to below 50%', '50% and more'],
+      ...['below 10%', 'from 10% to below 20%', 'from 20% to below 35%', 'from 35% to below 50%', '50% or more'],
     ]);
     expect(limitsOf(rules, null)).to.equal('');
     const forecasts = 'reconstructed forecasts';

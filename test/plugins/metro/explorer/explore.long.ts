@@ -948,7 +948,7 @@ describe('the explorer in Chromium', () => {
       ['B', 'from 10% to below 20%'],
       ['C', 'from 20% to below 35%'],
       ['D', 'from 35% to below 50%'],
-      ['F', '50% and more'],
+      ['F', '50% or more'],
     ]);
     const cells = (await table.locator('tbody tr').allInnerTexts()).map((row) => row.split('\t'));
     for (const [grade = ''] of cells) expect(grade.slice(1).trim()).to.equal(limits.get(grade[0] ?? ''));

@@ -89,14 +89,14 @@ const figuresOf = ({ market, history, newest }) => {
   if (!newest || !start) return keyFigures([past]);
   return keyFigures([
     ['Forecast, 12 months', percent(market.forecast_12m), `${quarter(start)} to ${quarter(newest.target_period)}`],
-    [
-      '80% band',
-      newest.lower_80 === null ? '–' : `${percent(newest.lower_80)} to ${percent(newest.upper_80)}`,
-      'should contain four out of five outcomes over many years; in a single year, far fewer may be inside',
-    ],
     past,
     ['Signal', badge(market.signal), 'expand, hold or contract'],
     ['Risk grade', badge(market.risk_score), 'A low, F high'],
+    [
+      '80% band',
+      newest.lower_80 === null ? '–' : `${percent(newest.lower_80)} to ${percent(newest.upper_80)}`,
+      'four out of five outcomes over many years, far fewer in some years',
+    ],
   ]);
 };
 

@@ -27,7 +27,7 @@ export const listSection = (loaded, { chosen, choose, signal }) => {
     showTools();
   };
   const onwhole = () => keepInAddress({ rows: 'all' });
-  const list = marketList({ sort: chosen.sort, whole: chosen.all, onsort, onwhole });
+  const list = marketList({ sort: chosen.sort, whole: chosen.all, onsort, onwhole }, signal);
   const sorts = sortField(chosen, (sort) => {
     list.sortBy(sort);
     onsort(sort);
@@ -37,7 +37,8 @@ export const listSection = (loaded, { chosen, choose, signal }) => {
   const meaning = h('p', { class: 'meaning muted' });
   const fields = h('div', { class: 'row filters' }, ...filterFields(markets, chosen, choose), sorts.element, count);
   return {
-    element: h('section', { class: 'list', 'aria-label': 'List' }, fields, tools, meaning, problem, list.element),
+    filters: h('section', { class: 'narrowing', 'aria-label': 'Filters' }, fields, meaning),
+    element: h('section', { class: 'list', 'aria-label': 'List' }, tools, problem, list.element),
     problem,
     rows: list.rows,
     /** @param {readonly Row[]} rows */
@@ -54,6 +55,6 @@ export const listSection = (loaded, { chosen, choose, signal }) => {
       count.replaceChildren(...countOf(shown.length, searched.length, rows.length, chosen.q));
     },
     /** Must be called before `show`, see `setSparkQuarters`. @param {AbortSignal} shown */
-    loadSparks: (shown) => list.setSparkQuarters(selectedRun(loaded, chosen).until, signal, shown),
+    loadSparks: (shown) => list.setSparkQuarters(selectedRun(loaded, chosen).until, shown),
   };
 };

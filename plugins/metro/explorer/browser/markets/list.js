@@ -12,6 +12,9 @@ import { marketLink } from '../search.js';
 
 const SPARK_MONTHS = 60;
 
+/** Narrower windows hide the columns with the class `wide`. */
+const WIDE = '(min-width: 40.01rem)';
+
 /** @param {Row} row */
 const band = ({ lower, upper }) =>
   lower === null ? null : h('small', { class: 'muted' }, `${number(lower, 1)} to ${number(upper, 1)}`);
@@ -42,8 +45,12 @@ const COLUMNS = [
 /** Maximum number of codes per request. If more indexes are missing, all indexes are loaded at once. */
 const MOST_CODES = 100;
 
-/** @param {{ sort: string, whole: boolean, onsort: (sort: string) => void, onwhole: () => void }} options */
-export const marketList = (options) => {
+/**
+ * @param {{ sort: string, whole: boolean, onsort: (sort: string) => void, onwhole: () => void }} options
+ * @param {AbortSignal} signal
+ */
+export const marketList = (options, signal) => {
+  const wide = matchMedia(WIDE);
   /** @type {string[]} */
   let quarters = [];
   /** @type {Map<string, Map<string, number>>} */
@@ -53,8 +60,8 @@ export const marketList = (options) => {
   const fillSpark = (/** @type {HTMLElement} */ place) => {
     const code = place.dataset['cbsa'] ?? '';
     const values = indexes.get(code);
-    if (!values && missing.add(code).size === 1) queueMicrotask(() => void loadMissing());
-    place.replaceChildren(sparkLine(quarters.map((date) => values?.get(date) ?? null)));
+    if (values) place.replaceChildren(sparkLine(quarters.map((date) => values.get(date) ?? null)));
+    else if (missing.add(code).size === 1) queueMicrotask(() => void loadMissing());
     return place;
   };
   const table = dataTable({
@@ -67,34 +74,35 @@ export const marketList = (options) => {
     scrolls: true,
     ...options,
   });
-  /** @type {{ signal: AbortSignal, shown: AbortSignal } | undefined} */
-  let loading;
+  /** @type {AbortSignal | undefined} */
+  let shown;
   const loadMissing = async () => {
+    if (!wide.matches) return;
     // The API rejects the whole request if one code is invalid.
     const codes = [...missing].filter((code) => /^\d{5}$/.test(code));
     missing.clear();
-    if (!loading || codes.length === 0) return;
-    const { signal, shown } = loading;
+    const chosen = shown;
+    if (!chosen || codes.length === 0) return;
     const some = codes.length > MOST_CODES ? [] : codes.toSorted();
     const loaded = await allIndexes(signal, quarters[0], quarters.at(-1), some).catch(() => undefined);
-    if (!loaded || shown.aborted) return;
+    if (!loaded || chosen.aborted) return;
     for (const code of codes) indexes.set(code, loaded.get(code) ?? new Map());
     for (const place of table.element.querySelectorAll('.spark span')) {
       fillSpark(/** @type {HTMLElement} */ (place));
     }
   };
+  wide.addEventListener('change', () => void loadMissing(), { signal });
   return {
     ...table,
     /**
      * Sets the quarters that the sparklines cover. Must be called before `show`, which draws the sparklines.
-     * @param {string} until @param {AbortSignal} signal
-     * @param {AbortSignal} shown
+     * @param {string} until @param {AbortSignal} chosen aborted when the user chooses another run
      */
-    setSparkQuarters: (until, signal, shown) => {
+    setSparkQuarters: (until, chosen) => {
       quarters = quartersBetween(addMonths(until, -SPARK_MONTHS), until);
       indexes = new Map();
       missing.clear();
-      loading = { signal, shown };
+      shown = chosen;
     },
   };
 };

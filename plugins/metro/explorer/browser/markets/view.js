@@ -187,6 +187,6 @@ const viewOf = async (loaded, signal, query) => {
     layout: 'start',
     about: [facts.element],
     series: [HPI],
-    content: [map.element, list.element],
+    content: [list.filters, map.element, list.element],
   };
 };
