@@ -4,7 +4,8 @@ import { onceEach } from '../../../pages/shared/once.js';
 
 /** @import { Area, Series } from '../../client/api-types.js' */
 
-/** @typedef {{ cbsa: string, name: string }} Named */
+/** @typedef {Required<import('../../client/api-types.js').Market>} FullMarket */
+/** @typedef {Pick<FullMarket, 'cbsa' | 'name' | 'signal' | 'risk_score' | 'yoy_price' | 'forecast_12m'>} Market */
 
 let loaded = onceEach();
 addEventListener('keychange', () => {
@@ -17,8 +18,8 @@ export const listOf = (target) => loaded(target, async () => (await getJson(targ
 /** @returns {Promise<Series[]>} */
 export const catalog = () => listOf('/series');
 
-/** @returns {Promise<Named[]>} */
-export const allMarkets = () => listOf('/markets');
+/** @returns {Promise<Market[]>} */
+export const allMarkets = () => listOf('/markets?fields=signal,risk_score,yoy_price,forecast_12m');
 
 /** @returns {Promise<Area[]>} */
 export const allAreas = () => listOf('/areas');

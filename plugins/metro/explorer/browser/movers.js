@@ -80,7 +80,7 @@ export const moversView = async (_parameters, signal) => {
   ]);
   const newest = /** @type {Mover | undefined} */ (data[0]);
   if (!newest) return emptyView();
-  const forecast = /** @type {Mover[]} */ (markets).filter(({ forecast_12m }) => forecast_12m !== null).length;
+  const forecast = markets.filter(({ forecast_12m }) => forecast_12m !== null).length;
   const cause = newest.delta_pp === 0 ? undefined : commonCause(runs[0], runs[1]);
   const common = cause
     ? `On average, ${cause.input} changed the forecasts by ${points(cause.part)}. Most markets share this change; the table shows where it was largest. `

@@ -6,7 +6,7 @@ import { metroOfZip } from './zip-codes.js';
 
 /**
  * @typedef {{ label: string, detail: string, address: string }} Option
- * @typedef {{ markets: readonly import('./catalog.js').Named[], parents: ReadonlyMap<string, string>,
+ * @typedef {{ markets: readonly import('./catalog.js').Market[], parents: ReadonlyMap<string, string>,
  *   areas: readonly import('../../client/api-types.js').Area[], series: readonly import('../../client/api-types.js').Series[] }} Lists
  */
 

@@ -222,7 +222,7 @@ describe('the explorer in Chromium', () => {
     await view('markets');
     await page.getByLabel('Search markets').fill('a');
     await page.getByLabel('State').selectOption('GA');
-    await page.getByText('Risk grade', { exact: true }).first().click();
+    await page.getByRole('group', { name: 'Colour by' }).getByText('Risk grade').click();
     await page.getByRole('button', { name: 'Last year' }).click();
     await page.getByLabel('Model run').press('ArrowLeft');
     await until('location.hash.includes("run=4")');
@@ -1023,21 +1023,21 @@ describe('the explorer in Chromium', () => {
       [500, {}, 'That did not work', /a message of the service/],
     ];
     for (const [status, headers, name, advice] of cases) {
-      await page.route('**/markets', (route) =>
+      await page.route('**/markets?*', (route) =>
         route.fulfill({ status, headers, json: { error: 'a message of the service', code: 'a_code' } }),
       );
       await view('markets');
       await heading(name).waitFor();
       const notice = page.getByRole('alert');
       expect(await notice.innerText()).to.match(advice);
-      await page.unroute('**/markets');
+      await page.unroute('**/markets?*');
       await notice.getByRole('button', { name: 'Try again' }).click();
       await heading('metros').waitFor();
     }
-    await page.route('**/markets', (route) => route.abort());
+    await page.route('**/markets?*', (route) => route.abort());
     await view('markets');
     await heading('The service cannot be reached').waitFor();
-    await page.unroute('**/markets');
+    await page.unroute('**/markets?*');
     await page.route('**/movers.js', (route) => route.abort());
     await view('movers');
     await heading('This view cannot be loaded').waitFor();
@@ -1070,7 +1070,7 @@ describe('the explorer in Chromium', () => {
   it('shows data as text, even if it looks like markup', async () => {
     const { page, complaints } = browser;
     const name = '<img src=x onerror=alert(1)>';
-    await page.route('**/markets', (route) =>
+    await page.route('**/markets?*', (route) =>
       route.fulfill({
         json: { data: [{ cbsa: '1"><b>', name, signal: null, risk_score: null, yoy_price: null, forecast_12m: null }] },
       }),
@@ -1078,7 +1078,7 @@ describe('the explorer in Chromium', () => {
     await view('markets');
     expect(await page.locator('tbody th').innerText()).to.equal(name);
     expect(await page.locator('tbody img').count()).to.equal(0);
-    await page.unroute('**/markets');
+    await page.unroute('**/markets?*');
     expect(complaints).to.deep.equal([]);
   });
 

@@ -6,7 +6,7 @@ import { quarterMeans } from '../market-figures.js';
 import { plainName, searcher, tellingName } from '../search.js';
 
 /** @import { Series } from '../../../client/api-types.js' */
-/** @import { Named } from '../catalog.js' */
+/** @import { Market } from '../catalog.js' */
 
 /**
  * @typedef {{ values: Map<string, number>, base: string | undefined }} Real values by quarter, and base month
@@ -46,7 +46,7 @@ const realTerms = (series, cbsa, signal) => {
   return { real: () => once(target, load) };
 };
 
-/** @param {Named} market @param {readonly Named[]} all @param {AbortSignal} signal @returns {Promise<Member>} */
+/** @param {Market} market @param {readonly Market[]} all @param {AbortSignal} signal @returns {Promise<Member>} */
 const metro = async ({ cbsa: id, name }, all, signal) => {
   const [values, series] = await Promise.all([indexOf(id, signal), seriesOf(HPI)]);
   const terms = realTerms(series, id, signal);

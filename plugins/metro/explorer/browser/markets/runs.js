@@ -5,8 +5,9 @@ import { addMonths } from '../market-figures.js';
 
 /** @import { AreaForecastTrack as Forecast } from '../../../client/api-types.js' */
 
+/** @import { Market } from '../catalog.js' */
+
 /**
- * @typedef {Required<import('../../../client/api-types.js').Market>} Market
  * @typedef {{ id: number, run_at: string, model_version: string, basis: string, vintage: string | null, target: string,
  *   rules: import('../grades.js').Limits | null }} Run `target`: first day of the target quarter
  * @typedef {{ cbsa: string, name: string, signal: string | null, grade: string | null, forecast: number | null, lower:

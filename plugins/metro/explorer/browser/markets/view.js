@@ -17,7 +17,8 @@ import { forecastsBy, rowsByRun, runsOf, selectedRun } from './runs.js';
 import { factsText, findingOf, mapTitle, QUESTIONS } from './texts.js';
 
 /** @import { Choices } from './filters.js' */
-/** @import { Market, Row } from './runs.js' */
+/** @import { Market } from '../catalog.js' */
+/** @import { Row } from './runs.js' */
 
 /** @typedef {Awaited<ReturnType<typeof load>>} Loaded */
 
@@ -94,7 +95,7 @@ const runLoader = (runs, chosen, rowsOf) => async (/** @type {AbortSignal} */ sh
 export const marketsView = async (_parameters, signal, query) => {
   // Starts loading the outlines of the map while the markets load. `load` awaits the outlines and reports errors.
   outlines().catch(() => undefined);
-  const markets = /** @type {Market[]} */ (await allMarkets());
+  const markets = await allMarkets();
   return markets.length === 0 ? emptyView() : viewOf(await load(markets, signal), signal, query);
 };
 
