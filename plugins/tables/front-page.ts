@@ -123,12 +123,9 @@ const contentText = ([first, second]: readonly Table[]): string => {
 
 const dateColumnOf = ({ columns }: Pick<Table, 'columns'>): string => `“${titleOf(columns.find(isDate)!)}”`;
 
-const latestFinding = (table: Table, isOneOfSeveral: boolean): Finding => {
-  const where = isOneOfSeveral ? ` of ${inSentence(table.title)}` : '';
-  return {
-    figure: table.newest!,
-    sentence: `The latest date in the column ${dateColumnOf(table)}${where} is ${dateText(table.newest!)}.`,
-  };
+const latestFinding = (table: Table, isOnly: boolean): Finding => {
+  const where = `${dateColumnOf(table)}${isOnly ? '' : ` of ${inSentence(table.title)}`}`;
+  return { figure: table.newest!, sentence: `The latest date in the column ${where} is ${dateText(table.newest!)}.` };
 };
 
 const summaryOf = (tables: readonly Table[], bars: Bars | undefined): Finding[] => {
@@ -146,7 +143,7 @@ const summaryOf = (tables: readonly Table[], bars: Bars | undefined): Finding[] 
       sentence: `${rowsText(size)} in ${where}. ${contentText(tables)}`,
       href: '/tables',
     },
-    ...(latest ? [latestFinding(latest, tables.length > 1)] : []),
+    ...(latest ? [latestFinding(latest, tables.length === 1)] : []),
     ...(bars ? peakFinding(bars) : []),
   ];
 };
