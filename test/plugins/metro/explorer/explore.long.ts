@@ -632,11 +632,11 @@ describe('the explorer in Chromium', () => {
     await page.getByLabel('A map for each year').check();
     await page.locator('.years button').first().waitFor();
     expect(await addressOf(page)).to.contain('maps=years');
-    expect(await page.locator('.years button span').allInnerTexts()).to.include('2025 Q4 to 2026 Q4');
+    expect(await page.locator('.years button span').allInnerTexts()).to.include('Year to 2026 Q4');
     expect(await page.locator('.each-year .legend').innerText()).to.contain('no index');
     const waiting = page.waitForEvent('download');
     await page.locator('.each-year').getByRole('button', { name: 'SVG' }).click();
-    expect(await readFile(await (await waiting).path(), 'utf8')).to.contain('2025 Q4 to 2026 Q4');
+    expect(await readFile(await (await waiting).path(), 'utf8')).to.contain('Year to 2026 Q4');
     expect(await accessibilityProblems(page)).to.deep.equal([]);
     await page.locator('.years button').first().click();
     await page.locator('.time').waitFor();

@@ -3,7 +3,6 @@ import { pictureButtons } from '../../../../pages/data-views/figure.js';
 import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { quarter } from '../../../../pages/shared/format.js';
-import { addMonths } from '../market-figures.js';
 import { measureChoice } from './filters.js';
 import { lastQuarterOf } from './runs.js';
 import { valuesByYear, yearMaps, yearsOf } from './years.js';
@@ -19,12 +18,7 @@ const TITLES = {
 };
 
 /** @param {import('./scales.js').Measure} measure @param {Run} run */
-const periodOf = (measure, run) => {
-  const until = lastQuarterOf(run);
-  return measure === 'last'
-    ? `${quarter(addMonths(until, -12))} to ${quarter(until)}`
-    : `${quarter(until)} to ${quarter(run.target)}`;
-};
+const yearOf = (measure, run) => `Year to ${quarter(measure === 'last' ? lastQuarterOf(run) : run.target)}`;
 
 /**
  * @param {object} options @param {Choices} options.chosen @param {(change: Partial<Choices>) => void} options.choose
@@ -60,7 +54,7 @@ export const mapSection = ({ chosen, choose, onrun, loaded, picture, origin, sli
         loaded.map,
         colour,
         years.map(({ run, index }, at) => ({
-          text: periodOf(colour, run),
+          text: yearOf(colour, run),
           values: all[at] ?? new Map(),
           pick: () => onrun(index),
         })),
