@@ -1,5 +1,8 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Mount, Plugin } from '../../../core/contracts/plugin.js';
+import { packageRoot } from '../../../core/util/package.js';
 import * as fixture from '../../support/fixture.js';
 import { request } from '../../support/http-client.js';
 import { startTableService } from '../../support/table-service.js';
@@ -155,7 +158,23 @@ describe('the map on the front page', () => {
   });
 });
 
+const METRO_WORDS = /metro|house price|cbsa|forecast|markets/i;
+
 describe('the front page of tables', () => {
+  it('links guides without a word about metros', async () => {
+    const service = await startTestApp({ config: { plugins: ['status', 'docs'] } });
+    try {
+      const reference = await request(`${service.origin}/docs`, { headers: { Accept: 'text/html' } });
+      const guides = [...reference.text.matchAll(/data-document="([^"]+)"/g)].map(([, name]) => name!);
+      expect(guides).to.include('reference/formats.md');
+      for (const guide of guides) {
+        expect(await readFile(join(packageRoot, 'docs', guide), 'utf8'), guide).not.to.match(METRO_WORDS);
+      }
+    } finally {
+      await service.close();
+    }
+  });
+
   it('shows tables, rows, the newest date and a chart, without a word about metros', async () => {
     const service = await startTableService({ anonymous: true });
     try {
@@ -167,7 +186,8 @@ describe('the front page of tables', () => {
       expect(text).to.match(
         /<h2 id="figure">Weather: mean degrees per month<\/h2><\/figcaption>\s*<p class="hidden-text">Bar chart of \d+ periods.*?<\/p>\s*<svg/,
       );
-      expect(text).not.to.match(/metro|house price|cbsa|forecast/i);
+      expect(text).to.contain('The latest date in the column “Day” of weather is 22 June 2025.');
+      expect(text).not.to.match(METRO_WORDS);
     } finally {
       await service.close();
     }
