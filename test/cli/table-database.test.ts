@@ -38,7 +38,7 @@ describe('writeToDatabase(database, table, target)', () => {
 
   it('keeps a database that another process has created during the import', async () => {
     const error = await failed(() => writeFile(database, 'keys'));
-    expect(error.message).to.match(/another process has created .*data\.db/);
+    expect(error.message).to.match(/Another process has created .*data\.db/);
     expect(await readFile(database, 'utf8')).to.equal('keys');
     expect(await readdir(folder)).to.deep.equal(['data.db']);
   });
