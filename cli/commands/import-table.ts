@@ -62,7 +62,8 @@ const withFile = async <T>(source: string, signal: AbortSignal, task: (path: str
   if (!isUrl(source) && source !== STDIN) return task(source);
   return withTemporaryFolder(async (folder) => {
     const path = join(folder, 'download');
-    const bytes = source === STDIN ? process.stdin : (await openUrl(source, undefined, Number.POSITIVE_INFINITY)).bytes;
+    const bytes =
+      source === STDIN ? process.stdin : (await openUrl(source, undefined, Number.POSITIVE_INFINITY, signal)).bytes;
     await pipeline(bytes, createWriteStream(path), { signal }).catch(refuseTemporary);
     return await task(path);
   });

@@ -33,7 +33,12 @@ const openFile = async (path: string): Promise<Opened> => {
 };
 
 /** @throws OperatorError if the URL cannot be fetched */
-export const openUrl = async (url: string, silenceMs = SILENCE_MS, maxBytes = MAX_BYTES): Promise<Opened> => {
+export const openUrl = async (
+  url: string,
+  silenceMs = SILENCE_MS,
+  maxBytes = MAX_BYTES,
+  stop: AbortSignal = new AbortController().signal,
+): Promise<Opened> => {
   const controller = new AbortController();
   const giveUp = () => controller.abort(new Error(`the server was silent for ${silenceMs / 1000} seconds`));
   const timer = setTimeout(giveUp, silenceMs);
@@ -41,7 +46,7 @@ export const openUrl = async (url: string, silenceMs = SILENCE_MS, maxBytes = MA
     clearTimeout(timer);
     throw new OperatorError(`Cannot fetch ${url}: ${reason(error)}`, [], { cause: error });
   };
-  const response = await fetch(url, { signal: controller.signal }).catch(fail);
+  const response = await fetch(url, { signal: AbortSignal.any([controller.signal, stop]) }).catch(fail);
   if (!response.ok || response.body === null) {
     await response.body?.cancel();
     return fail(new Error(`the server responded with ${response.status} ${response.statusText}`.trim()));

@@ -459,6 +459,21 @@ describe('metro-forecast import-table', () => {
     expect(await readdir(folder)).to.deep.equal(['temporary']);
   });
 
+  it('ends on Ctrl-C while a server does not respond', async () => {
+    const server = createServer(() => undefined);
+    try {
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a.csv`;
+      const child = startProcess(['import-table', url, '--to', at('data')], {}, 'pipe');
+      await once(server, 'request');
+      child.kill('SIGINT');
+      expect(await text(child.stderr!)).to.equal('The import was interrupted, and nothing was changed.\n');
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
   it('reports a temporary folder that cannot be written', async () => {
     await writeFile(at('a.csv'), 'id\n1\n');
     const child = startProcess(['import-table', at('a.csv'), '--to', at('data')], { TMPDIR: at('none') }, 'pipe');
