@@ -14,7 +14,7 @@ export interface Commands {
   beginToPublish(version: string, created: string): Promise<void>;
   activate(version: string): Promise<void>;
   prune(keep: number): Promise<readonly string[]>;
-  list(): Promise<readonly { version: string; current: boolean }[]>;
+  list(): Promise<readonly { version: string; publishedAt: Date; current: boolean }[]>;
   /** Describes the version that was current at a time. Resolves with undefined if there was none. */
   asOf(time: number): Promise<object | undefined>;
   read(): Promise<object | undefined>;

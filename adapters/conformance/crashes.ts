@@ -6,9 +6,31 @@ import { cpSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { sameValue } from './expect.js';
-import { collections, FIRST, itemsIn, largeRows, rows, SECOND, SECOND_CREATED } from './fixture.js';
-import { type Instance, makeIn, type Opened, publishTwo, readsItems, readsRows, withSnapshot } from './instance.js';
+import { sameList, sameValue } from './expect.js';
+import {
+  anotherDataset,
+  collections,
+  FIRST,
+  FOURTH_CREATED,
+  itemsIn,
+  itemsOf,
+  largeRows,
+  rows,
+  SECOND,
+  SECOND_CREATED,
+  THIRD,
+} from './fixture.js';
+import {
+  hasVersion,
+  type Instance,
+  makeIn,
+  namesOf,
+  type Opened,
+  publishTwo,
+  readsItems,
+  readsRows,
+  withSnapshot,
+} from './instance.js';
 import { isExclusive, skip, without } from './obstacles.js';
 import type { OtherProcess, Processes } from './start-process.js';
 import { testsOverStore } from './tests-over.js';
@@ -26,6 +48,17 @@ const SLOW_MS = 5000;
  * publication.
  */
 const CHECKED = 12;
+
+/** Copies are changed until this time has passed, in milliseconds, because a change can wait for a lock. */
+const CHANGE_MS = 5000;
+const AFTER = 'after-crash';
+
+interface Changes {
+  work(writer: OtherProcess): Promise<unknown>;
+  /** Checks a store that was copied at any moment of the changes. */
+  check(opened: Opened): Promise<void>;
+  readonly versions: readonly string[];
+}
 
 const pause = new Int32Array(new SharedArrayBuffer(4));
 
@@ -106,12 +139,26 @@ export const describeCrashes = (target: AdapterUnderTest, processes: Processes):
     }
   };
 
-  /** Checks copies of the files at moments of `work` in another process, which is then killed. */
+  /** Asserts that the store is not locked, and that nothing is left of the change that was interrupted. */
+  const canChange = async (opened: Opened): Promise<void> => {
+    const { adapter } = opened;
+    await adapter.publish!(anotherDataset(AFTER, FOURTH_CREATED));
+    await withSnapshot(opened, (snapshot) => readsItems(snapshot, itemsOf(AFTER)));
+    if (!adapter.versions) return;
+    const [, previous] = await namesOf(opened);
+    await adapter.versions.activate(previous!);
+    await adapter.versions.prune(0);
+    sameValue((await namesOf(opened)).includes(AFTER), false, 'prune(0) to delete the version after the crash');
+  };
+
+  /**
+   * Checks copies of the files at moments of `work` in another process. The process is killed directly after `work`,
+   * which must leave `versions` in the store, newest first, and SECOND as the current version.
+   */
   const isRightDuring = async (
     { adapter, folder }: Instance,
     running: Mocha.Context,
-    work: (writer: OtherProcess) => Promise<unknown>,
-    check: (opened: Opened) => Promise<void>,
+    { work, check, versions }: Changes,
   ): Promise<void> => {
     await adapter.close();
     if (readdirSync(folder).length === 0) skip(running, 'the store has no files in its folder');
@@ -119,12 +166,26 @@ export const describeCrashes = (target: AdapterUnderTest, processes: Processes):
     const copies: string[] = [];
     try {
       await writer.open(folder);
-      await copyDuring(work(writer), folder, writer, copies);
+      const working = work(writer);
+      await copyDuring(working, folder, writer, copies);
+      await working;
       // The copies can contain locks of the process. Killing the process makes these locks stale.
       await writer.kill();
       // Calls can wait until these locks expire.
       await patiently(async () => {
-        for (const copy of copies.slice(-CHECKED)) await inCopy(copy, check);
+        const end = performance.now() + CHANGE_MS;
+        for (const copy of copies.slice(-CHECKED)) {
+          await inCopy(copy, async (opened) => {
+            await check(opened);
+            if (performance.now() < end) await canChange(opened);
+          });
+        }
+        await inCopy(folder, async (opened) => {
+          hasVersion(opened, SECOND);
+          await check(opened);
+          if (!opened.adapter.versions) return;
+          sameList(await namesOf(opened), versions, 'list() after the process that made the changes was killed');
+        });
       });
     } finally {
       await writer.kill();
@@ -137,7 +198,11 @@ export const describeCrashes = (target: AdapterUnderTest, processes: Processes):
       obstacle,
       'that is killed while it stores a version leaves the previous version or the whole new one',
       (instance, running) =>
-        isRightDuring(instance, running, (writer) => writer.publishLarge(SECOND, SECOND_CREATED), isWhole),
+        isRightDuring(instance, running, {
+          work: (writer) => writer.publishLarge(SECOND, SECOND_CREATED),
+          check: isWhole,
+          versions: [SECOND, FIRST],
+        }),
     );
 
     testsOverStore(target)(
@@ -145,12 +210,11 @@ export const describeCrashes = (target: AdapterUnderTest, processes: Processes):
       'that is killed while it activates or deletes versions leaves only whole versions',
       async (instance, running) => {
         await publishTwo(instance);
-        const change = async (writer: OtherProcess) => {
+        const work = async (writer: OtherProcess) => {
           await writer.prune(2);
           await writer.activate(SECOND);
-          await writer.prune(0);
         };
-        await isRightDuring(instance, running, change, areListedWhole);
+        await isRightDuring(instance, running, { work, check: areListedWhole, versions: [THIRD, SECOND] });
       },
     );
   });

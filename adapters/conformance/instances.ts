@@ -24,6 +24,8 @@ import {
 import {
   about,
   beginToPublish,
+  changedTo,
+  followMs,
   hasItems,
   hasRows,
   hasVersion,
@@ -81,7 +83,27 @@ export const describeInstances = (target: AdapterUnderTest): void => {
       });
       await other.adapter.ping();
       await serves(other, FIRST, FIRST_CREATED);
+      if (isUnnoticed(target) || !target.capabilities.publish) return;
+      const before = other.changes.length;
+      await (await instance.another()).adapter.publish!(anotherDataset());
+      await changedTo(target, [SECOND], other, before);
     });
+
+    test(
+      withVersions || isUnnoticed(target),
+      'notices activations that follow each other without a pause',
+      async (instance) => {
+        await instance.adapter.publish!(anotherDataset());
+        const other = await instance.another();
+        const before = other.changes.length;
+        let count = 0;
+        const isNoticed = async () => {
+          await instance.adapter.versions!.activate(count++ % 2 ? SECOND : FIRST);
+          return other.changes.length > before;
+        };
+        await eventually('changed() is called', isNoticed, followMs(target));
+      },
+    );
 
     const exclusive = alone || (!target.capabilities.exclusive && 'the store is not exclusive');
     test(

@@ -43,6 +43,29 @@ export const manifestOf = (version: string, created: string): Manifest => ({
   ],
 });
 
+const isoSource: Source = {
+  id: 'SUITE',
+  title: 'Été',
+  cadence: 'five-year',
+  latest_period: '2024-02-29',
+  last_loaded_at: '1969-12-31T23:59:59Z',
+  late_after_seconds: 61,
+  stale_after_seconds: 3601,
+};
+
+/** Details of manifests that stores convert, omit, or take from another version: dates, numbers and missing fields. */
+const VARIANTS: readonly Partial<Manifest>[] = [
+  {},
+  { sources: [], synthetic: false },
+  { vintage: '1969-12-31', sources: [isoSource] },
+  { vintage: '2024-02-29', synthetic: false, sources: [{ ...isoSource, attribution: '' }, isoSource] },
+];
+
+export const variedManifest = (version: string, created: string, which: number): Manifest => ({
+  ...manifestOf(version, created),
+  ...VARIANTS[which % VARIANTS.length],
+});
+
 /** Sources with strings and numbers that some stores shorten, trim, convert or normalize. */
 export const oddSources: readonly Source[] = [
   '😀 𐀀',

@@ -1,10 +1,9 @@
 /** Compares what adapters return with the model. */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Snapshot, StorageError } from 'metro-forecast-api/adapter';
+import { type Snapshot, StorageError, type Versions } from 'metro-forecast-api/adapter';
 import { eventually, failsWith, sameList, sameValue } from './expect.js';
 import { about, readsRows, withSnapshot } from './instance.js';
-import { manifestOf } from './manifest.js';
 import type { Actor, Held, Move, State } from './model-state.js';
 import type { OtherProcess } from './start-process.js';
 
@@ -13,10 +12,10 @@ const LAST_TIME = Date.parse('9999-12-31T23:59:59.999Z');
 
 export const shown = (time: number): string => new Date(time).toISOString();
 
-export const described = ({ version: { name, created }, since }: Move) => ({
+export const described = ({ version: { name, manifest }, since }: Move) => ({
   version: name,
   publishedAt: new Date(since),
-  manifest: manifestOf(name, created),
+  manifest,
 });
 
 const currentOf = ({ opened: { adapter } }: Actor) => {
@@ -147,17 +146,21 @@ const readsHeld = async ({ snapshot, ...move }: Held, state: State): Promise<voi
   }
 };
 
+type Listed = Awaited<ReturnType<Versions['list']>>;
+
+const summaries = (listed: readonly Omit<Listed[number], 'held'>[]) =>
+  listed.map(({ version, publishedAt, current }) => ({ version, publishedAt, current }));
+
+const expectedList = ({ versions, current }: State) =>
+  versions.toReversed().map((each) => ({
+    version: each.name,
+    publishedAt: new Date(each.publishedAt),
+    current: each === current?.version,
+  }));
+
 const lists = async (state: State, { opened: { adapter }, name }: Actor): Promise<void> => {
   const listed = await adapter.versions!.list();
-  sameList(
-    listed.map(({ version, publishedAt, current }) => ({ version, publishedAt, current })),
-    state.versions.toReversed().map((each) => ({
-      version: each.name,
-      publishedAt: new Date(each.publishedAt),
-      current: each === state.current?.version,
-    })),
-    `list() of ${name}`,
-  );
+  sameList(summaries(listed), expectedList(state), `list() of ${name}`);
   for (const { version, by } of state.held) {
     const isHeld =
       by !== name || !state.isStored(version) || listed.find((each) => each.version === version.name)?.held;
@@ -184,7 +187,8 @@ export const agrees = async (state: State, actor: Actor, which: number): Promise
 };
 
 /** Compares the other process with the model. */
-export const isServed = async ({ current, limits, versions }: State, process: OtherProcess): Promise<void> => {
+export const isServed = async (state: State, process: OtherProcess, which: number): Promise<void> => {
+  const { current, limits } = state;
   if (!current) return;
   const { version, since } = current;
   let found: { version: string; publishedAt: Date; items: readonly unknown[] } | undefined;
@@ -194,6 +198,10 @@ export const isServed = async ({ current, limits, versions }: State, process: Ot
   };
   await eventually(`the other process serves "${version.name}"`, isCurrent, limits.followMs);
   sameList(found!.items, version.content['items'] ?? [], 'the items in the other process');
-  const listed = (await process.list()).map((each) => each.version);
-  sameList(listed, versions.map(({ name }) => name).reverse(), 'list() in the other process');
+  sameList(summaries(await process.list()), expectedList(state), 'list() in the other process');
+  for (const time of boundaries(state, which)) {
+    const move = state.at(time);
+    const expected = move && { ...described(move), items: move.version.content['items'] ?? [] };
+    sameValue(await process.asOf(time), expected, `asOf(${shown(time)}) in the other process`);
+  }
 };

@@ -22,11 +22,20 @@ export const holdAsOf = async (state: State, actor: Actor, which: number, how: n
   if (snapshot) state.held.push({ ...move!, snapshot, by: actor.name });
 };
 
-export const release = (state: State, which: number): void => {
+/** How callers leave a list of a snapshot that they release. */
+const LEAVING = ['', ', after a list was left early', ' during a list'] as const;
+
+export const release = async (state: State, which: number, how: number): Promise<void> => {
   const held = state.held[which % Math.max(1, state.held.length)];
   if (!held) return;
-  state.log.push(`${held.by} releases "${held.version.name}"`);
+  const leaving = LEAVING[how % LEAVING.length]!;
+  state.log.push(`${held.by} releases "${held.version.name}"${leaving}`);
+  const reading = held.snapshot.find('items', { order: ['id'] })[Symbol.asyncIterator]();
+  // Another adapter may have deleted the version.
+  if (leaving) await reading.next().catch(() => {});
+  if (leaving === LEAVING[1]) await reading.return?.();
   held.snapshot.release();
   held.snapshot.release();
+  if (leaving === LEAVING[2]) await reading.return?.();
   state.held = state.held.filter((each) => each !== held);
 };

@@ -1,13 +1,14 @@
 /** The steps of generated sequences that make a change while a publication is in progress. */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { StorageError, type StorageErrorCode } from 'metro-forecast-api/adapter';
+import { type Manifest, StorageError, type StorageErrorCode } from 'metro-forecast-api/adapter';
 import { sameList, sameValue } from './expect.js';
-import { datasetOf, type Rows } from './fixture.js';
+import type { Rows } from './fixture.js';
 import { beginToPublish, withSnapshot } from './instance.js';
+import { manifestOf, variedManifest } from './manifest.js';
 import { agreed, announces, changedAtOnce, follows, shown } from './model-checks.js';
 import type { Actor, State } from './model-state.js';
-import { failingDataset, newRows } from './steps.js';
+import { datasetWith, failingDataset, newRows } from './steps.js';
 
 /** Milliseconds after which a call counts as waiting for the publication. */
 const WAIT_MS = 30;
@@ -26,7 +27,7 @@ interface Both {
   readonly actor: Actor;
   readonly other: Actor;
   readonly name: string;
-  readonly created: string;
+  readonly manifest: Manifest;
   readonly content: Rows;
 }
 
@@ -53,7 +54,7 @@ export class Meanwhile {
     content: Rows,
     how: number,
   ) {
-    const both = { actor, other, name, created: this.#state.created(0), content };
+    const both = { actor, other, name, manifest: variedManifest(name, this.#state.created(0), how), content };
     const acts = [
       () => this.#read(both),
       () => this.#activate(both, target),
@@ -67,13 +68,13 @@ export class Meanwhile {
 
   /** @param isRead whether `act` only reads, so that it must settle while the publication is in progress */
   async #during(
-    { actor, other, name, created, content }: Both,
+    { actor, other, name, manifest, content }: Both,
     what: string,
     act: () => Promise<unknown>,
     isRead = false,
   ): Promise<Outcomes> {
     this.#state.log.push(`${actor.name} publishes "${name}". Meanwhile, ${other.name} ${what}`);
-    const { publication, resume } = await beginToPublish(actor.opened.adapter, datasetOf(name, created, content));
+    const { publication, resume } = await beginToPublish(actor.opened.adapter, datasetWith(manifest, content));
     let isFirst = false;
     let change: Promise<unknown> | undefined;
     try {
@@ -95,7 +96,7 @@ export class Meanwhile {
    */
   #mustSucceed(both: Both, { published }: Outcomes, before: number): void {
     if (published.status === 'rejected') throw published.reason;
-    this.#state.published(both.name, both.created, both.content, Date.parse(both.created));
+    this.#state.published(both.manifest, both.content, Date.parse(both.manifest.created));
     changedAtOnce(this.#state, both.actor, before);
   }
 
@@ -148,7 +149,13 @@ export class Meanwhile {
 
   async #fail(both: Both, target: string): Promise<void> {
     const before = both.actor.opened.changes.length;
-    const failing = failingDataset(target, both.created, 'its last batch cannot be read', 'readings', () => {});
+    const failing = failingDataset(
+      target,
+      both.manifest.created,
+      'its last batch cannot be read',
+      'readings',
+      () => {},
+    );
     const publish = () => both.other.opened.adapter.publish!(failing);
     const outcomes = await this.#during(both, `publishes "${target}", which cannot be read`, publish);
     failedWith(outcomes.changed, ['invalid_dataset', 'conflict'], 'publish()');
@@ -189,8 +196,9 @@ export class Meanwhile {
     const state = this.#state;
     const isTaken = state.find(target) !== undefined;
     const before = both.actor.opened.changes.length;
-    const second: Both = { ...both, name: target, content: newRows(1), created: shown(Date.parse(both.created) + 500) };
-    const publish = () => both.other.opened.adapter.publish!(datasetOf(target, second.created, second.content));
+    const created = shown(Date.parse(both.manifest.created) + 500);
+    const second: Both = { ...both, name: target, content: newRows(1), manifest: manifestOf(target, created) };
+    const publish = () => both.other.opened.adapter.publish!(datasetWith(second.manifest, second.content));
     const outcomes = await this.#during(both, `publishes "${target}"`, publish);
     if (isTaken) {
       failedWith(outcomes.changed, ['conflict'], 'publish() under an existing name');
@@ -215,12 +223,12 @@ export class Meanwhile {
     return agreed(this.#actors, this.#state.limits.followMs, this.#state.current?.since);
   }
 
-  #published({ name, created, content }: Both, at: number): void {
+  #published({ name, manifest, content }: Both, at: number): void {
     this.#isLater(at);
-    const time = Date.parse(created);
+    const time = Date.parse(manifest.created);
     const isNewer = !this.#state.current || time > this.#state.current.since;
     if (isNewer) sameValue(shown(at), shown(time), `the publication time of "${name}" to be its time of creation`);
-    this.#state.published(name, created, content, at);
+    this.#state.published(manifest, content, at);
   }
 
   #isLater(at: number): void {

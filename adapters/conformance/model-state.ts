@@ -1,13 +1,14 @@
 /** What a store should contain after a sequence of steps, according to the contract. */
-import type { Snapshot } from 'metro-forecast-api/adapter';
+import type { Manifest, Snapshot } from 'metro-forecast-api/adapter';
 import type { Rows } from './fixture.js';
 import type { Instance, Opened } from './instance.js';
 import type { Entry } from './model-end.js';
 import type { OtherProcess } from './start-process.js';
+import { newRows, withDetails } from './steps.js';
 
 export interface Version {
   readonly name: string;
-  readonly created: string;
+  readonly manifest: Manifest;
   readonly publishedAt: number;
   readonly content: Rows;
 }
@@ -88,8 +89,17 @@ export class State {
     return how % 2 ? created : created.replace('.000Z', 'Z');
   }
 
-  published(name: string, created: string, content: Rows, publishedAt: number): void {
-    const version = { name, created, content, publishedAt };
+  /** Returns new rows, the rows of an earlier version, or rows that differ from these in a detail. */
+  content(how: number): Rows {
+    const { moves } = this;
+    const earlier = moves[moves.length - 1 - (how % Math.max(1, moves.length))]?.version.content;
+    if (!earlier || how % 4 < 2) return newRows(how);
+    return how % 4 === 2 ? withDetails(earlier, how) : earlier;
+  }
+
+  published(manifest: Manifest, content: Rows, publishedAt: number): void {
+    const { version: name } = manifest;
+    const version = { name, manifest, content, publishedAt };
     this.entries.push({ action: 'publish', version: name, replaces: this.current?.version.name ?? null });
     this.versions.push(version);
     this.moves.push({ version, since: publishedAt });

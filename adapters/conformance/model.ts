@@ -6,8 +6,9 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import { eventually, failsWith, sameList, sameValue } from './expect.js';
-import { datasetOf, itemsOf, type Rows, rows } from './fixture.js';
+import { itemsOf, type Rows, rows } from './fixture.js';
 import { type Instance, type Opened, publicationTime } from './instance.js';
+import { manifestOf, variedManifest } from './manifest.js';
 import { agreed, agrees, changedAtOnce, follows, isOpen, isServed, shown } from './model-checks.js';
 import { agreesAtEnd, isReleased } from './model-end.js';
 import { hold, holdAsOf, release } from './model-holds.js';
@@ -16,6 +17,7 @@ import { readsDuring } from './model-reads.js';
 import { type Actor, type Limits, State } from './model-state.js';
 import type { OtherProcess } from './start-process.js';
 import {
+  datasetWith,
   failingDataset,
   failureOf,
   NAMES,
@@ -27,7 +29,9 @@ import {
   withDetails,
 } from './steps.js';
 
-const KEEP = [0, 1, 2, 3, 1000];
+/** The last number does not fit in 32 bits. */
+const KEEP = [0, 1, 2, 3, 2 ** 32];
+const BATCHES = [700, 1, 5];
 
 export interface World {
   readonly names: number;
@@ -64,7 +68,7 @@ export class Run {
 
   async agreesAtEnd(): Promise<void> {
     for (const actor of this.#actors) await agreesAtEnd(this.state, actor);
-    if (this.#process) await isServed(this.state, this.#process);
+    if (this.#process) await isServed(this.state, this.#process, 0);
     // All snapshots are released first, because list() can report snapshots of any adapter as held.
     for (const { snapshot } of this.state.held) snapshot.release();
     for (const actor of this.#actors) await isReleased(this.state, actor);
@@ -79,7 +83,7 @@ export class Run {
     const { state } = this;
     switch (kind) {
       case 'publish':
-        return this.#publish(actor, name, which, this.#rows(how));
+        return this.#publish(actor, name, which, state.content(how));
       case 'publish again':
         return this.#publishAgain(actor, which);
       case 'fail':
@@ -93,7 +97,7 @@ export class Run {
       case 'hold as of':
         return holdAsOf(state, actor, which, how);
       case 'release':
-        return release(state, which);
+        return release(state, which, how);
       case 'close':
         return this.#reopen([actor]);
       case 'close all':
@@ -109,7 +113,7 @@ export class Run {
         if (state.find(name)) return this.#activate(actor, name);
         const other = this.#actors[(actor === this.#actors[0] ? 1 : 0) % this.#actors.length]!;
         const target = this.#names[(which + (how % 4)) % this.#names.length]!;
-        return this.#meanwhile.publish([actor, how % 2 ? actor : other], [name, target], this.#rows(which), how);
+        return this.#meanwhile.publish([actor, how % 2 ? actor : other], [name, target], state.content(which), how);
       }
       case 'read during a change': {
         const reader = this.#actors[which % this.#actors.length]!;
@@ -124,29 +128,22 @@ export class Run {
     }
   }
 
-  /** Returns new rows, the rows of an earlier version, or rows that differ from these in a detail. */
-  #rows(how: number): Rows {
-    const { moves } = this.state;
-    const earlier = moves[moves.length - 1 - (how % Math.max(1, moves.length))]?.version.content;
-    if (!earlier || how % 4 < 2) return newRows(how);
-    return how % 4 === 2 ? withDetails(earlier, how) : earlier;
-  }
-
   async #publish(actor: Actor, name: string, which: number, content: Rows): Promise<void> {
     const { state } = this;
-    const created = state.created(which);
+    const manifest = variedManifest(name, state.created(which), which);
+    const { created } = manifest;
     state.log.push(`${actor.name} publishes "${name}", created at ${created}`);
     const { adapter, changes } = actor.opened;
     const stored = state.find(name);
     if (stored) {
       const similar = withDetails(stored.content, which);
       const other = isDeepStrictEqual(similar, stored.content) ? newRows(0) : similar;
-      return void (await failsWith('conflict', () => adapter.publish!(datasetOf(name, created, other))));
+      return void (await failsWith('conflict', () => adapter.publish!(datasetWith(manifest, other))));
     }
     const before = changes.length;
     const start = state.instance.clock.now();
-    await adapter.publish!(datasetOf(name, created, content));
-    state.published(name, created, content, this.#timeOfPublication(actor, created, start));
+    await adapter.publish!(datasetWith(manifest, content, BATCHES[which % BATCHES.length]));
+    state.published(manifest, content, this.#timeOfPublication(actor, created, start));
     changedAtOnce(state, actor, before);
   }
 
@@ -171,9 +168,9 @@ export class Run {
     const { versions, log } = this.state;
     const version = versions[which % Math.max(1, versions.length)];
     if (!version) return;
-    const { name, created, content } = version;
+    const { name, manifest, content } = version;
     log.push(`${by} publishes "${name}" again, with the same content`);
-    const [settled] = await Promise.allSettled([adapter.publish!(datasetOf(name, created, content))]);
+    const [settled] = await Promise.allSettled([adapter.publish!(datasetWith(manifest, content))]);
     if (settled.status === 'rejected') await failsWith('conflict', () => Promise.reject(settled.reason));
   }
 
@@ -258,13 +255,13 @@ export class Run {
     await opened.adapter.close();
   }
 
-  async #kill(process: OtherProcess, name: string, created: string): Promise<void> {
+  async #kill(process: OtherProcess, when: string, before?: () => Promise<void>): Promise<void> {
     const { state } = this;
     // The other process uses the system clock for its locks. After the reset, the adapters in this process use the same
     // time.
     resetClock(state.instance.clock);
-    state.log.push(`the clock is reset, and another process is killed while it publishes "${name}"`);
-    if (!state.find(name)) await process.beginToPublish(name, created);
+    state.log.push(`the clock is reset, and another process is killed ${when}`);
+    await before?.();
     await process.kill();
     this.#process = undefined;
     for (const { version } of state.moves.slice(this.#movesBefore - 1)) state.leftLocked.add(version);
@@ -280,17 +277,21 @@ export class Run {
     }
     const process = this.#process;
     const created = new Date(state.current.since + 1000).toISOString();
-    if (kind === 'kill') return this.#kill(process, name, created);
     const version = state.find(name);
+    if (kind === 'kill') {
+      if (version) return this.#kill(process, 'while it is idle');
+      return this.#kill(process, `while it publishes "${name}"`, () => process.beginToPublish(name, created));
+    }
     if (how % 4 === 0) return this.#prune('another process', KEEP[how % KEEP.length]!, process.prune);
-    if (how % 4 === 1) return isServed(state, process);
+    if (how % 4 === 1) return isServed(state, process, how);
     const isActivation = how % 4 === 2 || version;
     state.log.push(`another process ${isActivation ? 'activates' : 'publishes'} "${name}"`);
     if (isActivation && !version) return void (await failsWith('unknown_version', () => process.activate(name)));
     if (version === state.current.version) return process.activate(name);
     await (version ? process.activate(name) : process.publish(name, created));
+    if (how % 3 === 0) await this.#kill(process, 'directly afterwards');
     const { since } = await agreed(this.#actors, state.limits.followMs, state.current.since);
     if (version) state.activated(version, since);
-    else state.published(name, created, { ...rows, items: itemsOf(name) }, since);
+    else state.published(manifestOf(name, created), { ...rows, items: itemsOf(name) }, since);
   }
 }

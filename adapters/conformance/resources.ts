@@ -117,6 +117,7 @@ export const describeResources = (target: AdapterUnderTest, processes: Processes
         const { adapter } = instance;
         let published = 0;
         const callAll = async () => {
+          await adapter.open();
           const snapshots = [adapter.snapshot(), (await adapter.versions!.asOf(new Date(FIRST_CREATED)))!];
           for (const snapshot of snapshots) {
             await find(snapshot, items);
@@ -167,6 +168,7 @@ export const describeResources = (target: AdapterUnderTest, processes: Processes
       await adapter.publish!(anotherDataset('aborted'), { signal: AbortSignal.abort() }).catch(() => {});
       await adapter.versions?.prune(1);
       await adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+      await adapter.ping(AbortSignal.abort()).catch(() => {});
       await adapter.ping();
       await adapter.close();
       isEmpty(

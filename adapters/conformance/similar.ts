@@ -4,7 +4,17 @@ import type { Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { DETAILS, detailed } from './edits.js';
 import { failsWith, sameList, sameValue } from './expect.js';
-import { anotherDataset, brokenDataset, datasetOf, FIRST, FIRST_CREATED, itemsOf, type Rows, rows } from './fixture.js';
+import {
+  anotherDataset,
+  brokenDataset,
+  datasetOf,
+  FIRST,
+  FIRST_CREATED,
+  itemsOf,
+  type Rows,
+  rows,
+  rowsWithCrowd,
+} from './fixture.js';
 import {
   changedTo,
   hasRows,
@@ -113,6 +123,24 @@ export const describeSimilar = (target: AdapterUnderTest): void => {
       if (!instance.adapter.versions) return;
       const listed = (await listOf(instance)).map(({ version }) => version);
       sameList(listed, [...names.toReversed(), FIRST], 'list() to return each version');
+    });
+
+    test('are rejected with conflict under a name that is taken', async (instance) => {
+      const crowd = rowsWithCrowd()['crowd']!.slice(0, 1200);
+      const [first, ...others] = rows['items']!;
+      const content = { ...rows, items: [{ ...first, note: 'x' }, ...others], crowd };
+      await instance.adapter.publish!(datasetOf('taken', created(1), content));
+      const changed = { ...crowd.at(-1), name: 'another' };
+      for (const similar of [
+        ...Object.values(CONTENTS).map((each) => ({ ...each, crowd })),
+        { ...content, items: [{ ...first, text: 'x' }, ...others] },
+        { ...content, crowd: [...crowd.slice(0, -1), changed] },
+        { ...content, crowd: crowd.slice(0, -1) },
+      ]) {
+        await failsWith('conflict', () => instance.adapter.publish!(datasetOf('taken', created(1), similar)));
+      }
+      hasVersion(instance, 'taken');
+      await hasRows(instance, content, 'the version whose name is taken');
     });
 
     testsOverStore(target)(

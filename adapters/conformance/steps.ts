@@ -1,7 +1,7 @@
 /** The steps of generated sequences, and the datasets that they publish. */
-import { type Dataset, StorageError } from 'metro-forecast-api/adapter';
+import { type Dataset, type Manifest, StorageError } from 'metro-forecast-api/adapter';
 import { DETAILS, detailed } from './edits.js';
-import { datasetOf, type Rows } from './fixture.js';
+import { datasetOf, type Rows, rowsWithCrowd } from './fixture.js';
 import type { SkewedClock } from './instance.js';
 
 export const KINDS = [
@@ -59,6 +59,12 @@ const rowsOfSize = (size: number, label: string): Rows => ({
   readings: size > 1 ? [{ station: 'x', day: '2024-01-01', hour: size, value: size }] : [],
 });
 
+/** Returns a dataset whose batches contain `batchSize` rows. */
+export const datasetWith = (manifest: Manifest, content: Rows, batchSize?: number): Dataset => ({
+  ...datasetOf(manifest.version, manifest.created, content, batchSize),
+  manifest,
+});
+
 let labels = 0;
 
 /** Returns rows that differ from all other rows, unless the dataset is empty. */
@@ -91,11 +97,15 @@ export const resetClock = (clock: SkewedClock): void => {
   clock.offset = 0;
 };
 
+/** More rows than a store writes in one transaction. */
+const MANY_ROWS = 5000;
+
 /** How a publication can fail, with the codes of its errors. */
 const FAILURES = [
   ['read() throws', 'invalid_dataset'],
   ['its first batch cannot be read', 'invalid_dataset'],
   ['its last batch cannot be read', 'invalid_dataset'],
+  ['it ends after many rows', 'invalid_dataset'],
   ['its rows are invalid', 'invalid_dataset'],
   ['its reading is aborted', 'invalid_dataset'],
   ['it is aborted', 'aborted'],
@@ -121,9 +131,10 @@ export const failingDataset = (
       if (failure === 'its first batch cannot be read') throw new Error('the file is not JSON');
       if (failure === 'its reading is aborted') throw new DOMException('The reading was aborted.', 'AbortError');
       if (failure === 'its rows are invalid') throw new StorageError('invalid_dataset', 'A row is invalid.');
-      yield* whole.read(collection);
+      if (failure === 'it ends after many rows' && at === 'crowd') yield rowsWithCrowd()['crowd']!.slice(0, MANY_ROWS);
+      else yield* whole.read(collection);
       if (failure === 'it is aborted') abort();
-      else if (failure === 'its last batch cannot be read') throw new Error('the file ends too early');
+      else if (failure !== 'it was aborted before') throw new Error('the file ends too early');
     })();
   };
   return { ...whole, read };

@@ -3,7 +3,17 @@ import assert from 'node:assert/strict';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, sameList, sameValue } from './expect.js';
 import { anotherDataset, datasetOf, FIRST, itemsOf, SECOND, SECOND_CREATED, THIRD } from './fixture.js';
-import { followMs, hasItems, hasVersion, type Instance, namesOf, publicationTime, publishTwo } from './instance.js';
+import {
+  followMs,
+  hasItems,
+  hasVersion,
+  type Instance,
+  namesOf,
+  pruned,
+  publicationTime,
+  publishTwo,
+} from './instance.js';
+import { mightStandAlone } from './tests-over.js';
 import { versionTests } from './versions.js';
 
 export const DAY_MS = 86_400_000;
@@ -46,6 +56,7 @@ const NAMES = [
   ],
   ...['N', '1.'].map((text) => text.repeat(100 / text.length)),
   ...['latest', 'undefined', 'tmp', 'tmp-1', 'lock', 'v.tmp', 'v.json', 'v.lock'],
+  ...['catalog', 'index', 'meta', 'head', 'data', 'store', 'default', 'manifest', 'versions', 'pointer', 'live', 'new'],
 ];
 
 export const describeTimes = (target: AdapterUnderTest): void => {
@@ -125,9 +136,13 @@ export const describeTimes = (target: AdapterUnderTest): void => {
         await instance.adapter.publish!(datasetOf(name, created, { items: [] }));
         names.push(name);
       }
-      sameList((await namesOf(instance)).reverse(), names, 'list() to return every version');
-      const deleted = await instance.adapter.versions!.prune(1);
-      sameList([...deleted].sort(), names.slice(0, -1).sort(), 'prune(1) to delete all versions but one');
+      const isWhole = async (opened: Pick<Instance, 'adapter'>) =>
+        sameList((await namesOf(opened)).reverse(), names, 'list() to return every version');
+      await isWhole(instance);
+      const opened = (await mightStandAlone(target, instance)) ? instance : await instance.another();
+      await isWhole(opened);
+      const deleted = await pruned(target, opened, 1, names.length - 1);
+      sameList(deleted, names.slice(0, -1).sort(), 'prune(1) to delete all versions but one');
     });
 
     testOfThree('activate() of the current version changes nothing', async (instance) => {

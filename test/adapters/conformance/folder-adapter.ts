@@ -130,7 +130,8 @@ export class FolderAdapter implements StorageAdapter {
 
   isAlive(pid: number): boolean {
     try {
-      return process.kill(pid, 0);
+      // A process that was killed before it wrote its id leaves an empty file.
+      return pid > 0 && process.kill(pid, 0);
     } catch {
       return false;
     }

@@ -13,6 +13,8 @@ import { durabilityBugs, followingBugs } from './following.js';
 import { hangingBugs } from './hanging.js';
 import { historyBugs } from './history.js';
 import { holderFaults, sharingFaults } from './holders.js';
+import { killedBugs } from './killed.js';
+import { lastingBugs } from './lasting.js';
 import { leftoverBugs } from './leftovers.js';
 import { letterBugs } from './letters.js';
 import { lifecycleFaults } from './lifecycle.js';
@@ -33,6 +35,7 @@ import { snapshotFaults } from './snapshots.js';
 import { boundFaults, columnFaults, orderFaults, pageFaults, placeFaults } from './sqlite.js';
 import { storedJsonFaults } from './stored-json.js';
 import { instanceFaults, processFaults } from './stores.js';
+import { takenBugs } from './taken.js';
 import { turnBugs } from './taking-turns.js';
 import { momentBugs, nameBugs } from './times.js';
 import { totalsFaults } from './totals.js';
@@ -87,6 +90,9 @@ export const classes = {
   repair: repairBugs,
   similar: similarBugs,
   unnoticed: unnoticedBugs,
+  killed: killedBugs,
+  taken: takenBugs,
+  lasting: lastingBugs,
   opening: [...openingBugs, ...crashBugs],
   entries: entryBugs,
   overlapping: overlappingBugs,
