@@ -29,6 +29,8 @@ import {
   publishTwo,
   readsItems,
   readsRows,
+  versionAsOf,
+  versionOf,
   withSnapshot,
 } from './instance.js';
 import { isExclusive, skip, without } from './obstacles.js';
@@ -52,6 +54,7 @@ const CHECKED = 12;
 /** Copies are changed until this time has passed, in milliseconds, because a change can wait for a lock. */
 const CHANGE_MS = 5000;
 const AFTER = 'after-crash';
+const FAR = '9999-12-31T00:00:00Z';
 
 interface Changes {
   work(writer: OtherProcess): Promise<unknown>;
@@ -126,11 +129,16 @@ export const describeCrashes = (target: AdapterUnderTest, processes: Processes):
       assert([FIRST, SECOND].includes(snapshot.version), `the version ${snapshot.version} was published`);
       const expected = snapshot.version === FIRST ? rows : largeRows();
       await readsRows(snapshot, expected, `version ${snapshot.version} after a crash`);
+      if (!opened.adapter.versions) return;
+      const names = snapshot.version === FIRST ? [FIRST] : [SECOND, FIRST];
+      sameList(await namesOf(opened), names, 'list() after a crash to match the current version');
     });
 
   const areListedWhole = async ({ adapter }: Opened): Promise<void> => {
     const listed = await adapter.versions!.list();
-    sameValue(listed.filter(({ current }) => current).length, 1, 'the number of current versions after a crash');
+    const current = listed.filter((each) => each.current).map(({ version }) => version);
+    sameList(current, [versionOf(adapter)], 'list() after a crash to match the current version');
+    sameValue(await versionAsOf({ adapter }, FAR), current[0], 'asOf() after a crash to match the current version');
     for (const { version, publishedAt } of listed) {
       const snapshot = await adapter.versions!.asOf(publishedAt);
       sameValue(snapshot?.version, version, 'asOf() at the publication of a listed version, after a crash');

@@ -34,6 +34,8 @@ export interface Opened {
   readonly problems: readonly (string | undefined)[];
   /** The version that `snapshot()` returned at each call to `changed()`. Undefined if `snapshot()` threw. */
   readonly changes: readonly (string | undefined)[];
+  /** Functions that `changed()` calls. */
+  readonly listeners: (() => void)[];
 }
 
 export interface Instance extends Opened {
@@ -111,6 +113,7 @@ export const makeIn = async (
 ): Promise<Opened> => {
   const changes: (string | undefined)[] = [];
   const problems: (string | undefined)[] = [];
+  const listeners: (() => void)[] = [];
   let adapter: StorageAdapter | undefined;
   const context: AdapterContext = {
     collections,
@@ -118,11 +121,15 @@ export const makeIn = async (
     clock,
     resolvePath: (path) => resolve(folder, path),
     // An adapter may call `changed()` before `create` has returned the adapter.
-    changed: () => adapter && changes.push(versionIfAny(adapter)),
+    changed() {
+      if (!adapter) return;
+      changes.push(versionIfAny(adapter));
+      for (const listener of listeners) listener();
+    },
     problem: (sentence) => problems.push(sentence),
   };
   adapter = await make(context);
-  return { adapter, changes, problems };
+  return { adapter, changes, problems, listeners };
 };
 
 const start = async (target: AdapterUnderTest, collections: Collections, make: Make): Promise<Instance> => {

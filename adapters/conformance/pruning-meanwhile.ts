@@ -100,6 +100,19 @@ export const describePruningMeanwhile = (target: AdapterUnderTest): void => {
       await isWhole(versions.asOf(new Date(SECOND_CREATED)), pruning);
     });
 
+    testOfThree('prune() keeps a version of which changed() has taken a snapshot', async (instance) => {
+      const { adapter, listeners } = instance;
+      const held: Snapshot[] = [];
+      listeners.push(() => held.push(adapter.snapshot()));
+      await adapter.versions!.activate(SECOND);
+      await adapter.versions!.activate(THIRD);
+      listeners.length = 0;
+      const deleted = await adapter.versions!.prune(0);
+      sameValue(deleted.includes(SECOND), false, 'prune(0) to keep a version that is in use');
+      await readsItems(held[0]!, itemsIn(SECOND));
+      for (const snapshot of held) snapshot.release();
+    });
+
     testOfThree('prune() keeps a held version even if the clock jumps', async (instance) => {
       const held = (await instance.adapter.versions!.asOf(new Date(FIRST_CREATED)))!;
       for (const days of [1, 400, -400]) {

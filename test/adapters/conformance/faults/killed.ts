@@ -7,7 +7,7 @@ import type { BrokenAdapter } from './breaking.js';
 const KILLED = 'an adapter in another process, over the same store that is killed while it';
 const STORES = `${KILLED} stores a version leaves the previous version or the whole new one`;
 const ACTIVATES = `${KILLED} activates or deletes versions leaves only whole versions`;
-const LATE_MS = 300;
+const LATE_MS = 60_000;
 
 /** Writes some of its changes later. Until then, only adapters in the same process see them. */
 class LateAdapter extends FolderAdapter {
@@ -63,6 +63,19 @@ export const killedBugs: readonly BrokenAdapter[] = [
         await super.activate(version).finally(() => {
           this.isLate = false;
         });
+      }
+    },
+  },
+  {
+    that: 'lists a version before it becomes current',
+    fails: [STORES],
+    folder: class extends FolderAdapter {
+      override save(catalog: Catalog) {
+        if (catalog.versions.length > this.catalog.versions.length) {
+          super.save({ versions: catalog.versions, moves: this.catalog.moves });
+          Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+        }
+        super.save(catalog);
       }
     },
   },
