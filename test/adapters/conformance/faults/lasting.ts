@@ -1,7 +1,7 @@
 import { openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Manifest } from '../../../../core/contracts/dataset.js';
-import type { Dataset, PublishOptions, Query, Snapshot } from '../../../../core/contracts/storage.js';
+import type { Query, Snapshot } from '../../../../core/contracts/storage.js';
 import { FolderAdapter, type Move } from '../folder-adapter.js';
 import type { BrokenAdapter } from './breaking.js';
 
@@ -95,26 +95,6 @@ export const lastingBugs: readonly BrokenAdapter[] = [
         if (signal?.aborted) context.problem('The store does not answer.');
         await adapter.ping(signal);
       },
-    }),
-  },
-  {
-    that: 'adds the rows of a batch as arguments of one call',
-    fails: ['publish(dataset) accepts batches of any size: one document, and all at once'],
-    fault: (adapter) => ({
-      publish: (dataset: Dataset, options?: PublishOptions) =>
-        adapter.publish!(
-          {
-            ...dataset,
-            async *read(collection) {
-              for await (const batch of dataset.read(collection)) {
-                const rows: unknown[] = [];
-                rows.push(...batch);
-                yield batch;
-              }
-            },
-          },
-          options,
-        ),
     }),
   },
   {
