@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import Database from 'libsql';
 import { StorageError } from 'metro-forecast-api/adapter';
-import { type Row, ThreadedDatabase, type Value } from './threaded-database.js';
+import { type Bound, type Row, ThreadedDatabase, type Value } from './threaded-database.js';
 
 interface Statement {
   raw(): Statement;
@@ -227,7 +227,7 @@ export class ThreadedConnection {
   }
 
   /** Returns a function that runs a write statement synchronously, on the event loop. */
-  async prepare(sql: string): Promise<(values: readonly Value[]) => number> {
+  async prepare(sql: string): Promise<(values: readonly Bound[]) => number> {
     const statement = await this.#retried(() => this.#db.prepare(sql));
     return (values) => {
       try {

@@ -4,17 +4,28 @@ import { setImmediate } from 'node:timers/promises';
 import { type Collection, type Dataset, filterColumns, publishing } from 'metro-forecast-api/adapter';
 import { type StoredCollection, type StoredVersion, wordsTable } from './catalog.js';
 import type { ThreadedConnection } from './connection.js';
-import type { Value } from './threaded-database.js';
+import type { Bound, Value } from './threaded-database.js';
 
-/** The JSON of a row, as `JSON.stringify` writes it, followed by the values of the requested fields. */
-export type WrittenRow = readonly [json: string, ...values: readonly unknown[]];
+/** Rows that are written together. Their bytes are valid only until the next block is requested. */
+export interface RowBlock {
+  /** The JSON of the rows, as `JSON.stringify` writes it. A line feed follows each row. */
+  readonly bytes: Buffer;
+  /** The end of each row in `bytes`, before its line feed. */
+  readonly ends: readonly number[];
+  /** The values of the requested fields, row after row. */
+  readonly values: readonly unknown[];
+}
 
 const { inKeyOrder, jsonOf, ordersOf, wordsToIndex } = publishing;
 
 /** Rows per transaction. Inserting 1,000 rows blocks the event loop for a few milliseconds. */
 const STEP = 1000;
+/** A block of rows ends when its JSON reaches this length, so that long rows need little memory. */
+const MAX_LENGTH = 256 * 1024;
 /** Rows per `INSERT` statement. Fewer statements need fewer calls of the driver. */
 const ROWS = 50;
+/** SQLite allows this number of values per statement. */
+const MAX_VALUES = 32_766;
 /** After this many bytes of JSON, a checkpoint moves the pages of the write-ahead log into the database. */
 const CHECKPOINT_BYTES = 32 * 1024 * 1024;
 /**
@@ -60,22 +71,30 @@ export async function* written(
   collection: Collection,
   dataset: Pick<Dataset, 'read'>,
   fields: readonly string[],
-): AsyncGenerator<readonly WrittenRow[]> {
-  for await (const batch of inKeyOrder(collection, () => dataset.read(collection.name)))
-    yield batch.map((row) => [jsonOf(collection, row), ...fields.map((field) => row[field])]);
-}
-
-async function* steps(batches: AsyncIterable<readonly WrittenRow[]>): AsyncGenerator<readonly WrittenRow[]> {
-  let step: WrittenRow[] = [];
-  for await (const batch of batches) {
+): AsyncGenerator<RowBlock> {
+  let rows: string[] = [];
+  let values: unknown[] = [];
+  let length = 0;
+  const take = (): RowBlock => {
+    let end = -1;
+    const block = {
+      bytes: Buffer.from(`${rows.join('\n')}\n`),
+      ends: rows.map((json) => (end += 1 + Buffer.byteLength(json))),
+      values,
+    };
+    [rows, values, length] = [[], [], 0];
+    return block;
+  };
+  for await (const batch of inKeyOrder(collection, () => dataset.read(collection.name))) {
     for (const row of batch) {
-      step.push(row);
-      if (step.length < STEP) continue;
-      yield step;
-      step = [];
+      const json = jsonOf(collection, row);
+      rows.push(json);
+      length += json.length;
+      for (const field of fields) values.push(row[field]);
+      if (rows.length === STEP || length >= MAX_LENGTH) yield take();
     }
   }
-  if (step.length > 0) yield step;
+  if (rows.length > 0) yield take();
 }
 
 /**
@@ -87,43 +106,71 @@ const checkpoint = async ({ connection, poll }: ContentTarget): Promise<void> =>
   if ((await connection.logBytes()) > MAX_LOG_BYTES) await connection.emptyLog(poll);
 };
 
-const inserter = async (connection: ThreadedConnection, table: string, width: number) => {
-  const row = `(?${', ?'.repeat(width - 1)})`;
+/**
+ * Returns a function that inserts rows. Its parameter returns the values of some rows.
+ * @param row the SQL of a row
+ * @param width the number of values that each row adds
+ */
+const inserter = async (connection: ThreadedConnection, table: string, row: string, width: number) => {
+  const most = Math.min(ROWS, Math.floor((MAX_VALUES - 1) / width));
   const prepare = (count: number) => connection.prepare(`INSERT INTO ${table} VALUES ${Array(count).fill(row).join()}`);
-  const [insertOne, insertSome] = [await prepare(1), await prepare(ROWS)];
-  // The array is reused, so that an import creates less garbage.
-  const values = new Array<Value>(ROWS * width);
-  return (rows: readonly (readonly unknown[])[]): void => {
-    let filled = 0;
-    for (const row of rows) {
-      for (let column = 0; column < width; column++) values[filled++] = (row[column] ?? null) as Value;
-      if (filled < values.length) continue;
-      insertSome(values);
-      filled = 0;
-    }
-    for (let at = 0; at < filled; at += width) insertOne(values.slice(at, at + width));
+  const [insertOne, insertSome] = [await prepare(1), await prepare(most)];
+  return (rows: number, valuesOf: (first: number, end: number) => readonly Bound[]): void => {
+    let first = 0;
+    for (; first + most <= rows; first += most) insertSome(valuesOf(first, first + most));
+    for (; first < rows; first++) insertOne(valuesOf(first, first + 1));
   };
+};
+
+type Inserter = (block: RowBlock) => void;
+
+/** Binds the bytes of several rows as one value. Binding each row as a string would copy it three times. */
+const rowsInserter = async ({ connection, table }: ContentTarget, width: number, stride: number): Promise<Inserter> => {
+  const row = `(CAST(substr(?1, ?, ?) AS TEXT)${', ?'.repeat(width)})`;
+  const insert = await inserter(connection, table, row, width + 2);
+  return ({ bytes, ends, values }) =>
+    insert(ends.length, (first, end) => {
+      const start = first === 0 ? 0 : ends[first - 1]! + 1;
+      const bound = new Array<Bound>(1 + (end - first) * (width + 2));
+      bound[0] = bytes.subarray(start, ends[end - 1]);
+      let filled = 1;
+      let from = start;
+      for (let i = first; i < end; i++) {
+        bound[filled++] = from - start + 1;
+        bound[filled++] = ends[i]! - from;
+        for (let at = i * stride; at < i * stride + width; at++) bound[filled++] = (values[at] ?? null) as Value;
+        from = ends[i]! + 1;
+      }
+      return bound;
+    });
 };
 
 /**
  * Creates the full-text index, which stores only words. Returns a function that adds rows to the index.
- * @param at the position of the first search field in a row
+ * @param at the position of the first search field in the values of a row
  */
 const wordsInserter = async (
   { connection, table }: ContentTarget,
   search: readonly string[],
   at: number,
-): Promise<(rows: readonly WrittenRow[], first: number) => void> => {
+): Promise<Inserter> => {
   const name = wordsTable(table);
   // The words contain only letters, digits and non-ASCII characters, so the tokenizer splits only at spaces.
   const options = `content = '', columnsize = 0, detail = none, tokenize = 'ascii'`;
   await connection.exec(`CREATE VIRTUAL TABLE ${name} USING fts5(words, ${options})`);
-  const insert = await inserter(connection, `${name}(rowid, words)`, 2);
-  const wordsOf = (row: WrittenRow): string => {
-    const fields = Object.fromEntries(search.map((field, i) => [field, row[at + i]]));
+  const insert = await inserter(connection, `${name}(rowid, words)`, '(?, ?)', 2);
+  const wordsOf = (values: readonly unknown[], row: number): string => {
+    const start = row * (at + search.length) + at;
+    const fields = Object.fromEntries(search.map((field, i) => [field, values[start + i]]));
     return wordsToIndex(fields, search).join(' ');
   };
-  return (rows, first) => insert(rows.map((row, i) => [first + i, wordsOf(row)]));
+  let inserted = 0;
+  return ({ ends, values }) => {
+    insert(ends.length, (first, end) =>
+      Array.from({ length: end - first }, (_, i) => [inserted + first + i + 1, wordsOf(values, first + i)]).flat(),
+    );
+    inserted += ends.length;
+  };
 };
 
 /**
@@ -142,7 +189,7 @@ const buildIndexes = async (target: ContentTarget, fields: readonly string[], ro
 
 export const writeContent = async (
   target: ContentTarget,
-  read: (fields: readonly string[]) => AsyncIterable<readonly WrittenRow[]>,
+  read: (fields: readonly string[]) => AsyncIterable<RowBlock>,
 ): Promise<StoredCollection> => {
   const { connection, table, collection, assertGoingOn, onWritten } = target;
   const { search } = collection;
@@ -150,26 +197,22 @@ export const writeContent = async (
   const fields = columns.map(([field]) => field);
   const declared = columns.map(([, type], i) => `c${i} ${type}`);
   await connection.exec(`CREATE TABLE ${table} (json TEXT NOT NULL, ${declared.join(', ')})`);
-  const width = fields.length + 1;
-  const insert = await inserter(connection, table, width);
-  const insertWords = search && (await wordsInserter(target, search, width));
+  const stride = fields.length + (search?.length ?? 0);
+  const insert = await rowsInserter(target, fields.length, stride);
+  const insertWords = search && (await wordsInserter(target, search, fields.length));
 
   const hash = createHash('sha256');
   let rows = 0;
   let unmoved = 0;
-  for await (const step of steps(read([...fields, ...(search ?? [])]))) {
+  for await (const block of read([...fields, ...(search ?? [])])) {
     assertGoingOn();
-    // The rows are hashed one at a time. If they were joined, V8 would allocate and free memory for each string above
-    // 128 KB.
-    for (const [json] of step) {
-      hash.update(json).update('\n');
-      unmoved += json.length + 1;
-    }
+    hash.update(block.bytes);
+    unmoved += block.bytes.length;
     await connection.transaction(async () => {
-      insert(step);
-      insertWords?.(step, rows + 1);
+      insert(block);
+      insertWords?.(block);
     });
-    rows += step.length;
+    rows += block.ends.length;
     onWritten(rows);
     if (unmoved > CHECKPOINT_BYTES) {
       await checkpoint(target);

@@ -24,7 +24,7 @@ import {
   tableOf,
 } from './catalog.js';
 import { ThreadedConnection } from './connection.js';
-import { differencesIn, type WrittenRow, writeContent, written } from './content.js';
+import { differencesIn, type RowBlock, writeContent, written } from './content.js';
 import { createDatabase, removeDrafts, withStoreLock } from './create.js';
 
 const { contentOf, dataAuditEntry, sumsOf } = audit;
@@ -36,9 +36,9 @@ export interface ImportedDataset {
   readonly manifest: Omit<Manifest, 'version'>;
   /**
    * Reads the rows of the imported collection in key order. Returns undefined for other collections.
-   * @param fields the fields whose values to return after the JSON of each row
+   * @param fields the fields whose values to return
    */
-  written(collection: string, fields: readonly string[]): AsyncIterable<readonly WrittenRow[]> | undefined;
+  written(collection: string, fields: readonly string[]): AsyncIterable<RowBlock> | undefined;
   /** Reads a collection that is not being imported. */
   read(collection: string): AsyncIterable<readonly Document[]>;
   /**

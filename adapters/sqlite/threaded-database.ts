@@ -1,10 +1,12 @@
 import Driver from 'libsql/promise';
 
 export type Value = string | number | null;
+/** A value in a statement. */
+export type Bound = Value | Uint8Array;
 export type Row = readonly Value[];
 
 interface Statement {
-  run(values: readonly Value[]): { readonly lastInsertRowid: number | bigint };
+  run(values: readonly Bound[]): { readonly lastInsertRowid: number | bigint };
   raw(): Statement;
   iterate(...values: Value[]): Promise<Iterable<Row>>;
 }

@@ -207,7 +207,7 @@ const removeUnused = async (path: string, manifests: readonly DirectoryManifest[
 };
 
 export interface NdjsonBatch {
-  readonly text: string;
+  readonly bytes: Uint8Array;
   readonly rows: number;
 }
 
@@ -223,12 +223,12 @@ const refuseNumber = (collection: string, row: number, field: string): never => 
   throw new StorageError('invalid_dataset', message);
 };
 
-async function* texts(collection: string, batches: Batches): AsyncGenerator<NdjsonBatch> {
+async function* steps(collection: string, batches: Batches): AsyncGenerator<NdjsonBatch> {
   let rows = 0;
   for await (const batch of batches) {
-    if ('text' in batch) {
+    if ('bytes' in batch) {
       rows += batch.rows;
-      yield { text: batch.text, rows };
+      yield { bytes: batch.bytes, rows };
       continue;
     }
     for (let start = 0; start < batch.length; start += STEP) {
@@ -238,7 +238,7 @@ async function* texts(collection: string, batches: Batches): AsyncGenerator<Ndjs
         if (infinite) refuseNumber(collection, rows, infinite.join('.'));
         return `${JSON.stringify(document)}\n`;
       });
-      yield { text: lines.join(''), rows };
+      yield { bytes: Buffer.from(lines.join('')), rows };
     }
   }
 }
@@ -259,10 +259,9 @@ const writeRows = async (
   let rows = 0;
   try {
     await ownNewFile(temporary, handle, { like: join(directory, MANIFEST_FILE) });
-    for await (const step of texts(collection, batches)) {
-      const bytes = Buffer.from(step.text);
-      hash.update(bytes);
-      await handle.writeFile(bytes);
+    for await (const step of steps(collection, batches)) {
+      hash.update(step.bytes);
+      await handle.writeFile(step.bytes);
       rows = step.rows;
       onWritten(rows);
     }

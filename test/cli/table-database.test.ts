@@ -21,7 +21,7 @@ describe('writeToDatabase(database, table, target)', () => {
   const things: KeyedTable = {
     name: 'things',
     async *rows(fields = []) {
-      yield [['{"id":1}', ...fields.map(() => 1)]];
+      yield { bytes: Buffer.from('{"id":1}\n'), ends: [8], values: fields.map(() => 1) };
     },
     collection: () => ({
       name: 'things',

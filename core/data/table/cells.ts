@@ -1,7 +1,10 @@
 import type { Scalar } from '../../contracts/storage.js';
-import type { Cell, MissingMarkers } from './column-guess.js';
+import type { Cell } from './column-guess.js';
 import type { ReadColumn } from './first-pass.js';
-import { NOTATIONS, plainDigits } from './notations.js';
+import type { MissingMarkers } from './missing-markers.js';
+import { isIsoDay, NOTATIONS, type NotationName, plainDigits } from './notations.js';
+import type { CellBounds } from './plain-line.js';
+import { BlockWriter, type KeyedBlock, MAX_BYTES_PER_CHARACTER } from './row-block.js';
 import type { Row } from './rows.js';
 
 export interface Key {
@@ -10,94 +13,171 @@ export interface Key {
   readonly isNumbered: boolean;
 }
 
-/** The JSON of a row, followed by the values of the requested fields. */
-export type WrittenRow = readonly [json: string, ...values: readonly unknown[]];
+type Value = Scalar | boolean | null;
 
-export interface KeyedRow {
-  readonly key: readonly Scalar[];
-  readonly line: number;
-  readonly row: WrittenRow;
+const jsonOf = (notation: NotationName, cell: Exclude<Cell, null>): string => {
+  if (notation === 'text') return String(cell).trim() === '' ? 'null' : JSON.stringify(String(cell));
+  return JSON.stringify(typeof cell === 'string' ? (NOTATIONS[notation].read(cell.trim()) ?? null) : cell);
+};
+
+interface WrittenColumn {
+  readonly at: number;
+  readonly notation: NotationName;
+  /** The JSON before the value. */
+  readonly prefix: Uint8Array;
+  /** True if the value is also returned, because it belongs to the key or to a requested field. */
+  readonly isReturned: boolean;
 }
 
-/** Matches characters that JSON escapes. Surrogates are included, because JSON escapes unpaired ones. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes control characters
-const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
+const NULL = Buffer.from('null');
+const CLOSE = Buffer.from('}');
+const [QUOTE, BACKSLASH, ZERO, POINT, DASH] = [0x22, 0x5c, 0x30, 0x2e, 0x2d];
+const POWERS = Array.from({ length: 16 }, (_, exponent) => 10 ** exponent);
+/** `JSON.stringify` writes smaller numbers with an exponent. */
+const LEAST_PLAIN = 1e-6;
 
-const textToJson = (cell: string): string => {
-  if (cell.charCodeAt(0) <= 0x20 && cell.trim() === '') return 'null';
-  return ESCAPED.test(cell) ? JSON.stringify(cell) : `"${cell}"`;
-};
+/** Converts rows to JSON. */
+export class RowWriter {
+  readonly #columns: readonly WrittenColumn[];
+  readonly #missing: MissingMarkers;
+  readonly #values: Value[];
+  /** The positions of the key columns and of the requested fields in `#values`. */
+  readonly #key: readonly number[];
+  readonly #fields: readonly number[];
+  /** The JSON before the row number, if it is the key. */
+  readonly #numberPrefix: Uint8Array | undefined;
+  readonly #out = new BlockWriter();
 
-/** @param digits the result of `plainDigits`, which must not be 0 */
-const numberToJson = (cell: string, digits: number): string => {
-  const mayDiffer = digits > 0 ? cell === '-0' : cell.endsWith('0') || cell.includes('0.000000');
-  return mayDiffer ? String(Number(cell)) : cell;
-};
+  constructor(columns: readonly ReadColumn[], key: Key, fields: readonly string[], missing: MissingMarkers) {
+    const names = [...columns.map(({ name }) => name), ...(key.isNumbered ? key.columns : [])];
+    const prefixOf = (name: string, isFirst: boolean) => Buffer.from(`${isFirst ? '{' : ','}${JSON.stringify(name)}:`);
+    this.#columns = columns.map(({ name, at, notation }, i) => ({
+      at,
+      notation,
+      prefix: prefixOf(name, i === 0 && !key.isNumbered),
+      isReturned: key.columns.includes(name) || fields.includes(name),
+    }));
+    this.#missing = missing;
+    this.#values = names.map(() => null);
+    this.#key = key.columns.map((name) => names.indexOf(name));
+    this.#fields = fields.map((name) => names.indexOf(name));
+    this.#numberPrefix = key.isNumbered ? prefixOf(key.columns[0]!, true) : undefined;
+  }
 
-const writerOf = ({ notation }: ReadColumn, missing: MissingMarkers): ((cell: Cell | undefined) => string) => {
-  const isPlainNumber = notation === 'integer' || notation === 'number';
-  return (cell) => {
-    if (cell === null || cell === undefined || cell === '' || missing.has(cell)) return 'null';
-    if (notation === 'text') return textToJson(String(cell));
-    if (typeof cell !== 'string') return JSON.stringify(cell);
-    const digits = isPlainNumber ? plainDigits(cell) : 0;
-    if (digits !== 0) return numberToJson(cell, digits);
-    const value = NOTATIONS[notation].read(cell.trim());
-    if (value === undefined) return 'null';
-    // A converted string is a date or a time, which contains no characters that JSON escapes.
-    return typeof value === 'string' ? `"${value}"` : JSON.stringify(value);
-  };
-};
-
-const readerOf = ({
-  notation,
-  type,
-}: ReadColumn): ((cell: Cell | undefined, json: string) => Scalar | boolean | null) => {
-  if (notation === 'text') return (cell, json) => (json === 'null' ? null : String(cell));
-  const parse =
-    type === 'date' || type === 'datetime'
-      ? (json: string) => json.slice(1, -1)
-      : type === 'boolean'
-        ? (json: string) => json === 'true'
-        : Number;
-  return (_, json) => (json === 'null' ? null : parse(json));
-};
-
-export const rowWriter = (
-  columns: readonly ReadColumn[],
-  key: Key,
-  fields: readonly string[],
-  missing: MissingMarkers,
-): ((row: Row, number: number) => KeyedRow) => {
-  const writers = columns.map((column) => ({ at: column.at, write: writerOf(column, missing) }));
-  // Names and values alternate in `parts`. Joining the parts takes half as long as concatenating strings.
-  const names = [...(key.isNumbered ? key.columns : []), ...columns.map(({ name }) => name)];
-  const parts = names.flatMap((name, i) => [`${i === 0 ? '{' : ','}${JSON.stringify(name)}:`, '']);
-  parts.push('}');
-  const readersOf = (of: readonly string[]) =>
-    of.map((name) => {
-      const column = columns.find((each) => each.name === name);
-      const part = 2 * names.indexOf(name) + 1;
-      return column ? { at: column.at, part, read: readerOf(column) } : { at: -1, part, read: () => Number(parts[1]) };
-    });
-  const [keyReaders, readers] = [readersOf(key.columns), readersOf(fields)];
-  return ({ line, cells }, number) => {
-    let part = 1;
-    if (key.isNumbered) {
-      parts[part] = String(number);
-      part += 2;
+  /** @param located the cells of the row, if they are parts of a text */
+  write(row: Row, number: number, located: CellBounds | undefined): void {
+    const [out, values] = [this.#out, this.#values];
+    if (this.#numberPrefix) {
+      out.copy(this.#numberPrefix);
+      out.append(String(number));
+      values[this.#columns.length] = number;
     }
-    for (const { at, write } of writers) {
-      parts[part] = write(cells[at]);
-      part += 2;
+    const cells = located ? undefined : row.cells;
+    for (let i = 0; i < this.#columns.length; i++) {
+      const column = this.#columns[i]!;
+      out.copy(column.prefix);
+      values[i] = cells
+        ? this.#cell(column, cells[column.at] ?? null)
+        : this.#part(column, located!.text, located!.start(column.at), located!.end(column.at));
     }
-    // Allocated at its final size, because a growing array creates more garbage.
-    const row = new Array(1 + readers.length) as [string, ...unknown[]];
-    row[0] = parts.join('');
-    for (let i = 0; i < readers.length; i++) {
-      const reader = readers[i]!;
-      row[i + 1] = reader.read(cells[reader.at], parts[reader.part]!);
+    out.copy(CLOSE);
+    for (const at of this.#key) out.addKey(values[at] as Scalar);
+    for (const at of this.#fields) out.values.push(values[at]);
+    out.endRow(row.line);
+  }
+
+  get isFull(): boolean {
+    return this.#out.isFull;
+  }
+
+  /** Returns the rows that have been written since the last call. */
+  take(): KeyedBlock {
+    return this.#out.take();
+  }
+
+  #cell(column: WrittenColumn, cell: Cell): Value {
+    if (typeof cell === 'string') return this.#part(column, cell, 0, cell.length);
+    return cell === null || this.#missing.has(cell) ? this.#null() : this.#converted(column, cell);
+  }
+
+  /** Writes a cell that is a part of a text. */
+  #part(column: WrittenColumn, text: string, start: number, end: number): Value {
+    if (start === end) return this.#null();
+    if (!this.#missing.isEmpty && this.#missing.has(text.slice(start, end))) return this.#null();
+    const before = this.#out.end;
+    this.#out.reserve((end - start) * MAX_BYTES_PER_CHARACTER + 2);
+    const { notation } = column;
+    const isNumber = notation === 'integer' || notation === 'number';
+    const value = isNumber
+      ? this.#number(text, start, end)
+      : notation === 'text' || (notation === 'iso' && isIsoDay(text, start, end))
+        ? this.#string(text, start, end, column.isReturned)
+        : undefined;
+    if (value !== undefined) return value;
+    this.#out.end = before;
+    return this.#converted(column, text.slice(start, end));
+  }
+
+  /** Writes text that JSON does not escape. Returns undefined for other text, and for text that may be blank. */
+  #string(text: string, start: number, end: number, isReturned: boolean): string | undefined {
+    if (text.charCodeAt(start) <= 0x20) return undefined;
+    const { bytes } = this.#out;
+    let to = this.#out.end;
+    bytes[to++] = QUOTE;
+    for (let at = start; at < end; at++) {
+      const code = text.charCodeAt(at);
+      if (code < 0x80) {
+        if (code < 0x20 || code === QUOTE || code === BACKSLASH) return undefined;
+        bytes[to++] = code;
+        continue;
+      }
+      if (code < 0x800) bytes[to++] = 0xc0 | (code >> 6);
+      else {
+        // JSON escapes unpaired surrogates.
+        if (code >= 0xd800 && code < 0xe000) return undefined;
+        bytes[to++] = 0xe0 | (code >> 12);
+        bytes[to++] = 0x80 | ((code >> 6) & 0x3f);
+      }
+      bytes[to++] = 0x80 | (code & 0x3f);
     }
-    return { key: keyReaders.map(({ at, part, read }) => read(cells[at], parts[part]!) as Scalar), line, row };
-  };
-};
+    bytes[to++] = QUOTE;
+    this.#out.end = to;
+    return isReturned ? text.slice(start, end) : '';
+  }
+
+  /** Writes a plain number. Returns undefined for a number that `JSON.stringify` would write differently. */
+  #number(text: string, start: number, end: number): number | undefined {
+    const digits = plainDigits(text, start, end);
+    if (digits === 0) return undefined;
+    const { bytes } = this.#out;
+    let to = this.#out.end;
+    let integer = 0;
+    for (let at = start; at < end; at++) {
+      const code = text.charCodeAt(at);
+      bytes[to++] = code;
+      if (code >= ZERO) integer = 10 * integer + code - ZERO;
+    }
+    const isNegative = text.charCodeAt(start) === DASH;
+    const decimals = digits > 0 ? 0 : end - start - (isNegative ? 1 : 0) + digits - 1;
+    // The quotient is exact, because a double can represent the dividend and the divisor.
+    const value = integer / POWERS[decimals]!;
+    if (value < LEAST_PLAIN && (value !== 0 || isNegative)) return undefined;
+    if (decimals > 0) {
+      while (bytes[to - 1] === ZERO) to--;
+      if (bytes[to - 1] === POINT) to--;
+    }
+    this.#out.end = to;
+    return isNegative ? -value : value;
+  }
+
+  #converted({ notation, isReturned }: WrittenColumn, cell: Exclude<Cell, null>): Value {
+    const json = jsonOf(notation, cell);
+    this.#out.append(json);
+    return isReturned ? (JSON.parse(json) as Value) : null;
+  }
+
+  #null(): null {
+    this.#out.copy(NULL);
+    return null;
+  }
+}

@@ -1,5 +1,7 @@
+import type { MissingMarkers } from './missing-markers.js';
 import {
   type ColumnType,
+  isIsoDay,
   isMarker,
   lossOf,
   NEEDS,
@@ -12,29 +14,6 @@ import {
 import { TrailingZeros } from './trailing-zeros.js';
 
 export type Cell = string | number | boolean | null;
-
-/** Text that means a missing value in any column. Spaces around a cell do not count. */
-export class MissingMarkers {
-  readonly #unused: Set<string>;
-  readonly #markers: ReadonlySet<string>;
-
-  constructor(markers: readonly string[]) {
-    this.#markers = new Set(markers.map((marker) => marker.trim()));
-    this.#unused = new Set(this.#markers);
-  }
-
-  has(cell: string | number | boolean): boolean {
-    if (this.#markers.size === 0) return false;
-    const text = String(cell).trim();
-    if (!this.#markers.has(text)) return false;
-    this.#unused.delete(text);
-    return true;
-  }
-
-  get notes(): readonly string[] {
-    return [...this.#unused].map((marker) => `no cell contains the missing value ${JSON.stringify(marker)}`);
-  }
-}
 
 export interface GuessOptions {
   readonly type?: ColumnType | undefined;
@@ -142,6 +121,25 @@ export class ColumnGuess {
         this.#zeros.add(cell, line);
       } else this.#addText(cell.trim(), line);
     }
+  }
+
+  /**
+   * Adds a cell, which is a part of a text, if it changes no guess. Otherwise returns false, and `add` must be called.
+   */
+  addKnown(text: string, start: number, end: number): boolean {
+    if (start === end || !this.#options.missing.isEmpty || !this.#isKnown(text, start, end)) return false;
+    this.#filled++;
+    return true;
+  }
+
+  #isKnown(text: string, start: number, end: number): boolean {
+    if (this.#fitting.length === 0) return text.charCodeAt(start) > 0x20;
+    if (this.#only !== undefined) return this.#only === NOTATIONS.iso && isIsoDay(text, start, end);
+    const digits = plainDigits(text, start, end);
+    if (digits === 0 || !this.#acceptsPlain(digits)) return false;
+    if (digits > 0) return this.#zeros.isKnown(0, false);
+    const point = start + (text.charCodeAt(start) === 0x2d ? 1 : 0) - digits;
+    return this.#hasFraction && this.#zeros.isKnown(end - point - 1, text.charCodeAt(end - 1) === 0x30);
   }
 
   #acceptsPlain(digits: number): boolean {

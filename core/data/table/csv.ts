@@ -1,4 +1,5 @@
 /** Splits CSV text into records. Records with quotes that RFC 4180 does not allow are accepted but marked. */
+import { PlainLine } from './plain-line.js';
 
 export interface CsvRecord {
   readonly line: number;
@@ -49,7 +50,8 @@ export const hasEscape = (text: string, start: number, end: number): boolean => 
   return (end - at) % 2 === 1;
 };
 
-export class CsvSplitter {
+/** Splits text without copying the cells of plain lines. */
+export class LineSplitter {
   readonly #dialect: Dialect;
   #line: number;
   #rest = '';
@@ -79,7 +81,7 @@ export class CsvSplitter {
   }
 
   #split(text: string): CsvRecord[] {
-    const { separator, quote, lineEnd, skipsSpaces } = this.#dialect;
+    const { quote, lineEnd } = this.#dialect;
     this.#text = text;
     const records: CsvRecord[] = [];
     let at = 0;
@@ -88,9 +90,9 @@ export class CsvSplitter {
       const end = this.#orEnd(text.indexOf(lineEnd, at));
       if (end === undefined) break;
       if (nextQuote !== -1 && nextQuote < at) nextQuote = text.indexOf(quote!, at);
-      if (nextQuote === -1 || nextQuote > end) {
-        const cells = this.#upTo(at, end).split(separator);
-        records.push({ line: this.#line, cells: skipsSpaces ? cells.map((cell) => cell.trimStart()) : cells });
+      const plain = this.#plainLine(at, end, nextQuote !== -1 && nextQuote < end);
+      if (plain) {
+        records.push(plain);
         this.#line++;
         at = end + 1;
         continue;
@@ -115,9 +117,17 @@ export class CsvSplitter {
     return this.#isLast ? this.#text.length : undefined;
   }
 
+  #plainLine(start: number, lineEnd: number, hasQuotes: boolean): PlainLine | undefined {
+    const end = this.#withoutReturn(start, lineEnd);
+    return PlainLine[hasQuotes ? 'withQuotes' : 'withoutQuotes'](this.#line, this.#text, start, end, this.#dialect);
+  }
+
+  #withoutReturn(start: number, end: number): number {
+    return end > start && this.#text.charCodeAt(end - 1) === CARRIAGE_RETURN ? end - 1 : end;
+  }
+
   #upTo(start: number, end: number): string {
-    const stop = end > start && this.#text.charCodeAt(end - 1) === CARRIAGE_RETURN ? end - 1 : end;
-    return this.#text.slice(start, stop);
+    return this.#text.slice(start, this.#withoutReturn(start, end));
   }
 
   #quotedRecord(start: number, lineEnd: number): { readonly record: CsvRecord; readonly end: number } | undefined {
@@ -219,5 +229,32 @@ export class CsvSplitter {
     if (this.#text[at] === '\r' && lineEnd === '\n') at++;
     if (at >= this.#text.length) return this.#isLast ? at : undefined;
     return this.#text.startsWith(separator, at) || this.#text.startsWith(lineEnd, at) ? at : undefined;
+  }
+}
+
+const copied = (record: CsvRecord): CsvRecord =>
+  record instanceof PlainLine ? { line: record.line, cells: record.cells } : record;
+
+export class CsvSplitter {
+  readonly #lines: LineSplitter;
+
+  constructor(dialect: Dialect, line = 1) {
+    this.#lines = new LineSplitter(dialect, line);
+  }
+
+  /**
+   * Returns the records that end in the given part of the text.
+   * @throws CsvSyntaxError
+   */
+  push(text: string): CsvRecord[] {
+    return this.#lines.push(text).map(copied);
+  }
+
+  /**
+   * Returns the remaining records. Must be called after the last part.
+   * @throws CsvSyntaxError
+   */
+  end(): CsvRecord[] {
+    return this.#lines.end().map(copied);
   }
 }

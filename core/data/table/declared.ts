@@ -5,11 +5,11 @@ import { firstLines } from '../../errors.js';
 import { compileSchema } from '../../validation/compile-schema.js';
 import { isJsonObject } from '../../validation/json.js';
 import { schemaErrors } from '../data-errors.js';
-import type { KeyedRow } from './cells.js';
 import type { Column, TableOptions } from './first-pass.js';
 import { columnNames } from './names.js';
 import { COLUMN_TYPES, type ColumnType, SCHEMAS } from './notations.js';
 import type { Problems } from './problems.js';
+import type { KeyedBlock } from './row-block.js';
 
 type Properties = Readonly<Record<string, JsonSchema>>;
 
@@ -218,9 +218,9 @@ export const examplesOf = (
 export const rowCheck = (schema: JsonSchema, declared: Declared | undefined, problems: Problems) => {
   if (!declared?.hasRules) return undefined;
   const isValid = compileSchema(schema);
-  return (rows: readonly KeyedRow[]): void => {
-    for (const { line, row } of rows) {
-      const document: unknown = JSON.parse(row[0]);
+  return ({ bytes, ends, lines }: KeyedBlock): void => {
+    for (const [i, line] of lines.entries()) {
+      const document: unknown = JSON.parse(bytes.toString('utf8', i === 0 ? 0 : ends[i - 1]! + 1, ends[i]));
       if (isValid(document)) continue;
       const errors = schemaErrors(isValid.errors, document).map(({ field, rule }) => `"${field}" ${rule}`);
       problems.refuse([`line ${line}: ${errors.join('; ')}`, declared.advice]);

@@ -1,11 +1,13 @@
 import type { Collection } from '../../contracts/dataset.js';
 import { counted } from '../../util/counted.js';
 import { MAX_NAMES } from '../ndjson.js';
-import { type Cell, ColumnGuess, type GuessOptions, MissingMarkers } from './column-guess.js';
+import { type Cell, ColumnGuess, type GuessOptions } from './column-guess.js';
 import type { Declared } from './declared.js';
 import { KeySearch } from './key-search.js';
+import { MissingMarkers } from './missing-markers.js';
 import { type ColumnName, columnNames, unknownColumn } from './names.js';
 import type { ColumnType, NotationName } from './notations.js';
+import { CellBounds } from './plain-line.js';
 import type { Problems } from './problems.js';
 import type { FormatOptions, OpenedTable, Row } from './rows.js';
 
@@ -105,17 +107,34 @@ export class FirstPass {
   }
 
   async read(opened: OpenedTable, limit: number, signal: AbortSignal | undefined): Promise<void> {
+    const bounds = new CellBounds(this.names.length);
     for await (const rows of opened.rows()) {
       signal?.throwIfAborted();
-      for (const row of rows) this.add(row);
+      for (const row of rows) this.add(row, bounds.read(row) ? bounds : undefined);
       if (this.position >= limit) return;
     }
     this.isWhole = true;
   }
 
-  add(row: Row): void {
-    const { line, cells } = row;
+  /** @param located the cells of the row, if they are parts of a text */
+  add(row: Row, located: CellBounds | undefined): void {
     const position = this.position++;
+    if (located && this.search.isComplete && this.#checked.length === 0) this.#addLocated(row.line, located);
+    else this.#addCells(row, position);
+  }
+
+  #addLocated(line: number, located: CellBounds): void {
+    this.rowCount++;
+    const { text } = located;
+    for (let i = 0; i < this.#guesses.length; i++) {
+      const [start, end] = [located.start(i), located.end(i)];
+      const guess = this.#guesses[i]!;
+      if (!guess.addKnown(text, start, end)) guess.add(text.slice(start, end), line);
+    }
+  }
+
+  #addCells(row: Row, position: number): void {
+    const { line, cells } = row;
     const problem = badWidth(row, this.names.length) ?? this.#badCell(cells);
     if (problem !== undefined) {
       this.#bad.add(position);

@@ -35,8 +35,14 @@ export class KeySearch {
   #rows = 0;
   readonly #sample: (readonly Cell[])[] = [];
 
+  /** True if further rows would be ignored. */
+  get isComplete(): boolean {
+    return this.#rows === MAX_ROWS;
+  }
+
   add(cells: readonly Cell[]): void {
-    if (this.#rows++ >= MAX_ROWS) return;
+    if (this.isComplete) return;
+    this.#rows++;
     if (this.#sample.length < MAX_SAMPLE) this.#sample.push(cells);
     if (this.#rows === 1) this.#values = cells.map(() => new Set());
     for (let i = 0; i < this.#values.length; i++) {

@@ -69,16 +69,23 @@ const isLeap = (year: number): boolean => year % 4 === 0 && (year % 100 !== 0 ||
 
 const two = (digits: string): string => digits.padStart(2, '0');
 
-const ISO = /^\d{4}-\d\d-\d\d$/;
+const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
+const DASH = 0x2d;
+const ISO_LENGTH = 10;
+const ISO_DIGITS = [0, 1, 2, 3, 5, 6, 8, 9];
 const digitsAt = (text: string, at: number): number => 10 * text.charCodeAt(at) + text.charCodeAt(at + 1) - 11 * 0x30;
 
-/** Parses ISO dates without capture groups and substrings, which would take five times as long. */
-const isoDay = (cell: string): string | undefined => {
-  if (!ISO.test(cell)) return undefined;
-  const [month, date] = [digitsAt(cell, 5), digitsAt(cell, 8)];
-  const days = month === 2 && isLeap(Number(cell.slice(0, 4))) ? 29 : (DAYS[month - 1] ?? 0);
-  return date >= 1 && date <= days ? cell : undefined;
+/** Checks an ISO date without regular expressions and substrings, which would take five times as long. */
+export const isIsoDay = (text: string, start: number, end: number): boolean => {
+  if (end - start !== ISO_LENGTH || text.charCodeAt(start + 4) !== DASH || text.charCodeAt(start + 7) !== DASH)
+    return false;
+  for (const offset of ISO_DIGITS) if (!isDigit(text.charCodeAt(start + offset))) return false;
+  const [month, date] = [digitsAt(text, start + 5), digitsAt(text, start + 8)];
+  const isLongFebruary = month === 2 && isLeap(100 * digitsAt(text, start) + digitsAt(text, start + 2));
+  return date >= 1 && date <= (isLongFebruary ? 29 : (DAYS[month - 1] ?? 0));
 };
+
+const isoDay = (cell: string): string | undefined => (isIsoDay(cell, 0, cell.length) ? cell : undefined);
 
 const YEAR_FIRST = /^(\d{4})([/.])(\d{1,2})\2(\d{1,2})$/;
 const YEAR_LAST = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})$/;
@@ -163,22 +170,19 @@ export const lossOf = (cell: string): string | undefined => {
     : 'a number would lose digits';
 };
 
-const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
-
 /**
  * Returns the number of digits before the decimal point. The result is negative if the number has decimals. Returns 0
- * if the text is not a plain number.
+ * if the part of the text is not a plain number.
  */
-export const plainDigits = (cell: string): number => {
-  const { length } = cell;
-  if (length > SAFE_DIGITS) return 0;
-  const start = cell.charCodeAt(0) === 0x2d ? 1 : 0;
+export const plainDigits = (text: string, from = 0, end = text.length): number => {
+  if (end - from > SAFE_DIGITS) return 0;
+  const start = from < end && text.charCodeAt(from) === DASH ? from + 1 : from;
   let at = start;
-  while (at < length && isDigit(cell.charCodeAt(at))) at++;
+  while (at < end && isDigit(text.charCodeAt(at))) at++;
   const digits = at - start;
-  if (digits === 0 || (digits > 1 && cell.charCodeAt(start) === 0x30)) return 0;
-  if (at === length) return digits;
-  if (cell.charCodeAt(at) !== 0x2e || at === length - 1) return 0;
-  for (at++; at < length; at++) if (!isDigit(cell.charCodeAt(at))) return 0;
+  if (digits === 0 || (digits > 1 && text.charCodeAt(start) === 0x30)) return 0;
+  if (at === end) return digits;
+  if (text.charCodeAt(at) !== 0x2e || at === end - 1) return 0;
+  for (at++; at < end; at++) if (!isDigit(text.charCodeAt(at))) return 0;
   return -digits;
 };

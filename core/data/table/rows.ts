@@ -1,9 +1,10 @@
 import { OperatorError } from '../../errors.js';
 import type { Cell } from './column-guess.js';
-import { CsvSplitter } from './csv.js';
+import { LineSplitter } from './csv.js';
 import { type CsvOptions, isBlank, layoutOf, startOf, widthOf } from './dialect.js';
 import { cellOf, jsonRows } from './json-rows.js';
 import { openExcel, openParquet } from './packaged-rows.js';
+import { PlainLine } from './plain-line.js';
 import { isParquet, openSource, type Source, type SourceOptions } from './source.js';
 import { encodingOf, headText, textOf } from './text.js';
 
@@ -83,7 +84,7 @@ const headingsFound = (
 };
 
 const withZeroBytes = (row: Row): Row =>
-  row.cells.some((cell) => String(cell).includes('\0')) ? { ...row, hasZeroBytes: true } : row;
+  row.cells.some((cell) => String(cell).includes('\0')) ? { ...row, cells: row.cells, hasZeroBytes: true } : row;
 
 const csvTable = async (source: Source, encoding: string, options: CsvOptions): Promise<OpenedTable> => {
   const text = headText(source.head, encoding);
@@ -93,10 +94,11 @@ const csvTable = async (source: Source, encoding: string, options: CsvOptions): 
   const { separator, quote, lineEnd } = dialect;
 
   async function* records(): AsyncGenerator<readonly Row[]> {
-    const splitter = new CsvSplitter(dialect);
+    const splitter = new LineSplitter(dialect);
     let isHeader = hasHeader;
     const isWanted = (row: Row & { readonly cells: readonly string[] }): boolean => {
-      if (row.line < firstLine || isBlank(row)) return false;
+      if (row.line < firstLine) return false;
+      if (!(row instanceof PlainLine && row.startsWithText) && isBlank(row)) return false;
       const isFirst = isHeader;
       isHeader = false;
       return !isFirst;

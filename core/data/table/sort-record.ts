@@ -4,7 +4,7 @@
  */
 import type { Scalar } from '../../contracts/storage.js';
 import { codePointRank, sortableBytes } from '../scalars.js';
-import type { KeyedRow, WrittenRow } from './cells.js';
+import { type BlockWriter, type KeyedBlock, MAX_BYTES_PER_CHARACTER } from './row-block.js';
 
 const KEY_LENGTH = 0;
 const VALUES_LENGTH = 4;
@@ -12,8 +12,6 @@ const JSON_LENGTH = 8;
 const LINE = 12;
 export const HEADER_BYTES = 20;
 
-/** The largest number of bytes that a character, or the end of a text, needs. */
-const MAX_BYTES_PER_CHARACTER = 3;
 const NUMBER_BYTES = 8;
 
 /**
@@ -51,21 +49,30 @@ const writeKey = (buffer: Buffer, start: number, key: readonly Scalar[]): number
   return at;
 };
 
+const part = <T>(all: readonly T[], row: number, rows: number): readonly T[] => {
+  const width = all.length / rows;
+  return all.slice(row * width, (row + 1) * width);
+};
+
 /** Returns the end of the record, or undefined if the buffer may be too small. */
-export const writeRecord = (buffer: Buffer, start: number, { key, line, row }: KeyedRow): number | undefined => {
-  const [json] = row;
-  const values = row.length > 1 ? JSON.stringify(row.slice(1)) : '';
-  let characters = values.length + json.length;
+export const writeRecord = (buffer: Buffer, start: number, block: KeyedBlock, row: number): number | undefined => {
+  const { lines, ends } = block;
+  const key = part(block.keys, row, lines.length);
+  const fields = part(block.values, row, lines.length);
+  const values = fields.length > 0 ? JSON.stringify(fields) : '';
+  const jsonStart = row === 0 ? 0 : ends[row - 1]! + 1;
+  const jsonBytes = ends[row]! - jsonStart;
+  let characters = values.length + key.length;
   for (const value of key) if (typeof value === 'string') characters += value.length;
-  const bytes = HEADER_BYTES + key.length * NUMBER_BYTES + characters * MAX_BYTES_PER_CHARACTER;
+  const bytes = HEADER_BYTES + key.length * NUMBER_BYTES + characters * MAX_BYTES_PER_CHARACTER + jsonBytes;
   if (start + bytes > buffer.length) return undefined;
   const valuesStart = writeKey(buffer, start + HEADER_BYTES, key);
   const valuesEnd = valuesStart + buffer.write(values, valuesStart);
-  const end = valuesEnd + buffer.write(json, valuesEnd);
+  const end = valuesEnd + block.bytes.copy(buffer, valuesEnd, jsonStart, ends[row]);
   buffer.writeUInt32LE(valuesStart - start - HEADER_BYTES, start + KEY_LENGTH);
   buffer.writeUInt32LE(valuesEnd - valuesStart, start + VALUES_LENGTH);
   buffer.writeUInt32LE(end - valuesEnd, start + JSON_LENGTH);
-  buffer.writeDoubleLE(line, start + LINE);
+  buffer.writeDoubleLE(lines[row]!, start + LINE);
   return end;
 };
 
@@ -79,11 +86,16 @@ export const keyEnd = (buffer: Buffer, at: number): number => at + HEADER_BYTES 
 
 export const lineOf = (buffer: Buffer, at: number): number => buffer.readDoubleLE(at + LINE);
 
-export const readRecord = (buffer: Buffer, at: number): WrittenRow => {
-  const values = keyEnd(buffer, at);
-  const json = values + buffer.readUInt32LE(at + VALUES_LENGTH);
-  const text = buffer.toString('utf8', json, json + buffer.readUInt32LE(at + JSON_LENGTH));
-  return values === json ? [text] : [text, ...(JSON.parse(buffer.toString('utf8', values, json)) as unknown[])];
+const jsonStart = (buffer: Buffer, at: number): number => keyEnd(buffer, at) + buffer.readUInt32LE(at + VALUES_LENGTH);
+
+export const jsonOf = (buffer: Buffer, at: number): string =>
+  buffer.toString('utf8', jsonStart(buffer, at), at + recordBytes(buffer, at));
+
+export const copyRecord = (buffer: Buffer, at: number, out: BlockWriter): void => {
+  const [values, json] = [keyEnd(buffer, at), jsonStart(buffer, at)];
+  out.copy(buffer, json, at + recordBytes(buffer, at));
+  if (values < json) out.values.push(...(JSON.parse(buffer.toString('utf8', values, json)) as unknown[]));
+  out.endRow(lineOf(buffer, at));
 };
 
 /** Returns the number of leading bytes that two keys share. */

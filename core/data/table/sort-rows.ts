@@ -2,14 +2,15 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { KeyedRow, WrittenRow } from './cells.js';
+import { BlockWriter, type KeyedBlock, type RowBlock } from './row-block.js';
 import {
   compareKeys,
+  copyRecord,
   HEADER_BYTES,
+  jsonOf,
   keyEnd,
   keyPrefix,
   lineOf,
-  readRecord,
   recordBytes,
   sharedKeyBytes,
   writeRecord,
@@ -22,7 +23,6 @@ const MAX_ROWS = 2 ** 21;
 /** The merge reads at most this number of bytes of a run at a time. */
 const MAX_BLOCK = 256 * 1024;
 const WRITE_BYTES = 1024 * 1024;
-const BATCH = 1000;
 
 /** Called for two rows with the same key. Must throw. */
 export type OnRepeated = (json: string, line: number, otherLine: number) => never;
@@ -40,14 +40,14 @@ class HeldRows {
   }
 
   /** Returns false if the rows must be taken first, because the memory is full. */
-  add(row: KeyedRow): boolean {
+  add(block: KeyedBlock, row: number): boolean {
     if (this.length === MAX_ROWS) return false;
     const at = this.#end;
-    let end = writeRecord(this.buffer, at, row);
+    let end = writeRecord(this.buffer, at, block, row);
     while (end === undefined) {
       if (this.length > 0) return false;
       this.buffer = Buffer.allocUnsafe(2 * this.buffer.length);
-      end = writeRecord(this.buffer, at, row);
+      end = writeRecord(this.buffer, at, block, row);
     }
     const first = this.#offsets[0] ?? at;
     this.#shared = Math.min(this.#shared, sharedKeyBytes(this.buffer, first, this.buffer, at));
@@ -189,39 +189,49 @@ const siftDown = (heap: Run[]): void => {
 const compareRuns = (a: Run, b: Run): number =>
   compareKeys(a.block, a.at, b.block, b.at) || lineOf(a.block, a.at) - lineOf(b.block, b.at);
 
-/** Returns a function that decodes the rows, which must be in key order. */
-const decoder = (onRepeated: OnRepeated): ((block: Buffer, at: number) => WrittenRow) => {
-  // A copy of the last header and key, because their block can be overwritten.
-  let last: Buffer = Buffer.alloc(0);
-  return (block, at) => {
-    const row = readRecord(block, at);
-    if (last.length > 0 && compareKeys(last, 0, block, at) === 0)
-      onRepeated(row[0], lineOf(block, at), lineOf(last, 0));
-    const end = keyEnd(block, at);
-    if (last.length < end - at) last = Buffer.allocUnsafe(2 * (end - at));
-    block.copy(last, 0, at, end);
-    return row;
-  };
-};
+/** Copies rows, which must be in key order, from their records. */
+class SortedRows {
+  readonly #out = new BlockWriter();
+  readonly #onRepeated: OnRepeated;
+  /** A copy of the last header and key, because their block can be overwritten. */
+  #last: Buffer = Buffer.alloc(0);
 
-async function* merged(runs: readonly Run[], decode: ReturnType<typeof decoder>): AsyncGenerator<WrittenRow[]> {
+  constructor(onRepeated: OnRepeated) {
+    this.#onRepeated = onRepeated;
+  }
+
+  get isFull(): boolean {
+    return this.#out.isFull;
+  }
+
+  add(block: Buffer, at: number): void {
+    if (this.#last.length > 0 && compareKeys(this.#last, 0, block, at) === 0)
+      this.#onRepeated(jsonOf(block, at), lineOf(block, at), lineOf(this.#last, 0));
+    const end = keyEnd(block, at);
+    if (this.#last.length < end - at) this.#last = Buffer.allocUnsafe(2 * (end - at));
+    block.copy(this.#last, 0, at, end);
+    copyRecord(block, at, this.#out);
+  }
+
+  take(): RowBlock {
+    return this.#out.take();
+  }
+}
+
+async function* merged(runs: readonly Run[], sorted: SortedRows): AsyncGenerator<RowBlock> {
   for (const run of runs) await run.read();
   const heap = runs.toSorted(compareRuns);
-  let batch: WrittenRow[] = [];
   while (heap.length > 0) {
     const [first] = heap as [Run];
-    batch.push(decode(first.block, first.at));
+    sorted.add(first.block, first.at);
     first.advance();
     if (!first.hasRecord && !(await first.read())) {
       const last = heap.pop()!;
       if (heap.length > 0) heap[0] = last;
     }
     siftDown(heap);
-    if (batch.length < BATCH) continue;
-    yield batch;
-    batch = [];
+    if (sorted.isFull) yield sorted.take();
   }
-  yield batch;
 }
 
 /**
@@ -229,10 +239,10 @@ async function* merged(runs: readonly Run[], decode: ReturnType<typeof decoder>)
  * @param onRepeated called for the first two rows in key order that have the same key
  */
 export async function* sortRows(
-  rows: AsyncIterable<readonly KeyedRow[]>,
+  blocks: AsyncIterable<KeyedBlock>,
   folder: string,
   onRepeated: OnRepeated,
-): AsyncGenerator<readonly WrittenRow[]> {
+): AsyncGenerator<RowBlock> {
   const held = new HeldRows();
   let file: RunFile | undefined;
   const spill = async (): Promise<void> => {
@@ -240,22 +250,25 @@ export async function* sortRows(
     await file.append(held.buffer, held.takeSorted());
   };
   try {
-    for await (const batch of rows) {
-      for (const row of batch) {
-        if (held.add(row)) continue;
+    for await (const block of blocks) {
+      for (let row = 0; row < block.lines.length; row++) {
+        if (held.add(block, row)) continue;
         await spill();
-        held.add(row);
+        held.add(block, row);
       }
     }
-    const decode = decoder(onRepeated);
+    const sorted = new SortedRows(onRepeated);
     if (file) {
       await spill();
-      yield* merged(file.runs(held.buffer), decode);
-      return;
+      yield* merged(file.runs(held.buffer), sorted);
+    } else {
+      for (const at of held.takeSorted()) {
+        sorted.add(held.buffer, at);
+        if (sorted.isFull) yield sorted.take();
+      }
     }
-    const sorted = held.takeSorted();
-    for (let i = 0; i < sorted.length; i += BATCH)
-      yield sorted.slice(i, i + BATCH).map((at) => decode(held.buffer, at));
+    const rest = sorted.take();
+    if (rest.ends.length > 0) yield rest;
   } finally {
     await file?.close();
   }

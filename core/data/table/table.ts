@@ -1,13 +1,15 @@
 import type { Collection, Document } from '../../contracts/dataset.js';
 import { firstLines, OperatorError } from '../../errors.js';
 import { counted } from '../../util/counted.js';
-import { type Key, type KeyedRow, rowWriter, type WrittenRow } from './cells.js';
+import { type Key, RowWriter } from './cells.js';
 import { CsvSyntaxError } from './csv.js';
 import { examplesOf, ordersOf, propertyOf, rowCheck, withDeclaration } from './declared.js';
 import { type Column, FirstPass, isRowNumber, type ReadColumn, type TableOptions } from './first-pass.js';
 import { inKeyOrder, OutOfOrder } from './key-order.js';
 import type { KeySearch } from './key-search.js';
+import { CellBounds } from './plain-line.js';
 import { Problems } from './problems.js';
+import type { KeyedBlock, RowBlock } from './row-block.js';
 import { type OpenedTable, openTable } from './rows.js';
 import { type OnRepeated, sortRows } from './sort-rows.js';
 import { EncodingError } from './text.js';
@@ -27,7 +29,7 @@ export interface ReadTable {
    * @param fields fields whose values are also returned next to the JSON of each row
    * @throws OutOfOrder, RepeatedKey, SampleError
    */
-  rows(key: Key, folder: string | undefined, fields?: readonly string[]): AsyncGenerator<readonly WrittenRow[]>;
+  rows(key: Key, folder: string | undefined, fields?: readonly string[]): AsyncGenerator<RowBlock>;
 }
 
 export class SampleError extends Error {}
@@ -197,11 +199,7 @@ class ImportedTable implements ReadTable {
     };
   }
 
-  async *rows(
-    key: Key,
-    folder: string | undefined,
-    fields: readonly string[] = [],
-  ): AsyncGenerator<readonly WrittenRow[]> {
+  async *rows(key: Key, folder: string | undefined, fields: readonly string[] = []): AsyncGenerator<RowBlock> {
     const layout = (): string => JSON.stringify([this.columns.map(({ at, notation }) => [at, notation]), this.keys[0]]);
     const assumed = layout();
     try {
@@ -218,18 +216,14 @@ class ImportedTable implements ReadTable {
     }
   }
 
-  async *#ordered(
-    key: Key,
-    folder: string | undefined,
-    fields: readonly string[],
-  ): AsyncGenerator<readonly WrittenRow[]> {
+  async *#ordered(key: Key, folder: string | undefined, fields: readonly string[]): AsyncGenerator<RowBlock> {
     const keyed = this.#keyed(key, fields);
-    const batches =
+    const blocks =
       folder === undefined || key.isNumbered ? inKeyOrder(keyed) : sortRows(keyed, folder, this.#refuseKey(key));
     this.#example = undefined;
-    for await (const batch of batches) {
-      this.#example ??= batch[0]?.[0];
-      if (batch.length > 0) yield batch;
+    for await (const block of blocks) {
+      this.#example ??= block.bytes.toString('utf8', 0, block.ends[0]);
+      yield block;
     }
   }
 
@@ -242,22 +236,29 @@ class ImportedTable implements ReadTable {
     };
   }
 
-  async *#keyed(key: Key, fields: readonly string[]): AsyncGenerator<readonly KeyedRow[]> {
-    const write = rowWriter(this.columns, key, fields, this.#pass.missing);
+  async *#keyed(key: Key, fields: readonly string[]): AsyncGenerator<KeyedBlock> {
+    const bounds = new CellBounds(this.#pass.names.length);
+    const writer = new RowWriter(this.columns, key, fields, this.#pass.missing);
     const check = rowCheck(this.collection(key).schema, this.#options.declared, this.#problems);
+    const take = (): KeyedBlock => {
+      const block = writer.take();
+      check?.(block);
+      return block;
+    };
     let number = 0;
     let position = 0;
     for await (const batch of this.#opened.rows()) {
       this.#options.signal?.throwIfAborted();
-      const rows: KeyedRow[] = [];
       for (const row of batch) {
-        if (position === this.#pass.position) this.#pass.add(row);
+        const located = bounds.read(row) ? bounds : undefined;
+        if (position === this.#pass.position) this.#pass.add(row, located);
         if (this.#pass.isBad(position++)) this.#assertNoBadRows();
-        else rows.push(write(row, ++number));
+        else writer.write(row, ++number, located);
+        if (writer.isFull) yield take();
       }
-      check?.(rows);
-      yield rows;
     }
+    const rest = take();
+    if (rest.ends.length > 0) yield rest;
   }
 }
 

@@ -35,6 +35,8 @@ const incompleteAtEnd = (bytes: Buffer): number => {
   return 0;
 };
 
+const LINE_FEED = 0x0a;
+
 /** Matches a non-ASCII character that was decoded correctly. Invalid bytes become U+FFFD. */
 const VALID = /[^\p{ASCII}\ufffd]/u;
 
@@ -58,12 +60,15 @@ async function* utf8Text(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<strin
   for await (const chunk of bytes) {
     const all =
       rest.length === 0 ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length) : Buffer.concat([rest, chunk]);
-    const whole = all.length - incompleteAtEnd(all);
+    // Parts end at a line end, so that no line is joined from two strings. Characters of such strings are slow to read.
+    const whole = all.lastIndexOf(LINE_FEED) + 1 || all.length - incompleteAtEnd(all);
     // Copied, because the stream can reuse the buffer of the chunk.
     rest = Buffer.from(all.subarray(whole));
     if (whole > 0) yield decode(all.subarray(0, whole));
   }
-  if (rest.length > 0) throw new EncodingError('it ends within a UTF-8 character: it was cut short');
+  const incomplete = incompleteAtEnd(rest);
+  if (rest.length > incomplete) yield decode(rest.subarray(0, rest.length - incomplete));
+  if (incomplete > 0) throw new EncodingError('it ends within a UTF-8 character: it was cut short');
 }
 
 /** The bytes that Windows-1252 does not define. The decoder turns them into control characters. */

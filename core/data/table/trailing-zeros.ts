@@ -29,6 +29,13 @@ export class TrailingZeros {
     if (this.#cells) this.#compare(this.#cells, cell, endsInZero ? cell.replace(/\.?0+$/, '') : cell, line);
   }
 
+  /** True if adding a cell with this number of decimals would change nothing. */
+  isKnown(decimals: number, endsInZero: boolean): boolean {
+    if (this.#cells || (this.#isUniform && decimals !== this.#decimals)) return false;
+    if (decimals === 0) return this.#hasWhole;
+    return !endsInZero || (decimals === 1 ? this.#wholeWithZero : this.#fractionWithZero) !== undefined;
+  }
+
   #compare(cells: Map<string, string>, cell: string, value: string, line: number): void {
     const other = cells.get(value);
     if (other === undefined) cells.set(value, cell);

@@ -5,14 +5,14 @@ import type { Collection, Source } from '../../contracts/dataset.js';
 import { writeFileAtomic } from '../../util/write-atomic.js';
 import { DECLARATION } from '../declarations.js';
 import { writeDirectory } from '../write-directory.js';
-import type { WrittenRow } from './cells.js';
 import { OutOfOrder } from './key-order.js';
+import type { RowBlock } from './row-block.js';
 import { type Key, type ReadTable, RepeatedKey } from './table.js';
 
 export interface KeyedTable {
   readonly name: string;
   /** @throws OutOfOrder, RepeatedKey */
-  rows(fields?: readonly string[]): AsyncGenerator<readonly WrittenRow[]>;
+  rows(fields?: readonly string[]): AsyncGenerator<RowBlock>;
   collection(): Collection;
 }
 
@@ -38,7 +38,7 @@ export const writeToDirectory = async (
   let isReplaced = false;
   const time = created.toISOString();
   async function* batches() {
-    for await (const batch of rows()) yield { text: `${batch.map(([json]) => json).join('\n')}\n`, rows: batch.length };
+    for await (const { bytes, ends } of rows()) yield { bytes, rows: ends.length };
   }
   const path = join(folder, name + DECLARATION);
   const before = existsSync(path) ? await readFile(path, 'utf8') : undefined;

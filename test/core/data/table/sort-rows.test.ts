@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Scalar } from '../../../../core/contracts/storage.js';
 import { compareScalars } from '../../../../core/data/scalars.js';
-import type { KeyedRow } from '../../../../core/data/table/cells.js';
+import { BlockWriter, type RowBlock } from '../../../../core/data/table/row-block.js';
 import { sortRows } from '../../../../core/data/table/sort-rows.js';
 
 const TEXTS = ['', 'a', 'a\0', 'a\u0001', 'ab', 'b', 'é', '\u07ff', '\u0800', '\ud7ff', '\ue000', '\uffff'];
@@ -22,21 +22,38 @@ describe('sortRows(rows, folder, onRepeated)', () => {
     throw new Error(`${json} in lines ${other} and ${line}`);
   };
 
+  interface KeyedRow {
+    readonly key: readonly Scalar[];
+    readonly line: number;
+    readonly json: string;
+  }
+
+  const rowsIn = ({ bytes, ends, values }: RowBlock): readonly (readonly unknown[])[] => {
+    const width = values.length / ends.length;
+    return ends.map((end, i) => [
+      bytes.toString('utf8', i === 0 ? 0 : ends[i - 1]! + 1, end),
+      ...values.slice(i * width, (i + 1) * width),
+    ]);
+  };
+
   const sorted = async (rows: readonly KeyedRow[]): Promise<readonly (readonly unknown[])[]> => {
-    async function* batches() {
-      for (let i = 0; i < rows.length; i += 100) yield rows.slice(i, i + 100);
+    async function* blocks() {
+      const out = new BlockWriter();
+      for (const [i, { key, line, json }] of rows.entries()) {
+        out.append(json);
+        for (const value of key) out.addKey(value);
+        out.values.push(...key, null, true);
+        out.endRow(line);
+        if (out.isFull || i === rows.length - 1) yield out.take();
+      }
     }
     const found: (readonly unknown[])[] = [];
-    for await (const batch of sortRows(batches(), folder, refuse)) found.push(...batch);
+    for await (const block of sortRows(blocks(), folder, refuse)) found.push(...rowsIn(block));
     expect(await readdir(folder)).to.deep.equal([]);
     return found;
   };
 
-  const rowOf = (key: readonly Scalar[], line: number, json = JSON.stringify(key)): KeyedRow => ({
-    key,
-    line,
-    row: [json, ...key, null, true],
-  });
+  const rowOf = (key: readonly Scalar[], line: number, json = JSON.stringify(key)): KeyedRow => ({ key, line, json });
 
   const compareKeys = (a: readonly Scalar[], b: readonly Scalar[]): number =>
     a.map((value, i) => compareScalars(value, b[i]!)).find((order) => order !== 0) ?? 0;

@@ -38,8 +38,8 @@ describe('readTable(path, options)', () => {
     );
     const [key] = table.keys as [(typeof table.keys)[0]];
     const rows: Record<string, unknown>[] = [];
-    for await (const batch of table.rows(key, folder)) {
-      for (const [json] of batch) {
+    for await (const { bytes } of table.rows(key, folder)) {
+      for (const json of bytes.toString().trimEnd().split('\n')) {
         rows.push(JSON.parse(json));
         expect(json, 'the JSON of a row').to.equal(JSON.stringify(rows.at(-1)));
       }
@@ -138,6 +138,53 @@ describe('readTable(path, options)', () => {
         if (why) expect(columns[1]!.why).to.match(why);
       });
     }
+
+    it('finds cells of other types after 70,000 rows', async () => {
+      const late: Record<string, readonly [usual: (i: number) => string, cell: string, type: string, why?: RegExp]> = {
+        whole: [(i) => String(i % 10), '12345', 'integer'],
+        fraction: [(i) => String(i % 10), '2.5', 'number'],
+        text: [(i) => String(i), 'x', 'text', /^line 70002 has "x"/],
+        zero: [(i) => (i % 2 === 0 ? '1.5' : '12.25'), '7.50', 'text', /zeros may matter: "7.50" in line 70002/],
+        code: [(i) => String(i % 1000), '007', 'text', /^line 70002 has "007"/],
+        day: [() => '2024-01-31', '2024-02-30', 'text', /^line 70002 has "2024-02-30"/],
+        empty: [(i) => String(i), '', 'integer'],
+        blank: [() => 'é', ' ', 'text'],
+      };
+      const given = Object.values(late);
+      const lines = Array.from({ length: 70_000 }, (_, i) => [i, ...given.map(([usual]) => usual(i))].join());
+      const last = [70_000, ...given.map(([, cell]) => cell)].join();
+      const { columns, rows } = await read(`id,${Object.keys(late).join()}\n${[...lines, last].join('\n')}`);
+      const types = Object.entries(late).map(([name, [, , type]]) => [name, type]);
+      expect(columns.slice(1).map(({ name, type }) => [name, type])).to.deep.equal(types);
+      for (const [i, [, , , why]] of given.entries()) if (why) expect(columns[i + 1]!.why).to.match(why);
+      expect(columns.map(({ empty }) => empty)).to.deep.equal([0, 0, 0, 0, 0, 0, 0, 1, 1]);
+      expect(rows.at(-1)).to.include({
+        whole: 12345,
+        fraction: 2.5,
+        zero: '7.50',
+        code: '007',
+        empty: null,
+        blank: null,
+      });
+    });
+
+    it('reads the same values from cells with and without quotes', async () => {
+      const numbers = ['0', '-0', '-0.0', '12.50', '-3.25', '0.000001', '-0.0000005', '0.0000010', '99999999999.125'];
+      const texts = ['a', 'é', '日本', '😀', 'a\\b', 'a\tb', '\u00a0x', ' x', '~'];
+      const table = (quoted: (cell: string) => string): string => {
+        const lines = texts.map((text, i) => [i, quoted(text), quoted(numbers[i]!), quoted('2024-02-29')].join());
+        return `id,text,number,day\n${lines.join('\n')}\n`;
+      };
+      const expected = texts.map((text, i) => ({ id: i, text, number: Number(numbers[i]) || 0, day: '2024-02-29' }));
+      const types = new Map([['number', 'number']] as const);
+      const plain = await read(
+        table((cell) => cell),
+        { types },
+      );
+      expect(plain.rows).to.deep.equal(expected);
+      const quoted = await read(`${table((cell) => `"${cell}"`)}9,"a ""quote""",1.5,2024-02-29\n`, { types });
+      expect(quoted.rows).to.deep.equal([...expected, { id: 9, text: 'a "quote"', number: 1.5, day: '2024-02-29' }]);
+    });
 
     it('reads decimal commas where commas do not separate cells', async () => {
       const { rows, columns } = await read('a;b\nx;1,5\ny;1.234,25\n');
@@ -618,7 +665,7 @@ describe('readTable(path, options)', () => {
     const table = await readTable(path, options);
     const count = async (sortFolder: string | undefined): Promise<number> => {
       let rows = 0;
-      for await (const batch of table.rows(table.keys[0]!, sortFolder)) rows += batch.length;
+      for await (const batch of table.rows(table.keys[0]!, sortFolder)) rows += batch.ends.length;
       return rows;
     };
     expect(await count(undefined).catch((error: unknown) => error)).to.be.instanceOf(OutOfOrder);

@@ -15,7 +15,8 @@ describe('writeToDirectory(table, target, sources), if it fails after it has wri
   const things = (field: string): KeyedTable => ({
     name: 'things',
     async *rows() {
-      yield [[JSON.stringify({ [field]: 1 })]];
+      const bytes = Buffer.from(`${JSON.stringify({ [field]: 1 })}\n`);
+      yield { bytes, ends: [bytes.length - 1], values: [] };
     },
     collection: () => ({
       name: 'things',
