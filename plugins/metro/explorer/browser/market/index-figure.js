@@ -107,7 +107,7 @@ const belowOf = (context, show, options) => {
         numbers(
           `${new Map(SHOWN).get(show)}`,
           (/** @type {{ value: number }} */ row) => row.value,
-          (value) => rounded(value, 8),
+          (value) => rounded(value, 8, 1),
         ),
       ],
     },
