@@ -52,7 +52,7 @@ interface PiecesOptions {
   readonly until?: AbortSignal | undefined;
 }
 
-/** What a handler has returned. Its rows are read and written only when the pieces are read, and only once. */
+/** What a handler has returned. Its rows are read when the pieces are read. The pieces can be read only once. */
 export interface HandlerResult {
   /** Header lines that are sent with every encoding and with a 304. */
   readonly head: string;
@@ -86,11 +86,14 @@ export const callHandler = async (request: DataRequest, reader: CheckedReader): 
   const selection = selected(route, route.columns?.(input as never));
   const batches = isStreamed(response) ? response.data : batchesOf(response);
   let hasRead = false;
+  let isStored = true;
   let storedBytes = 0;
   async function* noted(lists: NonNullable<typeof batches>) {
     for await (const list of lists) {
+      const text = textOf(list);
       hasRead = true;
-      for (const { json } of textOf(list) ?? []) storedBytes += json.length;
+      isStored &&= text !== undefined;
+      for (const { json } of text ?? []) storedBytes += json.length;
       yield selection.of(list as readonly Row[]);
     }
   }
@@ -100,7 +103,8 @@ export const callHandler = async (request: DataRequest, reader: CheckedReader): 
       batches &&
       ((pauses, { aheadBytes = 0, until } = {}) => {
         if (until) reader.readUntil(until, pauses);
-        const ahead = readAhead(noted(batches), () => storedBytes < aheadBytes, pauses);
+        // The size of rows that are not stored as text is known only when they are written.
+        const ahead = readAhead(noted(batches), () => isStored && storedBytes < aheadBytes, pauses);
         return piecesOf(format, ahead, selection.columns, pauses);
       }),
     hasRead: () => hasRead,

@@ -10,6 +10,7 @@ import type { Manifest } from '../../../core/contracts/dataset.js';
 import { collection, dataRoute, definePlugin, type StreamedList } from '../../../core/contracts/plugin.js';
 import { type KeptLogger, keptLogger } from '../../support/kept-logger.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
+import { until } from '../../support/until.js';
 
 const ROW = {
   type: 'object',
@@ -39,6 +40,11 @@ async function* repeated(read: () => AsyncIterable<readonly object[]>) {
   for (let i = 0; i < 10; i++) yield* read();
 }
 
+/** Rows that the handler creates, instead of reading them from the snapshot. */
+async function* created() {
+  for (let batch = 0; batch < 5000; batch++) yield rows.slice(0, 100).map((row) => ({ ...row }));
+}
+
 const list = (path: string, end?: () => Promise<void>) =>
   dataRoute({
     path,
@@ -53,7 +59,8 @@ const list = (path: string, end?: () => Promise<void>) =>
     async handler(_input, { snapshot }) {
       seen.calls++;
       const read = () => snapshot.stream(things, path === '/few' ? { limit: 10 } : {});
-      const data: StreamedList['data'] = watched(path === '/long' ? repeated(read) : read(), end);
+      const batches = { '/created': created, '/long': () => repeated(read) }[path] ?? read;
+      const data: StreamedList['data'] = watched(batches(), end);
       return { data } as never;
     },
   });
@@ -67,6 +74,7 @@ const plugin = definePlugin({
     list('/things'),
     list('/long'),
     list('/few'),
+    list('/created'),
     list('/failing', async () => {
       throw new Error('the store is gone');
     }),
@@ -234,6 +242,19 @@ describe('a list larger than 1 MB', function () {
     expect(warnings()).to.deep.equal([]);
     // A caller can read two large lists at a time. A third list would wait forever if no slot was released.
     await Promise.all([1, 2, 3].map(async () => bodyOf(await open('/things'))));
+  });
+
+  it('of rows that the handler creates is read as the client reads it, and no further', async () => {
+    const response = await open('/created');
+    response.pause();
+    await until(async () => {
+      const { batches } = seen;
+      await delay(200);
+      return batches > 0 && batches === seen.batches;
+    });
+    expect(seen.batches).to.be.below(2500);
+    response.destroy();
+    await until(() => seen.ended === 1);
   });
 
   it('is sent in order to a client that pipelines ten requests', async () => {
