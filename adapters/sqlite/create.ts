@@ -1,6 +1,6 @@
 /** Creates databases. A database appears at its path only when it is complete. */
 import { randomUUID } from 'node:crypto';
-import { existsSync, linkSync, rmSync } from 'node:fs';
+import { existsSync, linkSync, renameSync, rmSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { files, StorageError } from 'metro-forecast-api/adapter';
@@ -15,18 +15,23 @@ type Confirm = () => Promise<void>;
 export const withStoreLock = <T>(path: string, task: (confirm: Confirm) => Promise<T>, wait: boolean): Promise<T> =>
   withFileLock(path, task, { wait, staleMs: PUBLICATION_STALE_MS });
 
-const SUFFIX = /^\.[0-9a-f-]{36}\.new$/;
+/** Earlier builds wrote drafts without an id. */
+const SUFFIX = /^(\.[0-9a-f-]{36})?\.new$/;
 
-/** Removes the drafts of publishers that were killed. The caller must hold the lock. */
+/** Removes drafts that killed processes have left. The caller must hold the lock. */
 export const removeDrafts = async (path: string): Promise<void> => {
   const target = await linkTarget(path);
   const name = basename(target);
   for (const file of await readdir(dirname(target))) {
-    if (file.startsWith(name) && SUFFIX.test(file.slice(name.length))) await rm(join(dirname(target), file));
+    if (file.startsWith(name) && SUFFIX.test(file.slice(name.length)))
+      await rm(join(dirname(target), file), { force: true });
   }
 };
 
-/** Synchronous, so that another process has little time to create the database between two steps. */
+/**
+ * Synchronous, so that this process runs nothing else between the check and the link. Other programs can create the
+ * file without the lock.
+ */
 const place = (draft: string, target: string): void => {
   const taken = () => new StorageError('conflict', `Another process has created ${target}. Try again.`);
   if (existsSync(target)) throw taken();
@@ -37,7 +42,9 @@ const place = (draft: string, target: string): void => {
     // Unlike a rename, a link never replaces a file.
     linkSync(draft, target);
   } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? taken() : error;
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw taken();
+    // Some file systems, such as exFAT, have no hard links.
+    renameSync(draft, target);
   }
 };
 
