@@ -54,7 +54,11 @@ export class RunningState {
   #pingAdapter(adapter: StorageAdapter): Promise<void> {
     const ms = this.#dependencies.config.config.http.answerMs;
     const noReply = (): Error => new StorageError('unavailable', `The store did not respond within ${ms} ms.`);
-    const ping = withTimeout(adapter.ping(AbortSignal.timeout(ms)), ms, noReply);
+    const signal = AbortSignal.timeout(ms);
+    // An adapter that observes the signal rejects with `aborted`, possibly before `withTimeout` does.
+    const ping = withTimeout(adapter.ping(signal), ms, noReply).catch((error: unknown) => {
+      throw signal.aborted ? noReply() : error;
+    });
     const forget = (): void => {
       setTimeout(() => {
         this.#ping = undefined;

@@ -251,10 +251,19 @@ describe('plugin status', () => {
     try {
       const adapter = partOf(slow.app, 'adapter');
       const { ping } = adapter;
-      adapter.ping = () => new Promise(() => undefined);
-      expect((await request(`${slow.url}/health`)).status).to.equal(503);
-      adapter.ping = ping;
-      expect(await until(async () => (await request(`${slow.url}/health`)).status === 200)).to.equal(true);
+      const silent: (typeof ping)[] = [
+        () => new Promise(() => undefined),
+        (signal) =>
+          new Promise((_, reject) =>
+            signal!.addEventListener('abort', () => reject(new StorageError('aborted', 'The caller has aborted.'))),
+          ),
+      ];
+      for (const each of silent) {
+        adapter.ping = each;
+        expect(await until(async () => (await request(`${slow.url}/health`)).status === 503)).to.equal(true);
+        adapter.ping = ping;
+        expect(await until(async () => (await request(`${slow.url}/health`)).status === 200)).to.equal(true);
+      }
     } finally {
       await slow.close();
     }
