@@ -48,7 +48,7 @@ export { IndexedCollection } from './core/data/indexed-collection.js';
 export { type IndexedDataset, indexedSnapshot } from './core/data/indexed-snapshot.js';
 export { type DirectoryManifest, MANIFEST_FILE } from './core/data/manifest.js';
 export { jsonRows } from './core/data/packed-documents.js';
-export { freeFields, lastDocument, positionOf } from './core/data/positions.js';
+export * as positions from './core/data/positions.js';
 export * as publishing from './core/data/publishing.js';
 export { compareBy, compareScalars } from './core/data/scalars.js';
 export { type CsvRecord, CsvSplitter } from './core/data/table/csv.js';

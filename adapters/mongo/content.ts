@@ -12,7 +12,7 @@ import type { Connection } from './connection.js';
 import { dataCollection, indexOf, isDuplicate, LAYOUT, type Row } from './layout.js';
 import type { VersionDocument } from './version-locks.js';
 
-const { inKeyOrder, invalidCollection, jsonOf, keyText, ordersOf, wordsToIndex } = publishing;
+const { inKeyOrder, invalidCollection, rowJson, keyText, ordersOf, wordsToIndex } = publishing;
 
 export interface Content {
   readonly rows: number;
@@ -74,7 +74,7 @@ async function* steps({ collection, batchSize }: ContentTarget, dataset: Dataset
   let rows = 0;
   for await (const batch of inKeyOrder(collection, () => dataset.read(collection.name))) {
     for (const row of batch) {
-      const json = jsonOf(collection, row);
+      const json = rowJson(collection, row);
       const error = unstorable(row, json);
       if (error) {
         throw invalidCollection(collection, `MongoDB cannot store the row ${keyText(collection, row)}: ${error}`);

@@ -3,9 +3,8 @@ import {
   type Document,
   type Group,
   type JsonRows,
-  lastDocument,
   type Manifest,
-  positionOf,
+  positions,
   type Query,
   type Scalar,
   type Snapshot,
@@ -18,6 +17,8 @@ import type { Connection } from './connection.js';
 import { dataCollection, jsonOf, planFind, planGet, type Row } from './layout.js';
 import { type GroupDocument, groupsOf, planTotals } from './totals.js';
 import type { LockedVersion, LockedVersions } from './version-locks.js';
+
+const { lastDocument, positionOf } = positions;
 
 interface SnapshotContext {
   readonly connection: Connection;

@@ -16,7 +16,7 @@ export interface RowBlock {
   readonly values: readonly unknown[];
 }
 
-const { inKeyOrder, jsonOf, ordersOf, wordsToIndex } = publishing;
+const { inKeyOrder, rowJson, ordersOf, wordsToIndex } = publishing;
 
 /** Rows per transaction. Inserting 1,000 rows blocks the event loop for a few milliseconds. */
 const STEP = 1000;
@@ -87,7 +87,7 @@ export async function* written(
   };
   for await (const batch of inKeyOrder(collection, () => dataset.read(collection.name))) {
     for (const row of batch) {
-      const json = jsonOf(collection, row);
+      const json = rowJson(collection, row);
       rows.push(json);
       length += json.length;
       for (const field of fields) values.push(row[field]);

@@ -1,5 +1,7 @@
-import { compareScalars, freeFields, type Query, type Scalar } from 'metro-forecast-api/adapter';
+import { compareScalars, positions, type Query, type Scalar } from 'metro-forecast-api/adapter';
 import { type StoredCollection, wordsTable } from './catalog.js';
+
+const { freeFields } = positions;
 
 interface Condition {
   readonly sql: string;

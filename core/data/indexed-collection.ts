@@ -4,7 +4,7 @@ import type { Group, JsonRows, Query, Scalar, TotalsQuery } from '../contracts/s
 import { planIn, type ReadPlan } from './conditions.js';
 import { JsonFields } from './json-fields.js';
 import { joinedRows, PackedDocuments } from './packed-documents.js';
-import { jsonOf } from './publishing.js';
+import { rowJson } from './publishing.js';
 import { compareScalars } from './scalars.js';
 import { SortColumn } from './sort-column.js';
 import { fieldsToSortBy, sortedPositions } from './sorted-positions.js';
@@ -74,11 +74,11 @@ export class IndexedCollection {
   }
 
   /**
-   * Like `add`.
+   * Adds valid documents in key order.
    * @throws StorageError `invalid_dataset` for a number that JSON cannot represent
    */
   addDocuments(documents: readonly Document[]): void {
-    this.add(joinedRows(documents.map((document) => jsonOf(this.#collection, document))));
+    this.add(joinedRows(documents.map((document) => rowJson(this.#collection, document))));
   }
 
   /** The documents must be valid, and come after all earlier documents in key order. */

@@ -29,7 +29,7 @@ export const invalidCollection = ({ name }: Collection, error: string, cause?: u
 export const keyText = ({ key }: Collection, row: Document): string => JSON.stringify(key.map((field) => row[field]));
 
 /** @throws StorageError `invalid_dataset` for a number that JSON cannot represent */
-export const jsonOf = (collection: Collection, row: Document): string => {
+export const rowJson = (collection: Collection, row: Document): string => {
   const json = JSON.stringify(row);
   // `JSON.stringify` converts Infinity and NaN to null, so the slower check is needed only if the JSON contains null.
   const path = json.includes('null') ? nonFinitePath(row) : undefined;

@@ -231,6 +231,7 @@ async function* steps(collection: string, batches: Batches): AsyncGenerator<Ndjs
       yield { bytes: batch.bytes, rows };
       continue;
     }
+    if (!Array.isArray(batch)) throw new TypeError('A batch must be a list of rows, or {bytes, rows}.');
     for (let start = 0; start < batch.length; start += STEP) {
       const lines = (batch.slice(start, start + STEP) as readonly Document[]).map((document) => {
         rows++;
