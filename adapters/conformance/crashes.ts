@@ -191,8 +191,9 @@ export const describeCrashes = (target: AdapterUnderTest, processes: Processes):
         await inCopy(folder, async (opened) => {
           hasVersion(opened, SECOND);
           await check(opened);
-          if (!opened.adapter.versions) return;
-          sameList(await namesOf(opened), versions, 'list() after the process that made the changes was killed');
+          if (opened.adapter.versions)
+            sameList(await namesOf(opened), versions, 'list() after the process that made the changes was killed');
+          await canChange(opened);
         });
       });
     } finally {

@@ -92,7 +92,7 @@ export const basicRules: readonly KeyStoreRule[] = [
   {
     title: 'no change is lost when many are made at the same time',
     async run({ store }) {
-      const records = Array.from({ length: 10 }, () => recordOf());
+      const records = Array.from({ length: 30 }, () => recordOf());
       await Promise.all(records.map((record) => store.insert(record)));
       await Promise.all(records.map(({ id }, i) => store.update(id, { limit_per_minute: i + 1 })));
       assert.deepEqual(

@@ -58,7 +58,14 @@ const VARIANTS: readonly Partial<Manifest>[] = [
   {},
   { sources: [], synthetic: false },
   { vintage: '1969-12-31', sources: [isoSource] },
-  { vintage: '2024-02-29', synthetic: false, sources: [{ ...isoSource, attribution: '' }, isoSource] },
+  {
+    vintage: '2024-02-29',
+    synthetic: false,
+    sources: [
+      { ...isoSource, attribution: '' },
+      { ...isoSource, id: 'SUITE2' },
+    ],
+  },
 ];
 
 export const variedManifest = (version: string, created: string, which: number): Manifest => ({
@@ -92,6 +99,5 @@ export const oddSources: readonly Source[] = [
 
 export const manySources: readonly Source[] = Array.from({ length: 300 }, (_, i) => ({
   ...oddSources[i % oddSources.length]!,
-  // The last two sources have the same id, which the schema of manifests allows.
-  id: `source-${Math.min(i, 298)}`,
+  id: `source-${i}`,
 }));

@@ -30,12 +30,12 @@ export const release = async (state: State, which: number, how: number): Promise
   if (!held) return;
   const leaving = LEAVING[how % LEAVING.length]!;
   state.log.push(`${held.by} releases "${held.version.name}"${leaving}`);
-  const reading = held.snapshot.find('items', { order: ['id'] })[Symbol.asyncIterator]();
+  const reading = leaving ? held.snapshot.find('items', { order: ['id'] })[Symbol.asyncIterator]() : undefined;
   // Another adapter may have deleted the version.
-  if (leaving) await reading.next().catch(() => {});
-  if (leaving === LEAVING[1]) await reading.return?.();
+  await reading?.next().catch(() => {});
+  if (leaving === LEAVING[1]) await reading?.return?.();
   held.snapshot.release();
   held.snapshot.release();
-  if (leaving === LEAVING[2]) await reading.return?.();
+  if (leaving === LEAVING[2]) await reading?.return?.();
   state.held = state.held.filter((each) => each !== held);
 };
