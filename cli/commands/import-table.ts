@@ -229,6 +229,19 @@ const importFrom = async (
   }
 };
 
+/** Undefined for a table that is not declared, or whose invalid declaration will be replaced. */
+const existingDeclaration = (folder: string, name: string, isReplaced = false): Collection | undefined => {
+  try {
+    return readDeclaration(folder, name);
+  } catch (error) {
+    if (isReplaced) return undefined;
+    throw error;
+  }
+};
+
+const withoutExamples = (collection: Collection | undefined): unknown =>
+  collection && { ...collection, schema: { ...collection.schema, examples: undefined } };
+
 const run = async (source: string, options: Options): Promise<void> => {
   const { to } = options;
   const name = options.collection ?? collectionName(source);
@@ -237,7 +250,8 @@ const run = async (source: string, options: Options): Promise<void> => {
   await withFile(source, signal, (path) =>
     withProgress(async (progress) => {
       const isServed = hasDeclarations(folder);
-      const declaration = options.redeclare ? undefined : readDeclaration(folder, name);
+      const existing = existingDeclaration(folder, name, options.redeclare);
+      const declaration = options.redeclare ? undefined : existing;
       const onWrite = (rows: number) => {
         if (rows > SHOWS_PROGRESS) progress.update(`writing ${name}`, rows);
       };
@@ -248,7 +262,8 @@ const run = async (source: string, options: Options): Promise<void> => {
         onWrite,
         signal,
       });
-      const needsRestart = isServed && !isDeepStrictEqual(declaration, written.collection);
+      const needsRestart =
+        isServed && !isDeepStrictEqual(withoutExamples(existing), withoutExamples(written.collection));
       progress.finish();
       const { columns, rowCount: rows, found } = imported;
       const { version, key, collection } = written;
@@ -264,10 +279,16 @@ const run = async (source: string, options: Options): Promise<void> => {
     }),
   )
     .catch((cause: unknown) => {
-      throw signal.aborted ? new OperatorError('The import was interrupted, and nothing was changed.') : cause;
+      throw signal.aborted && isAbort(cause)
+        ? new OperatorError('The import was interrupted, and nothing was changed.', [], { cause })
+        : cause;
     })
     .finally(end);
 };
+
+const isAbort = (error: unknown): boolean =>
+  error instanceof Error &&
+  (error.name === 'AbortError' || (error as { code?: unknown }).code === 'aborted' || isAbort(error.cause));
 
 export const register = (command: Command): void => {
   command.argument(
@@ -284,7 +305,9 @@ Markers such as NA become null in columns of numbers, dates and booleans. Headin
 permit_no, and the OpenAPI document shows the heading as the title of the column. Options accept the name or the
 heading of a column. The command replaces all rows of the collection and keeps all other collections. If the
 collection is already declared, its declaration provides the key, names, types, --sort and --search, unless you set them
-with options. Other edits of the declaration stay, and new columns are added to it. If an import fails, nothing changes.
+with options. Other edits of the declaration stay, and new columns are added to it. Options that describe the file, such
+as --missing, --decimal, --date-order and --header, are not stored, so repeat them in each import. If an import fails,
+nothing changes.
 
 Examples:
   $ metro-forecast import-table permits.csv

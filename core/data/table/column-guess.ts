@@ -245,7 +245,8 @@ export class ColumnGuess {
   #errorOf(type: ColumnType, note: string | undefined): string {
     const { line, cell } = this.#end ?? {};
     if (line === undefined) return `has an ambiguous notation: ${note}`;
-    if (this.#options.isDeclared && this.#loss !== undefined) return `must be ${NEEDS[type]}, but ${this.#loss}`;
+    if (this.#options.isDeclared && this.#loss !== undefined)
+      return `must be ${NEEDS[type]}, but ${this.#loss}; --type COLUMN=${type} accepts this`;
     return `must be ${NEEDS[type]}, but line ${line} has ${shown(cell!)}; --skip-bad-rows skips such rows`;
   }
 

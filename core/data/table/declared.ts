@@ -133,7 +133,7 @@ export const withDeclaration = (
   if (absent.length > 0) {
     problems.refuse([
       ...firstLines(absent, 10, (name) => `there is no column "${name}", which ${file} declares`),
-      `add the column, remove it from ${file}, or use --redeclare to write a new declaration`,
+      `add the column, name it with --name HEADING=COLUMN, remove it from ${file}, or use --redeclare`,
     ]);
   }
   const types = new Map(options.types);
@@ -163,9 +163,9 @@ export const withDeclaration = (
       isNumbered: isNumbered && options.key === undefined,
       leads: kept,
       hasRules:
-        hasOtherKeywords({ ...schema, description: '' }) ||
+        hasOtherKeywords(schema) ||
         Object.entries(properties).some(([name, each]) => hasRules(each) || !(isNullable(each) || ordered.has(name))),
-      advice: `${file} declares the collection; --type, --key and --sort override it, and --redeclare ignores it`,
+      advice: `${file} declares the collection; --type, --key and --sort override it, and --redeclare replaces it`,
     },
   };
 };
@@ -198,7 +198,8 @@ export const examplesOf = (
 ): { readonly examples?: readonly unknown[] } => {
   const examples = declared?.schema['examples'];
   if (!declared || !Array.isArray(examples) || examples.length === 0) return row ? { examples: [row] } : {};
-  const isKept = (name: string): boolean =>
+  const isKept = (name: string, value: unknown): boolean =>
+    (value !== null || isNullable(properties[name]!)) &&
     typeOf(properties[name]!) === typeOf(declared.properties[name] ?? { type: [] });
   return {
     examples: examples.map((example) =>
@@ -206,7 +207,7 @@ export const examplesOf = (
         ? Object.fromEntries(
             Object.keys(properties).map((name) => [
               name,
-              isKept(name) && Object.hasOwn(example, name) ? example[name] : (row?.[name] ?? null),
+              Object.hasOwn(example, name) && isKept(name, example[name]) ? example[name] : (row?.[name] ?? null),
             ]),
           )
         : example,

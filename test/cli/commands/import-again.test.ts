@@ -46,12 +46,23 @@ for (const target of ['data', 'data/a.db']) {
       writeFile(join(folder, 'a.csv'), text).then(() => json(...options));
     const refusing = async (text: string, ...options: string[]): Promise<string> => {
       await writeFile(join(folder, 'a.csv'), text);
-      const state = async () => [await declared(), await readdir(dirname(declaration))];
+      const isSaved = (name: string) => !/-(shm|wal)$/.test(name);
+      const state = async () => [await declared(), (await readdir(dirname(declaration))).filter(isSaved)];
       const before = await state();
       const message = await refused(...options);
       expect(await state()).to.deep.equal(before);
       return message;
     };
+
+    it('replaces a null in the examples if the column must now have values', async () => {
+      await importing('code,n\na,\nb,1\n', '--key', 'code', '--redeclare');
+      expect((await declared()).schema.examples).to.deep.equal([{ code: 'a', n: null }]);
+      const { needsRestart } = await importing('code,n\na,2\nb,1\n', '--sort', 'n');
+      expect([needsRestart, (await declared()).schema.examples]).to.deep.equal([true, [{ code: 'a', n: 2 }]]);
+      expect(await importing('code,n\na,3\nb,1\n', '--key', 'code', '--sort', 'n', '--redeclare')).to.include({
+        needsRestart: false,
+      });
+    });
 
     it('keeps the key, names, types, orders, descriptions, titles, rules and examples', async () => {
       const edited = await edit(({ orders, schema }) => {
