@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { statfs } from 'node:fs/promises';
+import { access, constants, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pathResolver } from '../../core/app/load-modules.js';
 import { type CheckContext, type Finding, failed } from './finding.js';
@@ -14,8 +14,13 @@ export async function* checkDisks({ loaded: { config, folder } }: CheckContext):
   const paths = [config.adapter, config.auth.keys].map(({ options }) => options['path']);
   const folders = paths.filter((path) => typeof path === 'string').map((path) => existing(pathResolver(folder)(path)));
   for (const path of new Set(folders)) {
-    const { bavail, bsize } = await statfs(path);
-    if (bavail * bsize < LEAST_BYTES)
+    const isWritable = await access(path, constants.W_OK).then(
+      () => true,
+      () => false,
+    );
+    // Read-only file systems have no free space. Some file systems do not report their size.
+    const disk = isWritable ? await statfs(path).catch(() => undefined) : undefined;
+    if (disk && disk.blocks > 0 && disk.bavail * disk.bsize < LEAST_BYTES)
       yield failed('disk', `the disk of ${path} is full`, 'Free at least 1 MiB, or use a different disk.');
   }
 }
