@@ -71,7 +71,7 @@ describe('the pages in Chromium', () => {
   for (const [view, heading] of [
     ['explore#/markets', 'metros'],
     [`explore#/markets/${HOUSTON}`, 'Houston'],
-    [`explore#/compare?m=${ATLANTA},${HOUSTON}`, 'rose most'],
+    [`explore#/compare?m=${ATLANTA},${HOUSTON}`, 'Compare markets and series'],
     ['explore#/series/UNRATE', 'Unemployment'],
     ['explore#/backtest', 'Forecasts were off'],
     ['explore#/status', 'The service is'],

@@ -24,7 +24,10 @@ const addDays = (date, days) => new Date(Date.parse(date) + days * 86_400_000).t
 /** @param {string} date */
 const yearBefore = (date) => addMonths(date.replace('02-29', '02-28'), -12);
 
-/** Dates between which the observation one year earlier lies, as for `units=yoy`. @type {Record<string, (date: string) => string[]>} */
+/**
+ * Dates between which the observation one year earlier lies. As for `units=yoy`, except that irregular series need the
+ * same date. @type {Record<string, (date: string) => string[]>}
+ */
 const YEAR_EARLIER = {
   daily: (date) => [addDays(yearBefore(date), -7), yearBefore(date)],
   weekly: (date) => [addDays(date, -52 * 7 - 3), addDays(date, -52 * 7 + 3)],

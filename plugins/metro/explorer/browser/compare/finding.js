@@ -4,7 +4,7 @@ import { moveOf, PAST_MOVES, percent, points, quarter } from '../../../../pages/
 
 export const QUESTION = 'How do markets and series compare over time?';
 
-/** Compares the lines between the first and the last period in which all of them have a value. @param {ChartOptions} options */
+/** Returns the values of each line in the first and the last period in which all lines have a value. @param {ChartOptions} options */
 const endsOf = ({ lines, dates, from = '' }) => {
   const shown = dates.flatMap((date, at) => (date < from ? [] : [at]));
   const known = lines.filter(({ values }) => shown.some((at) => typeof values[at] === 'number'));
@@ -36,7 +36,8 @@ export const findingOf = (options, show, realLabels) => {
     }))
     .toSorted((a, b) => b.value - a.value);
   const [best, worst] = [ends[0], ends.at(-1)];
-  if (!best || !worst) return 'Compare markets and series';
+  const isCompared = best && worst && (show !== 'rebased' || best.first.date !== best.last.date);
+  if (!isCompared) return 'Compare markets and series';
   const [start, end] = [quarter(best.first.date), quarter(best.last.date)];
   const since = ends.every(({ isNewest }) => isNewest) ? `Since ${start}` : `From ${start} to ${end}`;
   const when = show === 'rebased' ? since : `In the year to ${end}`;
