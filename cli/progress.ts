@@ -52,8 +52,8 @@ const bar = (stream: WriteStream): Progress => {
       if (current?.task !== task) finish();
       if (current === undefined) {
         const format = total === undefined ? '{task}: {amount}' : '{task} {bar} {percentage}% {amount}';
-        // With `gracefulExit`, Ctrl-C would stop the bar instead of the command.
-        current = { task, bar: new Bar({ format, stream, gracefulExit: false, barsize: 24, fps: 10 }) };
+        // The cursor stays visible, because Ctrl-C ends the command before the bar could show it again.
+        current = { task, bar: new Bar({ format, stream, barsize: 24, fps: 10 }) };
         current.bar.start(total ?? 0, done, { task, amount: amount(done, unit) });
       }
       current.bar.update(done, { amount: amount(done, unit) });

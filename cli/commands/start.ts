@@ -81,7 +81,7 @@ const start = async (path: string | undefined): Promise<void> => {
 
 const unusedConfig = ({ embedded }: LoadedConfig): string | undefined =>
   embedded && existsSync(CONFIG_FILE)
-    ? `The service uses the embedded configuration. To use ${CONFIG_FILE} of this folder: ${commandLine(CONFIG_FILE, 'start')}`
+    ? `The service uses the embedded configuration and ignores ${CONFIG_FILE} in this folder. To use this file: ${commandLine(CONFIG_FILE, 'start')}`
     : undefined;
 
 interface Serving {

@@ -58,7 +58,7 @@ const NO_TIER = 'none';
 export class RequestMetrics {
   readonly #duration = new Histogram(
     'http_request_duration_seconds',
-    'Time from receiving the request headers to writing the response or the start of a stream, by route pattern and status.',
+    'Time from receiving the request headers to writing the response, or to the start of a stream or large response, by route pattern and status.',
     LATENCY_BOUNDS,
   );
   readonly #byEndpoint = new Map<object | undefined, (Distribution | undefined)[]>();

@@ -163,7 +163,10 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
       this.handle(this.createContext(request, response), ended)) as ReturnType<Koa['callback']>;
   }
 
-  /** The promise never rejects. */
+  /**
+   * The promise never rejects.
+   * @param ended set only by admission control, when it has counted the request as in flight
+   */
   handle(ctx: ApiContext, ended?: () => void): Promise<void> {
     this.#run ??= compose([...this.#order(this.#added)]) as (ctx: ApiContext) => Promise<void>;
     ctx.res.statusCode = 404;

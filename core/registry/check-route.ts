@@ -113,7 +113,7 @@ export const routeErrors = (route: Route): string[] => {
   if (route.kind === 'data' && route.columns && !listColumns(route)) {
     report('columns needs a list: the response must be {data: [...]} of objects, with no other property');
   }
-  if (isShared(route) && Object.values(route.parameters ?? {}).some((each) => Object.keys(each).length > 0)) {
+  if (isShared(route) && Object.values(route.parameters ?? {}).some((each) => Object.keys(each ?? {}).length > 0)) {
     report('sharedSeconds needs a route without parameters, because all callers share one response');
   }
   for (const kind of Array.isArray(route.errors) ? route.errors : []) {

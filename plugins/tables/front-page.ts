@@ -280,7 +280,7 @@ const figureOf = (bars: Bars): FrontPageFigure => {
     title,
     description: `Bar chart of ${values.length} periods, from ${first} to ${last}. The table lists the values.`,
     drawing: drawingOf(bars),
-    note: `By the column ${dateColumnOf(table)}, from ${first} to ${last}, ${rowsText(table).toLowerCase()}.`,
+    note: `${rowsText(table)} by ${dateColumnOf(table)}, from ${first} to ${last}.`,
     href: `/tables#${table.path}?${new URLSearchParams({ tab: 'time', form: 'bars', time, value: measure })}`,
   };
 };

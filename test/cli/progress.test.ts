@@ -35,15 +35,14 @@ describe('cli/progress', () => {
 
   it('draws a bar on a terminal, or a count if the total is unknown', () => {
     const { through, text } = stream(true);
-    const listeners = process.listenerCount('SIGINT');
     const progress = createProgress(through);
     progress.update('reading hpi.csv', 1, 2, 'bytes');
     progress.update('writing hpi', 70_243);
-    expect(process.listenerCount('SIGINT'), 'Ctrl-C must end the command').to.equal(listeners);
     progress.finish();
     const drawn = text();
     expect(drawn).to.match(/reading hpi\.csv .* 50% 1 byte/);
     expect(drawn).to.match(/writing hpi: 70,243 rows/);
+    expect(drawn, 'hides the cursor, also after Ctrl-C').to.not.include('\u001b[?25l');
   });
 
   it('writes nothing without a task', () => {

@@ -1,7 +1,7 @@
 /**
  * Follows the guides block by block in an empty folder, with the package installed from its tarball. A block with a
- * file name is written to that file. `add` blocks replace fields of a JSON file. `install` blocks install packages. `service` blocks run until the end of the
- * guide. `output` blocks contain the expected output of the previous block.
+ * file name is written to that file. `add` blocks replace fields of a JSON file. `install` blocks install packages.
+ * `service` blocks run until the end of the guide. `output` blocks contain the expected output of the previous block.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';

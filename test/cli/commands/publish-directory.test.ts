@@ -69,7 +69,7 @@ describe('metro-forecast publish into a directory', () => {
 
   it('ends at once on Ctrl-C while it checks the dataset', async function () {
     if (process.platform !== 'linux') skip(this, 'only Linux lists the open files of a process in /proc');
-    const rows = 200_000;
+    const rows = 1_000_000;
     const lines = Array.from({ length: rows }, (_, id) => `${JSON.stringify({ id })}\n`);
     const properties = { id: { type: 'integer', multipleOf: 1 } };
     const schema = { type: 'object', required: ['id'], additionalProperties: false, properties, examples: [{ id: 1 }] };

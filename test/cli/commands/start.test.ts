@@ -9,6 +9,7 @@ import { expect } from 'chai';
 import { packageRoot, packageVersion } from '../../../core/util/package.js';
 import { commandArgs } from '../../support/command-process.js';
 import { request } from '../../support/http-client.js';
+import { until } from '../../support/until.js';
 
 interface Started {
   readonly process: ChildProcess;
@@ -74,11 +75,9 @@ describe('metro-forecast start', () => {
   it('reports that it does not use metro-forecast.json of the folder, and how to use it', async () => {
     await writeFile(join(folder, 'metro-forecast.json'), '{}');
     const started = run([], { PORT: '0' }, folder);
-    await printed(started, /^Listening on/m);
-    const { stdout, stderr } = started.output();
-    expect(stdout + stderr).to.contain(
-      'To use metro-forecast.json of this folder: metro-forecast --config metro-forecast.json start',
-    );
+    const message =
+      'ignores metro-forecast.json in this folder. To use this file: metro-forecast --config metro-forecast.json start';
+    await until(() => started.output().stderr.includes(message));
   });
 
   it('creates a new demo key on each start', async () => {

@@ -8,6 +8,7 @@ import { Admission } from '../../../core/edge/admission.js';
 import { request } from '../../support/http-client.js';
 import { type KeptLogger, keptLogger } from '../../support/kept-logger.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
+import { until } from '../../support/until.js';
 
 const controlled = (options: { maxInFlight?: number; maxEventLoopDelayMs?: number } = {}) => {
   const logger = keptLogger();
@@ -240,10 +241,10 @@ describe('a service with maxInFlight 5 whose clients download large lists', () =
       const bodies = await Promise.all(downloads.map(async (each) => (await once(each, 'response')) as [Readable]));
       for (const [body] of bodies) body.pause();
       const inner = service.app.local.request('/pending');
-      while (completed.length < 1) await new Promise((next) => setImmediate(next));
+      await until(() => completed.length >= 1);
       isWaiting = true;
       const admitted = Array.from({ length: 5 }, () => service.get('/unknown'));
-      while (waiting.length < 5) await new Promise((next) => setImmediate(next));
+      await until(() => waiting.length >= 5);
       expect((await service.get('/unknown')).status).to.equal(503);
       for (const settle of waiting) settle(allowed);
       expect((await Promise.all(admitted)).map(({ status }) => status)).to.deep.equal([404, 404, 404, 404, 404]);
@@ -277,7 +278,7 @@ describe('a service beyond its capacity', () => {
 
   it('sends 503 with Retry-After for excess requests and 200 for all others, and always responds to /health', async () => {
     const admitted = Array.from({ length: 5 }, () => service.get('/markets'));
-    while (waiting.length < 5) await new Promise((next) => setImmediate(next));
+    await until(() => waiting.length >= 5);
     for (const method of ['GET', 'HEAD']) {
       const excess = await service.get('/markets', { method });
       expect(excess.status).to.equal(503);
@@ -290,7 +291,7 @@ describe('a service beyond its capacity', () => {
     expect((await Promise.all(admitted)).map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 200]);
     waiting.length = 0;
     const next = service.get('/markets');
-    while (waiting.length < 1) await new Promise((each) => setImmediate(each));
+    await until(() => waiting.length >= 1);
     waiting[0]!({ allowed: true, limit: 10, remaining: 5, resetMs: 0 });
     expect((await next).status).to.equal(200);
     expect(logger.lines).to.include('warn: overloaded: rejecting requests with 503');

@@ -9,6 +9,7 @@ import * as fixture from '../../support/fixture.js';
 import { request } from '../../support/http-client.js';
 import { type KeptLogger, keptLogger } from '../../support/kept-logger.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
+import { until } from '../../support/until.js';
 
 const observing = (observer: RequestObserver, name = 'observing') => ({
   plugin: definePlugin({
@@ -89,7 +90,7 @@ describe("a plugin's observer", () => {
       expect(observer.seen).to.have.length(0);
       if (isComplete) end();
       else body.destroy();
-      while (observer.seen.length === 0) await new Promise((next) => setImmediate(next));
+      await until(() => observer.seen.length > 0);
       expect(observer.seen[0]).to.include({ status: 200, aborted: !isComplete });
       end();
     });
