@@ -22,7 +22,7 @@ interface TimeLimit {
 }
 
 export interface CheckedReader extends SnapshotReader {
-  /** Lets later reads take until the signal is aborted, instead of until the timeout. */
+  /** Replaces the timeout of later reads with a signal. */
   readUntil(signal: AbortSignal, pauses: Pauses): void;
 }
 

@@ -12,7 +12,7 @@ import type Koa from 'koa';
 import { identityOf, type Prepared, Representation } from './representation.js';
 import { setHead } from './writer.js';
 
-export interface Response extends Koa.Response {
+export interface KoaResponse extends Koa.Response {
   prepared?: Prepared | Representation | undefined;
   shown?: unknown;
   /** The original representation. Set only if middleware has compressed the body. */
@@ -20,14 +20,14 @@ export interface Response extends Koa.Response {
 }
 
 /** Returns what middleware sees as `ctx.body`: an object for JSON, otherwise text or bytes. */
-export const contentOf = ({ type }: Response, { payload, body }: Prepared): unknown => {
+export const contentOf = ({ type }: KoaResponse, { payload, body }: Prepared): unknown => {
   if (payload === undefined) return undefined;
   if (type === 'application/json') return JSON.parse(String(body));
   return type.startsWith('text/') ? String(body) : body;
 };
 
 /** Replaces the prepared body with an ordinary one, unless both have the same bytes. */
-export const replace = (response: Response, prepared: Prepared | Representation, body: unknown): void => {
+export const replace = (response: KoaResponse, prepared: Prepared | Representation, body: unknown): void => {
   if (isSame(prepared, body)) return;
   const isEncoding = response.res.hasHeader('Content-Encoding') && !wasChanged(response);
   response.prepared = undefined;
@@ -52,7 +52,7 @@ const isSame = (prepared: Prepared | Representation, body: unknown): boolean => 
   return Buffer.from(body).equals(identityOf(prepared).body);
 };
 
-export const wasChanged = ({ prepared, shown }: Response): boolean => {
+export const wasChanged = ({ prepared, shown }: KoaResponse): boolean => {
   if (prepared === undefined || typeof shown !== 'object' || shown === null || Buffer.isBuffer(shown)) return false;
   return JSON.stringify(shown) !== String(identityOf(prepared).body);
 };

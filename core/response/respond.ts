@@ -5,7 +5,7 @@
  */
 import Koa, { type Context, type Middleware } from 'koa';
 import type { CommonHeaders } from './headers.js';
-import { contentOf, type Response, replace, wasChanged } from './prepared-body.js';
+import { contentOf, type KoaResponse, replace, wasChanged } from './prepared-body.js';
 import { chooseEncoding, type Encoded, identityOf, Prepared, Representation } from './representation.js';
 import { addLines, FastResponse, send, setHead } from './writer.js';
 
@@ -13,10 +13,10 @@ interface HasId {
   readonly requestState: { readonly id: string; readonly caller?: { readonly id: string } | undefined };
 }
 
-export const isPrepared = (response: Koa.Response): boolean => (response as Response).prepared !== undefined;
+export const isPrepared = (response: Koa.Response): boolean => (response as KoaResponse).prepared !== undefined;
 
 export const sendNow = ({ res, response }: Context, { connectionLines }: CommonHeaders): void =>
-  send(res, identityOf((response as Response).prepared!), connectionLines);
+  send(res, identityOf((response as KoaResponse).prepared!), connectionLines);
 
 export const respond = ({
   compression,
@@ -47,7 +47,7 @@ export const respond = ({
 
   const write = (ctx: Context): void | Promise<void> => {
     if (ctx.respond === false || ctx.res.writableEnded) return;
-    const response: Response = ctx.response;
+    const response: KoaResponse = ctx.response;
     if (response.shown !== undefined && wasChanged(response)) ctx.body = response.shown;
     const { prepared, source } = response;
     if (prepared && ctx.res.headersSent) return sendPrepared(ctx, identityOf(prepared));
@@ -106,12 +106,12 @@ export const acceptPrepared = (prototype: Koa.BaseResponse): void => {
   const inherited = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(prototype), 'body') as Body;
   Object.defineProperty(prototype, 'body', {
     configurable: true,
-    get(this: Response): unknown {
+    get(this: KoaResponse): unknown {
       if (this.prepared === undefined) return inherited.get.call(this);
       this.shown ??= contentOf(this, identityOf(this.prepared));
       return this.shown;
     },
-    set(this: Response, body: unknown): void {
+    set(this: KoaResponse, body: unknown): void {
       if (body instanceof Prepared || body instanceof Representation) prepare(this, body);
       else {
         if (this.prepared !== undefined) replace(this, this.prepared, body);
@@ -121,7 +121,7 @@ export const acceptPrepared = (prototype: Koa.BaseResponse): void => {
   });
 };
 
-const prepare = (response: Response, body: Prepared | Representation): void => {
+const prepare = (response: KoaResponse, body: Prepared | Representation): void => {
   const { res } = response;
   const { status, head } = identityOf(body);
   response.prepared = body;

@@ -124,7 +124,7 @@ export class ColumnGuess {
   }
 
   /**
-   * Adds a cell, which is a part of a text, if it changes no guess. Otherwise returns false, and `add` must be called.
+   * Adds a cell that is a part of a text. Returns false if the cell might change the guess: then `add` must be called.
    */
   addKnown(text: string, start: number, end: number): boolean {
     if (start === end || !this.#options.missing.isEmpty || !this.#isKnown(text, start, end)) return false;

@@ -71,7 +71,7 @@ const leadOf = (order: readonly string[], key: readonly string[]): readonly stri
   return order.slice(0, length || order.length);
 };
 
-/** Finds the declared name of each heading that the import would name differently: its title is the heading. */
+/** Returns the declared names of headings. A declared column keeps its heading as its title. */
 const declaredNames = (headings: readonly string[], properties: Properties): ReadonlyMap<string, string> => {
   const titled = new Map<unknown, string[]>();
   for (const [name, { title }] of Object.entries(properties)) titled.set(title, [...(titled.get(title) ?? []), name]);
