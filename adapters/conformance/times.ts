@@ -3,16 +3,7 @@ import assert from 'node:assert/strict';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, sameList, sameValue } from './expect.js';
 import { anotherDataset, datasetOf, FIRST, itemsOf, SECOND, SECOND_CREATED, THIRD } from './fixture.js';
-import {
-  followMs,
-  hasItems,
-  hasVersion,
-  type Instance,
-  namesOf,
-  pruned,
-  publicationTime,
-  publishTwo,
-} from './instance.js';
+import { followMs, hasItems, hasVersion, type Instance, namesOf, publicationTime, publishTwo } from './instance.js';
 import { mightStandAlone } from './tests-over.js';
 import { versionTests } from './versions.js';
 
@@ -141,8 +132,8 @@ export const describeTimes = (target: AdapterUnderTest): void => {
       await isWhole(instance);
       const opened = (await mightStandAlone(target, instance)) ? instance : await instance.another();
       await isWhole(opened);
-      const deleted = await pruned(target, opened, 1, names.length - 1);
-      sameList(deleted, names.slice(0, -1).sort(), 'prune(1) to delete all versions but one');
+      const deleted = await instance.adapter.versions!.prune(1);
+      sameList([...deleted].sort(), names.slice(0, -1).sort(), 'prune(1) to delete all versions but one');
     });
 
     testOfThree('activate() of the current version changes nothing', async (instance) => {

@@ -43,10 +43,10 @@ export const manifestFaults: readonly BrokenAdapter[] = [
     fails: [DESCRIBES],
   },
   {
-    that: 'stores one source for each id',
+    that: 'stores one source for each title',
     sqlite: keeping((manifest) => ({
       ...manifest,
-      sources: [...new Map(manifest.sources.map((source) => [source.id, source])).values()],
+      sources: [...new Map(manifest.sources.map((source) => [source.title, source])).values()],
     })),
     fails: [MANIFEST],
   },
