@@ -22,7 +22,7 @@ export const holdAsOf = async (state: State, actor: Actor, which: number, how: n
   if (snapshot) state.held.push({ ...move!, snapshot, by: actor.name });
 };
 
-/** How callers leave a list of a snapshot that they release. */
+/** A caller can release a snapshot without reading a list, after it stops reading one, or while it reads one. */
 const LEAVING = ['', ', after a list was left early', ' during a list'] as const;
 
 export const release = async (state: State, which: number, how: number): Promise<void> => {

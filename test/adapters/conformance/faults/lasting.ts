@@ -1,11 +1,31 @@
 import { openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Manifest } from '../../../../core/contracts/dataset.js';
-import type { Query, Snapshot } from '../../../../core/contracts/storage.js';
+import type { Snapshot } from '../../../../core/contracts/storage.js';
 import { FolderAdapter, type Move } from '../folder-adapter.js';
 import type { BrokenAdapter } from './breaking.js';
 
 const SEQUENCES = 'any sequence of publications, activations, deletions and reads has the same result as the model';
+
+type Rows = ReturnType<Snapshot['find']>;
+
+/** Ignores `release()` while `counted` counts a list. */
+const releasing = (counted: (rows: Rows, lists: { count: number }) => Rows) =>
+  class extends FolderAdapter {
+    override hold(move: Move): Snapshot | undefined {
+      const snapshot = super.hold(move);
+      const lists = { count: 0 };
+      return (
+        snapshot && {
+          ...snapshot,
+          find: (...query: Parameters<Snapshot['find']>) => counted(snapshot.find(...query), lists),
+          release: () => {
+            if (lists.count === 0) snapshot.release();
+          },
+        }
+      );
+    }
+  };
 
 /** The adapters of each store that notice changes with the timer of the first one. */
 const polled = new Map<string, { readonly owner: FolderAdapter; readonly all: Set<FolderAdapter> }>();
@@ -100,51 +120,23 @@ export const lastingBugs: readonly BrokenAdapter[] = [
   {
     that: 'keeps a version locked if it is released during a list',
     fails: [SEQUENCES],
-    folder: class extends FolderAdapter {
-      override hold(move: Move): Snapshot | undefined {
-        const snapshot = super.hold(move);
-        let lists = 0;
-        return (
-          snapshot && {
-            ...snapshot,
-            async *find(collection: string, query: Query, signal?: AbortSignal) {
-              lists++;
-              try {
-                yield* snapshot.find(collection, query, signal);
-              } finally {
-                lists--;
-              }
-            },
-            release: () => {
-              if (lists === 0) snapshot.release();
-            },
-          }
-        );
+    folder: releasing(async function* (rows, lists) {
+      lists.count++;
+      try {
+        yield* rows;
+      } finally {
+        lists.count--;
       }
-    },
+    }),
   },
   {
     that: 'keeps a version locked if a list was left early',
     fails: [SEQUENCES],
-    folder: class extends FolderAdapter {
-      override hold(move: Move): Snapshot | undefined {
-        const snapshot = super.hold(move);
-        let lists = 0;
-        return (
-          snapshot && {
-            ...snapshot,
-            async *find(collection: string, query: Query, signal?: AbortSignal) {
-              lists++;
-              yield* snapshot.find(collection, query, signal);
-              lists--;
-            },
-            release: () => {
-              if (lists === 0) snapshot.release();
-            },
-          }
-        );
-      }
-    },
+    folder: releasing(async function* (rows, lists) {
+      lists.count++;
+      yield* rows;
+      lists.count--;
+    }),
   },
   {
     that: 'counts versions in 32 bits',
