@@ -4,7 +4,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts
 COPY . .
-RUN npm run build && rm -rf dist/test dist/bench
+RUN npm run build && rm -rf dist/test dist/bench dist/tools
 # Makes the optional packages (for sqlite, mcp and opentelemetry) dependencies, so that the image contains them.
 RUN node -e "const fs = require('fs'); const own = require('./package.json'); for (const name of Object.keys(own.peerDependencies)) if (name !== 'fast-check') { own.dependencies[name] = own.devDependencies[name]; delete own.devDependencies[name]; } own.peerDependencies = {}; own.peerDependenciesMeta = {}; fs.writeFileSync('package.json', JSON.stringify(own));" \
   && npm prune --omit=dev --ignore-scripts

@@ -27,8 +27,9 @@ export const isBuilt = () => existsSync(join(root, 'dist/cli/main.js'));
 export const build = () => {
   const path = compiler();
   if (path) {
+    run(join(root, 'tools/remove-stale.js'));
     run(path, '-p', join(root, 'tsconfig.json'));
-    run(join(root, 'dist/test/support/schemas-main.js'));
+    run(join(root, 'dist/tools/write-schemas.js'));
   } else if (!isBuilt()) {
     console.error(
       'metro-forecast-api is not built, and its compiler is not installed. Build it with:\n  npm ci && npm prune --omit=dev',

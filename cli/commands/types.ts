@@ -5,11 +5,12 @@ import { loadConfig, loadModules } from '../../product.js';
 import { write } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 
-const print = async (path: string | undefined): Promise<void> => {
+/** Returns the TypeScript types of the API that the configuration declares. */
+export const apiTypes = async (path?: string): Promise<string> => {
   const loaded = await loadConfig({ path });
   const { registry } = await loadModules(loaded);
   const document = await openApiDocument(registry, loaded.config.server.basePath);
-  write(typescriptOf(document as unknown as TypedDocument));
+  return typescriptOf(document as unknown as TypedDocument);
 };
 
 export const register = (command: Command): void => {
@@ -26,5 +27,7 @@ Examples:
 
 Exit codes: ${EXIT_CODES}.`,
     )
-    .action((_: unknown, command: Command) => print(command.optsWithGlobals<{ config?: string }>().config));
+    .action(async (_: unknown, command: Command) =>
+      write(await apiTypes(command.optsWithGlobals<{ config?: string }>().config)),
+    );
 };

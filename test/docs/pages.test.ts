@@ -4,8 +4,8 @@ import { expect } from 'chai';
 import { createProgram } from '../../cli/main.js';
 import { tooManyRows } from '../../core/routes/selection.js';
 import { packageRoot } from '../../core/util/package.js';
+import { referencePages } from '../../tools/reference-pages.js';
 import { runProcess } from '../support/command-process.js';
-import { referencePages } from '../support/reference-pages.js';
 import { snippetsOf } from '../support/snippets.js';
 
 const MAX_README_LINES = 120;
@@ -93,13 +93,13 @@ describe('the documentation', () => {
     }
   });
 
-  it('has up-to-date generated pages (`npm run reference` writes them)', async () => {
+  it('has up-to-date generated pages (`npm run generate` writes them)', async () => {
     for (const [path, text] of await referencePages()) expect(read(path) === text, path).to.equal(true);
   });
 
   it('has the types that `metro-forecast types` prints in plugins/metro/client/api-types.ts', async () => {
     const isCurrent = read('plugins/metro/client/api-types.ts') === (await runProcess(['types'], {}));
-    expect(isCurrent, '`npm run types` writes them').to.equal(true);
+    expect(isCurrent, '`npm run generate` writes them').to.equal(true);
   });
 
   it('lists the errors of totals', () => {

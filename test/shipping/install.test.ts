@@ -46,7 +46,7 @@ describe('the package', () => {
   });
 
   it('cannot be published with the placeholders of package.json', async () => {
-    const check = join(packageRoot, 'test/support/check-release.js');
+    const check = join(packageRoot, 'tools/check-release.js');
     const text = await readFile(join(packageRoot, 'package.json'), 'utf8');
     await writeFile(at('package.json'), text);
     const result = await node(check, at('package.json'));

@@ -15,10 +15,10 @@ import { defaultSpan } from '../../plugins/metro/forecast/runs.js';
 import { importInto } from '../../plugins/metro/import/import.js';
 import { quarterOf } from '../../plugins/metro/periods.js';
 import { indexReleaseOf } from '../../plugins/metro/release-calendar.js';
-import { horizonTables } from './evaluate-horizons.js';
-import { robustness } from './evaluate-robustness.js';
-import { pageModules } from './page-modules.js';
-import { startTestApp } from './test-app.js';
+import { pageModules } from '../../test/support/page-modules.js';
+import { startTestApp } from '../../test/support/test-app.js';
+import { horizonTables } from './horizons.js';
+import { robustness } from './robustness.js';
 
 const DOCUMENT = join(packageRoot, 'docs/explanation/methodology.md');
 const INDEX = /^hpi_at_metro.*\.csv$/;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Imports every file in a directory, without options, and compares each value with what pandas reads.
 
-Usage: python3 test/support/compare-with-pandas.py DIRECTORY [--jobs N] [--timeout SECONDS]
+Usage: python3 tools/compare-with-pandas.py DIRECTORY [--jobs N] [--timeout SECONDS]
 Requires a build of the project and the packages pandas, pyarrow and openpyxl.
 Prints one line for each file with a problem, and the totals by file type. Exits with 1 if fewer than 97 percent of the files agree.
 """
@@ -22,7 +22,7 @@ from decimal import Decimal, InvalidOperation
 import pandas
 import pyarrow.parquet
 
-COMMAND = pathlib.Path(__file__).parents[2] / "cli" / "metro-forecast.js"
+COMMAND = pathlib.Path(__file__).parents[1] / "cli" / "metro-forecast.js"
 SEPARATORS = {"commas": ",", "semicolons": ";", "tabs": "\t", "pipes": "|", "spaces": " "}
 MARKERS = set("na n/a n.a. #n/a <na> nan null (null) none \\n - -- . .. ?".split())
 # Only CSV cells are text. Other formats have typed cells.

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { type FileCoverage, readCoverage } from './coverage.js';
+import { type FileCoverage, readCoverage } from '../../tools/executed-lines.js';
 
 const compiled = fileURLToPath(new URL('../..', import.meta.url));
 

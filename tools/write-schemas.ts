@@ -1,11 +1,11 @@
 /** Each build writes `config/schema.json`, and the JSON Schemas of the dataset files in `docs/schemas`. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { configSchema } from '../../core/config/schema.js';
-import type { Collection } from '../../core/contracts/dataset.js';
-import { manifestSchema } from '../../core/data/manifest.js';
-import { packageRoot } from '../../core/util/package.js';
-import { collections } from '../../plugins/metro/collections.js';
+import { configSchema } from '../core/config/schema.js';
+import type { Collection } from '../core/contracts/dataset.js';
+import { manifestSchema } from '../core/data/manifest.js';
+import { packageRoot } from '../core/util/package.js';
+import { collections } from '../plugins/metro/collections.js';
 
 const list = (fields: readonly string[]): string => fields.map((field) => `"${field}"`).join(', ');
 

@@ -1,7 +1,7 @@
 /** `npm run replicas` runs MongoDB, Redis, three replicas and nginx for manual tests, until Ctrl-C. */
 import { join } from 'node:path';
-import { packageRoot } from '../../core/util/package.js';
-import { startReplicas } from './replicas.js';
+import { packageRoot } from '../core/util/package.js';
+import { startReplicas } from '../test/support/replicas.js';
 
 const dataset = process.argv[2] ?? join(packageRoot, 'plugins/metro/dataset');
 process.stderr.write(`Starting MongoDB, Redis, three replicas and nginx over ${dataset} ...\n`);

