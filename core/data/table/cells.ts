@@ -1,8 +1,9 @@
 import type { Scalar } from '../../contracts/storage.js';
 import type { Cell } from './column-guess.js';
 import type { ReadColumn } from './first-pass.js';
+import { withoutMarks } from './marked-numbers.js';
 import type { MissingMarkers } from './missing-markers.js';
-import { isIsoDay, NOTATIONS, type NotationName, plainDigits } from './notations.js';
+import { isIsoDay, mayBeBlank, NOTATIONS, type NotationName, plainDigits } from './notations.js';
 import type { CellBounds } from './plain-line.js';
 import { BlockWriter, type KeyedBlock, MAX_BYTES_PER_CHARACTER } from './row-block.js';
 import type { Row } from './rows.js';
@@ -17,7 +18,10 @@ type Value = Scalar | boolean | null;
 
 const jsonOf = (notation: NotationName, cell: Exclude<Cell, null>): string => {
   if (notation === 'text') return String(cell).trim() === '' ? 'null' : JSON.stringify(String(cell));
-  return JSON.stringify(typeof cell === 'string' ? (NOTATIONS[notation].read(cell.trim()) ?? null) : cell);
+  if (typeof cell !== 'string') return JSON.stringify(cell);
+  const { type, read } = NOTATIONS[notation];
+  const text = cell.trim();
+  return JSON.stringify(read(type === 'integer' || type === 'number' ? withoutMarks(text) : text) ?? null);
 };
 
 interface WrittenColumn {
@@ -120,7 +124,7 @@ export class RowWriter {
 
   /** Writes text that JSON does not escape. Returns undefined for other text, and for text that may be blank. */
   #string(text: string, start: number, end: number, isReturned: boolean): string | undefined {
-    if (text.charCodeAt(start) <= 0x20) return undefined;
+    if (mayBeBlank(text.charCodeAt(start))) return undefined;
     const { bytes } = this.#out;
     let to = this.#out.end;
     bytes[to++] = QUOTE;

@@ -1,13 +1,22 @@
-import type { MissingMarkers } from './missing-markers.js';
+import type { GuessedType, GuessOptions } from './guess-types.js';
+import { NumberMarks, withoutMarks } from './marked-numbers.js';
 import {
   type ColumnType,
+  fitsTyped,
+  GUESSES,
+  IF_GIVEN,
+  IN_STRINGS,
   isIsoDay,
   isMarker,
   lossOf,
+  mayBeBlank,
   NEEDS,
+  NOT_NUMERIC,
   NOTATIONS,
   type Notation,
   type NotationName,
+  NUMERIC,
+  PLAIN,
   plainDigits,
   plainNumber,
 } from './notations.js';
@@ -15,63 +24,15 @@ import { TrailingZeros } from './trailing-zeros.js';
 
 export type Cell = string | number | boolean | null;
 
-export interface GuessOptions {
-  readonly type?: ColumnType | undefined;
-  /** True if the file format has types, as JSON does. Strings are then text, unless they are dates. */
-  readonly isTyped: boolean;
-  readonly decimal?: 'point' | 'comma' | undefined;
-  /**
-   * True if commas separate cells. A comma inside a number is then more likely a thousands separator than a decimal
-   * comma.
-   */
-  readonly isCommaSeparated?: boolean;
-  readonly dateOrder?: 'dmy' | 'mdy' | undefined;
-  /** Cell contents that count as missing values, even in text columns. */
-  readonly missing: MissingMarkers;
-  readonly isRequired?: boolean;
-  /** True if `type` is from an earlier import. The column can then not contain values that would lose digits. */
-  readonly isDeclared?: boolean;
-}
-
-export interface GuessedType {
-  readonly type: ColumnType;
-  readonly notation: NotationName;
-  readonly note?: string;
-  readonly error?: string;
-}
-
-const PLAIN: readonly NotationName[] = ['integer', 'number'];
-const NUMERIC: readonly NotationName[] = [...PLAIN, 'grouped', 'decimalComma'];
-/** If several number formats fit all cells of a column, the first one is chosen. */
-const GUESSES: readonly NotationName[] = [
-  'integer',
-  'whole',
-  ...NUMERIC.slice(1),
-  'percent',
-  'boolean',
-  'iso',
-  'ymd',
-  'dmy',
-  'mdy',
-  'datetime',
-];
-const IF_GIVEN: readonly NotationName[] = ['mixedWhole', 'words'];
-const IN_STRINGS: readonly NotationName[] = ['iso', 'datetime'];
-
-const NOT_NUMERIC: readonly ColumnType[] = ['date', 'datetime', 'boolean'];
-
 const MAX_SHOWN = 40;
 const shown = (cell: Cell): string => {
   const text = String(cell);
   return JSON.stringify(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
 };
 
-const fitsTyped = (cell: number | boolean): ((name: NotationName) => boolean) => {
-  const fitting = typeof cell === 'boolean' ? ['boolean'] : Number.isSafeInteger(cell) ? PLAIN : ['number'];
-  return (name) => fitting.includes(name);
-};
-
 const GROUP = 3;
+/** How many cells below a first cell that is text are compared. */
+const [MIN_BELOW, MAX_BELOW] = [3, 1000];
 
 export class ColumnGuess {
   readonly #options: GuessOptions;
@@ -82,6 +43,11 @@ export class ColumnGuess {
   #end: { readonly line: number; readonly cell: Cell; readonly above: number; readonly type: ColumnType } | undefined;
   #loss: string | undefined;
   readonly #zeros = new TrailingZeros();
+  /** Undefined until a number has marks, such as a currency sign. */
+  #marks: NumberMarks | undefined;
+  #first: { readonly line: number; readonly cell: Cell } | undefined;
+  /** The guess for the cells below a first cell that is text, such as a unit. */
+  #below: ColumnGuess | undefined;
   #code: string | undefined;
   #hasFraction = false;
   #hasPoint = false;
@@ -94,6 +60,7 @@ export class ColumnGuess {
     const excluded: readonly (NotationName | false)[] = [
       decimal === 'point' && 'decimalComma',
       decimal === 'comma' && 'grouped',
+      decimal !== 'comma' && (decimal === 'point' || options.isCommaSeparated === true) && 'percentComma',
       dateOrder === 'dmy' && 'mdy',
       dateOrder === 'mdy' && 'dmy',
     ];
@@ -111,14 +78,18 @@ export class ColumnGuess {
     } else if (typeof cell !== 'string') this.#addTyped(cell, line);
     else if (this.#only?.read(cell) !== undefined) this.#filled++;
     else if (this.#fitting.length === 0) {
-      if (cell.charCodeAt(0) <= 0x20 && cell.trim() === '') this.empty++;
-      else this.#filled++;
+      if (mayBeBlank(cell.charCodeAt(0)) && cell.trim() === '') this.empty++;
+      else {
+        this.#addBelow(cell, line);
+        this.#filled++;
+      }
     } else {
       const digits = this.#options.isTyped ? 0 : plainDigits(cell);
       if (digits !== 0 && this.#acceptsPlain(digits)) {
         this.#filled++;
         if (digits < 0) this.#hasFraction = true;
         this.#zeros.add(cell, line);
+        this.#marks?.add(cell, line);
       } else this.#addText(cell.trim(), line);
     }
   }
@@ -133,10 +104,10 @@ export class ColumnGuess {
   }
 
   #isKnown(text: string, start: number, end: number): boolean {
-    if (this.#fitting.length === 0) return text.charCodeAt(start) > 0x20;
+    if (this.#fitting.length === 0) return !mayBeBlank(text.charCodeAt(start));
     if (this.#only !== undefined) return this.#only === NOTATIONS.iso && isIsoDay(text, start, end);
     const digits = plainDigits(text, start, end);
-    if (digits === 0 || !this.#acceptsPlain(digits)) return false;
+    if (digits === 0 || this.#marks || !this.#acceptsPlain(digits)) return false;
     if (digits > 0) return this.#zeros.isKnown(0, false);
     const point = start + (text.charCodeAt(start) === 0x2d ? 1 : 0) - digits;
     return this.#hasFraction && this.#zeros.isKnown(end - point - 1, text.charCodeAt(end - 1) === 0x30);
@@ -160,7 +131,12 @@ export class ColumnGuess {
   }
 
   #addTyped(cell: number | boolean, line: number): void {
+    this.#addBelow(cell, line);
     this.#narrow(cell, line, fitsTyped(cell));
+  }
+
+  #addBelow(cell: Cell, line: number): void {
+    if (this.#filled <= MAX_BELOW) this.#below?.add(cell, line);
   }
 
   #addText(cell: string, line: number): void {
@@ -172,26 +148,31 @@ export class ColumnGuess {
       this.markers.set(cell, (this.markers.get(cell) ?? 0) + 1);
       return;
     }
-    if (cell.includes('.')) this.#hasPoint = true;
-    const plain = this.#options.isTyped ? undefined : plainNumber(cell);
-    if (plain !== undefined) this.#inspectNumber(cell, plain, line);
+    const number = withoutMarks(cell);
+    if (number.includes('.')) this.#hasPoint = true;
+    const plain = this.#options.isTyped ? undefined : plainNumber(number);
+    if (plain !== undefined) this.#inspectNumber(cell, number, plain, line);
     this.#narrow(cell, line, this.#fitsText(cell));
   }
 
   #fitsText(cell: string): (name: NotationName) => boolean {
     const { isTyped, type, isDeclared } = this.#options;
     const isLossy = (type === undefined || isDeclared) && this.#loss !== undefined;
+    const number = withoutMarks(cell);
     return (name) => {
       if (isTyped && type === undefined && !IN_STRINGS.includes(name)) return false;
-      if (isLossy && !NOT_NUMERIC.includes(NOTATIONS[name].type)) return false;
-      const value = NOTATIONS[name].read(cell);
+      const isNumber = !NOT_NUMERIC.includes(NOTATIONS[name].type);
+      if (isLossy && isNumber) return false;
+      const value = NOTATIONS[name].read(isNumber ? number : cell);
       return value !== undefined && (NOTATIONS[name].type !== 'integer' || Number.isSafeInteger(value));
     };
   }
 
-  #inspectNumber(cell: string, plain: string, line: number): void {
-    // A value with a plus sign may be a telephone number, unless it contains a comma or a percent sign.
-    const loss = lossOf(/[,%]/.test(cell) ? plain.replace(/^\+/, '') : plain);
+  #inspectNumber(cell: string, number: string, plain: string, line: number): void {
+    if (number !== cell) this.#marks ??= new NumberMarks(this.#first);
+    this.#marks?.add(cell, line);
+    // A value with a plus sign may be a telephone number, unless it contains a comma, a percent sign or another mark.
+    const loss = lossOf(/[,%]/.test(cell) || number !== cell ? plain.replace(/^\+/, '') : plain);
     if (loss !== undefined) this.#loss ??= `line ${line} has ${shown(cell)}: ${loss}`;
     const isCode = /^\d+E\d+$/.test(cell);
     if (isCode) this.#code ??= `line ${line} has ${shown(cell)}, which may be a code`;
@@ -201,9 +182,14 @@ export class ColumnGuess {
 
   #narrow(cell: Cell, line: number, fits: (name: NotationName) => boolean): void {
     const before = this.#fitting;
+    if (this.#filled === 0) this.#first = { line, cell };
     if (before.length > 0) {
       const fitting = before.filter(fits);
-      if (fitting.length === 0) this.#end = { line, cell, above: this.#filled, type: NOTATIONS[before[0]!].type };
+      if (fitting.length === 0) {
+        this.#end = { line, cell, above: this.#filled, type: NOTATIONS[before[0]!].type };
+        if (this.#filled === 0 && !this.#options.isBelow)
+          this.#below = new ColumnGuess({ ...this.#options, isBelow: true });
+      }
       if (fitting.length < before.length || this.#filled === 0) this.#setFitting(fitting);
     }
     this.#filled++;
@@ -254,7 +240,8 @@ export class ColumnGuess {
     const text = (note?: string): GuessedType => ({ type: 'text', notation: 'text', ...(note && { note }) });
     const as = (notation: NotationName): GuessedType => {
       const { type, note }: { type: ColumnType; note?: string } = NOTATIONS[notation];
-      return { type, notation, ...(note && { note }) };
+      const notes = [...(this.#marks?.notes ?? []), ...(note ? [note] : [])];
+      return { type, notation, ...(notes.length > 0 && { note: [...new Set(notes)].join(', ') }) };
     };
     if (this.#options.type === 'text') return text();
     if (this.#filled === 0) return text('no cell has a value');
@@ -264,6 +251,8 @@ export class ColumnGuess {
     if (fits('dmy') && fits('mdy')) return text('the order of day and month is not certain: see --date-order');
     const sign = this.#ambiguousSign(hasDecimalCommas);
     if (sign !== undefined) return text(`a ${sign} may mark thousands or decimals: see --decimal`);
+    const doubt = this.#options.type === undefined ? this.#marks?.doubt : undefined;
+    if (doubt !== undefined) return text(doubt);
     if (this.#options.decimal === 'comma' && fits('decimalComma') && !fits('integer')) return as('decimalComma');
     if (!NUMERIC.includes(first) || this.#options.type !== undefined) return as(first);
     if (this.#code !== undefined && !this.#hasFraction) return text(this.#code);
@@ -285,9 +274,19 @@ export class ColumnGuess {
   #reasonOfText(): string | undefined {
     if (this.#loss !== undefined) return this.#loss;
     const { line, cell, above, type } = this.#end!;
-    if (above === 0) return undefined;
+    if (above === 0) return this.#reasonOfFirst(line, cell);
     const values = above === 1 ? 'the value above is' : `the ${above.toLocaleString('en-US')} values above are`;
     return `line ${line} has ${shown(cell)}, and ${values} of the type ${type}`;
+  }
+
+  #reasonOfFirst(line: number, cell: Cell): string | undefined {
+    if (!this.#below || this.#below.#filled < MIN_BELOW) return undefined;
+    const { type } = this.#below.result(false);
+    if (type === 'text') return undefined;
+    return (
+      `line ${line} has ${shown(cell)}, and the values below are of the type ${type}: ` +
+      `--type COLUMN=${type} with --skip-bad-rows leaves the line out`
+    );
   }
 }
 

@@ -1,8 +1,9 @@
 import type { Collection } from '../../contracts/dataset.js';
 import { counted } from '../../util/counted.js';
 import { MAX_NAMES } from '../ndjson.js';
-import { type Cell, ColumnGuess, type GuessOptions } from './column-guess.js';
+import { type Cell, ColumnGuess } from './column-guess.js';
 import type { Declared } from './declared.js';
+import type { GuessOptions } from './guess-types.js';
 import { KeySearch } from './key-search.js';
 import { MissingMarkers } from './missing-markers.js';
 import { type ColumnName, columnNames, unknownColumn } from './names.js';
@@ -43,6 +44,9 @@ export interface ReadColumn extends Column {
   readonly notation: NotationName;
 }
 
+/** Labels of a last row that contains sums. */
+const TOTAL = /^(grand )?(total|totals|totale|totaal|sum|summe|gesamt|insgesamt|suma|итого|всего|合計|总计):?$/i;
+
 const isBlankCell = (cell: Cell): boolean => String(cell ?? '').trim() === '';
 
 /** The key `row` is the row number, unless a column has this name. */
@@ -56,6 +60,7 @@ export class FirstPass {
   readonly #problems: Problems;
   readonly #checked: readonly number[];
   readonly #bad = new Set<number>();
+  #last: Row | undefined;
   position = 0;
   isWhole = false;
   rowCount = 0;
@@ -119,6 +124,7 @@ export class FirstPass {
   /** @param located the cells of the row, if they are parts of a text */
   add(row: Row, located: CellBounds | undefined): void {
     const position = this.position++;
+    this.#last = row;
     if (located && this.search.isComplete && this.#checked.length === 0) this.#addLocated(row.line, located);
     else this.#addCells(row, position);
   }
@@ -148,6 +154,13 @@ export class FirstPass {
     this.rowCount++;
     this.search.add(cells);
     for (let i = 0; i < this.#guesses.length; i++) this.#guesses[i]!.add(cells[i] ?? null, line);
+  }
+
+  get notes(): readonly string[] {
+    const label = this.#last?.cells.find((cell) => !isBlankCell(cell));
+    const isTotal = this.rowCount > 1 && TOTAL.test(String(label ?? '').trim());
+    const about = `line ${this.#last?.line} begins with ${JSON.stringify(label)}`;
+    return [...this.missing.notes, ...(isTotal ? [`${about}: remove it if it sums the rows above`] : [])];
   }
 
   isBad(position: number): boolean {

@@ -50,9 +50,15 @@ const PERCENT: Marked = {
   pattern: /^[+-]?(\d+\.?\d*|\.\d+) ?%$/,
   plain: (cell) => cell.replace(/ ?%/, ''),
 };
+/** The notation of percentages such as 12,5 %. */
+const PERCENT_COMMA: Marked = {
+  pattern: /^[+-]?\d+(,\d+)? ?%$/,
+  plain: (cell) => cell.replace(/ ?%/, '').replace(',', '.'),
+};
+const ALL_MARKED = [GROUPED, DECIMAL_COMMA, PERCENT, PERCENT_COMMA];
 
 export const plainNumber = (cell: string): string | undefined =>
-  NUMBER.test(cell) ? cell : [GROUPED, DECIMAL_COMMA, PERCENT].find(({ pattern }) => pattern.test(cell))?.plain(cell);
+  NUMBER.test(cell) ? cell : ALL_MARKED.find(({ pattern }) => pattern.test(cell))?.plain(cell);
 
 const read =
   (pattern: RegExp, plain: Marked['plain'] = (cell) => cell) =>
@@ -115,6 +121,7 @@ export const NOTATIONS = {
   grouped: { type: 'number', read: readMarked(GROUPED), note: 'read without thousands separators' },
   decimalComma: { type: 'number', read: readMarked(DECIMAL_COMMA), note: 'read with decimal commas' },
   percent: { type: 'number', read: readMarked(PERCENT), note: 'in percent, read without the sign' },
+  percentComma: { type: 'number', read: readMarked(PERCENT_COMMA), note: 'in percent, read with decimal commas' },
   boolean: { type: 'boolean', read: (cell) => (/^(true|false)$/i.test(cell) ? /^t/i.test(cell) : undefined) },
   /** Accepts yes, no, 1, 0 and similar words. Tried only if the user has set the type of the column. */
   words: {
@@ -142,6 +149,36 @@ export const NOTATIONS = {
 } as const satisfies Record<string, Notation>;
 
 export type NotationName = keyof typeof NOTATIONS;
+
+export const PLAIN: readonly NotationName[] = ['integer', 'number'];
+export const NUMERIC: readonly NotationName[] = [...PLAIN, 'grouped', 'decimalComma'];
+/** If several number formats fit all cells of a column, the first one is chosen. */
+export const GUESSES: readonly NotationName[] = [
+  'integer',
+  'whole',
+  ...NUMERIC.slice(1),
+  'percent',
+  'percentComma',
+  'boolean',
+  'iso',
+  'ymd',
+  'dmy',
+  'mdy',
+  'datetime',
+];
+export const IF_GIVEN: readonly NotationName[] = ['mixedWhole', 'words'];
+export const IN_STRINGS: readonly NotationName[] = ['iso', 'datetime'];
+
+export const NOT_NUMERIC: readonly ColumnType[] = ['date', 'datetime', 'boolean'];
+
+export const fitsTyped = (cell: number | boolean): ((name: NotationName) => boolean) => {
+  const fitting = typeof cell === 'boolean' ? ['boolean'] : Number.isSafeInteger(cell) ? PLAIN : ['number'];
+  return (name) => fitting.includes(name);
+};
+
+/** False for the first character of text that is certainly not blank. */
+export const mayBeBlank = (code: number): boolean =>
+  code <= 0x20 || code === 0xa0 || (code >= 0x1680 && code <= 0x3000) || code === 0xfeff;
 
 /** Markers for missing values, in lower case. In text columns, these markers are ordinary text. */
 const MARKERS = new Set('|na|n/a|n.a.|#n/a|<na>|nan|null|(null)|none|\\n|-|--|.|..|?'.split('|'));

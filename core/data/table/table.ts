@@ -95,7 +95,7 @@ class ImportedTable implements ReadTable {
     const added = declared ? this.columns.filter(({ name }) => !Object.hasOwn(declared.properties, name)) : [];
     return [
       ...added.map(({ name }) => `the new column "${name}" was added to the declaration`),
-      ...this.#pass.missing.notes,
+      ...this.#pass.notes,
       ...this.#problems.notes,
     ];
   }

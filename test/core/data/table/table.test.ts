@@ -126,6 +126,42 @@ describe('readTable(path, options)', () => {
       ['number', [2.5, 2.5], ['2.50%', '2.5%'], /in percent/],
       ['number', [1234567, -5], ['"+1,234,567"', '-5']],
       ['text', ['01%', '2%'], ['01%', '2%'], /leading zeros would be lost/],
+      [
+        'number',
+        [1234.5, -5, -6],
+        ['"$1,234.50"', '($5.00)', '-$6.00'],
+        /^read without \$, read with brackets as negative/,
+      ],
+      ['number', [1234.5, 2], ['1234.50 €', '2.00 €'], /^read without €$/],
+      ['text', ['$5', '€6'], ['$5', '€6'], /^line 3 has "€6", but line 2 has "\$5"/],
+      ['text', ['$5', '6'], ['$5', '6'], /^line 3 has "6", but line 2 has "\$5"/],
+      ['text', ['5', '$6'], ['5', '$6'], /^line 2 has "5", but line 3 has "\$6"/],
+      ['integer', [-1, 2], ['(1)', '2'], /^read with brackets as negative$/],
+      ['text', ['(1)', '(2)'], ['(1)', '(2)'], /^line 2 has "\(1\)": if it is a number, use --type$/],
+      ['text', ['(555) 1234'], ['(555) 1234']],
+      ['number', [-1.5, 2], ['\u22121.5', '2']],
+      ['number', [1234567.5, 8], ['1\u00a0234\u00a0567.5', '8'], /^read without thousands separators$/],
+      ['integer', [1234, 12345], ['1\u202f234', '12\u202f345'], /^read without thousands separators$/],
+      ['number', [1234.5, 8], ["1'234.50", '8'], /^read without thousands separators$/],
+      ['integer', [1234, 8], ['1 234', '8'], /^read without thousands separators$/],
+      [
+        'text',
+        ['612 345 678', '613 345 678'],
+        ['612 345 678', '613 345 678'],
+        /^line 2 .*: if it is a number, use --type$/,
+      ],
+      ['text', ['020 123 456', '8'], ['020 123 456', '8']],
+      ['text', ['12 34', '8'], ['12 34', '8']],
+      ['number', [12.5, 3], ['12.5\u00a0%', '3\u00a0%'], /in percent/],
+      ['text', ['$007', '$8'], ['$007', '$8'], /leading zeros would be lost/],
+      ['text', ['\u00a0'].map(() => null), ['\u00a0'], /no cell has a value/],
+      ['text', ['x', null, 'y'], ['x', '\u00a0', 'y']],
+      [
+        'text',
+        ['USD', '1', '2', '3'],
+        ['USD', '1', '2', '3'],
+        /^line 2 has "USD", and the values below are of the type integer/,
+      ],
       ['text', ['0,123', '0,456'], ['"0,123"', '"0,456"'], /a comma may mark thousands or decimals: see --decimal/],
     ];
     for (const [type, values, cells, why] of types) {
@@ -195,6 +231,32 @@ describe('readTable(path, options)', () => {
       expect(given.rows.map(({ b }) => b)).to.deep.equal([1.234, 2.345]);
       expect((await read('a;b\nx;1,5e-07\ny;2,5\n')).rows.map(({ b }) => b)).to.deep.equal([1.5e-7, 2.5]);
       expect((await read('a;b\nx;1234,12345678901234567\n')).columns[1]!.why).to.match(/would lose digits/);
+    });
+
+    it('reads decimal commas next to spaces, currency signs and percent signs', async () => {
+      const { rows, columns } = await read('a;b;c\n1\u00a0234,567;12,5\u00a0%;1.234,50 €\n234,567;3 %;-2,00 €\n');
+      expect(rows.map(({ a, b, c }) => [a, b, c])).to.deep.equal([
+        [1234.567, 12.5, 1234.5],
+        [234.567, 3, -2],
+      ]);
+      expect(columns.map(({ why }) => why)).to.deep.equal([
+        'read without thousands separators, read with decimal commas',
+        'in percent, read with decimal commas',
+        'read without €, read with decimal commas',
+      ]);
+    });
+
+    it('reads marked numbers of a column with a given type', async () => {
+      const types = new Map([['v', 'number']] as const);
+      const { rows } = await read('id,v\n1,$5\n2,(6)\n3,7\n', { types });
+      expect(rows.map(({ v }) => v)).to.deep.equal([5, -6, 7]);
+    });
+
+    it('reports a last row that may contain sums', async () => {
+      expect((await read('place,v\na,1\nb,2\nTotal,3\n')).notes).to.deep.equal([
+        'line 4 begins with "Total": remove it if it sums the rows above',
+      ]);
+      expect((await read('place,v\nTotal,3\na,1\nb,2\n')).notes).to.deep.equal([]);
     });
 
     it('keeps text in an ambiguous notation if another column has decimal commas', async () => {

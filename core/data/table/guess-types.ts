@@ -1,0 +1,29 @@
+import type { MissingMarkers } from './missing-markers.js';
+import type { ColumnType, NotationName } from './notations.js';
+
+export interface GuessOptions {
+  readonly type?: ColumnType | undefined;
+  /** True if the file format has types, as JSON does. Strings are then text, unless they are dates. */
+  readonly isTyped: boolean;
+  readonly decimal?: 'point' | 'comma' | undefined;
+  /**
+   * True if commas separate cells. A comma inside a number is then more likely a thousands separator than a decimal
+   * comma.
+   */
+  readonly isCommaSeparated?: boolean;
+  readonly dateOrder?: 'dmy' | 'mdy' | undefined;
+  /** Cell contents that count as missing values, even in text columns. */
+  readonly missing: MissingMarkers;
+  readonly isRequired?: boolean;
+  /** True if the guess is only for the cells below a first cell that is text. */
+  readonly isBelow?: boolean;
+  /** True if `type` is from an earlier import. The column can then not contain values that would lose digits. */
+  readonly isDeclared?: boolean;
+}
+
+export interface GuessedType {
+  readonly type: ColumnType;
+  readonly notation: NotationName;
+  readonly note?: string;
+  readonly error?: string;
+}
