@@ -2,12 +2,13 @@
  * Connections to SQLite. Short reads take microseconds and are synchronous. Writes and long reads run on a driver
  * thread, so that they do not block the event loop.
  */
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import Database from 'libsql';
 import { StorageError } from 'metro-forecast-api/adapter';
+import { codeOf, fileId, storageError } from './problems.js';
 import { type Bound, type Row, ThreadedDatabase, type Value } from './threaded-database.js';
 
 interface Statement {
@@ -15,43 +16,6 @@ interface Statement {
   get(values: readonly Value[]): Row | undefined;
   all(values: readonly Value[]): readonly Row[];
 }
-
-const REASONS: readonly (readonly [RegExp, string])[] = [
-  [/^SQLITE_BUSY/, 'another process has locked it'],
-  [/^SQLITE_FULL/, 'the disk is full'],
-  [/^SQLITE_READONLY/, 'it is read-only for this user'],
-  [/^SQLITE_NOTADB/, 'it is not an SQLite database'],
-  [/^SQLITE_CORRUPT/, 'it is damaged; restore it from a backup'],
-  [/^SQLITE_CANTOPEN/, 'this user has no permission to open it, or to create files in its folder'],
-  [/^SQLITE_IOERR/, 'the disk reported an error'],
-];
-
-/** If a database cannot be opened, the driver reports the SQLite result code only in the message. */
-const codeOf = (error: object): string => {
-  const { code, message } = error as { readonly code?: string; readonly message?: string };
-  return code || (/ConnectionFailed\(.*: 14"\)$/.test(message ?? '') ? 'SQLITE_CANTOPEN' : '');
-};
-
-const isFolder = (path: string): boolean => {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false;
-  }
-};
-
-export const storageError = (path: string, cause: unknown): unknown => {
-  const code = codeOf(cause as object);
-  if (cause instanceof StorageError || !code.startsWith('SQLITE_')) return cause;
-  const reason =
-    code.startsWith('SQLITE_CANTOPEN') && isFolder(path)
-      ? 'it is a folder; name a database file, or use the adapter "json" for a dataset directory'
-      : (REASONS.find(([pattern]) => pattern.test(code))?.[1] ?? `${(cause as Error).message} (${code})`);
-  return new StorageError('unavailable', `The database ${path} cannot be used: ${reason}.`, { cause });
-};
-
-/** Returns true if another process holds the lock, which it will probably release soon. */
-export const isBusy = (error: unknown): boolean => codeOf((error as Error).cause ?? {}).startsWith('SQLITE_BUSY');
 
 const uriOf = (path: string, parameters: string): string => `${pathToFileURL(path).href}?${parameters}`;
 
@@ -67,6 +31,7 @@ const URI_PARAMETERS = ['mode=rw', 'mode=ro', 'immutable=1'];
 export class ReadConnection {
   readonly #path: string;
   readonly #db: InstanceType<typeof Database>;
+  readonly #file: string | undefined;
   readonly #statements = new Map<string, Statement>();
 
   private constructor(
@@ -75,6 +40,7 @@ export class ReadConnection {
   ) {
     this.#path = path;
     this.#db = new Database(uri);
+    this.#file = fileId(path);
     try {
       this.#db.exec(PRAGMAS);
       this.row('SELECT count(*) FROM sqlite_schema');
@@ -100,6 +66,19 @@ export class ReadConnection {
       }
     }
     throw failure;
+  }
+
+  /**
+   * A connection continues to read the file that it opened, and never sees changes to another file at this path.
+   * @throws StorageError `unavailable`
+   */
+  assertSameFile(): void {
+    if (fileId(this.#path) === this.#file) return;
+    throw new StorageError(
+      'unavailable',
+      `The database ${this.#path} was deleted or replaced while the service was using it: stop the service, delete ` +
+        `${this.#path}-wal and ${this.#path}-shm, and start the service again.`,
+    );
   }
 
   row(sql: string, values: readonly Value[] = []): Row | undefined {

@@ -17,8 +17,9 @@ import {
 } from 'metro-forecast-api/adapter';
 import { sqliteDataAudit } from './audit.js';
 import { type Activation, hasVersion, openStore, readActivationAt, readCatalogNow, readCurrent } from './catalog.js';
-import { isBusy, type ReadConnection, ThreadedConnection } from './connection.js';
+import { type ReadConnection, ThreadedConnection } from './connection.js';
 import { sqliteHistory } from './history.js';
+import { isBusy } from './problems.js';
 import { type ImportedDataset, publish, type ToPublish } from './publish.js';
 import { type Reader, Readers } from './readers.js';
 import { SqliteSnapshot } from './snapshot.js';
@@ -69,7 +70,7 @@ export class SqliteAdapter implements StorageAdapter {
     this.#path = context.resolvePath(path);
     this.#pollMs = pollMs;
     this.#context = context;
-    this.#readers = new Readers(this.#path, context.collections);
+    this.#readers = new Readers(this.#path, context.collections, () => this.#catalog?.assertSameFile());
     const withConnection = <T>(work: (connection: ThreadedConnection) => Promise<T>) => this.#withConnection(work);
     this.audit = sqliteDataAudit(withConnection);
     const ifConnected = async <T>(work: (connection: ThreadedConnection) => Promise<T>) =>
@@ -145,8 +146,7 @@ export class SqliteAdapter implements StorageAdapter {
   async #publish(dataset: ToPublish, options: PublishOptions): Promise<void> {
     this.#assertOpen();
     const signal = options.signal ? AbortSignal.any([options.signal, this.#closing.signal]) : this.#closing.signal;
-    const poll = () => this.#poll();
-    await this.#tracked(publish(this.#path, this.#context, dataset, { ...options, signal, poll }));
+    await this.#tracked(publish(this.#path, this.#context, dataset, { ...options, signal, poll: () => this.#poll() }));
   }
 
   #snapshotOf({ reader, activation }: Served): Snapshot {
@@ -232,6 +232,7 @@ export class SqliteAdapter implements StorageAdapter {
 
   /** Returns a message if the current version cannot be served. */
   #follow(catalog: ReadConnection): string | undefined {
+    catalog.assertSameFile();
     const activation = readCurrent(catalog);
     this.#readers.renew(catalog, this.#served?.activation.versionId);
     if (!activation) return NO_DATASET;

@@ -220,6 +220,7 @@ class SqliteKeyStore implements KeyStore {
   }
 
   #load(connection: ReadConnection): void {
+    connection.assertSameFile();
     const changed = connection.rows(`${COLUMNS} WHERE change > ? ORDER BY change`, [this.#change]);
     for (const row of changed) this.#replace(recordOf(row));
     if (changed.length > 0) this.#change = Number(changed.at(-1)![3]);

@@ -1,6 +1,7 @@
 /** Runs queries that might read a whole table. The queries run one at a time and can be interrupted. */
 import { StorageError } from 'metro-forecast-api/adapter';
-import { PRAGMAS, ReadConnection, storageError } from './connection.js';
+import { PRAGMAS, ReadConnection } from './connection.js';
+import { storageError } from './problems.js';
 import { type Row, ThreadedDatabase, type Value } from './threaded-database.js';
 
 /** SQLite sorts rows to group them. Sorting takes a third longer if the rows do not fit into this cache. */
@@ -13,6 +14,7 @@ const INTERRUPT_MS = 10;
 
 export class LongReads {
   readonly #path: string;
+  readonly #assertSameFile: () => void;
   #opening: Promise<ThreadedDatabase> | undefined;
   #queries = 0;
   #last: Promise<unknown> = Promise.resolve();
@@ -21,8 +23,9 @@ export class LongReads {
   /** Interrupts the running query. */
   #interrupt: (() => void) | undefined;
 
-  constructor(path: string) {
+  constructor(path: string, assertSameFile: () => void) {
     this.#path = path;
+    this.#assertSameFile = assertSameFile;
   }
 
   /**
@@ -95,6 +98,7 @@ export class LongReads {
     try {
       const connection = ReadConnection.open(this.#path);
       connection.close();
+      this.#assertSameFile();
       const db = new ThreadedDatabase(connection.uri);
       await db.exec(`${PRAGMAS}; PRAGMA cache_size = -${CACHE_KIB}; SELECT count(*) FROM sqlite_schema`);
       return db;

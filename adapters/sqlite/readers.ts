@@ -20,6 +20,7 @@ export class Readers {
   readonly #path: string;
   readonly #collections: ReadonlyMap<string, Collection>;
   readonly #readers = new Map<number, Reader>();
+  readonly #assertSameFile: () => void;
   /** Versions that `open` treats as deleted. */
   readonly deleting = new Set<number>();
   /**
@@ -28,10 +29,12 @@ export class Readers {
    */
   readonly #longReads: { readonly totals: LongReads; readonly searches: LongReads };
 
-  constructor(path: string, collections: ReadonlyMap<string, Collection>) {
+  /** @param assertSameFile throws if a connection that was just opened would read another file than earlier ones */
+  constructor(path: string, collections: ReadonlyMap<string, Collection>, assertSameFile: () => void) {
     this.#path = path;
     this.#collections = collections;
-    this.#longReads = { totals: new LongReads(path), searches: new LongReads(path) };
+    this.#assertSameFile = assertSameFile;
+    this.#longReads = { totals: new LongReads(path, assertSameFile), searches: new LongReads(path, assertSameFile) };
   }
 
   /**
@@ -44,6 +47,7 @@ export class Readers {
     if (known) return known;
     const connection = ReadConnection.open(this.#path);
     try {
+      this.#assertSameFile();
       connection.pin();
       const stored = readVersion(connection, id);
       if (!stored) {

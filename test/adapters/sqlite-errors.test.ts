@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import Database from 'libsql';
+import { eventually } from '../../adapters/conformance/expect.js';
 import { find } from '../../adapters/conformance/find-rows.js';
 import {
   anotherDataset,
@@ -209,6 +210,29 @@ describe('the SQLite adapter with an unusable file', () => {
       execFileSync('umount', ['-l', disk]);
     }
   });
+
+  for (const [how, change] of [
+    ['deleted', (path: string) => rm(path)],
+    [
+      'replaced',
+      async (path: string) => {
+        await writeFile(`${path}.other`, await readFile(path));
+        await rename(`${path}.other`, path);
+      },
+    ],
+  ] as const) {
+    it(`keeps serving a database that was ${how}, reports this, and never reads from another file`, async () => {
+      const adapter = await store.opened();
+      await adapter.publish(datasetOf());
+      await change(store.path);
+      await eventually('a problem', () => store.problems.at(-1) === 'The database cannot be read.', 1000);
+      await withSnapshot({ adapter }, async (snapshot) => {
+        expect(await find(snapshot, items)).to.deep.equal(rows['items']);
+        const totals = snapshot.totals!(items.name, { where: [], by: [], limit: 1 });
+        expect((await errorOf(totals)).code).to.equal('unavailable');
+      });
+    });
+  }
 
   it('opens a database once another process has released its lock', async () => {
     const copy = await publishedCopy();

@@ -1,4 +1,4 @@
-import { stat, writeFile } from 'node:fs/promises';
+import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import Database from 'libsql';
@@ -52,6 +52,17 @@ describe('the key store in SQLite', () => {
     db.exec(sql);
     db.close();
   };
+
+  it('keeps its keys and reports an error when the database is replaced, so that no revocation is missed', async () => {
+    const store = await opened();
+    const record = newRecord();
+    await store.insert(record);
+    await writeFile(`${files.path}.other`, await readFile(files.path));
+    await rename(`${files.path}.other`, files.path);
+    await eventually('an error', () => store.health!().ok === false, 1000);
+    expect(store.lookup(record.hash)).to.deep.equal(record);
+    expect((await errorOf(store.list())).message).to.match(/was deleted or replaced while the service was using it/);
+  });
 
   it('has no keys if the file is missing, and creates it with mode 0600 for the first key', async () => {
     const store = await opened();

@@ -27,7 +27,7 @@ describe('SQLite: long reads', () => {
     folder = await mkdtemp(join(tmpdir(), 'sqlite-totals-'));
     path = join(folder, 'data.db');
     await ThreadedConnection.use(path, (connection) => connection.exec('PRAGMA user_version = 1'), { create: true });
-    reads = new LongReads(path);
+    reads = new LongReads(path, () => undefined);
     await reads.rows(slow(1), [], undefined);
   });
   afterEach(async () => {
@@ -79,7 +79,7 @@ describe('SQLite: long reads', () => {
   it('are interrupted by a signal that is aborted at any time', async () => {
     for (let turns = 0; turns < 12; turns++) {
       await reads.close();
-      reads = new LongReads(path);
+      reads = new LongReads(path, () => undefined);
       const aborting = new AbortController();
       const code = codeOf(reads.rows(slow(1e12), [], aborting.signal));
       for (let turn = 0; turn < turns; turn++) await (turns % 2 === 0 ? setImmediate() : undefined);
