@@ -80,8 +80,16 @@ const BROTLI_QUALITY = 5;
  * sending the response.
  */
 const LONGEST_TAGS = 1024;
-/** The maximum length of `If-Modified-Since`. HTTP dates have 29 characters, so longer headers are ignored. */
-const LONGEST_DATE = 64;
+/** The three formats of RFC 9110, 5.6.7. The last one has no time zone, and means UTC. */
+const HTTP_DATES = [
+  /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT$/,
+  /^[A-Z][a-z]{5,8}, \d\d-[A-Z][a-z]{2}-\d\d [\d:]{8} GMT$/,
+  /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}$/,
+];
+
+/** Returns NaN for other formats, which `Date.parse` would accept, and which RFC 9110, 13.1.3 ignores. */
+const timeOf = (date: string): number =>
+  HTTP_DATES.some((format) => format.test(date)) ? Date.parse(date.endsWith('GMT') ? date : `${date} GMT`) : Number.NaN;
 
 export class Encoded extends Prepared {
   readonly #notModifiedHead: string;
@@ -145,8 +153,7 @@ export class Validators {
   isFresh(ifNoneMatch: string | undefined, ifModifiedSince: string | undefined): boolean {
     if (ifNoneMatch !== undefined) return this.matches(ifNoneMatch);
     if (ifModifiedSince === undefined) return false;
-    const since = ifModifiedSince.length > LONGEST_DATE ? Number.NaN : Date.parse(ifModifiedSince);
-    return !Number.isNaN(since) && this.lastModified <= since;
+    return this.lastModified <= timeOf(ifModifiedSince);
   }
 
   matches(ifNoneMatch: string): boolean {
