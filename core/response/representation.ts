@@ -60,6 +60,8 @@ export const mediaTypeChooser = <Offer extends { readonly mediaTypes: readonly s
 ) => {
   const types = offers.flatMap(({ mediaTypes }) => mediaTypes);
   const judge = memoize((value) => {
+    // An empty list excludes nothing.
+    if (/^[\s,]*$/.test(value)) return offers[0]!;
     const [best] = new Negotiator({ headers: { accept: value } }).mediaTypes(types);
     return offers.find(({ mediaTypes }) => mediaTypes.includes(best!)) ?? null;
   });

@@ -169,7 +169,15 @@ describe('every response', () => {
   });
 
   describe('Accept', () => {
-    for (const accept of ['application/json', '*/*', 'application/*', 'text/html, */*;q=0.1', 'APPLICATION/JSON']) {
+    for (const accept of [
+      'application/json',
+      '*/*',
+      'application/*',
+      'text/html, */*;q=0.1',
+      'APPLICATION/JSON',
+      '',
+      ', ,',
+    ]) {
       it(`Accept: ${accept} is a 200`, async () => {
         expect((await service.get('/markets', { headers: { Accept: accept } })).status).to.equal(200);
       });
