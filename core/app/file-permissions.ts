@@ -54,7 +54,8 @@ const loosePermissions = async (path: string, isSecret: boolean): Promise<readon
   if (process.platform === 'win32') return [];
   const file = await linkTarget(path).catch(() => path);
   const found = await stat(file).catch(() => undefined);
-  if (!found) return [];
+  // Devices such as /dev/null must stay accessible to all users. Folders and pipes are reported when they are read.
+  if (!found?.isFile()) return [];
   const sentences: string[] = [];
   const isWritable = (found.mode & GROUP_OR_OTHERS_WRITE) !== 0;
   const isReadable = isSecret && (found.mode & OTHERS_READ) !== 0;

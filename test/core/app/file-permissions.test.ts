@@ -56,6 +56,12 @@ describe('permissionWarnings(config)', () => {
     });
   }
 
+  it('reports no device, because other programs need /dev/null', async () => {
+    await rm(at('keys.json'));
+    await symlink('/dev/null', at('keys.json'));
+    expect(await found()).to.deep.equal([]);
+  });
+
   it('reports the target of a symbolic link', async () => {
     await mkdir(at('real'));
     await rm(at('keys.json'));
