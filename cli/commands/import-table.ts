@@ -16,7 +16,7 @@ import { writeTable, writeToDirectory } from '../../core/data/table/write-table.
 import { OperatorError } from '../../core/errors.js';
 import { counted } from '../../core/util/counted.js';
 import { fileErrorReason } from '../../core/util/error-reason.js';
-import { openUrl } from '../../plugins/metro/import/input.js';
+import { openUrl } from '../../core/util/open-url.js';
 import { tableNameError } from '../../plugins/tables/routes.js';
 import { loadConfig, loadModules } from '../../product.js';
 import { count, print, table, toJson } from '../output.js';
@@ -62,8 +62,7 @@ const withFile = async <T>(source: string, signal: AbortSignal, task: (path: str
   if (!isUrl(source) && source !== STDIN) return task(source);
   return withTemporaryFolder(async (folder) => {
     const path = join(folder, 'download');
-    const bytes =
-      source === STDIN ? process.stdin : (await openUrl(source, undefined, Number.POSITIVE_INFINITY, signal)).bytes;
+    const bytes = source === STDIN ? process.stdin : (await openUrl(source, { signal })).bytes;
     await pipeline(bytes, createWriteStream(path), { signal }).catch(refuseTemporary);
     return await task(path);
   });
