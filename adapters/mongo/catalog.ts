@@ -145,7 +145,7 @@ export class Catalog {
   }
 
   /** Counts a lock on a version. Resolves with false if the version was deleted. */
-  acquire(id: number): Promise<boolean> {
+  countLock(id: number): Promise<boolean> {
     return this.#update('lock a version', { 'versions.id': id }, { $inc: { 'versions.$.acquisitions': 1 } });
   }
 

@@ -9,8 +9,7 @@ import {
 } from 'mongodb';
 import type { Publication } from './catalog.js';
 import type { Connection } from './connection.js';
-import { dataCollection, indexOf, isDuplicate, LAYOUT, type Row } from './layout.js';
-import type { VersionDocument } from './version-locks.js';
+import { dataCollection, indexOf, isDuplicate, LAYOUT, type Row, type VersionDocument } from './layout.js';
 
 const { inKeyOrder, invalidCollection, rowJson, keyText, ordersOf, wordsToIndex } = publishing;
 

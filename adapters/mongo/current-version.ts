@@ -81,7 +81,7 @@ export class CurrentVersion {
     try {
       await this.#connection.connect();
       const publication = await this.#catalog.current();
-      await this.#locks.keep();
+      await this.#locks.renew();
       this.#report(publication && (await this.#follow(publication)));
     } catch (error) {
       this.#report(isRejected((error as Error).cause) ? REJECTED : UNREACHABLE, toStorageError(error, 'poll'));
@@ -95,7 +95,7 @@ export class CurrentVersion {
     const { moves } = await this.#catalog.read();
     let locked: LockedVersion | undefined;
     try {
-      locked = await this.#locks.acquire(publication.id);
+      locked = await this.#locks.lock(publication.id);
     } catch (error) {
       if (!(error instanceof StorageError && error.code === 'invalid_dataset')) throw error;
       this.#refused = publication.id;
@@ -109,7 +109,7 @@ export class CurrentVersion {
       publication,
       moves: moves.slice(0, moves.findIndex((move) => isSame(move, publication)) + 1),
     };
-    if (before) this.#locks.release(before.locked);
+    if (before) this.#locks.removeReader(before.locked);
     this.#context.changed();
     return undefined;
   }

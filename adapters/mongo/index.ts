@@ -83,7 +83,7 @@ class MongoAdapter implements StorageAdapter {
   snapshot(): Snapshot {
     this.#assertOpen();
     const { locked, publication } = this.#current.served;
-    return this.#snapshotOf(this.#locks.retain(locked), publication);
+    return this.#snapshotOf(this.#locks.addReader(locked), publication);
   }
 
   async publish(dataset: Dataset, options: PublishOptions = {}): Promise<void> {
@@ -158,7 +158,7 @@ class MongoAdapter implements StorageAdapter {
     this.#life.abort();
     await Promise.allSettled(this.#running);
     await this.#current.stop();
-    await this.#locks.end();
+    await this.#locks.releaseAll();
     await this.#connection.close();
   }
 

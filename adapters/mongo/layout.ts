@@ -15,7 +15,7 @@
  * signs.
  */
 
-import type { Collection, Document, JsonRows, Query, Scalar } from 'metro-forecast-api/adapter';
+import type { Collection, Document, JsonRows, Manifest, Query, Scalar } from 'metro-forecast-api/adapter';
 import { type Filter, type FindOptions, MongoServerError } from 'mongodb';
 
 /**
@@ -23,6 +23,24 @@ import { type Filter, type FindOptions, MongoServerError } from 'mongodb';
  * incompatible.
  */
 export const LAYOUT = 2;
+
+export interface VersionDocument {
+  readonly _id: number;
+  /** Undefined if the version was published before database layouts were numbered. */
+  readonly layout?: number;
+  readonly manifest: Manifest;
+  readonly collections: Readonly<
+    Record<
+      string,
+      {
+        readonly rows: number;
+        readonly sha256: string;
+        readonly orders: readonly (readonly string[])[];
+        readonly search?: readonly string[];
+      }
+    >
+  >;
+}
 
 const DUPLICATE_KEY = 11000;
 

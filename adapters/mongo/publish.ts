@@ -22,9 +22,9 @@ import {
   writeContent,
 } from './content.js';
 import { audited, publishedContent } from './data-audit.js';
-import { LAYOUT } from './layout.js';
+import { LAYOUT, type VersionDocument } from './layout.js';
+import { expireReplicas } from './replica-locks.js';
 import { sweep } from './sweep.js';
-import { expireReplicas, type VersionDocument } from './version-locks.js';
 
 const { contentOf, sumsOf } = audit;
 const { assertNotAborted, missingIn, ordersOf, publicationTime, versionTaken } = publishing;

@@ -112,7 +112,7 @@ export class MongoSnapshot implements Snapshot {
   release(): void {
     if (this.#released) return;
     this.#released = true;
-    this.#context.locks.release(this.#locked);
+    this.#context.locks.removeReader(this.#locked);
   }
 
   #failure(error: unknown): unknown {

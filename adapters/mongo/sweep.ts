@@ -1,7 +1,7 @@
 import type { Catalog } from './catalog.js';
 import type { Connection } from './connection.js';
-import { versionIdOf } from './layout.js';
-import { lockedIds, type VersionDocument } from './version-locks.js';
+import { type VersionDocument, versionIdOf } from './layout.js';
+import { lockedIds } from './replica-locks.js';
 
 /**
  * Deletes the rows and documents of versions that are no longer needed. The collections are listed first, so that

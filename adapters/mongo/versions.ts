@@ -3,8 +3,9 @@ import { Catalog, type Publication, type StoredPublication } from './catalog.js'
 import type { Access, Connection } from './connection.js';
 import type { CurrentVersion } from './current-version.js';
 import { audited } from './data-audit.js';
+import { lockedIds } from './replica-locks.js';
 import { sweep } from './sweep.js';
-import { type LockedVersion, type LockedVersions, lockedIds } from './version-locks.js';
+import type { LockedVersion, LockedVersions } from './version-locks.js';
 
 const { momentAfter, unknownVersion } = publishing;
 
@@ -75,7 +76,7 @@ export class MongoVersions implements Versions {
     return this.#context.withOwnConnection(async (connection) => {
       const catalog = new Catalog(connection);
       // Unused locks are released now instead of at the next poll.
-      await this.#context.locks.keep();
+      await this.#context.locks.renew();
       const deleted: string[] = [];
       for (;;) {
         const unused = await firstUnused(connection, catalog, keep);
@@ -95,7 +96,7 @@ export class MongoVersions implements Versions {
       const publication = this.#context.current.moves.findLast(({ publishedAt }) => publishedAt <= time);
       if (!publication) return undefined;
       // If the version that was current at that time has been deleted, there is no other version to return.
-      const locked = await this.#context.locks.acquire(publication.id);
+      const locked = await this.#context.locks.lock(publication.id);
       return locked && this.#context.snapshotOf(locked, publication);
     });
   }

@@ -5,8 +5,8 @@ import { Catalog } from '../../adapters/mongo/catalog.js';
 import type { Connection } from '../../adapters/mongo/connection.js';
 import { bounded, toStorageError } from '../../adapters/mongo/connection.js';
 import { readUse, writeUse } from '../../adapters/mongo/key-documents.js';
+import { expireReplicas, lockedIds, ReplicaLocks } from '../../adapters/mongo/replica-locks.js';
 import { sweep } from '../../adapters/mongo/sweep.js';
-import { expireReplicas, lockedIds, VersionLocks } from '../../adapters/mongo/version-locks.js';
 import { systemClock } from '../../core/contracts/runtime.js';
 import { StorageError } from '../../core/errors.js';
 import { closedConnection } from './mongo-database.js';
@@ -99,11 +99,11 @@ describe('errors of the MongoDB adapter name the failed operation', () => {
     ['unlock the catalog', () => catalog().unlock('me')],
     ['move the pointer', () => catalog().commit('me', publication, null)],
     ['move the pointer', () => catalog().activate(publication, null)],
-    ['lock a version', () => catalog().acquire(1)],
+    ['lock a version', () => catalog().countLock(1)],
     ['remove a version', () => catalog().remove(publication)],
     ['read the locks', () => lockedIds(connection)],
     ['create an index', () => expireReplicas(connection)],
-    ['write the locks', () => new VersionLocks(connection, systemClock, 1000).keep([1], async () => undefined)],
+    ['write the locks', () => new ReplicaLocks(connection, systemClock, 1000).renew([1], async () => undefined)],
     ['list the collections', () => sweep(connection, catalog())],
     ['read the audit', () => new MongoAudit(connection, 'audit').list()],
     ['write the audit', () => new MongoAudit(connection, 'audit').around({ time: '', by: '' }, async () => true)],

@@ -33,7 +33,7 @@ describe('the catalog in MongoDB', () => {
       moves: [],
     });
     expect(await catalog.current()).to.equal(undefined);
-    expect(await catalog.acquire(0)).to.equal(false);
+    expect(await catalog.countLock(0)).to.equal(false);
   });
 
   it('changes nothing while it is empty', async () => {
@@ -126,13 +126,13 @@ describe('the catalog in MongoDB', () => {
     const { versions, moves } = await catalog.read();
     expect(versions).to.deep.equal([second, third]);
     expect(moves).to.deep.equal([first, second, third]);
-    const acquired = [await catalog.acquire(first.id), await catalog.acquire(third.id), await catalog.acquire(7)];
-    expect(acquired).to.deep.equal([false, true, false]);
+    const counted = [await catalog.countLock(first.id), await catalog.countLock(third.id), await catalog.countLock(7)];
+    expect(counted).to.deep.equal([false, true, false]);
   });
 
   it('does not remove a version that was locked after the catalog was read', async () => {
     const [first] = [await publish('1'), await publish('2')];
-    expect(await catalog.acquire(first.id)).to.equal(true);
+    expect(await catalog.countLock(first.id)).to.equal(true);
     expect(await catalog.remove(first)).to.equal(false);
     const [locked] = (await catalog.read()).versions;
     expect(locked).to.deep.equal({ ...first, acquisitions: 1 });
@@ -146,7 +146,7 @@ describe('the catalog in MongoDB', () => {
     const steps: readonly (readonly [isMove: boolean, change: () => Promise<unknown>])[] = [
       [false, () => catalog.lock('publisher', LONG)],
       [false, () => catalog.renew('publisher', LONG)],
-      [false, () => catalog.acquire(first.id)],
+      [false, () => catalog.countLock(first.id)],
       [false, () => catalog.unlock('publisher')],
       [true, () => catalog.activate({ ...first, publishedAt: new Date(99_000) }, first)],
       [true, () => catalog.rewrite([], [])],

@@ -88,7 +88,7 @@ export const scopes: readonly Scope[] = [
     tests: [
       'dist/test/adapters/mongo-bounded.test.js',
       'dist/test/adapters/mongo-catalog.test.js',
-      'dist/test/adapters/mongo-version-locks.test.js',
+      'dist/test/adapters/mongo-replica-locks.test.js',
       'dist/test/adapters/mongo-layout.test.js',
       'dist/test/adapters/mongo-poller.test.js',
       'dist/test/adapters/mongo.test.js',
