@@ -68,7 +68,7 @@ const optionsOf = async (kind: string, modules: Builtins<{ readonly options?: ob
   return parts;
 };
 
-export const configurationPage = (): string => {
+const configurationPage = (): string => {
   const sections = propertiesOf(configSchema as JsonSchema).filter(([name]) => name !== '$schema');
   const parts = sections.map(([name, schema]) => {
     const isSection = schema['properties'] !== undefined && !isModule(schema);
@@ -97,7 +97,7 @@ const pluginTable = async (): Promise<string> => {
   return `## Plugins\n\n${table(['Plugin', 'Contents', 'Needs'], await Promise.all(rows))}`;
 };
 
-export const modulesPage = async (): Promise<string> => {
+const modulesPage = async (): Promise<string> => {
   const parts = [
     await pluginTable(),
     ...(await optionsOf('Adapter', adapters)),
@@ -143,7 +143,7 @@ const cliPage = (title: string, intro: string, commands: readonly (readonly [str
 };
 
 /** Returns the pages cli.md and cli-data.md. */
-export const cliPages = async (): Promise<{ readonly service: string; readonly data: string }> => {
+const cliPages = async (): Promise<{ readonly service: string; readonly data: string }> => {
   const all = leavesOf(await createProgram(), 'metro-forecast');
   return {
     service: cliPage(
@@ -178,7 +178,7 @@ const withService = async <Result>(use: (app: App) => Promise<Result>): Promise<
   }
 };
 
-export const errorsPage = async (): Promise<string> => {
+const errorsPage = async (): Promise<string> => {
   const declared = await withService(async ({ local }) => local.routes.flatMap(({ errors: kinds = [] }) => kinds));
   const kinds = new Map(
     [...Object.values(errors), ...declared, rowNotFound, tooManyRows].map((kind) => [kind.code, kind as ErrorKind]),
@@ -198,7 +198,7 @@ ${table(['Status', 'Code', 'When', 'Message'], rows)}
 `;
 };
 
-export const metricsTable = async (): Promise<string> => {
+const metricsTable = async (): Promise<string> => {
   const text = await withService(async (app) => {
     const { metricsUrl } = await app.listen();
     return (await fetch(metricsUrl!)).text();

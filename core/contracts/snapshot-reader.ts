@@ -19,7 +19,7 @@ export type ConditionField<T> = FieldOf<T, Scalar | boolean>;
 /** The fields whose totals a query can compute: numbers, including nullable ones. */
 export type NumberField<T> = FieldOf<T, number>;
 
-export interface TotalsQueryOf<T> extends TotalsQuery {
+interface TotalsQueryOf<T> extends TotalsQuery {
   readonly where: readonly Condition<ConditionField<T>>[];
   readonly by: readonly ConditionField<T>[];
   readonly of?: NumberField<T>;

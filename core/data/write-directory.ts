@@ -206,7 +206,7 @@ const removeUnused = async (path: string, manifests: readonly DirectoryManifest[
   }
 };
 
-export interface NdjsonBatch {
+interface NdjsonBatch {
   readonly bytes: Uint8Array;
   readonly rows: number;
 }

@@ -1,7 +1,7 @@
 import { OperatorError } from '../../errors.js';
 import { type CsvRecord, CsvSplitter, CsvSyntaxError, type Dialect } from './csv.js';
 
-export interface CsvLayout extends TableStart {
+interface CsvLayout extends TableStart {
   readonly dialect: Dialect;
 }
 
@@ -179,7 +179,7 @@ const isPreamble = (records: readonly CsvRecord[], at: number, width: number, mo
   return isPreamble(records, at + 1, width, most);
 };
 
-export interface TableStart {
+interface TableStart {
   readonly firstLine: number;
   readonly hasHeader: boolean;
   readonly sample: readonly CsvRecord[];

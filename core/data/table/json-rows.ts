@@ -118,7 +118,7 @@ const parse = ({ text, line }: JsonText): Readonly<Record<string, unknown>> => {
   throw new OperatorError(`line ${line}: must be a JSON object`);
 };
 
-export interface JsonRow {
+interface JsonRow {
   readonly line: number;
   readonly fields: Readonly<Record<string, unknown>>;
 }

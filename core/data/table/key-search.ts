@@ -5,7 +5,7 @@
 import type { Cell } from './column-guess.js';
 import type { ColumnType } from './notations.js';
 
-export interface KeyColumn {
+interface KeyColumn {
   readonly name: string;
   readonly type: ColumnType;
   readonly hasGaps: boolean;

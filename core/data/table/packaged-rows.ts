@@ -4,7 +4,7 @@ import { OperatorError } from '../../errors.js';
 import type { Cell } from './column-guess.js';
 import { cellOf } from './json-rows.js';
 
-export interface ParquetTable {
+interface ParquetTable {
   readonly headings: readonly string[];
   rows(): AsyncGenerator<readonly (readonly Cell[])[]>;
 }
@@ -67,7 +67,7 @@ export const openParquet = async (path: string): Promise<ParquetTable> => {
   };
 };
 
-export interface ExcelTable {
+interface ExcelTable {
   readonly sheet: string;
   readonly others: readonly string[];
   readonly rows: readonly (readonly Cell[])[];
