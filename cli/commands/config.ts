@@ -17,8 +17,8 @@ const showConfig = async (_: unknown, command: Command): Promise<void> => {
   const modules = await loadModules(loaded);
   const masked = maskedConfig(loaded, modules);
   // The list of API changes is omitted because it is long.
-  const { changes: _changes, ...service } = modules.registry.service;
-  const shown = { ...masked, service: { ...service, ...masked.service } };
+  const { changes: _changes, ...info } = modules.registry.info;
+  const shown = { ...masked, service: { ...info, ...masked.service } };
   if (options.json) {
     printJson({ path, embedded, overrides, config: shown });
     return;

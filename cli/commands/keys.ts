@@ -66,7 +66,7 @@ const withStore = async <T>(
   try {
     opened = await openKeyStore({ config: loaded, modules: await loadModules(loaded) }, commandLogger());
     const rules = {
-      prefix: opened.service.keyPrefix,
+      prefix: opened.info.keyPrefix,
       tiers: tierNames(auth),
       peppers: new Peppers(auth.peppers),
       visibleAfterMs: visibleAfter(auth.keys),

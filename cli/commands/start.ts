@@ -100,7 +100,7 @@ const isSigningIn = (loaded: LoadedConfig): boolean => hasDemoKey(loaded) && wor
 const demoKey = (loaded: LoadedConfig, { registry }: Modules) =>
   hasDemoKey(loaded)
     ? newKey({ name: 'demo', tier: tierNames(loaded.config.auth)[0]! }, Date.now(), {
-        prefix: registry.service.keyPrefix,
+        prefix: registry.info.keyPrefix,
       })
     : undefined;
 

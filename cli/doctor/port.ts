@@ -36,7 +36,7 @@ const checkOne = async ({ check, host, port, isOurs }: Port, { loaded }: CheckCo
 /** Other services might also respond to `/health`, so the OpenAPI document identifies this service. */
 const apiPort = ({ loaded, modules }: CheckContext): Port => {
   const { host, port, basePath } = loaded.config.server;
-  const { service, routes } = modules.registry;
+  const { info: own, routes } = modules.registry;
   const endpoints = [...new Set(routes.map(({ route }) => route.path))].sort();
   return {
     check: 'port',
@@ -45,7 +45,7 @@ const apiPort = ({ loaded, modules }: CheckContext): Port => {
     async isOurs(origin) {
       const response = await fetched(`${origin}${basePath}/openapi.json`);
       const { info, paths = {} } = (await response.json()) as { info?: { title?: unknown }; paths?: object };
-      return info?.title === service.title && isDeepStrictEqual(Object.keys(paths).sort(), endpoints);
+      return info?.title === own.title && isDeepStrictEqual(Object.keys(paths).sort(), endpoints);
     },
   };
 };

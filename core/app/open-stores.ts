@@ -15,7 +15,7 @@ type Loaded = Pick<Parts, 'config' | 'modules'>;
 
 export interface OpenedKeyStore {
   readonly store: KeyStore;
-  readonly service: ServiceInfo;
+  readonly info: ServiceInfo;
   /**
    * Reads a caller's usage from Redis.
    * @throws OperatorError if usage is not counted or is not stored in Redis
@@ -36,7 +36,7 @@ export const openKeyStore = async (loaded: Loaded, logger: Logger): Promise<Open
   let limiter: Limiter | undefined;
   return {
     store,
-    service: loaded.modules.registry.service,
+    info: loaded.modules.registry.info,
     async usage(caller) {
       if (!countsUsage(auth)) throw new OperatorError('Usage counting is disabled in this configuration.', NOT_COUNTED);
       if (!redis) throw new OperatorError('Usage is not stored in Redis in this configuration.', NOT_SHARED);

@@ -55,7 +55,7 @@ const mountDependencies = ({ config, modules, ...others }: MountParts) => ({
   ...others,
   routes: modules.registry.routes.map(({ route }) => route),
   mounts: modules.registry.mounts.map(({ mount }) => mount),
-  info: modules.registry.service,
+  info: modules.registry.info,
   basePath: config.config.server.basePath,
   ...responseSettings(config.config),
 });
@@ -63,7 +63,7 @@ const mountDependencies = ({ config, modules, ...others }: MountParts) => ({
 const runningContext =
   ({ config, modules, clock, logger }: Pick<Parts, 'config' | 'modules' | 'clock' | 'logger'>) =>
   (plugin: string): RunningContext => ({
-    info: modules.registry.service,
+    info: modules.registry.info,
     logger: logger.child({ part: plugin }),
     clock,
     resolvePath: pathResolver(config.folder),
@@ -184,7 +184,7 @@ export const parts: { readonly [Name in PartName]: Definition<Parts[Name]> } = {
   observers: part(
     ['modules', 'logger', 'clock'],
     ({ modules: { registry }, logger, clock }) =>
-      openObservers(registry.plugins, { logger, clock, service: registry.service }),
+      openObservers(registry.plugins, { logger, clock, info: registry.info }),
     { close: (observers) => observers.close() },
   ),
   headers: part(['config', 'modules'], ({ config: { config }, modules }) =>
@@ -249,9 +249,9 @@ export const parts: { readonly [Name in PartName]: Definition<Parts[Name]> } = {
         keys: authenticator.authenticator,
         addressOf,
         proxies: trustedProxies(trustProxy),
-        realm: config.auth.realm ?? realmOf(modules.registry.service),
+        realm: config.auth.realm ?? realmOf(modules.registry.info),
         basePath: config.server.basePath,
-        info: modules.registry.service,
+        info: modules.registry.info,
         mounts: modules.registry.mounts.map(({ mount }) => mount),
         publicPathFor: (request) => publicPathOf(urlOf(request)),
         compression: config.http.compression,

@@ -17,13 +17,13 @@ export const openObservers = (
   {
     logger,
     clock,
-    service,
-  }: { readonly logger: Logger; readonly clock: Pick<Clock, 'now'>; readonly service: ServiceInfo },
+    info,
+  }: { readonly logger: Logger; readonly clock: Pick<Clock, 'now'>; readonly info: ServiceInfo },
 ): RequestObservers | null => {
   const observers = plugins.flatMap(({ plugin, options }) => {
     if (!plugin.observer) return [];
     const { name } = plugin;
-    const context = { logger: logger.child({ part: name }), info: service };
+    const context = { logger: logger.child({ part: name }), info };
     const observer = openPart(name, 'observer', 'onRequest', () => plugin.observer!(options, context));
     return [{ observer, logger: context.logger }];
   });

@@ -18,9 +18,9 @@ export const openApiDocument = async (
     routes,
     mounts,
     plugins,
-    service,
+    info,
     formats,
-  }: Pick<Registry, 'routes' | 'mounts' | 'plugins' | 'service' | 'formats'>,
+  }: Pick<Registry, 'routes' | 'mounts' | 'plugins' | 'info' | 'formats'>,
   basePath: string,
   tiers?: Tiers,
   publicUrl = '',
@@ -37,7 +37,7 @@ export const openApiDocument = async (
   const used = new Set(routes.map(({ plugin }) => plugin.name));
   return {
     openapi: '3.1.0',
-    info: infoOf(service, new Set(all.map(({ operationId }) => operationId))),
+    info: infoOf(info, new Set(all.map(({ operationId }) => operationId))),
     servers: [{ url: `${publicUrl}${basePath}`, description: 'This service' }],
     security: [{ [SECURITY_SCHEME]: [] }],
     tags: plugins

@@ -28,7 +28,7 @@ export interface Registry {
   /**
    * Values from the configuration take precedence over values from plugins, which take precedence over the defaults.
    */
-  readonly service: ServiceInfo;
+  readonly info: ServiceInfo;
   readonly routes: readonly RegisteredRoute[];
   readonly mounts: readonly RegisteredMount[];
   readonly serviceMiddleware: readonly Middleware[];
@@ -54,7 +54,7 @@ export const registerPlugins = (
   const registration = new Registration(missing.length === 0);
   const entries = uniquePlugins(loaded, registration);
   const components = collectComponents(entries, registration);
-  const service = mergeService(entries, configured, registration);
+  const info = mergeService(entries, configured, registration);
   const collections = collectCollections(entries, resolvePath, registration, missing);
   checkNeeds(entries, missing, registration);
   checkOptionSamples(entries, registration);
@@ -65,7 +65,7 @@ export const registerPlugins = (
     entries,
     middlewareOf,
     (plugin) => ({
-      info: service,
+      info,
       components,
       ownCollections: collections.own.get(plugin)!,
       collections: collections.byName,
@@ -75,7 +75,7 @@ export const registerPlugins = (
   );
   const registry: Registry = {
     plugins: entries,
-    service,
+    info,
     routes,
     mounts,
     serviceMiddleware,

@@ -190,7 +190,7 @@ describe('declarations of plugins', () => {
     it(`names the plugin whose observer ${what}`, () => {
       const logger = keptLogger();
       const loaded = [{ plugin: plugin({ observer: open }), options: {}, at: 'plugins[0]' }];
-      expect(() => openObservers(loaded, { logger, clock: Date, service: {} as never }))
+      expect(() => openObservers(loaded, { logger, clock: Date, info: {} as never }))
         .to.throw(/"mine"/)
         .and.to.have.property('message')
         .that.contains(says);

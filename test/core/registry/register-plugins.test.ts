@@ -76,8 +76,8 @@ describe('registerPlugins', () => {
 
   it('prefers the service info from the configuration, then from a plugin, then from the framework', () => {
     const named = plugin('a', { info: { title: 'Tides', name: 'tides' } });
-    const { service } = registerPlugins([{ plugin: named, options: {}, at: 'plugins[0]' }], { title: 'Our tides' });
-    expect(service).to.include({ title: 'Our tides', name: 'tides', version: '1.0.0', keyPrefix: 'api_' });
+    const { info } = registerPlugins([{ plugin: named, options: {}, at: 'plugins[0]' }], { title: 'Our tides' });
+    expect(info).to.include({ title: 'Our tides', name: 'tides', version: '1.0.0', keyPrefix: 'api_' });
   });
 
   it('rejects two plugins that declare service info, naming both', () => {
