@@ -14,11 +14,7 @@ export interface RequestObservers {
 
 export const openObservers = (
   plugins: readonly LoadedPlugin[],
-  {
-    logger,
-    clock,
-    info,
-  }: { readonly logger: Logger; readonly clock: Pick<Clock, 'now'>; readonly info: ServiceInfo },
+  { logger, clock, info }: { readonly logger: Logger; readonly clock: Pick<Clock, 'now'>; readonly info: ServiceInfo },
 ): RequestObservers | null => {
   const observers = plugins.flatMap(({ plugin, options }) => {
     if (!plugin.observer) return [];

@@ -14,13 +14,7 @@ import { errorResponses, errorSchema, headerReferences } from './responses.js';
 const SECURITY_SCHEME = 'ApiKey';
 
 export const openApiDocument = async (
-  {
-    routes,
-    mounts,
-    plugins,
-    info,
-    formats,
-  }: Pick<Registry, 'routes' | 'mounts' | 'plugins' | 'info' | 'formats'>,
+  { routes, mounts, plugins, info, formats }: Pick<Registry, 'routes' | 'mounts' | 'plugins' | 'info' | 'formats'>,
   basePath: string,
   tiers?: Tiers,
   publicUrl = '',
