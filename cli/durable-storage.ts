@@ -13,8 +13,8 @@ const WHAT = { publish: 'cannot publish', versions: 'stores no old versions', au
 const SERVES_A_FOLDER =
   '"metro-forecast init api.json --dataset data" writes a configuration that serves the folder "data"';
 
-/** @throws OperatorError if the adapter does not have the capability, or does not store data durably */
-export const withPublishedStorage = async <C extends keyof Able, T>(
+/** @throws OperatorError if the adapter lacks the capability, or does not store data durably */
+export const withDurableStorage = async <C extends keyof Able, T>(
   config: string | undefined,
   capability: C,
   task: (able: NonNullable<StorageAdapter[C]>, storage: OpenedStorage) => Promise<T>,
@@ -44,14 +44,6 @@ export const whatServicesDo = ({ module }: OpenedStorage): string =>
   module.capabilities.follows === false
     ? 'Restart running services to serve it.'
     : 'Running services switch to it now.';
-
-/** Returns a signal that is aborted on Ctrl-C or SIGTERM, so that the adapter can clean up. */
-export const interruption = (): { signal: AbortSignal; end(): void } => {
-  const controller = new AbortController();
-  const abort = () => controller.abort();
-  process.once('SIGINT', abort).once('SIGTERM', abort);
-  return { signal: controller.signal, end: () => void process.off('SIGINT', abort).off('SIGTERM', abort) };
-};
 
 /** The sample dataset is part of the package and must not be changed. */
 export const refuseSample = ({ directory }: OpenedStorage): void => {

@@ -11,8 +11,8 @@ import { writeBackup } from '../backup/write-backup.js';
 import { type CommonOptions, jsonOption } from '../options.js';
 import { note, print, printJson } from '../output.js';
 import { withProgress } from '../progress.js';
-import { interruption } from '../published-storage.js';
 import { EXIT_CODES } from '../report.js';
+import { interruption } from '../signals.js';
 
 const inNewDirectory = async <T>(path: string, fill: (directory: string) => Promise<T>): Promise<T> => {
   const found = await readdir(path).catch((error: NodeJS.ErrnoException) => {

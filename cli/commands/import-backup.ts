@@ -4,11 +4,12 @@ import { counted } from '../../core/util/counted.js';
 import { isArchive, unpacked } from '../backup/archive.js';
 import { restoreBackup, verifiedBackup } from '../backup/read-backup.js';
 import { withStores } from '../backup/with-stores.js';
+import { refuseSample } from '../durable-storage.js';
 import { type CommonOptions, jsonOption } from '../options.js';
 import { note, print, printJson } from '../output.js';
 import { withProgress } from '../progress.js';
-import { interruption, refuseSample } from '../published-storage.js';
 import { EXIT_CODES } from '../report.js';
+import { interruption } from '../signals.js';
 
 interface Options extends CommonOptions {
   readonly replace?: boolean;

@@ -21,7 +21,7 @@ import { tableNameError } from '../../plugins/tables/routes.js';
 import { loadConfig, loadModules } from '../../product.js';
 import { count, print, table, toJson } from '../output.js';
 import { withProgress } from '../progress.js';
-import { interruption } from '../published-storage.js';
+import { interruption } from '../signals.js';
 import { isDatabase, writeToDatabase } from '../table-database.js';
 import { type TableCommandOptions as Options, withTableOptions } from '../table-options.js';
 

@@ -8,10 +8,11 @@ import { isDamagedManifest, MANIFEST_FILE } from '../../core/data/manifest.js';
 import { checkDataset } from '../../core/data/validate.js';
 import { OperatorError, StorageError } from '../../core/errors.js';
 import { counted } from '../../core/util/counted.js';
+import { refuseSample, whatServicesDo, withDurableStorage } from '../durable-storage.js';
 import { type CommonOptions, commandLine } from '../options.js';
 import { note, print, printJson } from '../output.js';
 import { withProgress } from '../progress.js';
-import { interruption, refuseSample, whatServicesDo, withPublishedStorage } from '../published-storage.js';
+import { interruption } from '../signals.js';
 
 const MAX_ERRORS = 20;
 
@@ -125,7 +126,7 @@ const publish = async (directory: string, options: CommonOptions): Promise<void>
   const { version } = manifest;
   let repaired: string | undefined;
   const rows: Record<string, number> = {};
-  const services = await withPublishedStorage(options.config, 'publish', async (publishTo, storage) => {
+  const services = await withDurableStorage(options.config, 'publish', async (publishTo, storage) => {
     refuseSample(storage);
     const isPublished = await withProgress(async (progress) => {
       const errors = await checkDataset(dataset, storage.collections, {

@@ -5,9 +5,9 @@ import type { Versions } from '../../core/contracts/storage.js';
 import { OperatorError, StorageError } from '../../core/errors.js';
 import { nearest } from '../../core/validation/nearest.js';
 import { type AuditOptions, addAuditOptions, isVerification, reportVerification } from '../audit-report.js';
+import { whatServicesDo, withDurableStorage } from '../durable-storage.js';
 import { type CommonOptions, jsonOption, parseCount } from '../options.js';
 import { note, print, printJson, table } from '../output.js';
-import { whatServicesDo, withPublishedStorage } from '../published-storage.js';
 import { EXIT_CODES } from '../report.js';
 
 type Listed = Awaited<ReturnType<Versions['list']>>[number];
@@ -17,7 +17,7 @@ const withVersions = <T>(
   task: (versions: Versions, options: CommonOptions, storage: OpenedStorage) => Promise<T>,
 ): Promise<T> => {
   const options = command.optsWithGlobals<CommonOptions>();
-  return withPublishedStorage(options.config, 'versions', (versions, storage) => task(versions, options, storage));
+  return withDurableStorage(options.config, 'versions', (versions, storage) => task(versions, options, storage));
 };
 
 /** The times are read from the audit log, because `publishedAt` is usually the creation time in the manifest. */
@@ -94,7 +94,7 @@ const formatAudit = (entries: readonly DataAuditEntry[]): string =>
 
 const audit = (options: AuditOptions, command: Command) => {
   const { config, json } = command.optsWithGlobals<CommonOptions>();
-  return withPublishedStorage(config, 'audit', async (kept) => {
+  return withDurableStorage(config, 'audit', async (kept) => {
     if (isVerification(options)) return reportVerification(await kept.verify(options.expect), 'data', json);
     const entries = await kept.list();
     if (json) return printJson(entries);
