@@ -45,7 +45,7 @@ export const setting = (fields: Partial<KeyRecord>): MongoDocument[] => [
   },
 ];
 
-export class KeyTable {
+export class CachedKeys {
   readonly #byId = new Map<string, KeyRecord>();
   readonly #byHash = new Map<string, KeyRecord>();
 

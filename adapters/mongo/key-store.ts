@@ -20,8 +20,8 @@ import type { Filter } from 'mongodb';
 import { MongoAudit } from './audit.js';
 import { Connection, checkConnection } from './connection.js';
 import {
+  CachedKeys,
   type KeyDocument,
-  KeyTable,
   prepareKeys,
   readUse,
   replaceKeys,
@@ -48,7 +48,7 @@ class MongoKeyStore implements KeyStore {
   readonly #poller: Poller;
   readonly #listeners: (() => void)[] = [];
   #watch: ChangeWatch | undefined;
-  #table = new KeyTable();
+  #cached = new CachedKeys();
   /** Changes before this time, by the server's clock, have been read. */
   #since = new Date(0);
   /** If true, the next poll reads all keys. Otherwise, the next poll reads `#dirty` and the changes since `#since`. */
@@ -100,7 +100,7 @@ class MongoKeyStore implements KeyStore {
 
   lookup(hash: string): KeyRecord | undefined {
     if (!this.#loaded) throw this.#error ?? new KeyStoreError('unavailable', 'The key store has not been opened.');
-    return this.#table.lookup(hash);
+    return this.#cached.lookup(hash);
   }
 
   onChange(listener: () => void): void {
@@ -116,7 +116,7 @@ class MongoKeyStore implements KeyStore {
   async list(): Promise<readonly KeyRecord[]> {
     await this.#poller.poll();
     if (this.#error) throw this.#error;
-    return this.#table.list();
+    return this.#cached.list();
   }
 
   async insert(record: KeyRecord): Promise<void> {
@@ -254,9 +254,9 @@ class MongoKeyStore implements KeyStore {
   }
 
   async #readAll(): Promise<void> {
-    const table = new KeyTable();
-    for await (const record of this.#read({})) table.set(record);
-    this.#table = table;
+    const cached = new CachedKeys();
+    for await (const record of this.#read({})) cached.set(record);
+    this.#cached = cached;
     this.#loaded = true;
     this.#notify();
   }
@@ -267,9 +267,9 @@ class MongoKeyStore implements KeyStore {
     const changes = { $or: [{ changed_at: { $gte: this.#since } }, { _id: { $in: [...dirty] } }] };
     for await (const record of this.#read(changes)) {
       deleted.delete(record.id);
-      changed = this.#table.set(record) || changed;
+      changed = this.#cached.set(record) || changed;
     }
-    for (const id of deleted) changed = this.#table.delete(id) || changed;
+    for (const id of deleted) changed = this.#cached.delete(id) || changed;
     if (changed) this.#notify();
   }
 

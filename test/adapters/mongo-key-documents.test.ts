@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { KeyTable } from '../../adapters/mongo/key-documents.js';
+import { CachedKeys } from '../../adapters/mongo/key-documents.js';
 import { newRecord } from '../support/key-record.js';
 
 describe('the keys that the MongoDB key store keeps in memory', () => {
@@ -7,12 +7,12 @@ describe('the keys that the MongoDB key store keeps in memory', () => {
     for (const change of ['deleted', 'other hash']) {
       const [before, after] = [newRecord(), newRecord()];
       const moved = { ...after, hash: before.hash };
-      const table = new KeyTable();
-      table.set(before);
-      table.set(moved);
-      if (change === 'deleted') table.delete(before.id);
-      else table.set({ ...before, hash: newRecord().hash });
-      expect(table.lookup(before.hash), change).to.deep.equal(moved);
+      const cached = new CachedKeys();
+      cached.set(before);
+      cached.set(moved);
+      if (change === 'deleted') cached.delete(before.id);
+      else cached.set({ ...before, hash: newRecord().hash });
+      expect(cached.lookup(before.hash), change).to.deep.equal(moved);
     }
   });
 });
