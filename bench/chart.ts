@@ -29,7 +29,7 @@ const escapeText = (text: string): string => text.replaceAll('&', '&amp;').repla
 const textAt = (type: string, x: number, y: number, text: string, more = ''): string =>
   `<text class="${type}" x="${x}" y="${y}"${more}>${escapeText(text)}</text>`;
 
-export interface ChartOptions {
+interface ChartOptions {
   readonly title: string;
   readonly note: string;
   readonly panels: readonly Table[];

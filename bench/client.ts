@@ -14,7 +14,7 @@ export const formatRequest = ({ method = 'GET', path, headers = {}, body = '' }:
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`;
 };
 
-export interface Received {
+interface Received {
   /** 0 if the connection was closed without a response. */
   readonly status: number;
   readonly etag: string | null;

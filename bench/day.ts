@@ -4,7 +4,7 @@
  */
 import { type Random, randomFrom } from '../plugins/metro/sample/random.js';
 
-export type Accepted = 'gzip, deflate, br' | 'gzip, deflate' | undefined;
+type Accepted = 'gzip, deflate, br' | 'gzip, deflate' | undefined;
 
 export interface DayRequest {
   /** Path and query, relative to the base path of the API. */

@@ -6,7 +6,7 @@ import { type Server, startRedis } from '../test/support/services.js';
 
 /** The measured server has the first core for itself. The load generator, Redis and MongoDB share the second core. */
 export const SERVER_CORE = '0';
-export const LOAD_CORE = '1';
+const LOAD_CORE = '1';
 
 const bindToCore = (core: string, pid: number): void => {
   execFileSync('taskset', ['-a', '-c', '-p', core, String(pid)], { stdio: 'ignore' });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { formatRequest, type Message } from './client.js';
 import { bearer } from './service.js';
 
-export interface PlannedRequest extends Message {
+interface PlannedRequest extends Message {
   readonly key: string;
   readonly closes?: boolean;
   readonly fails?: boolean;
@@ -18,7 +18,7 @@ export interface RequestList {
   errorsAmong(count: number): number;
 }
 
-export const requestText = ({ key, headers = {}, closes = false, fails, ...message }: PlannedRequest): string => {
+const requestText = ({ key, headers = {}, closes = false, fails, ...message }: PlannedRequest): string => {
   const own = { Authorization: bearer(key), Accept: 'application/json' };
   return formatRequest({ ...message, headers: { ...own, ...headers, ...(closes && { Connection: 'close' }) } });
 };

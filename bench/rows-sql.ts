@@ -8,7 +8,7 @@ import { say } from './bench.js';
 import type { Message } from './client.js';
 import type { ServerCommand } from './server.js';
 
-export interface SqlPeer {
+interface SqlPeer {
   readonly name: string;
   readonly command: ServerCommand;
   readonly ask: (path: string) => Message;

@@ -24,7 +24,7 @@ const titled = (what: string): string => `${what}, ${CONNECTIONS} connections`;
 const usualKeys = (count: number): string => titled(`One market, ${formatCell(count)} keys of ${USUAL_LIMIT} a minute`);
 export const DAY_TITLE = titled('Realistic mix of requests');
 export const FEW_KEYS_TITLE = usualKeys(FEW_KEYS);
-export const MANY_KEYS_TITLE = usualKeys(MANY_KEYS);
+const MANY_KEYS_TITLE = usualKeys(MANY_KEYS);
 export const HUGE_KEY_TITLE = titled(`One market, one key of ${formatCell(HUGE_LIMIT)} a minute`);
 
 interface Scenario {

@@ -5,7 +5,7 @@ import type { RequestList } from './requests.js';
 import { medianOf, spread } from './statistics.js';
 import { runWrk } from './wrk.js';
 
-export interface Turn {
+interface Turn {
   readonly entrant: Entrant;
   readonly list: RequestList;
   readonly connections: number;
@@ -27,7 +27,7 @@ type Sample = Omit<Outcome, 'spread'>;
  * Warm-up before each measurement, in seconds. V8 compiles hot code and collects old garbage, and each key sends its
  * first request of the minute, which is the slowest.
  */
-export const LEAD_SECONDS = 2;
+const LEAD_SECONDS = 2;
 
 const takeTurn = async ({ entrant, list, connections }: Turn, seconds: number): Promise<Sample> => {
   const { server, redis } = entrant;

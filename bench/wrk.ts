@@ -4,14 +4,14 @@ import { packageRoot } from '../core/util/package.js';
 import { exitedCpuSeconds, runLoad } from './process.js';
 import type { RequestList } from './requests.js';
 
-export interface WrkOptions {
+interface WrkOptions {
   readonly origin: string;
   readonly list: RequestList;
   readonly connections: number;
   readonly seconds: number;
 }
 
-export interface WrkResult {
+interface WrkResult {
   readonly requestsPerSecond: number;
   readonly requests: number;
   readonly cpuSeconds: number;

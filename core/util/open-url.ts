@@ -3,7 +3,7 @@ import { OperatorError } from '../errors.js';
 /** Maximum wait for a response or further data from a server, in milliseconds. */
 const SILENCE_MS = 30_000;
 
-export interface UrlOptions {
+interface UrlOptions {
   /** Default: 30 seconds. */
   readonly silenceMs?: number | undefined;
   /** The maximum size of the response. Unlimited by default. */

@@ -45,14 +45,14 @@ export interface Target {
   readonly key: string;
 }
 
-export interface Orders {
+interface Orders {
   readonly examples: number;
   readonly seed: number;
   readonly path?: string;
   readonly print?: (text: string) => void;
 }
 
-export interface Verdict {
+interface Verdict {
   readonly passed: boolean;
   readonly cases: number;
   readonly failures: number;

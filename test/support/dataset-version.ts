@@ -5,7 +5,7 @@ import type { Document, Manifest } from '../../core/contracts/dataset.js';
 import { writeDirectory } from '../../core/data/write-directory.js';
 import * as fixture from './fixture.js';
 
-export interface DatasetVersion {
+interface DatasetVersion {
   readonly manifest: Manifest;
   readonly collections: Readonly<Record<string, readonly Document[]>>;
 }

@@ -1,6 +1,6 @@
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 
-export interface ParquetFile {
+interface ParquetFile {
   /**
    * Rows with the same values as in JSON: integers are numbers, dates and times are strings, and missing values are
    * null.

@@ -40,7 +40,7 @@ export const findPythonPackage = async (name: string): Promise<NodeJS.ProcessEnv
   return env;
 };
 
-export type RunPython = (args: readonly string[], input?: string) => Promise<string>;
+type RunPython = (args: readonly string[], input?: string) => Promise<string>;
 
 /** Skips the test if the package is not available on PyPI. The returned function runs `python3`. */
 export const needPythonPackage = async (context: Context, name: string): Promise<RunPython> => {

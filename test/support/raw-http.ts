@@ -8,7 +8,7 @@ export interface RawResponse {
   readonly body: string;
 }
 
-export interface RawExchange {
+interface RawExchange {
   readonly responses: readonly RawResponse[];
   readonly closed: boolean;
   readonly rest: string;

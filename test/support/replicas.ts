@@ -13,7 +13,7 @@ import { type Server, startServer } from './server-process.js';
 import { startMongo, startRedis } from './services.js';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 
-export interface ReplicasOptions {
+interface ReplicasOptions {
   readonly dataset?: string;
   /** A standalone MongoDB has no change streams, so replicas only poll. */
   readonly standalone?: boolean;
@@ -41,7 +41,7 @@ export interface Replicas {
 }
 
 export const REPLICAS = 3;
-export const replicasConfig = join(packageRoot, 'config/replicas.json');
+const replicasConfig = join(packageRoot, 'config/replicas.json');
 const BASE_PATH = '/api/v1';
 
 const startReplica = (env: Readonly<Record<string, string>>): Promise<Server> =>

@@ -11,13 +11,13 @@ const base64 = (text: string, encoding: 'base64' | 'base64url'): string[] =>
     return whole.slice(before === 0 ? 0 : 4, Math.floor((before + text.length) / 3) * 4);
   });
 
-export interface SecretForms {
+interface SecretForms {
   readonly readable: ReadonlyMap<string, string>;
   /** Hashes of the secret. Key stores can contain them, but not the secret. */
   readonly hashes: ReadonlyMap<string, string>;
 }
 
-export const formsOf = (secret: string): SecretForms => {
+const formsOf = (secret: string): SecretForms => {
   const bytes = Buffer.from(secret);
   const hex = bytes.toString('hex');
   const sha256 = createHash('sha256').update(secret).digest();

@@ -34,7 +34,7 @@ export const whileFrozen = async <T>(server: Pick<Server, 'freeze' | 'resume'>, 
   }
 };
 
-export interface ServerSpec {
+interface ServerSpec {
   readonly name: string;
   readonly program: string;
   args(port: number, folder: string): readonly string[];

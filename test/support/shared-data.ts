@@ -6,7 +6,7 @@ import { skip } from './skip.js';
 
 const directory = join(packageRoot, '..', 'shared', 'data');
 
-export const sharedData = (): string | undefined => (existsSync(directory) ? directory : undefined);
+const sharedData = (): string | undefined => (existsSync(directory) ? directory : undefined);
 
 /** Skips the test if there is no directory with FHFA and FRED files next to the repository. */
 export const needSharedData = (context: Context): string => {

@@ -44,7 +44,7 @@ export const manifestOf = (version = 'one', created = '2026-01-01T00:00:00Z'): M
   sources: [],
 });
 
-export type WeatherRows = Readonly<Record<'stations' | 'readings', readonly Document[]>>;
+type WeatherRows = Readonly<Record<'stations' | 'readings', readonly Document[]>>;
 
 export const rows: WeatherRows = {
   stations: [

@@ -11,7 +11,7 @@ import { freePort } from '../../support/server-process.js';
 import { killAll, type Service, spawnCommand } from '../../support/spawned-service.js';
 import { until } from '../../support/until.js';
 
-export interface Reloads {
+interface Reloads {
   readonly perSecond: number;
   readonly reloads: number;
   /** After this number of reloads, the next reload gets an invalid configuration, which must be rejected. */

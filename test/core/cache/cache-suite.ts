@@ -1,7 +1,7 @@
 import { assert } from 'chai';
 import type { SharedCache } from '../../../core/contracts/cache.js';
 
-export interface CacheHarness {
+interface CacheHarness {
   readonly replicas: readonly SharedCache[];
   wait(ms: number): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /** Malformed and malicious requests by family, with the expected responses. */
 import { METHODS } from 'node:http';
 
-export interface HostileRequest {
+interface HostileRequest {
   readonly name: string;
   readonly bytes: string | Buffer;
   readonly status: number;

@@ -22,7 +22,7 @@ const DAY = DAY_MS * 1000;
 const counterOf = (counters: ReadonlyMap<string, Counted>, day: number, id: number): Counted =>
   counters.get(`${day} ${id}`) ?? { requests: 0, refused: 0 };
 
-export interface ModelOptions {
+interface ModelOptions {
   readonly windowMs: number;
   readonly bug?: RedisBug | undefined;
 }

@@ -6,7 +6,7 @@ import { assert } from 'chai';
 import fc from 'fast-check';
 import type { Decision, Limiter, Quotas } from '../../../core/contracts/limiter.js';
 
-export interface LimiterHarness {
+interface LimiterHarness {
   readonly windowMs: number;
   readonly replicas: readonly Limiter[];
   now(): Promise<number>;

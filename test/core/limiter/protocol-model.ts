@@ -24,7 +24,7 @@ const HALF_WINDOW_MS = WINDOW_MS / 2 - 4 * TICK_MS;
 const ATTEMPTS = 6;
 
 /** Bugs of a replica that the invariants must detect. */
-export type ReplicaBug =
+type ReplicaBug =
   | 'resyncs while a call is in flight'
   | 'does not resync after a lost reply'
   | 'does not resync after a local decision'
@@ -36,7 +36,7 @@ export type Bug = RedisBug | ReplicaBug;
 /** What happens to the call that a request triggers. A later action can lose or deliver a call in flight. */
 type Fate = 'answered' | 'in flight' | 'lost' | 'reply lost';
 
-export type Action =
+type Action =
   | readonly ['ask', number, Fate]
   /**
    * `arrive`: the calls of the replica reach Redis. `deliver`: the replies reach the replica. `time out`: the oldest
