@@ -52,6 +52,7 @@ const headOf = (values: Readonly<Record<string, string>>): string => {
     `<link rel="stylesheet" href="${root}/pages/shared/base.css">`,
     `<link rel="stylesheet" href="${root}/pages/shared/page.css">`,
     `<script type="module" src="${root}/pages/shared/load-errors.js"></script>`,
+    `<script type="module" src="${root}/pages/shared/printed-address.js"></script>`,
   ].join('\n    ');
 };
 

@@ -36,11 +36,13 @@ const count = (value: number): string => value.toLocaleString('en-US');
 
 /** Small numbers keep `decimals + 1` significant digits. */
 const rounded = (value: number, decimals: number): string =>
-  value.toLocaleString('en-US', {
-    maximumFractionDigits: decimals,
-    maximumSignificantDigits: decimals + 1,
-    roundingPriority: 'morePrecision',
-  });
+  value
+    .toLocaleString('en-US', {
+      maximumFractionDigits: decimals,
+      maximumSignificantDigits: decimals + 1,
+      roundingPriority: 'morePrecision',
+    })
+    .replace('-', '−');
 
 const words = (name: string): string => {
   const spaced = name.replaceAll(/[_-]/g, ' ');
@@ -258,14 +260,7 @@ const drawingOf = ({ values }: Bars): Drawing => {
       ...bars,
     ],
     labels: [
-      ...lines.map(
-        (value): Label => ({
-          text: rounded(value, 6),
-          x: LEFT - 8,
-          y: y(value) + 4,
-          anchor: 'end',
-        }),
-      ),
+      ...lines.map((value): Label => ({ text: rounded(value, 6), x: LEFT - 8, y: y(value) + 4, anchor: 'end' })),
       ...values.flatMap(([period], i): Label[] =>
         i % every === 0 ? [{ text: period, x: LEFT + (i + 0.5) * slot, y: HEIGHT - 10, anchor: 'middle' }] : [],
       ),

@@ -203,7 +203,7 @@ const aboutRun = (run: ForecastRun | undefined, isMedian: boolean): string[] => 
 export const metroFrontPage = async ({ get }: FrontPageContext): Promise<FrontPageContent> => {
   const markets: readonly Market[] | undefined = (await get('/markets'))?.data;
   if (!markets) return {};
-  const search = { path: '/explore', label: 'Find a metro', placeholder: 'Houston, Ohio or 83702' };
+  const search = { path: '/explore', label: 'Find a metro, or compare several', placeholder: 'Boise, Austin, Houston' };
   const forecasts = markets.filter((market): market is Forecast => market.forecast_12m !== null);
   const target = forecasts[0]?.target_period;
   if (!target) return { search };

@@ -14,22 +14,17 @@ const showLimits = () => {
   find('#notes').before(note);
 };
 
-/** @param {string} owner */
-const linkFullPage = (owner) => {
+const linkFullPage = () => {
   const address = () => `${location.pathname.replace(/\/embed$/, '')}${location.hash}`;
   const onclick = () => link.setAttribute('href', address());
+  const owner = find('.brand').textContent;
   const link = h('a', { href: address(), target: '_blank', rel: 'noopener', onclick }, `Open in ${owner}`);
   find('#notes').after(h('nav', { class: 'whole', 'aria-label': 'Full page' }, link));
 };
 
 export const startPage = () => {
   showLimits();
-  const paper = document.querySelector('.on-paper');
-  const owner = paper?.textContent ?? '';
-  if (document.body.matches('.embedded')) linkFullPage(owner);
-  addEventListener('beforeprint', () => {
-    if (paper) paper.textContent = `${owner} · ${location.href}`;
-  });
+  if (document.body.matches('.embedded')) linkFullPage();
   document.querySelector('#forget')?.addEventListener('click', () => setKey(''));
   // Following the skip link must not replace the fragment, because the fragment selects the view.
   document.querySelector('.skip')?.addEventListener('click', (event) => {

@@ -105,7 +105,7 @@ const leadOf = (site: Site): Markup => {
 };
 
 const footerOf = (site: Site): Markup => {
-  const { info, state } = site;
+  const { info, publicUrl, state } = site;
   const attributions = new Set(
     (state.snapshot?.manifest.sources ?? []).flatMap(({ attribution }) => attribution ?? []),
   );
@@ -125,6 +125,7 @@ const footerOf = (site: Site): Markup => {
         ${link(site, '/dcat.jsonld', 'DCAT')}
         ${link(site, '/llms.txt', 'llms.txt')}
       </nav>
+      ${publicUrl.startsWith('http') && html`<p class="on-paper">${publicUrl}/</p>`}
     </footer>`;
 };
 

@@ -1,12 +1,13 @@
 const DASH = '–';
 
+/** @param {number} value @param {Intl.NumberFormatOptions} options */
+const localized = (value, options) => value.toLocaleString('en-US', options).replaceAll('-', '−');
+
 /** @param {number | null | undefined} value */
 export const number = (value, digits = 2) =>
   value === null || value === undefined
     ? DASH
-    : value
-        .toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
-        .replace(/^-(?=[0.]+$)/, '');
+    : localized(value, { minimumFractionDigits: digits, maximumFractionDigits: digits }).replace(/^−(?=[0.]+$)/, '');
 
 /** A double keeps every decimal number of at most 15 significant digits. Further digits are rounding errors. */
 const DIGITS = 15;
@@ -21,7 +22,7 @@ const SMALLEST = 1e-9;
 export const rounded = (value, decimals = 2, digits = decimals + 1) =>
   value === null || value === undefined
     ? DASH
-    : value.toLocaleString('en-US', {
+    : localized(value, {
         maximumFractionDigits: decimals,
         maximumSignificantDigits: digits,
         roundingPriority: 'morePrecision',

@@ -1,4 +1,4 @@
-import { getKey, Problem } from './api.js';
+import { basePath, getKey, Problem } from './api.js';
 import { h } from './dom.js';
 import { keyForm } from './key-form.js';
 
@@ -32,12 +32,34 @@ const explain = (error) => {
   if (status === 503) {
     return {
       heading: 'The service is temporarily unavailable',
-      advice: `It is overloaded, it cannot read its data, or this request takes too long. Try again ${inSeconds(retryAfter)}. For details, see the status page.`,
+      advice: `It is overloaded, it cannot read its data, or this request takes too long. Try again ${inSeconds(retryAfter)}.`,
     };
   }
   if (status === 401) return { heading: 'Key needed', advice: message };
   if (status === 404) return { heading: 'Not found', advice: message };
   return { heading: 'That did not work', advice: message };
+};
+
+/** Matches a hint in a message of the API. */
+const LIST = / \/([\w-]+) lists all of them\.$/;
+
+/** @param {string} view */
+const hasView = (view) => document.querySelector(`nav a[href="#/${view}"]`) !== null;
+
+/** Returns the address of the page with the state of the service, or of the JSON if the service has no such page. */
+const statusAddress = () => {
+  if (hasView('status')) return '#/status';
+  const page = document.querySelector('a[data-shows-data]')?.getAttribute('href');
+  return page ? `${page}#/status` : `${basePath}/status`;
+};
+
+/** @param {unknown} error @param {string} advice @returns {(HTMLElement | string)[]} */
+const linked = (error, advice) => {
+  if (error instanceof Problem && error.status === 503) {
+    return [`${advice} `, h('a', { href: statusAddress() }, 'Status of the service')];
+  }
+  const list = LIST.exec(advice)?.[1] ?? '';
+  return hasView(list) ? [advice.replace(LIST, ' '), h('a', { href: `#/${list}` }, `All ${list}`)] : [advice];
 };
 
 /** @param {unknown} error */
@@ -65,7 +87,7 @@ export const problemView = (error, retry, { titled = false } = {}) => {
     'section',
     { class: 'notice', role: 'alert' },
     titled ? null : h('h2', heading),
-    h('p', advice),
+    h('p', ...linked(error, advice)),
     error instanceof Problem && error.status === 404
       ? h('a', { href: '#/' }, 'Back to the start')
       : h('button', { type: 'button', onclick: again }, 'Try again'),

@@ -1,4 +1,4 @@
-import { counted, exact } from '../../pages/shared/format.js';
+import { counted, exact, periodInWords } from '../../pages/shared/format.js';
 import { words } from './cells.js';
 
 /** @import { Table } from './tables.js' */
@@ -24,16 +24,24 @@ export const countText = (state, isFiltered) => {
   return `${isWhole ? '' : range}${known}${matching} ${count === 1 ? 'row' : 'rows'}`;
 };
 
-/** @typedef {{ total: number | undefined, newest: string | undefined }} Facts */
+/**
+ * @typedef {{ total?: number | undefined, newest?: string | undefined, largest?: string | undefined }} Facts `newest`: a
+ *   date or a year; `largest`: a clause about the most common value of a column
+ */
+
+const DATE_LENGTH = 10;
 
 /** @param {Pick<Table, 'name'>} table @param {Facts} facts */
-export const titleOf = ({ name }, { total, newest }) => {
-  const facts = [total !== undefined && counted(total, 'row'), newest && `up to ${newest}`].filter(Boolean);
-  return [words(name), facts.join(', ')].filter(Boolean).join(': ');
+export const titleOf = ({ name }, { total, newest, largest }) => {
+  const end = newest?.length === DATE_LENGTH ? periodInWords(newest, 'daily') : newest;
+  const size = total === undefined ? end && 'data' : counted(total, 'row');
+  const whole = [words(name), size && `has ${size}`, end && `up to ${end}`].filter(Boolean).join(' ');
+  return largest ? `${whole}; ${largest}` : whole;
 };
 
 /** @param {Pick<Table, 'name'>} table @param {Facts} facts @param {number | null | undefined} count */
 export const filteredTitleOf = ({ name }, { total }, count) => {
   if (typeof count !== 'number') return `${words(name)}: matching rows`;
-  return `${words(name)}: ${total === undefined ? counted(count, 'matching row') : `${exact(count)} of ${counted(total, 'row')}`}`;
+  const rows = total === undefined ? counted(count, 'row') : `${exact(count)} of ${counted(total, 'row')}`;
+  return `${rows} in ${words(name)} ${count === 1 ? 'matches' : 'match'}`;
 };

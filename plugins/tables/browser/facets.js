@@ -200,15 +200,12 @@ const facet = (table, column, query, { signal, open, choose, ontoggle, isVisible
   return { name: column.name, details, show };
 };
 
-/** @param {Table} table @param {readonly Row[]} sample */
-const firstOpen = ({ columns }, sample) =>
-  columns
-    .filter(({ name, kind }) => {
-      const values = sample.map((row) => row[name] ?? null).filter((value) => value !== null);
-      return (kind === 'text' || kind === 'boolean') && new Set(values).size < values.length;
-    })
-    .slice(0, INITIALLY_OPEN)
-    .map(({ name }) => name);
+/** Returns the text and boolean columns in which values repeat. @param {Table} table @param {readonly Row[]} sample */
+export const groupColumns = ({ columns }, sample) =>
+  columns.filter(({ name, kind }) => {
+    const values = sample.map((row) => row[name] ?? null).filter((value) => value !== null);
+    return (kind === 'text' || kind === 'boolean') && new Set(values).size < values.length;
+  });
 
 const WIDE = '(min-width: 64rem)';
 
@@ -217,7 +214,9 @@ const WIDE = '(min-width: 64rem)';
  * @param {{ signal: AbortSignal, sample: readonly Row[], choose: Keep }} options
  */
 export const facetPanel = (table, query, { signal, sample, choose }) => {
-  const first = firstOpen(table, sample);
+  const first = groupColumns(table, sample)
+    .slice(0, INITIALLY_OPEN)
+    .map(({ name }) => name);
   const open = query.has('facets') ? listIn(query.get('facets')) : first;
   const panel = h('details', { class: 'facets', open: matchMedia(WIDE).matches }, h('summary', 'Filters'));
   const keepOpen = () => {

@@ -1,6 +1,6 @@
-import { list } from '../../pages/shared/format.js';
+import { counted, list } from '../../pages/shared/format.js';
 import { inSentence } from './cells.js';
-import { newestOf } from './rows.js';
+import { newestOf, totalsOf } from './rows.js';
 
 /** @import { Column, Table } from './tables.js' */
 
@@ -16,15 +16,36 @@ export const contentOf = ({ columns, key }) => {
   return `One row for each ${list(key.map(labelOf))}${named.length > 0 ? `, with ${list(named)}` : ''}.`;
 };
 
+const MOST_CHARACTERS = 40;
+
 /**
- * @param {Table} table @param {Column | undefined} time
+ * Returns text such as `the most common genre is novel (62 rows)`, or undefined if no value is the most common one.
+ * @param {Table} table @param {Column} column @param {AbortSignal} signal
+ */
+const largestOf = async (table, { name, label }, signal) => {
+  const measure = `${table.measures['count']}`;
+  const parameters = new URLSearchParams({ by: name, sort: `-${measure}`, limit: '2' });
+  const [first, second] = await totalsOf(table, parameters, signal);
+  const value = String(first?.[name] ?? '');
+  const [count, next] = [Number(first?.[measure]), Number(second?.[measure])];
+  if (value === '' || value.length > MOST_CHARACTERS || !(count > next)) return undefined;
+  return `the most common ${inSentence(label)} is ${value} (${counted(count, 'row')})`;
+};
+
+/** @template Fact @param {Promise<Fact> | undefined} fact */
+const ifKnown = async (fact) => fact?.catch(() => undefined);
+
+/**
+ * @param {Table} table @param {{ time: Column | undefined, group: Column | undefined }} columns `group`: a text column
+ *   with repeated values
  * @param {Promise<number>} total @param {AbortSignal} signal
  * @returns {Promise<import('./count-text.js').Facts>}
  */
-export const factsOf = async (table, time, total, signal) => {
-  const [count, newest] = await Promise.all([
-    total.catch(() => undefined),
-    time && newestOf(table, time, signal).catch(() => undefined),
+export const factsOf = async (table, { time, group }, total, signal) => {
+  const [count, newest, largest] = await Promise.all([
+    ifKnown(total),
+    ifKnown(time && newestOf(table, time, signal)),
+    ifKnown(group && largestOf(table, group, signal)),
   ]);
-  return { total: count, newest };
+  return { total: count, newest, largest };
 };

@@ -463,6 +463,7 @@ describe('the reference page', () => {
     expect(await page.evaluate('getComputedStyle(document.querySelector(".panel pre")).color')).to.equal(
       'rgb(0, 0, 0)',
     );
+    expect(await page.locator('.on-paper').innerText()).to.equal(`Metro Forecast API · ${page.url()}`);
     await page.emulateMedia({ media: null });
   });
 

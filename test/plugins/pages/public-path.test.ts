@@ -97,6 +97,8 @@ describe('server.publicUrl', () => {
       const { text } = await request(`${service.origin}/docs`, { headers });
       expect(text).to.include('content="/data/api/v1"').and.include('href="/data/explore"').and.not.include('"/docs');
       expect((await request(`${service.origin}/`, { headers })).json.links[0].href).to.equal('/data/docs');
+      const printed = (await request(`${service.origin}/`, { headers: { Accept: 'text/html' } })).text;
+      expect(printed).to.contain('<p class="on-paper">https://example.com/data/</p>');
     } finally {
       await service.close();
     }

@@ -132,10 +132,16 @@ describe('signing in with a browser', function () {
     expect(page.url()).to.equal(`${service.origin}/sign-in`);
   });
 
-  it('has a page without an accessibility problem', async () => {
-    await browser.page.goto(`${service.origin}/sign-in`);
-    await browser.page.getByLabel('API key').waitFor();
-    expect(await accessibilityProblems(browser.page)).to.deep.equal([]);
+  it('has a page without an accessibility problem, which prints its address but not its form', async () => {
+    const { page } = browser;
+    await page.goto(`${service.origin}/sign-in`);
+    await page.getByLabel('API key').waitFor();
+    expect(await accessibilityProblems(page)).to.deep.equal([]);
+    await page.evaluate('dispatchEvent(new Event("beforeprint"))');
+    await page.emulateMedia({ media: 'print' });
+    expect(await page.locator('.on-paper').innerText()).to.contain(`${service.origin}/sign-in`);
+    expect(await page.locator('form').isVisible()).to.equal(false);
+    await page.emulateMedia({ media: null });
   });
 });
 

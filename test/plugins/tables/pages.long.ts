@@ -52,12 +52,14 @@ describe('the pages of tables in Chromium', () => {
   it('starts with the number of rows, the newest date and the columns, and has the downloads above the rows', async () => {
     const { page } = browser;
     await view('weather');
-    expect(await page.locator('h1').innerText()).to.equal('Weather: 5,999 rows, up to 2025-06-22');
+    expect(await page.locator('h1').innerText()).to.equal('Weather has 5,999 rows up to 22 June 2025');
     expect(await page.locator('.question').innerText()).to.equal('One row for each station and day, with degrees.');
     const top = async (selector: string) => (await page.locator(selector).first().boundingBox())!.y;
     expect(await top('.tools')).to.be.below(await top('.rows'));
     await view('books');
-    expect(await page.locator('h1').innerText()).to.equal('Books: 4 rows, up to 1859');
+    expect(await page.locator('h1').innerText()).to.equal(
+      'Books has 4 rows up to 1859; the most common author is Jane Austen (2 rows)',
+    );
   });
 
   it('counts the rows once, for the title and for the text above the rows', async () => {
@@ -106,7 +108,7 @@ describe('the pages of tables in Chromium', () => {
     await page.keyboard.type(' eyre');
     await until(async () => (await addressOf(page)).endsWith('eyre'));
     await countIs('1 matching row');
-    await page.getByRole('heading', { level: 1, name: 'Books: 1 of 4 rows' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: '1 of 4 rows in Books matches' }).waitFor();
     expect(await page.locator('.rows mark').allInnerTexts()).to.deep.equal(['Jane', 'Eyre']);
     const sentence = page.locator('.question');
     expect(await sentence.innerText()).to.match(/^1 row matches: (?=.*“jane eyre”)(?=.*Published to 1850).* and .*\.$/);
@@ -120,16 +122,23 @@ describe('the pages of tables in Chromium', () => {
       q: 'jane eyre',
     });
     await page.locator('.rows tbody a').click();
-    await page.getByRole('heading', { level: 1, name: 'Books: 9780141441146' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Jane Eyre' }).waitFor();
     expect(await page.locator('.record dd').allInnerTexts()).to.deep.equal([
       ...['9780141441146', 'Jane Eyre', 'Charlotte Brontë', '1847', '–'],
     ]);
+    const waiting = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'CSV: as shown' }).click();
+    const download = await waiting;
+    expect(download.suggestedFilename()).to.equal('books-9780141441146.csv');
+    expect(await readFile(await download.path(), 'utf8')).to.equal(
+      'isbn,title,author,published,pages\r\n9780141441146,Jane Eyre,Charlotte Brontë,1847,\r\n',
+    );
     await page.goBack();
     await countIs('1 matching row');
     expect(await addressOf(page)).to.equal(address);
     await page.reload();
     await countIs('1 matching row');
-    expect(await page.locator('h1').innerText()).to.equal('Books: 1 of 4 rows');
+    expect(await page.locator('h1').innerText()).to.equal('1 of 4 rows in Books matches');
     expect(await page.getByLabel('Published to', { exact: true }).inputValue()).to.equal('1850');
     await page.getByText('API call').first().click();
     const call = await page.locator('pre').first().innerText();
@@ -139,7 +148,9 @@ describe('the pages of tables in Chromium', () => {
       .and.not.contain(service.key);
     await page.getByRole('button', { name: 'Clear all' }).click();
     await countIs('4 rows');
-    expect(await page.locator('h1').innerText()).to.equal('Books: 4 rows, up to 1859');
+    expect(await page.locator('h1').innerText()).to.equal(
+      'Books has 4 rows up to 1859; the most common author is Jane Austen (2 rows)',
+    );
     expect(await page.locator('#search').inputValue()).to.equal('');
   });
 

@@ -64,9 +64,9 @@ describe('plugin table-pages', () => {
   }
 
   for (const [facts, count, expected] of [
-    [{ total: 1200, newest: '2025-12-20' }, 8, 'Books: 8 of 1,200 rows'],
-    [{ total: 1200 }, 0, 'Books: 0 of 1,200 rows'],
-    [{}, 1, 'Books: 1 matching row'],
+    [{ total: 1200, newest: '2025-12-20' }, 8, '8 of 1,200 rows in Books match'],
+    [{ total: 1200 }, 0, '0 of 1,200 rows in Books match'],
+    [{}, 1, '1 row in Books matches'],
     [{ total: 1200 }, null, 'Books: matching rows'],
   ] as const) {
     it(`has the title "${expected}" with filters`, () =>
@@ -74,9 +74,9 @@ describe('plugin table-pages', () => {
   }
 
   for (const [facts, expected] of [
-    [{ total: 1200, newest: '2025-12-20' }, 'Books: 1,200 rows, up to 2025-12-20'],
-    [{ total: 1 }, 'Books: 1 row'],
-    [{ newest: '1859' }, 'Books: up to 1859'],
+    [{ total: 1200, newest: '2025-12-20' }, 'Books has 1,200 rows up to 20 December 2025'],
+    [{ total: 1, largest: 'the most common genre is novel' }, 'Books has 1 row; the most common genre is novel'],
+    [{ newest: '1859' }, 'Books has data up to 1859'],
     [{}, 'Books'],
   ] as const) {
     it(`has the title "${expected}" without filters`, () =>
@@ -248,12 +248,12 @@ describe('plugin table-pages', () => {
       const column = made.find(({ key }: { key: string }) => key === measure);
       return rows.map((row) => [column.cell(row)].flat()[0]);
     };
-    expect(shown('min')).to.deep.equal(['0.0031', '0.0000001', '2E-14', '0.00333333333333333']);
+    expect(shown('min')).to.deep.equal(['0.0031', '0.0000001', '2E−14', '0.00333333333333333']);
     expect([0.0031, 1 / 300, 0.1].map(meanTexts([0.0031, 0.1]))).to.deep.equal(['0.0031', '0.0033', '0.1000']);
     expect([0.0031, 0, 1500.25].map(meanTexts([0.0031, 1500.25]))).to.deep.equal(['0.0031', '0', '1,500']);
-    expect(values.map((value) => rounded(value, 6))).to.deep.equal(['0.0031', '0.0000001', '2E-14', '0.003333333']);
+    expect(values.map((value) => rounded(value, 6))).to.deep.equal(['0.0031', '0.0000001', '2E−14', '0.003333333']);
     expect([...values, 0, 0.5, 1234.567].map((value) => rounded(value))).to.deep.equal([
-      ...['0.0031', '0.0000001', '2E-14', '0.00333', '0', '0.5', '1,234.57'],
+      ...['0.0031', '0.0000001', '2E−14', '0.00333', '0', '0.5', '1,234.57'],
     ]);
   });
 

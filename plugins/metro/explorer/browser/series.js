@@ -19,8 +19,10 @@ const COLUMNS = [
   {
     label: 'Series',
     // The series of the metro index contains all markets, so its link opens the list of markets.
-    cell: ({ series_id, title, kind }) =>
+    cell: ({ series_id, title, kind, units, source }) => [
       h('a', { href: kind === 'metro' ? '#/markets' : `#/series/${encodeURIComponent(series_id)}` }, title),
+      h('small', { class: 'muted narrow' }, `${units}. ${source}`),
+    ],
     value: ({ title }) => title,
     name: 'named',
   },
@@ -173,7 +175,7 @@ const findingOf = ({ title, cadence, units }, rows) => {
 const oneSeries = async (id, signal, query) => {
   const series = await seriesOf(id);
   if (!series) {
-    throw new Problem(`There is no series ${id}. See the list of series.`, { status: 404, code: 'no_view' });
+    throw new Problem(`There is no series ${id}. /series lists all of them.`, { status: 404, code: 'no_view' });
   }
   const target = `/observations?series_id=${encodeURIComponent(id)}`;
   const { data } = await getJson(target, { signal });

@@ -112,7 +112,7 @@ describe('scaleOf(measure, values)', () => {
       ...['≤ 0%', '0 to 2%', '2 to 4%', '4 to 6%', '6 to 8%', '≥ 8%', 'no index or forecast'],
     ]);
     expect(labels('last', [-17.2, -5, 12])).to.deep.equal([
-      ...['≤ -15%', '-15 to -10%', '-10 to -5%', '-5 to 0%', '0 to 5%', '5 to 10%', '≥ 10%', 'no index'],
+      ...['≤ −15%', '−15 to −10%', '−10 to −5%', '−5 to 0%', '0 to 5%', '5 to 10%', '≥ 10%', 'no index'],
     ]);
     expect(labels('grade', [null])).to.deep.equal([...'ABCDF', 'no index or forecast']);
     expect(labels('last', [])).to.deep.equal(['no index']);

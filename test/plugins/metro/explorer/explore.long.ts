@@ -26,6 +26,7 @@ import { addKey, startTestApp, type TestApp } from '../../../support/test-app.js
 
 const DATA = ['markets', 'forecasts', 'observations', 'signals', 'status'];
 const FRAMER = 'https://example.org';
+const fixed = (value: number): string => value.toFixed(2).replace('-', '−');
 const CONFIG = { plugins: [...DATA, { use: 'explore', options: { frameAncestors: [FRAMER] } }], server: BROWSED };
 const VIEWS = [
   'markets',
@@ -162,7 +163,7 @@ describe('the explorer in Chromium', () => {
     const { page } = browser;
     await view('markets');
     const rows = async () => (await page.locator('tbody tr').allInnerTexts()).map((row) => row.split('\t'));
-    const percent = (value: number | null) => (value === null ? '–' : `${value > 0 ? '+' : ''}${value.toFixed(2)}%`);
+    const percent = (value: number | null) => (value === null ? '–' : `${value > 0 ? '+' : ''}${fixed(value)}%`);
     const { data } = (await app.get('/markets')).json;
     const expected = data.map(({ name, forecast_12m, signal, risk_score, yoy_price }: Market) =>
       [name.replace(' (MSAD)', ''), percent(forecast_12m), percent(yoy_price), risk_score ?? '–', signal ?? '–'].join(),
@@ -836,7 +837,7 @@ describe('the explorer in Chromium', () => {
     expect(await page.evaluate('document.activeElement.tagName')).to.equal('H1');
     const { lower_80, upper_80 } = (await app.get(`/markets/${fixture.HOUSTON}/forecast-track`)).json.data.at(-1);
     const figures = await page.locator('.figures').innerText();
-    for (const bound of [lower_80, upper_80]) expect(figures).to.contain(bound.toFixed(2));
+    for (const bound of [lower_80, upper_80]) expect(figures).to.contain(fixed(bound));
     expect(figures).to.contain('+1.50%').and.contain('+2.00%');
     expect(await page.locator('#notes').innerText()).to.equal(FHFA_ATTRIBUTION);
   });
@@ -859,7 +860,7 @@ describe('the explorer in Chromium', () => {
     const [due] = (await app.get(`/markets/${fixture.HOUSTON}/forecast-track`)).json.data;
     const past = page.locator('figure').nth(1);
     await past.locator('.plot').press('Home');
-    const error = `Error ${due.error_pp > 0 ? '+' : ''}${due.error_pp.toFixed(2)} pp`;
+    const error = `Error ${due.error_pp > 0 ? '+' : ''}${fixed(due.error_pp)} pp`;
     expect(await past.locator('.readout').innerText())
       .to.match(/^2025 Q4 · Outcome /)
       .and.contain(error);
@@ -1047,11 +1048,15 @@ describe('the explorer in Chromium', () => {
     await page.route('**/map.json', (route) => route.fulfill({ status: 503, json: {} }));
     await view('markets');
     await heading('temporarily unavailable').waitFor();
+    expect(await page.getByRole('link', { name: 'Status of the service' }).getAttribute('href')).to.equal('#/status');
     await page.unroute('**/map.json');
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.locator('svg.map').waitFor();
     await view('markets/99999');
     await page.getByText('There is no market with the CBSA code 99999').waitFor();
+    expect(await page.getByRole('link', { name: 'All markets' }).getAttribute('href')).to.equal('#/markets');
+    await view('series/NOTHING');
+    expect(await page.getByRole('link', { name: 'All series' }).getAttribute('href')).to.equal('#/series');
     await view(`compare?m=99999,${fixture.HOUSTON}&s=NOTHING&from=2025`);
     await page
       .getByText('There is no market 99999, so it was left out. There is no series NOTHING, so it was left out.')
@@ -1177,7 +1182,7 @@ describe('the explorer with FHFA’s index at full size', () => {
     const { forecast_12m } = await getJson('/markets/26420');
     const { lower_80, upper_80 } = (await getJson('/markets/26420/forecast-track')).data.at(-1);
     const shown = await page.locator('.figures').innerText();
-    for (const figure of [forecast_12m, lower_80, upper_80]) expect(shown).to.contain(`${figure.toFixed(2)}%`);
+    for (const figure of [forecast_12m, lower_80, upper_80]) expect(shown).to.contain(`${fixed(figure)}%`);
     await figure.getByText('Data as a table').click();
     await figure.getByRole('button', { name: 'Show all 200' }).click();
     const { data } = await getJson('/markets/26420/history');

@@ -32,7 +32,7 @@ describe('the explorer’s figures', () => {
 
   it('have no minus sign if the number rounds to zero', () => {
     expect([-0.004, -0, 0.004, -0.006].map((value) => figures.percent(value))).to.deep.equal([
-      ...['0.00%', '0.00%', '+0.00%', '-0.01%'],
+      ...['0.00%', '0.00%', '+0.00%', '−0.01%'],
     ]);
   });
 

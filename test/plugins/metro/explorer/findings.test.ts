@@ -125,12 +125,12 @@ describe('the title of a comparison', () => {
     ],
   };
   for (const [real, expected] of [
-    [[], 'Since 2025 Q1, Unemployment rose most (+25.0%) and Austin, TX fell most (-2.0%)'],
+    [[], 'Since 2025 Q1, Unemployment rose most (+25.0%) and Austin, TX fell most (−2.0%)'],
     [
       ['Austin, TX', 'Unemployment'],
-      'Since 2025 Q1, Unemployment rose most (+25.0%) and Austin, TX fell most (-2.0%) in real terms',
+      'Since 2025 Q1, Unemployment rose most (+25.0%) and Austin, TX fell most (−2.0%) in real terms',
     ],
-    [['Austin, TX'], 'Since 2025 Q1, Unemployment rose most (+25.0%) and Austin, TX fell most (-2.0% in real terms)'],
+    [['Austin, TX'], 'Since 2025 Q1, Unemployment rose most (+25.0%) and Austin, TX fell most (−2.0% in real terms)'],
   ] as const) {
     it(`says which lines are in real terms: ${real.join() || 'none'}`, () =>
       expect(comparisonFinding(options, 'rebased', new Set(real))).to.equal(expected));
@@ -152,7 +152,7 @@ describe('the title of a comparison', () => {
     [
       'falls only',
       [lineOf('A', [100, 100, 100, 99]), lineOf('B', [100, 100, 100, 90])],
-      'Since 2024 Q1, A fell least (-1.0%) and B most (-10.0%)',
+      'Since 2024 Q1, A fell least (−1.0%) and B most (−10.0%)',
     ],
     [
       'equal changes',

@@ -42,10 +42,10 @@ export const breakdownTarget = (by) => `/forecast-backtest/breakdown?by=${by}`;
 /** @param {number} value */
 export const size = (value) => `${number(value)} pp`;
 
-/**
- * On wide screens, a mark on the bar of each group shows the error of the best benchmark.
- * @param {readonly Group[]} groups
- */
+/** Narrow windows hide the bars, and with them this sentence. */
+export const markNote = () => h('span', { class: 'wide' }, 'A mark on each bar shows the error of the benchmark. ');
+
+/** @param {readonly Group[]} groups */
 export const errorColumns = (groups) => {
   const most = Math.max(...groups.map((row) => Math.max(row.mae_pp, bestError(row))));
   return /** @type {import('../../../../pages/data-views/table.js').Column<Group>[]} */ ([

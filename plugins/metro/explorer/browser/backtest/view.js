@@ -10,7 +10,7 @@ import { HPI, listOf } from '../catalog.js';
 import { limitsOf } from '../grades.js';
 import { keyFigures } from '../key-figures.js';
 import { STATES } from '../search.js';
-import { breakdownTarget, declinesCalled, errorColumns, periodsText, size } from './scores.js';
+import { breakdownTarget, declinesCalled, errorColumns, markNote, periodsText, size } from './scores.js';
 import { yearFigures } from './years.js';
 
 /** @import { Column } from '../../../../pages/data-views/table.js' */
@@ -67,7 +67,8 @@ const gradeTable = (grades, before, since, limits) => {
     h(
       'p',
       { class: 'muted' },
-      'The table compares the share of forecasts that were followed by a decline with the share that the model predicted. On wide screens, bars show the first share and marks the second. ',
+      'The table compares the share of forecasts that were followed by a decline with the share that the model predicted. ',
+      h('span', { class: 'wide' }, 'Bars show the first share and marks the second. '),
       periodsText(before, since),
     ),
     dataTable({
@@ -93,7 +94,9 @@ const stateTable = (states) => [
   h(
     'p',
     { class: 'muted' },
-    'Each error is compared with the best benchmark in the state. On wide screens, a mark shows the error of the benchmark. A market in several states counts in each.',
+    'Each error is compared with the best benchmark in the state. ',
+    markNote(),
+    'A market in several states counts in each.',
   ),
   dataTable({
     caption: 'Mean absolute error by state.',

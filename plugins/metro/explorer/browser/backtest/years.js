@@ -3,7 +3,7 @@ import { chartFigure, linesTable } from '../../../../pages/data-views/figure.js'
 import { column, dataTable, numbers } from '../../../../pages/data-views/table.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { number, points, share } from '../../../../pages/shared/format.js';
-import { bestError, breakdownTarget, declinesCalled, errorColumns, size } from './scores.js';
+import { bestError, breakdownTarget, declinesCalled, errorColumns, markNote, size } from './scores.js';
 
 /** @import { ChartOptions } from '../../../../pages/data-views/drawing.js' */
 /** @import { BacktestGroup as Group } from '../../../client/api-types.js' */
@@ -111,11 +111,7 @@ export const yearFigures = (years, signal, basis) => {
       ...common('Coverage and direction of the forecasts by year', rateOptions(years)),
     }),
     h('h2', 'Years, worst first'),
-    h(
-      'p',
-      { class: 'muted' },
-      'Each error is compared with the best benchmark in the year. On wide screens, a mark shows the error of the benchmark.',
-    ),
+    h('p', { class: 'muted' }, 'Each error is compared with the best benchmark in the year. ', markNote()),
     yearTable(years),
   ];
 };

@@ -42,7 +42,7 @@ const changes = (values) => {
       typeof value === 'number' ? colorOf(classOf(value)) : NONE,
     steps: Array.from({ length: last - first + 1 }, (_, at) => ({
       color: colorOf(first + at),
-      label: labelOf(first + at),
+      label: labelOf(first + at).replaceAll('-', '−'),
     })),
   };
 };
