@@ -1,5 +1,6 @@
 import { counted, list } from '../../pages/shared/format.js';
 import { inSentence } from './cells.js';
+import { groupColumns } from './facets.js';
 import { newestOf, totalsOf } from './rows.js';
 
 /** @import { Column, Table } from './tables.js' */
@@ -14,6 +15,17 @@ export const contentOf = ({ columns, key }) => {
   const more = others.length - MOST_COLUMNS;
   const named = more > 1 ? [...others.slice(0, MOST_COLUMNS), `${more} more columns`] : others;
   return `One row for each ${list(key.map(labelOf))}${named.length > 0 ? `, with ${list(named)}` : ''}.`;
+};
+
+/**
+ * Returns the text column with the fewest different values, because it is the most likely category.
+ * @param {Table} table @param {readonly import('./time-figures.js').Row[]} sample @returns {Column | undefined}
+ */
+export const categoryOf = (table, sample) => {
+  const valuesIn = (/** @type {Column} */ { name }) => new Set(sample.map((row) => row[name])).size;
+  return groupColumns(table, sample)
+    .filter(({ name, kind }) => kind === 'text' && table.filters.includes(name) && !table.key.includes(name))
+    .toSorted((a, b) => valuesIn(a) - valuesIn(b))[0];
 };
 
 const MOST_CHARACTERS = 40;

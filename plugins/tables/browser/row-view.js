@@ -41,7 +41,12 @@ export const rowView = (table) => async (parameters, signal) => {
     throw new Problem(`A row in ${name} is identified by ${key.join(', ')}.`, { status: 404, code: 'no_view' });
   }
   const target = targetOf(table, parameters);
-  const row = /** @type {Row} */ (await getJson(target, { signal }));
+  const row = /** @type {Row} */ (
+    await getJson(target, { signal }).catch((error) => {
+      if (!(error instanceof Problem) || error.code !== 'row_not_found') throw error;
+      throw new Problem(`There is no row with this key. /${name} lists all of them.`, error);
+    })
+  );
   const cell = cellsOf(table, [row]);
   return {
     title: titleOf(table, row, cell),

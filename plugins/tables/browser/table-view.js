@@ -12,8 +12,8 @@ import { chipsOf, filtersText, noRows } from './chips.js';
 import { columnChoice } from './columns.js';
 import { listTarget, matchingOf } from './conditions.js';
 import { countText, filteredTitleOf, knownCount, titleOf } from './count-text.js';
-import { facetPanel, groupColumns } from './facets.js';
-import { contentOf, factsOf } from './finding.js';
+import { facetPanel } from './facets.js';
+import { categoryOf, contentOf, factsOf } from './finding.js';
 import { FIRST_PAGE, rowList } from './row-list.js';
 import { countOf, sampleOf } from './rows.js';
 import { timesOf } from './time-figures.js';
@@ -119,10 +119,7 @@ export const tableView = (table) => async (_parameters, signal, query) => {
   const times = timesOf(table.columns, sample);
   const time = times.find(({ kind }) => kind === 'date') ?? times[0];
   const count = counter(table, query, signal);
-  const isGroup = (/** @type {import('./tables.js').Column} */ { name, kind }) =>
-    kind === 'text' && table.filters.includes(name) && !table.key.includes(name);
-  const group = groupColumns(table, sample).find(isGroup);
-  const facts = factsOf(table, { time, group }, count.total(), signal);
+  const facts = factsOf(table, { time, group: categoryOf(table, sample) }, count.total(), signal);
   const tabs = TABS.filter(([tab]) => tab !== 'time' || time !== undefined);
   const tab = () => tabs.find(([each]) => each === query.get('tab'))?.[0] ?? 'rows';
   /** @type {Change} */

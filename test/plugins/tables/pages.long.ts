@@ -381,7 +381,7 @@ describe('the pages of tables in Chromium', () => {
     await view('weather?tab=time&station%5Beq%5D=Oslo');
     await page.getByText('Based on all 1,999 matching rows that have a value.').waitFor();
     await page.locator('.plot').press('Home');
-    expect(await page.locator('.readout').textContent()).to.equal('2020-01-01 · Oslo -10');
+    expect(await page.locator('.readout').textContent()).to.equal('2020-01-01 · Oslo −10');
     for (const _ of [1, 2, 3]) await page.locator('.plot').press('ArrowRight');
     expect(await page.locator('.readout').textContent()).to.equal('2020-01-04 · no value');
     await page.getByText('Bars', { exact: true }).click();
