@@ -47,7 +47,7 @@ export const scopes: readonly Scope[] = [
       'dist/test/core/pipeline/request-ids.test.js',
       'dist/test/core/openapi/**/*.test.js',
       'dist/test/core/registry/**/*.test.js',
-      'dist/test/core/metrics/**/*.test.js',
+      'dist/test/core/observe/**/*.test.js',
       'dist/test/core/edge/admission.test.js',
       'dist/test/core/routes/bounded-work.test.js',
       'dist/test/core/edge/connection-limit.test.js',
