@@ -200,12 +200,21 @@ const facet = (table, column, query, { signal, open, choose, ontoggle, isVisible
   return { name: column.name, details, show };
 };
 
-/** Returns the text and boolean columns in which values repeat. @param {Table} table @param {readonly Row[]} sample */
-export const groupColumns = ({ columns }, sample) =>
-  columns.filter(({ name, kind }) => {
-    const values = sample.map((row) => row[name] ?? null).filter((value) => value !== null);
-    return (kind === 'text' || kind === 'boolean') && new Set(values).size < values.length;
-  });
+/**
+ * Returns the text and boolean columns in which values repeat. The columns with the fewest different values come first,
+ * because they are the most likely categories.
+ * @param {Table} table @param {readonly Row[]} sample
+ */
+export const groupColumns = ({ columns, filters }, sample) =>
+  columns
+    .filter(({ name, kind }) => filters.includes(name) && (kind === 'text' || kind === 'boolean'))
+    .map((column) => {
+      const values = sample.map((row) => row[column.name] ?? null).filter((value) => value !== null);
+      return { column, different: new Set(values).size, all: values.length };
+    })
+    .filter(({ different, all }) => different < all)
+    .sort((a, b) => a.different - b.different)
+    .map(({ column }) => column);
 
 const WIDE = '(min-width: 64rem)';
 
@@ -214,9 +223,8 @@ const WIDE = '(min-width: 64rem)';
  * @param {{ signal: AbortSignal, sample: readonly Row[], choose: Keep }} options
  */
 export const facetPanel = (table, query, { signal, sample, choose }) => {
-  const first = groupColumns(table, sample)
-    .slice(0, INITIALLY_OPEN)
-    .map(({ name }) => name);
+  const opened = groupColumns(table, sample).slice(0, INITIALLY_OPEN);
+  const first = table.columns.filter((column) => opened.includes(column)).map(({ name }) => name);
   const open = query.has('facets') ? listIn(query.get('facets')) : first;
   const panel = h('details', { class: 'facets', open: matchMedia(WIDE).matches }, h('summary', 'Filters'));
   const keepOpen = () => {

@@ -17,16 +17,9 @@ export const contentOf = ({ columns, key }) => {
   return `One row for each ${list(key.map(labelOf))}${named.length > 0 ? `, with ${list(named)}` : ''}.`;
 };
 
-/**
- * Returns the text column with the fewest different values, because it is the most likely category.
- * @param {Table} table @param {readonly import('./time-figures.js').Row[]} sample @returns {Column | undefined}
- */
-export const categoryOf = (table, sample) => {
-  const valuesIn = (/** @type {Column} */ { name }) => new Set(sample.map((row) => row[name])).size;
-  return groupColumns(table, sample)
-    .filter(({ name, kind }) => kind === 'text' && table.filters.includes(name) && !table.key.includes(name))
-    .toSorted((a, b) => valuesIn(a) - valuesIn(b))[0];
-};
+/** @param {Table} table @param {readonly import('./time-figures.js').Row[]} sample */
+export const categoryOf = (table, sample) =>
+  groupColumns(table, sample).find(({ name, kind }) => kind === 'text' && !table.key.includes(name));
 
 const MOST_CHARACTERS = 40;
 

@@ -139,7 +139,7 @@ export const tableView = (table) => async (_parameters, signal, query) => {
   const parts = {
     rows: () => rowsPart(table, query, { signal, keep, onshow: count.showPage }),
     totals: async () =>
-      (await loadModule(() => import('./totals.js'))).totalsView(table, query, { signal, keep, choose }),
+      (await loadModule(() => import('./totals.js'))).totalsView(table, query, { signal, sample, keep, choose }),
     time: async () =>
       (await loadModule(() => import('./time-chart.js'))).timeChart(table, query, { signal, sample, keep }),
   };

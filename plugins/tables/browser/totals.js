@@ -10,6 +10,7 @@ import { inSentence, words } from './cells.js';
 import { noRows } from './chips.js';
 import { optionsFor } from './columns.js';
 import { matchingOf, toggled } from './conditions.js';
+import { categoryOf } from './finding.js';
 import { rejectionOf, totalsOf } from './rows.js';
 import { crossTable, isCrossable, listColumns } from './totals-tables.js';
 
@@ -17,14 +18,14 @@ import { crossTable, isCrossable, listColumns } from './totals-tables.js';
 /** @import { Row } from './time-figures.js' */
 /** @import { Choice } from './totals-tables.js' */
 
-/** @param {Table} table */
-const offerOf = ({ columns, filters, key }) => {
+/** @param {Table} table @param {readonly Row[]} sample */
+const offerOf = (table, sample) => {
+  const { columns, filters, key } = table;
   const groups = columns.filter(({ name }) => filters.includes(name) && !(key.length === 1 && key[0] === name));
   const isCategory = (/** @type {Column} */ { kind }) => kind === 'text' || kind === 'boolean';
   return {
     groups: groups.length > 0 ? groups : columns,
-    // Text and boolean columns usually contain repeated values, so they make better groups.
-    first: groups.find(isCategory) ?? groups[0] ?? columns[0],
+    first: categoryOf(table, sample) ?? groups.find(isCategory) ?? groups[0] ?? columns[0],
     numbers: columns.filter(({ name, kind }) => kind === 'number' && filters.includes(name) && !key.includes(name)),
   };
 };
@@ -79,11 +80,11 @@ const controlsOf = (offer, { groups, of }, change) => {
 
 /**
  * @param {Table} table @param {URLSearchParams} query
- * @param {{ signal: AbortSignal, keep: (change: Record<string, string>) => void, choose: (change: Record<string,
- *   string>) => void }} options
+ * @param {{ signal: AbortSignal, sample: readonly Row[], keep: (change: Record<string, string>) => void, choose: (change:
+ *   Record<string, string>) => void }} options
  */
-export const totalsView = (table, query, { signal, keep, choose }) => {
-  const offer = offerOf(table);
+export const totalsView = (table, query, { signal, sample, keep, choose }) => {
+  const offer = offerOf(table, sample);
   const next = latestOf(signal);
   const [controls, place] = [h('div', { class: 'switches' }), h('div', { class: 'totals' })];
   const parameters = () => {

@@ -351,7 +351,7 @@ describe('the pages of tables in Chromium', () => {
     await page.getByText('Counting the values takes too long.').waitFor();
     await page.unroute('**/totals/**');
     await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByRole('heading', { name: 'Rows by title' }).waitFor();
+    await page.getByRole('heading', { name: 'Rows by author' }).waitFor();
     await page.route('**/totals/**', (route) =>
       route.fulfill({ status: 400, json: { error: '"by" gives more than 10000 groups.', code: 'invalid_parameter' } }),
     );
