@@ -11,7 +11,8 @@ export interface CsvOptions {
   readonly header?: number | 'none' | undefined;
 }
 
-const COMMON = [',', ';', '\t', '|'];
+/** If several separators fit equally well, the first one is chosen. Tabs are rare in text, but commas are common. */
+const COMMON = ['\t', ',', ';', '|'];
 /**
  * Possible separators of a CSV file. Rare separators are accepted only if they split nearly all records into the same
  * number of cells.

@@ -157,10 +157,12 @@ export class FirstPass {
   }
 
   get notes(): readonly string[] {
-    const label = this.#last?.cells.find((cell) => !isBlankCell(cell));
-    const isTotal = this.rowCount > 1 && TOTAL.test(String(label ?? '').trim());
-    const about = `line ${this.#last?.line} begins with ${JSON.stringify(label)}`;
-    return [...this.missing.notes, ...(isTotal ? [`${about}: remove it if it sums the rows above`] : [])];
+    const [label, ...others] = (this.#last?.cells ?? []).filter((cell) => !isBlankCell(cell));
+    const isTotal = TOTAL.test(String(label ?? '').trim());
+    const isNote = others.length === 0 && this.names.length > 2;
+    if (this.rowCount < 2 || !(isTotal || isNote)) return this.missing.notes;
+    const about = `line ${this.#last!.line} ${isTotal ? 'begins with' : 'has only'} ${JSON.stringify(label)}`;
+    return [...this.missing.notes, `${about}: remove it if it ${isTotal ? 'sums the rows above' : 'is a note'}`];
   }
 
   isBad(position: number): boolean {

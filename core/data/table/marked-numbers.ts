@@ -11,8 +11,8 @@ export interface MarkedNumber {
 }
 
 const UNMARKED = /^[\w.,+%-]*$/;
-/** Matches a bracket, a sign, a currency, a sign, digits, a percent sign, a currency and a bracket. */
-const MARKED = /^(\()?([+\-\u2212])?\s?(\p{Sc})?\s?([+\-\u2212])?([\d.,'’\s]*\d)\s?(%)?\s?(\p{Sc})?(\))?$/u;
+/** Matches a bracket, a sign, a currency such as $ or R$, a sign, digits, a percent sign, a currency and a bracket. */
+const MARKED = /^(\()?([+\-\u2212])?\s?([A-Z]{0,3}\p{Sc})?\s?([+\-\u2212])?([\d.,'’\s]*\d)\s?(%)?\s?(\p{Sc})?(\))?$/u;
 const SEPARATED = /^[1-9]\d{0,2}([\s'’])\d{3}(\1\d{3})*([.,]\d+)?$/u;
 
 /** Returns undefined for numbers without marks, and for text that is not a number. */

@@ -36,9 +36,9 @@ interface Marked {
   readonly plain: (cell: string) => string;
 }
 
-/** The notation of numbers such as 1,234.5. */
+/** The notation of numbers such as 1,234.5, and of Indian numbers such as 12,34,567. */
 const GROUPED: Marked = {
-  pattern: /^[+-]?(\d{1,3}|[1-9]\d{0,2}(,\d{3})+)(\.\d+)?$/,
+  pattern: /^[+-]?(\d{1,3}|[1-9]\d{0,2}(,\d{3})+|[1-9]\d?(,\d\d)+,\d{3})(\.\d+)?$/,
   plain: (cell) => cell.replaceAll(',', ''),
 };
 /** The notation of numbers such as 1.234,5. */
@@ -181,8 +181,13 @@ export const mayBeBlank = (code: number): boolean =>
   code <= 0x20 || code === 0xa0 || (code >= 0x1680 && code <= 0x3000) || code === 0xfeff;
 
 /** Markers for missing values, in lower case. In text columns, these markers are ordinary text. */
-const MARKERS = new Set('|na|n/a|n.a.|#n/a|<na>|nan|null|(null)|none|\\n|-|--|.|..|?'.split('|'));
-const LONGEST_MARKER = 6;
+const MARKERS = new Set(
+  [
+    '|na|n/a|n.a.|<na>|nan|null|(null)|none|\\n|?|-|--|\u2012|\u2013|\u2014|\u2212|.|..|...|\u2026|:',
+    '#n/a|#div/0!|#ref!|#value!|#name?|#null!|#num!',
+  ].flatMap((markers) => markers.split('|')),
+);
+const LONGEST_MARKER = 7;
 
 export const isMarker = (cell: string): boolean => cell.length <= LONGEST_MARKER && MARKERS.has(cell.toLowerCase());
 

@@ -117,6 +117,9 @@ const csvTable = async (source: Source, encoding: string, options: CsvOptions): 
     found: [
       `CSV in ${encoding.toUpperCase()}`,
       ...(width > 1 || options.separator ? [`separated by ${NAMES[separator] ?? JSON.stringify(separator)}`] : []),
+      ...(width === 1 && sample.every(({ cells: [cell] }) => / {2}/.test(cell!.trim()))
+        ? ['with one column; if spaces separate the columns, save the table as CSV']
+        : []),
       ...(dialect.skipsSpaces ? ['with spaces after separators'] : []),
       ...(quote === '"' ? [] : [quote === undefined ? 'without quotes' : `quoted by ${quote}`]),
       ...(dialect.isEscaped ? ['with quotes escaped by backslashes'] : []),

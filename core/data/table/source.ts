@@ -40,6 +40,7 @@ const REJECTED: readonly (readonly [start: string, problem: string])[] = [
   ['28b52ffd', 'it is compressed with zstd; unpack it'],
   ['377abcaf', 'it is a 7z archive; unpack it'],
   ['25504446', 'it is a PDF document, not a table'],
+  ['76657273696f6e2068747470733a2f2f', 'it is a Git LFS pointer; run "git lfs pull" to get the table'],
   ['53514c69746520666f726d6174', 'it is an SQLite database; export a table as CSV'],
 ];
 

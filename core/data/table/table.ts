@@ -109,16 +109,15 @@ class ImportedTable implements ReadTable {
     const numbered = { columns: [numberField(this.columns)], isNumbered: true };
     if (declared?.isNumbered || (key && isRowNumber(key) && !this.#named('row'))) return [numbered];
     if (key) return [{ columns: this.#namesOf(key), isNumbered: false }];
+    const byPosition = new Map(this.columns.map((column) => [column.at, column]));
     const positions = search.candidates(
       Array.from({ length: this.#pass.names.length }, (_, at) => {
-        const column = this.columns.find((each) => each.at === at);
+        const column = byPosition.get(at);
         return { name: column?.name ?? '', type: column?.type ?? 'number', hasGaps: (column?.empty ?? 1) > 0 };
       }),
     );
-    const found = positions.map((each) => ({
-      columns: each.map((at) => this.columns.find((column) => column.at === at)!.name),
-      isNumbered: false,
-    }));
+    const nameAt = (at: number): string => byPosition.get(at)!.name;
+    const found = positions.map((each) => ({ columns: each.map(nameAt), isNumbered: false }));
     return [...found, numbered];
   }
 

@@ -95,6 +95,10 @@ describe('readTable(path, options)', () => {
       ['text', [null, null], ['', ' '], /no cell has a value/],
       ['text', ['NA', 'DE'], ['NA', 'DE']],
       ['integer', [1, null, null], ['1', 'NA', 'n/a']],
+      ['integer', [1, null, null, null, null], ['1', '\u2013', '\u2014', ':', '\u2026']],
+      ['integer', [1, null, null], ['1', '#DIV/0!', '#REF!']],
+      ['number', [1234567, 100000.5], ['"12,34,567"', '"1,00,000.5"'], /without thousands separators/],
+      ['number', [5.5, 1200], ['R$ 5.50', '"R$ 1,200.00"'], /^read without R\$/],
       ['number', [1.5, null, null], ['1.5', '.', '-']],
       ['date', ['2024-02-29', null], ['2024-02-29', 'null']],
       ['text', ['2024-02-29', '2025-02-29'], ['2024-02-29', '2025-02-29'], /^line 3 has "2025-02-29"/],
@@ -257,6 +261,9 @@ describe('readTable(path, options)', () => {
         'line 4 begins with "Total": remove it if it sums the rows above',
       ]);
       expect((await read('place,v\nTotal,3\na,1\nb,2\n')).notes).to.deep.equal([]);
+      expect((await read('place,v,w\na,1,2\nb,2,3\n"Source: X",,\n')).notes).to.deep.equal([
+        'line 4 has only "Source: X": remove it if it is a note',
+      ]);
     });
 
     it('keeps text in an ambiguous notation if another column has decimal commas', async () => {
@@ -351,6 +358,18 @@ describe('readTable(path, options)', () => {
         expect(read_.join(', ')).to.match(found);
       });
     }
+
+    it('reads tabs as separators if each line has one tab and one comma', async () => {
+      const { rows } = await read('id\tname, first\n1\ta, b\n2\tc, d\n');
+      expect(rows[0]).to.deep.equal({ id: 1, name_first: 'a, b' });
+    });
+
+    it('reports one column if spaces may separate columns', async () => {
+      expect((await read('id  name\n1   a b\n2   c d\n')).found).to.include(
+        'with one column; if spaces separate the columns, save the table as CSV',
+      );
+      expect((await read('name\na\nb\n')).found).to.deep.equal(['CSV in UTF-8']);
+    });
 
     it('reads a header with quoted separators and line breaks', async () => {
       const { columns } = await read('"Name\n(local)";"Val;ue"\nA;1\nB;2\n');
@@ -702,6 +721,12 @@ describe('readTable(path, options)', () => {
       Buffer.from('d0cf11e0a1b11ae1', 'hex'),
       {},
       'it is an old Excel workbook; save it as .xlsx or CSV',
+    ],
+    [
+      'a Git LFS pointer',
+      'version https://git-lfs.github.com/spec/v1\noid sha256:0a\nsize 1\n',
+      {},
+      'it is a Git LFS pointer; run "git lfs pull" to get the table',
     ],
     [
       'damaged gzip',
