@@ -152,7 +152,9 @@ export const decide = async ({ redis, key, replica, script }: Target, call: Call
 
 let checks = 0;
 
+/** Rejects if the script fails, or if another program has stored a value of another type in a hash of the limiter. */
 export const checkScript = async (target: Target): Promise<void> => {
+  await Promise.all(hashesOf(target.key).map((hash) => target.redis.hlen(hash)));
   const key = `${target.key}:check-${target.replica}-${++checks}`;
   await decide({ ...target, key }, { number: 1, previous: 0, asks: [{ caller: 'ip:check', limit: 1, permits: 1 }] });
   const [first, second, third] = hashesOf(key) as [string, string, string];

@@ -20,6 +20,11 @@ const PROBLEMS: readonly (readonly [pattern: RegExp, reason: string, advice: str
   [/\bNOPERM|user executing the script/, 'The Redis user lacks a permission', PERMISSIONS],
   [/\bNOAUTH/, 'Redis requires a password', 'Add the user and the password to redis.url (REDIS_URL).'],
   [/\bWRONGPASS|invalid password/, 'Redis rejects the user or the password', 'Correct them in redis.url (REDIS_URL).'],
+  [
+    /\bWRONGTYPE/,
+    'A Redis key of this service has a value of another type',
+    'Delete the keys that start with redis.keyPrefix, or set another redis.keyPrefix if another program uses them.',
+  ],
   [/\bREADONLY/, 'This Redis is a read-only replica', 'Use the address of the primary, or set redis.sentinel.'],
   [
     /\bMISCONF/,

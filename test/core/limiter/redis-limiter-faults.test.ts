@@ -322,6 +322,25 @@ describe('RedisLimiter and an outage', () => {
     await assertCounted(200);
   });
 
+  it('a key of another type: one outage with the local share, until the key is deleted', async () => {
+    const logger = keptLogger();
+    const limiter = await create({ logger });
+    await take(limiter, 10);
+    const keys = await admin.keys('p:*');
+    for (const key of keys) await admin.multi().del(key).set(key, 'x').exec();
+    assert.equal(countAllowed(await take(limiter, 300)), 190);
+    await eventually('a warning', () => logger.lines.some((line) => line.startsWith('warn')), 1000);
+    const probes = async () => Number(/cmdstat_hlen:calls=(\d+)/.exec(await admin.info('commandstats'))?.[1] ?? 0);
+    const before = await probes();
+    await eventually('three probes', async () => (await probes()) >= before + 9, 3000);
+    assert.isFalse(limiter.health().ok);
+    const lines = logger.lines.filter((line) => /another type|available again/.test(line));
+    assert.deepEqual(lines, ['warn: limiter: A Redis key of this service has a value of another type']);
+    await admin.del(keys);
+    assert.isBelow(await recovery(limiter), RECOVERY_MS);
+    await assertCounted(200);
+  });
+
   it('a replica that starts while Redis is down: its local share grows evenly over the first window', async () => {
     await server.kill();
     for (const [ageMs, share] of [
