@@ -27,12 +27,18 @@ const validate = compileSchema({
   },
 });
 
-export const hasDeclarations = (directory: string): boolean =>
-  existsSync(directory) && readdirSync(directory).some((name) => name.endsWith(DECLARATION));
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+
+/** @throws OperatorError if the directory cannot be read */
+export const hasDeclarations = (directory: string): boolean => {
+  if (!existsSync(directory)) return false;
+  if (isFile(directory)) throw new OperatorError(`${directory} is a file; name a folder`);
+  return reading(directory, () => readdirSync(directory)).some((name) => name.endsWith(DECLARATION));
+};
 
 /** @throws OperatorError if there are no declarations, or if one is invalid */
 export const readDeclarations = (directory: string): Collection[] => {
-  if (reading(directory, () => statSync(directory, { throwIfNoEntry: false })?.isFile())) {
+  if (reading(directory, () => isFile(directory))) {
     throw new OperatorError(
       `${directory} is a file; use ${dirname(directory)}, the folder of the declarations (NAME${DECLARATION})`,
     );

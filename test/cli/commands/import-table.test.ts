@@ -395,6 +395,12 @@ describe('metro-forecast import-table', () => {
     expect(await refused('/dev/zero')).to.match(NOT_REGULAR);
   });
 
+  it('rejects a file instead of a folder', async () => {
+    await writeFile(at('a.csv'), csv);
+    await writeFile(at('data'), '');
+    expect(await refused(at('a.csv'))).to.match(/data is a file; name a folder$/);
+  });
+
   it('rejects a folder with a synthetic dataset, and a folder with a damaged manifest', async () => {
     await writeFile(at('a.csv'), csv);
     await cp(join(packageRoot, 'plugins/metro/dataset'), at('data'), { recursive: true });
