@@ -39,8 +39,13 @@ interface Use {
   time: number;
 }
 
-/** Responses do not reveal why credentials are invalid. */
-export type SomeIdentity = CallerIdentity | { readonly kind: 'none' } | { readonly kind: 'invalid' };
+export interface InvalidIdentity {
+  readonly kind: 'invalid';
+  /** The message of a plugin's `ApiError`. Responses do not reveal why an API key is invalid. */
+  readonly message?: string;
+}
+
+export type SomeIdentity = CallerIdentity | { readonly kind: 'none' } | InvalidIdentity;
 
 interface AuthenticatorOptions {
   readonly tiers: readonly string[];
@@ -50,7 +55,7 @@ interface AuthenticatorOptions {
 }
 
 export const NONE: SomeIdentity = { kind: 'none' };
-export const INVALID: SomeIdentity = { kind: 'invalid' };
+export const INVALID: InvalidIdentity = { kind: 'invalid' };
 
 /**
  * Matches `Bearer` in any case (RFC 9110, 11.1), at least one space, and a single token (RFC 6750, 2.1). Lists,

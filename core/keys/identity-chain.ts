@@ -30,7 +30,7 @@ const LONGEST_ID = 256;
 
 interface ChainOptions {
   readonly clock: Pick<Clock, 'now'>;
-  readonly logger: Pick<Logger, 'warn'>;
+  readonly logger: Pick<Logger, 'debug' | 'warn'>;
   readonly tiers: readonly string[];
 }
 
@@ -91,8 +91,9 @@ export class IdentityChain {
         const caller = await each.identify(request);
         if (caller !== undefined) return this.#entryOf(each.plugin, caller);
       } catch (error) {
-        if (statusOf(error) === 401) return { identity: INVALID, until };
-        throw error;
+        if (statusOf(error) !== 401) throw error;
+        this.#options.logger.debug({ plugin: each.plugin, err: error }, 'credentials were rejected');
+        return { identity: error instanceof ApiError ? { ...INVALID, message: error.message } : INVALID, until };
       }
     }
     return { identity: NONE, until };

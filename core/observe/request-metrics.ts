@@ -110,7 +110,7 @@ export class RequestMetrics {
       const { allowed, refused } = this.#byTier.get(caller?.tier) ?? this.decisionsOf(caller?.tier);
       (decision.allowed ? allowed : refused).value++;
     }
-    (caller?.key ? this.#valid : state.invalidKey ? this.#invalid : this.#none).value++;
+    (caller?.key ? this.#valid : state.invalidIdentity ? this.#invalid : this.#none).value++;
     if (snapshotVersion !== undefined) (cacheHit ? this.#hits : this.#misses).value++;
   };
 

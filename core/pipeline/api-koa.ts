@@ -6,7 +6,7 @@ import type { Format } from '../contracts/format.js';
 import type { Decision } from '../contracts/limiter.js';
 import type { Mount } from '../contracts/plugin.js';
 import type { Logger } from '../contracts/runtime.js';
-import type { Caller } from '../keys/authenticator.js';
+import type { Caller, InvalidIdentity } from '../keys/authenticator.js';
 import { holdsKey } from '../keys/key.js';
 import { type CommonHeaders, newRequestId } from '../response/headers.js';
 import { acceptPrepared } from '../response/respond.js';
@@ -33,7 +33,8 @@ export class RequestState {
 
   // Set by `identify`. An inner request has the same caller as the outer request.
   caller: Caller | undefined;
-  invalidKey = false;
+  /** Set if the credentials are invalid. */
+  invalidIdentity: InvalidIdentity | undefined;
   identityError: unknown;
 
   // Set by `limit`, but not for inner requests and endpoints without a limit.

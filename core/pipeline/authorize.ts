@@ -8,17 +8,17 @@ export const authorize = (realm: string): ApiMiddleware => {
   const missing = { headers: { 'WWW-Authenticate': `Bearer realm="${realm}"` } };
   const invalid = { headers: { 'WWW-Authenticate': `Bearer realm="${realm}", error="invalid_token"` } };
   return (ctx, next) => {
-    const { caller, identityError, invalidKey, isInner, match } = ctx.requestState;
+    const { caller, identityError, invalidIdentity, isInner, match } = ctx.requestState;
     const endpoint = match?.endpoint;
     if (!endpoint?.needsKey || !endpoint.methods.includes(ctx.method)) return next();
     if (identityError !== undefined) throw identityError;
     // The key of the outer request was already checked, so its inner requests need no key. The tier still applies.
-    const mayEnter = isInner || caller?.key !== undefined || (caller?.tier !== undefined && !invalidKey);
+    const mayEnter = isInner || caller?.key !== undefined || (caller?.tier !== undefined && !invalidIdentity);
     const isIncluded = caller?.tier === undefined || includes(caller.tier, endpoint.names);
     if (mayEnter && isIncluded) return next();
     if (caller?.tier && (caller.key || isInner)) throw forbidden(caller.tier);
-    throw invalidKey
-      ? new ApiError(errors.invalid_api_key, undefined, invalid)
+    throw invalidIdentity
+      ? new ApiError(errors.invalid_api_key, invalidIdentity.message, invalid)
       : new ApiError(errors.missing_api_key, undefined, missing);
   };
 };

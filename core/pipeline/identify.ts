@@ -38,7 +38,7 @@ export const identify = ({ keys, identities, addressOf, settings }: IdentifyOpti
   ) => {
     if (identity.kind === 'key') state.caller = callerOfKey(identity);
     else {
-      state.invalidKey = identity.kind === 'invalid';
+      state.invalidIdentity = identity.kind === 'invalid' ? identity : undefined;
       state.caller = callerOfAddress(req);
     }
     return next();

@@ -49,8 +49,8 @@ export const limit = ({ limiter, logger }: LimitOptions): ApiMiddleware => {
 };
 
 /** Requests to `GET /usage` have a separate window and no quotas, so that callers can always read their usage. */
-const asksForUsage = ({ caller, invalidKey, match }: RequestState, method: string): boolean => {
-  if (!caller?.tier?.quotas || invalidKey || match?.error !== undefined) return false;
+const asksForUsage = ({ caller, invalidIdentity, match }: RequestState, method: string): boolean => {
+  if (!caller?.tier?.quotas || invalidIdentity || match?.error !== undefined) return false;
   const endpoint = match?.endpoint;
   return endpoint?.names.includes(USAGE_PATH) === true && endpoint.methods.includes(method);
 };

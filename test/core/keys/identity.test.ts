@@ -97,11 +97,11 @@ describe('identity of a plugin', () => {
     expect([status, json.code, asked.length]).to.deep.equal([401, 'invalid_api_key', 4]);
   });
 
-  for (const [what, error] of [
-    ['an ApiError', new ApiError(errors.invalid_api_key)],
-    ['an http-error', Object.assign(new Error('expired'), { status: 401 })],
+  for (const [what, error, message] of [
+    ['an ApiError', new ApiError(errors.invalid_api_key, 'The token has expired.'), 'The token has expired.'],
+    ['an http-error', Object.assign(new Error('expired'), { status: 401 }), errors.invalid_api_key.sentence],
   ] as const) {
-    it(`ends the search with invalid_api_key if it throws ${what} with status 401`, async () => {
+    it(`ends the search with invalid_api_key and a message if it throws ${what} with status 401`, async () => {
       const { as } = await start(
         pluginOf('first', () => {
           throw error;
@@ -109,7 +109,7 @@ describe('identity of a plugin', () => {
         pluginOf('second', () => alice),
       );
       const { status, json, headers } = await as('Bearer token');
-      expect([status, json.code, asked.length]).to.deep.equal([401, 'invalid_api_key', 1]);
+      expect([status, json.code, json.error, asked.length]).to.deep.equal([401, 'invalid_api_key', message, 1]);
       expect(headers['www-authenticate']).to.contain('error="invalid_token"');
     });
   }
