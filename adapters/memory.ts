@@ -51,7 +51,10 @@ class MemoryAdapter implements StorageAdapter {
 
   async open(): Promise<void> {
     this.#assertUsable();
-    this.#opening ??= this.#publishDirectory();
+    this.#opening ??= this.#publishDirectory().catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    });
     await this.#opening;
   }
 

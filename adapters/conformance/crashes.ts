@@ -19,6 +19,7 @@ import {
   SECOND,
   SECOND_CREATED,
   THIRD,
+  THIRD_CREATED,
 } from './fixture.js';
 import {
   hasVersion,
@@ -26,6 +27,7 @@ import {
   makeIn,
   namesOf,
   type Opened,
+  publicationTime,
   publishTwo,
   readsItems,
   readsRows,
@@ -219,11 +221,26 @@ export const describeCrashes = (target: AdapterUnderTest, processes: Processes):
       'that is killed while it activates or deletes versions leaves only whole versions',
       async (instance, running) => {
         await publishTwo(instance);
+        const moves: [number, string][] = [
+          [Date.parse(SECOND_CREATED), SECOND],
+          [Date.parse(THIRD_CREATED), THIRD],
+        ];
+        for (const version of [SECOND, THIRD]) {
+          await instance.adapter.versions!.activate(version);
+          moves.push([publicationTime(instance), version]);
+        }
         const work = async (writer: OtherProcess) => {
           await writer.prune(2);
           await writer.activate(SECOND);
         };
-        await isRightDuring(instance, running, { work, check: areListedWhole, versions: [THIRD, SECOND] });
+        const check = async (opened: Opened) => {
+          await areListedWhole(opened);
+          for (const [time, version] of moves) {
+            const found = await versionAsOf(opened, time);
+            sameValue(found, version, 'asOf() after a crash to return what was current at each time');
+          }
+        };
+        await isRightDuring(instance, running, { work, check, versions: [THIRD, SECOND] });
       },
     );
   });

@@ -151,6 +151,9 @@ export const slowness = (): number => {
   return Math.min(20, Math.max(1, (performance.now() - start) / PROBE_MS));
 };
 
+/** Returns when a test with many rounds ends early, because the store is slow. Ends later on a slow machine. */
+export const endAfter = (ms: number): number => performance.now() + ms * Math.min(10, slowness());
+
 /** Fails if the condition is not true after `ms` milliseconds, or later on a slow machine. */
 export const eventually = async (
   what: string,

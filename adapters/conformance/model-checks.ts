@@ -12,6 +12,22 @@ const LAST_TIME = Date.parse('9999-12-31T23:59:59.999Z');
 
 export const shown = (time: number): string => new Date(time).toISOString();
 
+/**
+ * Returns the earliest and the latest time that the contract allows for a change.
+ * @param previous the time of the previous version
+ * @param created the time of creation. Undefined for an activation
+ */
+export const changeTimes = (
+  previous: number | undefined,
+  created: number | undefined,
+  start: number,
+  end: number,
+): readonly [number, number] => {
+  if (created !== undefined && (previous === undefined || created > previous)) return [created, created];
+  const after = (now: number) => Math.max(now, previous! + 1);
+  return [after(start), after(end)];
+};
+
 export const described = ({ version: { name, manifest }, since }: Move) => ({
   version: name,
   publishedAt: new Date(since),
@@ -110,7 +126,7 @@ export const announces = async (state: State, actor: Actor): Promise<void> => {
   actor.seen = state.moves.length;
 };
 
-const readsAsOf = async (state: State, { opened: { adapter }, name }: Actor, time: number): Promise<void> => {
+export const readsAsOf = async (state: State, { opened: { adapter }, name }: Actor, time: number): Promise<void> => {
   const move = state.at(time);
   const snapshot = await adapter.versions!.asOf(new Date(time));
   const rule = `asOf(${shown(time)}) of ${name}`;

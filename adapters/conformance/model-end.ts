@@ -10,7 +10,7 @@ export interface Entry extends Pick<DataAuditEntry, 'action' | 'version'> {
 }
 
 /** Sorts consecutive deletions by name, because one call of `prune()` can delete versions in any order. */
-const lines = (entries: readonly Entry[]): string[] => {
+export const lines = (entries: readonly Entry[]): string[] => {
   const found: string[] = [];
   let deleted: string[] = [];
   const end = () => {

@@ -42,11 +42,50 @@ export interface Limits {
 
 const SECOND_MS = 1000;
 
-export class State {
+/** The versions, their times and the audit. The methods apply a change. */
+export class Changes {
+  readonly moves: Move[];
+  readonly entries: Entry[];
+  versions: Version[];
+
+  /** @param from the changes to copy. Default: none */
+  constructor(from?: Changes) {
+    this.moves = [...(from?.moves ?? [])];
+    this.entries = [...(from?.entries ?? [])];
+    this.versions = [...(from?.versions ?? [])];
+  }
+
+  get current(): Move | undefined {
+    return this.moves.at(-1);
+  }
+
+  find(name: string): Version | undefined {
+    return this.versions.find((version) => version.name === name);
+  }
+
+  published(manifest: Manifest, content: Rows, publishedAt: number): void {
+    const { version: name } = manifest;
+    const version = { name, manifest, content, publishedAt };
+    this.entries.push({ action: 'publish', version: name, replaces: this.current?.version.name ?? null });
+    this.versions.push(version);
+    this.moves.push({ version, since: publishedAt });
+  }
+
+  activated(version: Version, since: number): void {
+    this.entries.push({ action: 'activate', version: version.name, replaces: this.current!.version.name });
+    this.moves.push({ version, since });
+  }
+
+  deleted(versions: readonly Version[]): void {
+    this.versions = this.versions.filter((version) => !versions.includes(version));
+    for (const name of versions.map((version) => version.name).sort()) {
+      this.entries.push({ action: 'prune', version: name });
+    }
+  }
+}
+
+export class State extends Changes {
   readonly log: string[] = [];
-  readonly moves: Move[] = [];
-  readonly entries: Entry[] = [];
-  versions: Version[] = [];
   held: Held[] = [];
   /** Versions that a killed process may have locked. Its locks can last longer than the sequence. */
   readonly leftLocked = new Set<Version>();
@@ -57,14 +96,15 @@ export class State {
     readonly instance: Instance,
     readonly limits: Limits,
     readonly start: string,
-  ) {}
-
-  get current(): Move | undefined {
-    return this.moves.at(-1);
+  ) {
+    super();
   }
 
-  find(name: string): Version | undefined {
-    return this.versions.find((version) => version.name === name);
+  /** Replaces the versions, times and audit with those of a copy to which changes were applied. */
+  adopt({ moves, entries, versions }: Changes): void {
+    this.moves.splice(0, Infinity, ...moves);
+    this.entries.splice(0, Infinity, ...entries);
+    this.versions = versions;
   }
 
   isStored(version: Version): boolean {
@@ -95,25 +135,5 @@ export class State {
     const earlier = moves[moves.length - 1 - (how % Math.max(1, moves.length))]?.version.content;
     if (!earlier || how % 4 < 2) return newRows(how);
     return how % 4 === 2 ? withDetails(earlier, how) : earlier;
-  }
-
-  published(manifest: Manifest, content: Rows, publishedAt: number): void {
-    const { version: name } = manifest;
-    const version = { name, manifest, content, publishedAt };
-    this.entries.push({ action: 'publish', version: name, replaces: this.current?.version.name ?? null });
-    this.versions.push(version);
-    this.moves.push({ version, since: publishedAt });
-  }
-
-  activated(version: Version, since: number): void {
-    this.entries.push({ action: 'activate', version: version.name, replaces: this.current!.version.name });
-    this.moves.push({ version, since });
-  }
-
-  deleted(versions: readonly Version[]): void {
-    this.versions = this.versions.filter((version) => !versions.includes(version));
-    for (const name of versions.map((version) => version.name).sort()) {
-      this.entries.push({ action: 'prune', version: name });
-    }
   }
 }

@@ -5,11 +5,12 @@
  */
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
-import { eventually, failsWith, sameList, sameValue } from './expect.js';
+import { eventually, failsWith, sameList } from './expect.js';
 import { itemsOf, type Rows, rows } from './fixture.js';
 import { type Instance, type Opened, publicationTime } from './instance.js';
 import { manifestOf, variedManifest } from './manifest.js';
-import { agreed, agrees, changedAtOnce, follows, isOpen, isServed, shown } from './model-checks.js';
+import { atOnce } from './model-at-once.js';
+import { agreed, agrees, changedAtOnce, changeTimes, follows, isOpen, isServed, shown } from './model-checks.js';
 import { agreesAtEnd, isReleased } from './model-end.js';
 import { hold, holdAsOf, release } from './model-holds.js';
 import { Meanwhile } from './model-meanwhile.js';
@@ -115,6 +116,10 @@ export class Run {
         const target = this.#names[(which + (how % 4)) % this.#names.length]!;
         return this.#meanwhile.publish([actor, how % 2 ? actor : other], [name, target], state.content(which), how);
       }
+      case 'at once': {
+        const names = this.#names.toSorted((a, b) => Number(!!state.find(a)) - Number(!!state.find(b)));
+        return atOnce(state, this.#actors, [actor, this.#actors.find((each) => each !== actor) ?? actor], names, how);
+      }
       case 'read during a change': {
         const reader = this.#actors[which % this.#actors.length]!;
         await follows(state, reader);
@@ -154,13 +159,9 @@ export class Run {
     const { current, instance } = this.state;
     const found = publicationTime(actor.opened);
     const time = created === undefined ? undefined : Date.parse(created);
-    if (time !== undefined && (!current || time > current.since)) {
-      sameValue(shown(found), shown(time), 'the publication time to be the time of creation');
-      return found;
-    }
-    const [least, most] = [start, instance.clock.now()].map((now) => Math.max(now, current!.since + 1));
-    const isRight = found >= least! && found <= most!;
-    assert(isRight, `expected a time from ${shown(least!)} to ${shown(most!)}, found ${shown(found)}`);
+    const [least, most] = changeTimes(current?.since, time, start, instance.clock.now());
+    const isRight = found >= least && found <= most;
+    assert(isRight, `expected a time from ${shown(least)} to ${shown(most)}, found ${shown(found)}`);
     return found;
   }
 

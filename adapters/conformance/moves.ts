@@ -1,11 +1,14 @@
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { sameList, sameValue } from './expect.js';
+import { endAfter, sameList, sameValue } from './expect.js';
+import { find } from './find-rows.js';
 import {
   anotherDataset,
+  datasetOf,
   FIRST,
   FIRST_CREATED,
   FOURTH,
   FOURTH_CREATED,
+  items,
   itemsIn,
   itemsOf,
   SECOND,
@@ -13,7 +16,16 @@ import {
   THIRD,
   THIRD_CREATED,
 } from './fixture.js';
-import { hasItems, hasVersion, type Instance, listOf, publicationTime, readsItems } from './instance.js';
+import {
+  hasItems,
+  hasVersion,
+  type Instance,
+  listOf,
+  pruned,
+  publicationTime,
+  readsItems,
+  versionAsOf,
+} from './instance.js';
 import { standsAlone } from './obstacles.js';
 import { DAY_MS } from './times.js';
 import { versionTests } from './versions.js';
@@ -23,6 +35,15 @@ const MANY_ACTIVATIONS = 1100;
  * On a slow store, the test stops after this time in milliseconds, before it reaches `MANY_ACTIVATIONS` activations.
  */
 const MANY_MS = 6000;
+/** A number of versions that does not fit into one byte. */
+const MANY_VERSIONS = 300;
+/** Versions are sampled, because reading all of them takes long. */
+const SAMPLE = 13;
+
+const reopened = async (instance: Instance): Promise<Pick<Instance, 'adapter'>> => {
+  await instance.adapter.close();
+  return instance.another();
+};
 
 export const describeMoves = (target: AdapterUnderTest): void => {
   const { test, testOfThree, isAsOf } = versionTests(target);
@@ -146,16 +167,14 @@ export const describeMoves = (target: AdapterUnderTest): void => {
         await hasItems(opened, itemsOf(FIRST));
       };
       await isRight(instance);
-      if (standsAlone(target)) return;
-      await adapter.close();
-      await isRight(await instance.another());
+      if (!standsAlone(target)) await isRight(await reopened(instance));
     });
 
     test('asOf() returns what was current between any number of activations', async (instance) => {
       const { adapter } = instance;
       await adapter.publish!(anotherDataset());
       const moves = [[Date.parse(FIRST_CREATED), FIRST] as const, [Date.parse(SECOND_CREATED), SECOND] as const];
-      const end = performance.now() + MANY_MS;
+      const end = endAfter(MANY_MS);
       while (moves.length < MANY_ACTIVATIONS && performance.now() < end) {
         const version = moves.length % 2 === 0 ? FIRST : SECOND;
         await adapter.versions!.activate(version);
@@ -169,9 +188,48 @@ export const describeMoves = (target: AdapterUnderTest): void => {
         }
       };
       await isRight(instance);
-      if (standsAlone(target)) return;
-      await adapter.close();
-      await isRight(await instance.another());
+      if (!standsAlone(target)) await isRight(await reopened(instance));
+    });
+
+    test('are listed, read, activated and deleted, whatever their number', async (instance) => {
+      const { adapter } = instance;
+      const published = [{ version: FIRST, publishedAt: new Date(FIRST_CREATED), current: false }];
+      const contentOf = (version: string) => [{ id: 'one', grade: 'a', rank: 1, label: version }];
+      const end = endAfter(MANY_MS / 2);
+      while (published.length < MANY_VERSIONS && performance.now() < end) {
+        const publishedAt = new Date(Date.parse(SECOND_CREATED) + published.length * 1000);
+        const version = `v-${published.length}`;
+        await adapter.publish!(datasetOf(version, publishedAt.toISOString(), { items: contentOf(version) }));
+        published.push({ version, publishedAt, current: false });
+      }
+      const [first, oldest] = published;
+      await adapter.versions!.activate(oldest!.version);
+      const isRight = async (opened: Pick<Instance, 'adapter'>) => {
+        const expected = published.map((each) => ({ ...each, current: each === oldest }));
+        sameList(await listOf(opened), expected.reverse(), 'list() to return every version');
+        for (const { version, publishedAt } of published.slice(1).filter((_, i) => i % SAMPLE === 0)) {
+          const snapshot = await opened.adapter.versions!.asOf(publishedAt);
+          sameValue(snapshot?.version, version, `asOf(${publishedAt.toISOString()}) to return ${version}`);
+          sameList(await find(snapshot!, items), contentOf(version), `the items of ${version}`);
+          snapshot!.release();
+        }
+      };
+      await isRight(instance);
+      const opened = standsAlone(target) ? instance : await reopened(instance);
+      await isRight(opened);
+      const [newest] = published.slice(-1);
+      const due = published.filter((each) => each !== oldest && each !== newest).map(({ version }) => version);
+      sameList(await pruned(target, opened, 1, due.length), due.sort(), 'prune(1) to delete all versions but two');
+      sameValue(
+        await versionAsOf(opened, first!.publishedAt.getTime()),
+        undefined,
+        'asOf() to find no deleted version',
+      );
+      sameList(
+        await listOf(opened),
+        [newest, { ...oldest, current: true }],
+        'list() to return the newest and the current version',
+      );
     });
   });
 };

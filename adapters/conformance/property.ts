@@ -28,6 +28,7 @@ export const holds = async <T>(
   test: (value: T) => Promise<void>,
   shown: (value: T) => string,
   seed = SEED,
+  limitMs = LIMIT_MS,
 ): Promise<void> => {
   let failure: { readonly message: string; readonly example: string } | undefined;
   let running: Promise<void> | undefined;
@@ -43,15 +44,17 @@ export const holds = async <T>(
   const result = await fc!.check(property, {
     numRuns: runs,
     seed,
-    interruptAfterTimeLimit: LIMIT_MS * Math.min(4, slowness()),
+    interruptAfterTimeLimit: limitMs * Math.min(4, slowness()),
     markInterruptAsFailure: false,
   });
-  // The running example might still fail and overwrite `failure`, so the smallest failure is saved here.
+  const hasCounterexample = result.failed && result.counterexample !== null;
+  // The time limit does not stop the running example. Its failure would overwrite `failure`.
   const smallest = failure;
-  // The time limit does not stop the running example, which could otherwise write to a deleted folder.
-  await running?.catch(() => undefined);
-  // There is no counterexample if the time limit interrupted the first example.
-  if (!result.failed || !result.counterexample) return;
+  assert(running, 'expected at least one example before the time limit');
+  const [last] = await Promise.allSettled([running]);
+  // If the time limit interrupted the first example, this is the only example.
+  if (!hasCounterexample && last.status === 'fulfilled') return;
+  const { message, example } = (hasCounterexample && smallest) || failure!;
   const found = `found after ${result.numRuns} examples and ${result.numShrinks} steps of shrinking`;
-  assert.fail(`${smallest?.message}\n  the smallest example, ${found}:\n${smallest?.example}\n`);
+  assert.fail(`${message}\n  the smallest example, ${found}:\n${example}\n`);
 };

@@ -1,8 +1,8 @@
 /** Tests how adapters report an invalid dataset, and that `publish()` replaces it. */
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, failsWith, sameValue } from './expect.js';
-import { anotherDataset, itemsOf, rows, SECOND, SECOND_CREATED } from './fixture.js';
-import { followMs, hasItems } from './instance.js';
+import { anotherDataset, itemsOf, rows, SECOND, SECOND_CREATED, THIRD, THIRD_CREATED } from './fixture.js';
+import { changedTo, followMs, hasItems } from './instance.js';
 import { serves } from './instances.js';
 import { isExclusive, isUnnoticed, standsAlone, withoutDamage } from './obstacles.js';
 import { testsOverStore } from './tests-over.js';
@@ -28,6 +28,27 @@ export const describeRepair = (target: AdapterUnderTest): void => {
         await serves(other, SECOND, SECOND_CREATED);
         await other.adapter.close();
         await serves(await instance.another(), SECOND, SECOND_CREATED);
+      },
+    );
+
+    test(
+      obstacle || standsAlone(target),
+      'makes open() reject only until another adapter has replaced it',
+      async (instance) => {
+        if (target.capabilities.exclusive) await instance.adapter.close();
+        await target.damage!(instance.adapter);
+        const [first, second] = [await instance.make(), await instance.make()];
+        for (const _ of [1, 2]) await failsWith('invalid_dataset', () => first.adapter.open());
+        if (target.capabilities.exclusive) await first.adapter.close();
+        await failsWith('invalid_dataset', () => second.adapter.open());
+        await second.adapter.publish!(anotherDataset());
+        const last = target.capabilities.exclusive ? second : first;
+        await last.adapter.open();
+        await serves(last, SECOND, SECOND_CREATED);
+        if (isUnnoticed(target)) return;
+        const before = last.changes.length;
+        await second.adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+        await changedTo(target, [THIRD], last, before);
       },
     );
 

@@ -7,7 +7,8 @@ import type { SkewedClock } from './instance.js';
 export const KINDS = [
   ...(['publish', 'publish', 'publish', 'publish again', 'fail', 'activate', 'activate', 'prune', 'prune'] as const),
   ...(['hold', 'hold as of', 'release', 'close', 'close all', 'open another', 'set the clock'] as const),
-  ...(['meanwhile', 'meanwhile', 'read during a change', 'in another process', 'in another process', 'kill'] as const),
+  ...(['meanwhile', 'meanwhile', 'at once', 'at once', 'read during a change'] as const),
+  ...(['in another process', 'in another process', 'kill'] as const),
 ];
 
 /** The numbers select an adapter, a name or snapshot, and a variant. They are taken modulo the number of choices. */
@@ -24,7 +25,7 @@ export interface Step {
  * Version names, one list per sequence. Some stores treat several names of a list as equal, or reserve some of them.
  */
 export const NAMES: readonly (readonly string[])[] = [
-  ['a', 'b', 'c', 'd'],
+  ['a', 'b', 'c', 'd', 'e', 'f'],
   ['1', '01', '1.0', '1e0'],
   ['Ab', 'aB', 'AB', 'ab'],
   ['x_1', 'x-1', 'x.1', 'xy1'],

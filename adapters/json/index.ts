@@ -100,7 +100,10 @@ class JsonAdapter implements StorageAdapter {
 
   async open(): Promise<void> {
     this.#assertOpen();
-    this.#opening ??= this.#open();
+    this.#opening ??= this.#open().catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    });
     await this.#opening;
   }
 

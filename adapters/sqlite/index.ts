@@ -89,7 +89,10 @@ export class SqliteAdapter implements StorageAdapter {
 
   async open(): Promise<void> {
     this.#assertOpen();
-    this.#opening ??= this.#open();
+    this.#opening ??= this.#open().catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    });
     await this.#opening;
   }
 
@@ -193,7 +196,7 @@ export class SqliteAdapter implements StorageAdapter {
         if (!isBusy(error) || performance.now() > until) throw error;
       }
     }
-    this.#timer = setInterval(() => this.#poll(), this.#pollMs).unref();
+    this.#timer ??= setInterval(() => this.#poll(), this.#pollMs).unref();
     if (this.#refused) throw this.#refused.error;
   }
 

@@ -1,6 +1,7 @@
 /** Broken adapters by class. Each adapter names its bug and the rules of the suite that must fail. */
 
 import { callerAssumptions, lockAssumptions, valueAssumptions } from './assumptions.js';
+import { atOnceBugs } from './at-once.js';
 import { auditFaults } from './audits.js';
 import type { BrokenAdapter } from './breaking.js';
 import { cacheBugs } from './caches.js';
@@ -95,6 +96,7 @@ export const classes = {
   lasting: lastingBugs,
   opening: [...openingBugs, ...crashBugs],
   entries: entryBugs,
+  atOnce: atOnceBugs,
   overlapping: overlappingBugs,
   columns: columnBugs,
   caches: cacheBugs,

@@ -1,4 +1,5 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Dataset, PublishOptions } from '../../../../core/contracts/storage.js';
 import { type Catalog, conflict, FolderAdapter } from '../folder-adapter.js';
@@ -96,6 +97,29 @@ export const killedBugs: readonly BrokenAdapter[] = [
         } finally {
           rmSync(this.path('pruning'), { force: true });
         }
+      }
+    },
+  },
+  {
+    that: 'keeps one activation of each version when it recovers from a killed process',
+    fails: [ACTIVATES],
+    folder: class extends FolderAdapter {
+      #mark: string | undefined;
+      override async open() {
+        await super.open();
+        if (this.#mark) return;
+        const opened = readdirSync(this.path('.')).filter((name) => name.startsWith('open-'));
+        const killed = opened.filter((name) => !this.isAlive(Number(name.split('-')[1])));
+        for (const name of killed) rmSync(this.path(name), { force: true });
+        this.#mark = `open-${process.pid}-${randomUUID()}`;
+        writeFileSync(this.path(this.#mark), '');
+        const { versions, moves } = this.catalog;
+        const last = new Map(moves.map((move) => [move.id, move]));
+        if (killed.length > 0) this.save({ versions, moves: moves.filter((move) => last.get(move.id) === move) });
+      }
+      override async close() {
+        await super.close();
+        if (this.#mark) rmSync(this.path(this.#mark), { force: true });
       }
     },
   },

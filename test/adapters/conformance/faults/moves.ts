@@ -3,6 +3,7 @@ import { type Catalog, FolderAdapter } from '../folder-adapter.js';
 import type { BrokenAdapter } from './breaking.js';
 
 const MANY = 'versions asOf() returns what was current between any number of activations';
+const MANY_VERSIONS = 'versions are listed, read, activated and deleted, whatever their number';
 const REUSED = 'versions with a reused name are listed and read at the time of their last publication';
 
 const keepingMoves = (count: number) =>
@@ -35,6 +36,36 @@ export const moveBugs: readonly BrokenAdapter[] = [
           return this.findRows(() => this.rowsOf(this.contentOf(this.moveAt(time)!.id), name), query);
         };
         return { ...snapshot, find };
+      }
+    },
+  },
+  {
+    that: 'lists the newest 200 versions',
+    fails: [MANY_VERSIONS],
+    folder: class extends FolderAdapter {
+      override async list() {
+        return (await super.list()).slice(0, 200);
+      }
+    },
+  },
+  {
+    that: 'deletes at most 250 versions',
+    fails: [MANY_VERSIONS],
+    folder: class extends FolderAdapter {
+      #count = 250;
+      override toPrune(keep: number) {
+        const pruned = super.toPrune(keep).slice(0, this.#count);
+        this.#count -= pruned.length;
+        return pruned;
+      }
+    },
+  },
+  {
+    that: 'numbers its versions with one byte',
+    fails: [MANY_VERSIONS],
+    folder: class extends FolderAdapter {
+      override newId() {
+        return `v${this.catalog.moves.length % 256}`;
       }
     },
   },

@@ -3,6 +3,7 @@ import type { Manifest } from '../../../../core/contracts/dataset.js';
 import type { StorageAdapter } from '../../../../core/contracts/storage.js';
 import { StorageError } from '../../../../core/errors.js';
 import { type Catalog, type Content, FolderAdapter, type Move, type Stored } from '../folder-adapter.js';
+import { ExclusiveAdapter } from '../right-adapters.js';
 import type { BrokenAdapter } from './breaking.js';
 
 const similar = (rule: string) => `versions with similar or equal rows ${rule}`;
@@ -213,7 +214,35 @@ export const crashBugs: readonly BrokenAdapter[] = [
   },
 ];
 
+/** Fails each time if it has failed once. */
+const remembering = <T>(work: () => Promise<T>): (() => Promise<T>) => {
+  let first: Promise<T> | undefined;
+  return () => {
+    first ??= work();
+    return first;
+  };
+};
+
 export const openingBugs: readonly BrokenAdapter[] = [
+  {
+    that: 'remembers that open() has rejected a dataset',
+    fails: ['an invalid dataset in the store makes open() reject only until another adapter has replaced it'],
+    files: true,
+    fault: ({ open }) => ({ open: remembering(open) }),
+  },
+  {
+    that: 'remembers that another adapter has locked its exclusive store',
+    fails: [
+      'another adapter over the same store cannot open an exclusive store, and can open it when the first one is closed',
+    ],
+    capabilities: { publish: true, versions: true, exclusive: true },
+    folder: class extends ExclusiveAdapter {
+      readonly #open = remembering(() => super.open());
+      override open() {
+        return this.#open();
+      }
+    },
+  },
   {
     that: 'removes the drafts of other adapters when it is opened',
     fails: ['a publication in progress succeeds while other adapters are opened, read and closed'],

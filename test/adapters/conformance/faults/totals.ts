@@ -143,6 +143,11 @@ const asText = (operator: Condition['operator'], matches: (found: unknown, value
 
 export const totalsFaults: readonly BrokenAdapter[] = [
   {
+    that: 'never returns groups',
+    fault: inSnapshot(() => ({ totals: async () => undefined })),
+    fails: [COUNTS],
+  },
+  {
     that: 'returns at most 100 groups',
     ...totalling((query) => ({ ...query, limit: Math.min(query.limit, 100) })),
     fails: [COUNTS, NUMBERS],
