@@ -9,7 +9,7 @@ import { type Manifest, type Snapshot, StorageError, type StorageErrorCode } fro
 import type { Rows } from './fixture.js';
 import { manifestOf } from './manifest.js';
 import { agreed, changeTimes, readsAsOf, shown } from './model-checks.js';
-import { lines } from './model-end.js';
+import { type Entry, lines } from './model-end.js';
 import { type Actor, Changes, type Move, type State } from './model-state.js';
 import { datasetWith, newRows } from './steps.js';
 
@@ -146,7 +146,7 @@ const findMoves = async ({ opened }: Actor, last: FoundMove, base: Move | undefi
   return moves;
 };
 
-/** Starts all changes, and returns the results of those that succeed. The others must reject with an allowed code. */
+/** Starts all changes. Returns the results of the successful ones. The others must reject with an allowed code. */
 const make = async (changes: readonly Change[], pause: () => Promise<unknown> | undefined): Promise<Done[]> => {
   const made: Promise<unknown>[] = [];
   for (const change of changes) {
@@ -205,7 +205,7 @@ export const atOnce = async (
     current,
   }));
   const found = { listed, moves: await findMoves(all[0]!, last, base, changes.length) };
-  const audited = (await adapter.audit?.list())?.slice(entries.length);
+  const audited = ((await adapter.audit?.list()) ?? []).slice(entries.length);
   const end = state.instance.clock.now();
   const orders = permutations(done).flatMap((order) => {
     const after = new Changes(state);
@@ -224,11 +224,13 @@ export const atOnce = async (
     const isSame = isPossible && isDeepStrictEqual(found, expected) && areTimes(added, base?.since, start, end);
     return isSame ? [after] : [];
   });
-  const isAudited = (after: Changes) =>
-    isDeepStrictEqual(lines(audited ?? []), lines(after.entries.slice(entries.length)));
-  const right = orders.find(isAudited) ?? orders[0];
+  const right = orders[0];
   const results = done.map(({ change, result }) => `${change.what}: ${JSON.stringify(result) ?? 'done'}`).join('\n  ');
   assert(right, `expected the result of the changes in any order, found ${JSON.stringify(found)} after\n  ${results}`);
+  // A store can delete the versions of one prune() one by one, also after another change.
+  const sorted = (all: readonly Entry[]) => all.flatMap((entry) => lines([entry])).sort();
+  const made = right.entries.splice(entries.length);
+  right.entries.push(...(isDeepStrictEqual(sorted(audited), sorted(made)) ? audited : made));
   state.adopt(right);
   for (const { since } of moves.slice(count)) await readsAsOf(state, all[0]!, since);
 };

@@ -100,7 +100,7 @@ export class State extends Changes {
     super();
   }
 
-  /** Replaces the versions, times and audit with those of a copy to which changes were applied. */
+  /** Takes over the versions, times and audit of a copy to which changes were applied. */
   adopt({ moves, entries, versions }: Changes): void {
     this.moves.splice(0, Infinity, ...moves);
     this.entries.splice(0, Infinity, ...entries);

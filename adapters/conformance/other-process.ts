@@ -30,6 +30,8 @@ import { testsOverStore } from './tests-over.js';
 import { LOCK_MS, patiently } from './time-limits.js';
 
 const START_MS = 20_000;
+/** The locks of a killed process on versions must expire within this time, in milliseconds. */
+const HOLD_MS = 90_000;
 
 export const describeOtherProcess = (target: AdapterUnderTest, processes: Processes): void => {
   const alone = standsAlone(target) || processes.obstacle;
@@ -140,10 +142,14 @@ export const describeOtherProcess = (target: AdapterUnderTest, processes: Proces
       await serves(await instance.another(), FIRST, FIRST_CREATED);
     });
 
-    testKilled('that is killed during a publication does not prevent the next one', async (instance) => {
+    testKilled('that is killed during a publication does not keep the store or a version locked', async (instance) => {
       const opened = target.capabilities.exclusive ? await instance.another() : instance;
-      await within('the same version can be published', opened.adapter.publish!(anotherDataset()), LOCK_MS);
+      const { adapter } = opened;
+      await within('the same version can be published', adapter.publish!(anotherDataset()), LOCK_MS);
       await serves(opened, SECOND, SECOND_CREATED);
+      if (!adapter.versions) return;
+      const isDeleted = async () => (await adapter.versions!.prune(0)).includes(FIRST);
+      await eventually('prune(0) deletes the version of the killed process', isDeleted, HOLD_MS);
     });
 
     testOverStore(

@@ -87,6 +87,8 @@ const commands: Commands = {
   publish: (version, created) => opened!.adapter.publish!(anotherDataset(version, created)),
   publishLarge: (version, created) => opened!.adapter.publish!(datasetOf(version, created, largeRows())),
   async beginToPublish(version, created) {
+    // The snapshot is never released. Closing the adapter or killing the process must end its lock.
+    opened!.adapter.snapshot();
     ({ resume } = await beginToPublish(opened!.adapter, anotherDataset(version, created)));
   },
   activate: (version) => opened!.adapter.versions!.activate(version),

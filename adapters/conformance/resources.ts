@@ -98,15 +98,17 @@ export const describeResources = (target: AdapterUnderTest, processes: Processes
     });
 
     testPublish('has no listeners after publish(), whether it succeeds or fails', async ({ adapter }) => {
-      const [succeeding, failing] = [new AbortController(), new AbortController()];
+      const [succeeding, failing, taken] = [new AbortController(), new AbortController(), new AbortController()];
       for (let i = 0; i < CALLS; i++) {
         const created = new Date(Date.UTC(2025, 0, 1 + i)).toISOString();
         await adapter.publish!(datasetOf(`v-${i}`, created, { items: [] }), { signal: succeeding.signal });
-        const broken = i % 2 === 0 ? anotherDataset(FIRST) : brokenDataset(new Error('the file ends too early'));
+        const broken = brokenDataset(new Error('the file ends too early'));
         await adapter.publish!(broken, { signal: failing.signal }).catch(() => {});
+        await adapter.publish!(anotherDataset(FIRST), { signal: taken.signal }).catch(() => {});
       }
       hasNone(succeeding, 'publish()');
       hasNone(failing, 'publish() that fails');
+      hasNone(taken, 'publish() under an existing name');
     });
   });
 

@@ -46,7 +46,7 @@ export const interruptedBugs: readonly BrokenAdapter[] = [
   {
     that: 'stays locked after a process was killed during a publication',
     fails: [
-      'an adapter in another process, over the same store that is killed during a publication does not prevent the next one',
+      'an adapter in another process, over the same store that is killed during a publication does not keep the store or a version locked',
     ],
     folder: class extends FolderAdapter {
       override isAlive() {
