@@ -152,7 +152,6 @@ export interface Snapshot {
 export interface StorageAdapter {
   /**
    * Opens the store. Resolves even if the backend is unreachable, provided that the adapter reconnects automatically.
-   * Can be called again if it has rejected.
    */
   open(): Promise<void>;
   /** Closes the store. Can be called at any time, and more than once. */
