@@ -12,6 +12,34 @@ export const DAY_END = 'T24';
 
 const FILTER = /^(.+)\[(eq|not|in|gt|gte|lt|lte|null)\]$/;
 
+/** The parameters in the address of a table that are not filters. */
+const OF_PAGE = new Set('q tab sort columns after from facets totals time by of as order form value'.split(' '));
+
+/** @param {string} parameter @returns {[name: string, operator: string]} */
+const longForm = (parameter) => {
+  const [, name = parameter, bound] = /^(.+)_(from|to)$/.exec(parameter) ?? [];
+  return [name, bound === 'from' ? 'gte' : bound === 'to' ? 'lte' : 'eq'];
+};
+
+/**
+ * Replaces the short forms of the API, such as `price_from`. Returns the parameters that are neither filters of the
+ * table nor choices of the page.
+ * @param {Table} table @param {URLSearchParams} query
+ */
+export const expandFilters = ({ filters }, query) => {
+  /** @type {string[]} */
+  const unknown = [];
+  for (const [parameter, value] of [...query]) {
+    const [name, operator] = filters.includes(parameter) ? [parameter, 'eq'] : longForm(parameter);
+    if (OF_PAGE.has(parameter) || filters.includes(FILTER.exec(parameter)?.[1] ?? '')) continue;
+    if (filters.includes(name)) {
+      query.delete(parameter);
+      query.set(`${name}[${operator}]`, value);
+    } else unknown.push(parameter);
+  }
+  return unknown;
+};
+
 /** @param {Table} table @param {URLSearchParams} query @returns {Condition[]} */
 export const conditionsOf = ({ columns, filters }, query) =>
   [...query].flatMap(([parameter, text]) => {

@@ -10,7 +10,7 @@ import { problemView } from '../../pages/shared/problems.js';
 import { words } from './cells.js';
 import { chipsOf, filtersText, noRows } from './chips.js';
 import { columnChoice } from './columns.js';
-import { listTarget, matchingOf } from './conditions.js';
+import { expandFilters, listTarget, matchingOf } from './conditions.js';
 import { countText, filteredTitleOf, knownCount, titleOf } from './count-text.js';
 import { facetPanel } from './facets.js';
 import { categoryOf, contentOf, factsOf } from './finding.js';
@@ -113,8 +113,13 @@ const TABS = [
   ['time', 'Over time'],
 ];
 
+/** @param {readonly string[]} unknown */
+const ignoredText = (unknown) =>
+  `The address contains ${unknown.map((name) => `“${name}”`).join(', ')}, which this table cannot filter by. All other filters apply.`;
+
 /** @param {Table} table @returns {import('../../pages/data-views/router.js').Route} */
 export const tableView = (table) => async (_parameters, signal, query) => {
+  const unknown = expandFilters(table, query);
   const sample = await sampleOf(table);
   const times = timesOf(table.columns, sample);
   const time = times.find(({ kind }) => kind === 'date') ?? times[0];
@@ -176,6 +181,7 @@ export const tableView = (table) => async (_parameters, signal, query) => {
   });
   searchWhileTyping(query, signal, choose);
   await showAll();
-  const main = h('div', { class: 'browse' }, panel.element, h('div', bar, chips, place));
+  const ignored = unknown.length > 0 ? h('p', { role: 'alert' }, ignoredText(unknown)) : '';
+  const main = h('div', { class: 'browse' }, panel.element, h('div', ignored, bar, chips, place));
   return { title: count.title(await facts), question: count.sentence, name: words(table.name), content: [main] };
 };

@@ -7,7 +7,8 @@ const { tablesOf, timesOf, figuresOf, withGaps, chartChoices, periodText } = awa
   'tables/browser/tables',
   'tables/browser/time-figures',
 );
-const { listTarget, valuesIn, selecting, toggled, chosenValues } = await pageModules('tables/browser/conditions');
+const { listTarget, valuesIn, selecting, toggled, chosenValues, expandFilters } =
+  await pageModules('tables/browser/conditions');
 const { countText, titleOf, filteredTitleOf } = await pageModules('tables/browser/count-text');
 const { cellsOf, inSentence } = await pageModules('tables/browser/cells');
 const { partsOf } = await pageModules('tables/browser/matches');
@@ -60,6 +61,24 @@ describe('plugin table-pages', () => {
       const parts: { text: string; isMatch: boolean }[] = partsOf(text, search);
       expect(parts.map((part) => part.text).join('')).to.equal(text);
       expect(parts.filter(({ isMatch }) => isMatch).map((part) => part.text)).to.deep.equal(expected);
+    });
+  }
+
+  for (const [address, expected, unknown] of [
+    ['price=6', 'price[eq]=6', []],
+    ['price_from=6&price_to=9', 'price[gte]=6&price[lte]=9', []],
+    ['day_from=2025&sort=-day', 'sort=-day&day_from[eq]=2025', []],
+    ['price[gt]=6&q=whale&from=1', 'price[gt]=6&q=whale&from=1', []],
+    [
+      'nonsense=5&weight[gt]=6&weight_from=1',
+      'nonsense=5&weight[gt]=6&weight_from=1',
+      ['nonsense', 'weight[gt]', 'weight_from'],
+    ],
+  ] as const) {
+    it(`reads the filters of the address "${address}" like the API`, () => {
+      const query = new URLSearchParams(address);
+      expect(expandFilters({ filters: ['price', 'day_from', 'from'] }, query)).to.deep.equal(unknown);
+      expect(decodeURIComponent(String(query))).to.equal(expected);
     });
   }
 
