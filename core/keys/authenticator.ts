@@ -126,8 +126,11 @@ export class Authenticator {
 }
 
 const WRITE_EVERY_MS = 5 * 60_000;
-/** Maximum time that an unreachable key store can delay the shutdown. */
-const LAST_WRITE_MS = 500;
+/**
+ * Maximum time that an unreachable key store can delay the shutdown. Taking over the lock of a crashed process takes a
+ * second.
+ */
+const LAST_WRITE_MS = 2500;
 
 interface KeyUseOptions {
   readonly write: (times: ReadonlyMap<string, number>) => Promise<void>;

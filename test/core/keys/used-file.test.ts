@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { systemClock } from '../../../core/contracts/runtime.js';
+import { keyUse } from '../../../core/keys/authenticator.js';
 import { FileKeyStore } from '../../../core/keys/file-key-store.js';
 import { keptLogger } from '../../support/kept-logger.js';
 import { newRecord } from '../../support/key-record.js';
@@ -47,6 +48,16 @@ describe('<key file>.used.json', () => {
     await writers[0]!.noteUse(new Map([['key_shared', TIME - 1]]));
     const expected = { key_shared: TIME + 2, key_0: TIME, key_1: TIME, key_2: TIME };
     expect(Object.fromEntries(await writers[0]!.lastUsed())).to.deep.equal(expected);
+    expect(await readdir(folder)).to.deep.equal(['keys.json.used.json']);
+  });
+
+  it('is written on shutdown, even if a process crashed while it took the lock', async () => {
+    const store = await openStore();
+    await writeFile(`${path}.used.json.lock`, '');
+    const use = keyUse({ write: (times) => store.noteUse(times), logger: keptLogger() });
+    use.of('key_1').time = TIME;
+    await use.close();
+    expect(Object.fromEntries(await store.lastUsed())).to.deep.equal({ key_1: TIME });
     expect(await readdir(folder)).to.deep.equal(['keys.json.used.json']);
   });
 
