@@ -72,6 +72,16 @@ const replaceAdapter = async (folder: string): Promise<StorageAdapter> => {
   return opened.adapter;
 };
 
+/** Takes a snapshot and never releases it. Closing the adapter or killing the process must end its lock. */
+const takeSnapshot = (adapter: StorageAdapter): void => {
+  try {
+    adapter.snapshot();
+  } catch (error) {
+    // The store may be empty.
+    if ((error as StorageError).code !== 'unavailable') throw error;
+  }
+};
+
 const commands: Commands = {
   async open(folder) {
     const adapter = await replaceAdapter(folder);
@@ -87,8 +97,7 @@ const commands: Commands = {
   publish: (version, created) => opened!.adapter.publish!(anotherDataset(version, created)),
   publishLarge: (version, created) => opened!.adapter.publish!(datasetOf(version, created, largeRows())),
   async beginToPublish(version, created) {
-    // The snapshot is never released. Closing the adapter or killing the process must end its lock.
-    opened!.adapter.snapshot();
+    takeSnapshot(opened!.adapter);
     ({ resume } = await beginToPublish(opened!.adapter, anotherDataset(version, created)));
   },
   activate: (version) => opened!.adapter.versions!.activate(version),
