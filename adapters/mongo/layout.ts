@@ -129,12 +129,12 @@ type Conditions = Readonly<Record<string, Readonly<Record<string, Scalar>>>>;
 const conditionsOf = ({ equal = {}, range }: Query): Conditions => {
   const conditions: Record<string, Record<string, Scalar>> = {};
   for (const [field, value] of Object.entries(equal)) conditions[`d.${field}`] = { $eq: value };
-  if (range) {
-    conditions[`d.${range.field}`] = {
-      ...(range.from !== undefined && { $gte: range.from }),
-      ...(range.to !== undefined && { $lte: range.to }),
-    };
-  }
+  const bounds = {
+    ...(range?.from !== undefined && { $gte: range.from }),
+    ...(range?.to !== undefined && { $lte: range.to }),
+  };
+  // MongoDB would compare the field with an empty object.
+  if (range && Object.keys(bounds).length > 0) conditions[`d.${range.field}`] = bounds;
   return conditions;
 };
 
