@@ -1,17 +1,51 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
-import { type Document, type Query, StorageError } from 'metro-forecast-api/adapter';
+import { type Document, type Query, type Snapshot, StorageError, type TotalsQuery } from 'metro-forecast-api/adapter';
 import { failsWith, sameItems, sameSequence, sameValue } from './expect.js';
-import { find, findJson, restOf } from './find-rows.js';
+import { find, findJson, parseRow, restOf } from './find-rows.js';
 import { crowd, items, rows, rowsWithCrowd } from './fixture.js';
 import { type Instance, withSnapshot } from './instance.js';
-import { answerOf } from './reference.js';
+import { answerOf, inOrder, totalsIn } from './reference.js';
 
 /** Maximum time until a call settles after its signal is aborted, in milliseconds. */
 const PROMPT_MS = 150;
 
 /** When to abort a signal: immediately, in the next microtask, or in the next turn of the event loop. */
 const MOMENTS = [undefined, () => Promise.resolve(), () => new Promise(setImmediate)];
+
+interface FewRead {
+  readonly method: 'get' | 'find' | 'getJson' | 'findJson' | 'totals';
+  readonly expected: unknown;
+  read(signal?: AbortSignal): Promise<unknown>;
+}
+
+/** Returns a read of a few rows with each method of the snapshot. For another `i`, the reads have other arguments. */
+const fewReads = (snapshot: Snapshot, i: number): readonly FewRead[] => {
+  const guest = rowsWithCrowd()['crowd']!.find(({ block, seat }) => block === 30 && seat === 501 + i);
+  const key = [30, 501 + i];
+  const list = { limit: 1 + i };
+  const listed = rows['items']!.slice(0, list.limit);
+  const query: TotalsQuery = { where: [{ field: 'rank', operator: 'lte', value: 9 + i }], by: ['grade'], limit: 99 };
+  const reads: readonly FewRead[] = [
+    { method: 'get', expected: guest, read: (signal) => snapshot.get('crowd', key, signal) },
+    { method: 'find', expected: listed, read: (signal) => find(snapshot, items, list, signal) },
+    {
+      method: 'getJson',
+      expected: guest,
+      read: async (signal) => parseRow((await snapshot.getJson!('crowd', key, signal)) ?? ''),
+    },
+    { method: 'findJson', expected: listed, read: (signal) => findJson(snapshot, items, list, signal) },
+    {
+      method: 'totals',
+      expected: totalsIn(items, rows['items']!, query),
+      read: async (signal) => {
+        const groups = await snapshot.totals!('items', query, signal);
+        return groups && inOrder(groups);
+      },
+    },
+  ];
+  return reads.filter(({ method }) => snapshot[method] !== undefined);
+};
 
 export const describeCancelling = (instance: () => Instance): void => {
   describe('a signal', () => {
@@ -51,26 +85,20 @@ export const describeCancelling = (instance: () => Instance): void => {
 
     it('aborted affects no other call that reads the same at the same time', async () => {
       await withSnapshot(instance(), async (snapshot) => {
-        const [item] = rows['items']!;
         for (const [i, wait] of [...MOMENTS, ...MOMENTS].entries()) {
           const controller = new AbortController();
-          const key = [30, 501 + i];
-          const [guest] = answerOf(rowsWithCrowd()['crowd']!, {
-            order: crowd.key,
-            equal: { block: 30, seat: 501 + i },
-          });
-          const read = (signal?: AbortSignal) => [
-            snapshot.get('crowd', key, signal),
-            find(snapshot, items, { limit: 1 }, signal).then(([first]) => first),
-          ];
+          const some = fewReads(snapshot, i);
+          const start = (signal?: AbortSignal) => some.map(({ read }) => read(signal));
           if (i >= MOMENTS.length) controller.abort();
-          const aborted = Promise.allSettled(read(controller.signal));
-          const others = [...read(), ...read(new AbortController().signal)];
+          const aborted = Promise.allSettled(start(controller.signal));
+          const others = [...start(), ...start(new AbortController().signal)];
           if (wait) await wait();
           controller.abort();
           await aborted;
-          for (const [n, found] of (await Promise.all([...others, ...read()])).entries()) {
-            sameValue(found, n % 2 ? item : guest, 'the other reads to return the document');
+          for (const [n, found] of (await Promise.all([...others, ...start()])).entries()) {
+            const { method, expected } = some[n % some.length]!;
+            const isLeftOut = method === 'totals' && found === undefined;
+            if (!isLeftOut) sameValue(found, expected, `the other calls of ${method}() to return their result`);
           }
         }
       });
@@ -78,19 +106,23 @@ export const describeCancelling = (instance: () => Instance): void => {
 
     it('aborted in 300 reads leaves the adapter able to read, as do 300 reads that are left early', async () => {
       await withSnapshot(instance(), async (snapshot) => {
+        const some = fewReads(snapshot, 0);
         for (let i = 0; i < 300; i++) {
           const controller = new AbortController();
-          const { signal } = controller;
-          const read = i % 2 ? snapshot.get('items', ['i01'], signal) : find(snapshot, crowd, { limit: 5 }, signal);
-          const settled = read.catch(() => {});
-          const wait = MOMENTS[i % 3];
+          const settled = some[i % some.length]!.read(controller.signal).catch(() => {});
+          const wait = MOMENTS[Math.floor(i / some.length) % MOMENTS.length];
           if (wait) await wait();
           controller.abort();
           await settled;
-          for await (const _ of snapshot.find('crowd', { order: crowd.key, limit: 10_000 })) break;
+          const query = { order: crowd.key, limit: 10_000 };
+          const isJson = i % 2 > 0 && snapshot.findJson;
+          for await (const _ of isJson ? snapshot.findJson!('crowd', query) : snapshot.find('crowd', query)) break;
         }
-        sameItems(await find(snapshot, items), rows['items']!);
-        assert.equal((await snapshot.get('items', ['i01']))?.['id'], 'i01');
+        for (const { method, read, expected } of some) {
+          const found = await read();
+          if (found !== undefined || method !== 'totals')
+            sameValue(found, expected, `${method}() to return its result`);
+        }
       });
     });
 
@@ -100,22 +132,28 @@ export const describeCancelling = (instance: () => Instance): void => {
       });
     });
 
-    it('aborted between two batches makes find() reject with aborted, for other orders, ranges and descending too', async () => {
+    it('aborted between two batches makes find() and findJson() reject with aborted, for any part of a query', async () => {
       const parts: readonly Partial<Query>[] = [
         { descending: true },
         { order: crowd.orders![0]! },
+        { equal: { block: -3 } },
         { range: { field: 'seat', from: 100 } },
         { range: { field: 'block', from: 0 }, limit: 40_000 },
+        { after: [0, 0] },
       ];
       await withSnapshot(instance(), async (snapshot) => {
         for (const part of parts) {
           const query = { order: crowd.key, ...part };
-          const controller = new AbortController();
-          const batches = snapshot.find('crowd', query, controller.signal)[Symbol.asyncIterator]();
-          const first = await batches.next();
-          controller.abort();
           const { length } = answerOf(rowsWithCrowd()['crowd']!, query);
-          if (!first.done && first.value.length < length) await failsWith('aborted', () => batches.next());
+          for (const method of ['find', 'findJson'] as const) {
+            if (!snapshot[method]) continue;
+            const controller = new AbortController();
+            const batches = snapshot[method]('crowd', query, controller.signal)[Symbol.asyncIterator]();
+            const { done, value } = await batches.next();
+            controller.abort();
+            const read = done ? length : 'ends' in value ? value.ends.length : value.length;
+            if (read < length) await failsWith('aborted', () => batches.next());
+          }
         }
       });
     });

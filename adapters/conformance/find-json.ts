@@ -26,7 +26,9 @@ function* queries(): Generator<[Collection, Partial<Query>]> {
   for (const collection of [shapes, records]) yield [collection, {}];
   for (const collection of small) {
     yield [collection, {}];
-    for (const query of equalities(collection)) yield [collection, query];
+    for (const { order, equal } of equalities(collection)) {
+      yield [collection, { order, equal: Object.fromEntries(Object.entries(equal!).reverse()) }];
+    }
   }
   for (const [collection, query] of shapesOfQueries()) {
     for (const limit of [0, 1, 3, 100]) yield [collection, { ...query, limit }];
@@ -129,6 +131,8 @@ export const describeFindJson = (target: AdapterUnderTest): void => {
               sameValue(parseRow(json!), asJson(document), `getJson("${name}", ${JSON.stringify(key)})`);
             }
           }
+          const zero = await snapshot.getJson!('numbers', [-0]);
+          sameValue(zero && parseRow(zero)['value'], 0, 'getJson("numbers", [-0]) to return the document of 0');
           sameValue(await snapshot.getJson!('items', ['zz']), undefined, 'getJson("items", ["zz"]) to find nothing');
         });
       } finally {

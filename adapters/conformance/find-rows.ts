@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Collection, Document, JsonRows, Query, Snapshot } from 'metro-forecast-api/adapter';
+import { failsWith } from './expect.js';
+import { inOrder } from './reference.js';
 
 export const find = async (
   snapshot: Snapshot,
@@ -45,11 +47,41 @@ const readAll = async (batches: AsyncIterable<unknown>): Promise<void> => {
   for await (const _ of batches);
 };
 
-/** One call of each method that reads from the collection `items`. */
-export const readsOf = (snapshot: Snapshot): readonly (() => Promise<unknown>)[] => [
-  () => snapshot.get('items', ['i01']),
-  () => readAll(snapshot.find('items', { order: ['id'] })),
-  ...(snapshot.getJson ? [() => snapshot.getJson!('items', ['i01'])] : []),
-  ...(snapshot.findJson ? [() => readAll(snapshot.findJson!('items', { order: ['id'] }))] : []),
-  ...(snapshot.totals ? [() => snapshot.totals!('items', { where: [], by: ['label'], limit: 100 })] : []),
+/** One call of each method that reads from a collection with the key `id`. */
+export const readsOf = (
+  snapshot: Snapshot,
+  name = 'items',
+  signal?: AbortSignal,
+): readonly (() => Promise<unknown>)[] => [
+  () => snapshot.get(name, ['i01'], signal),
+  () => readAll(snapshot.find(name, { order: ['id'] }, signal)),
+  ...(snapshot.getJson ? [() => snapshot.getJson!(name, ['i01'], signal)] : []),
+  ...(snapshot.findJson ? [() => readAll(snapshot.findJson!(name, { order: ['id'] }, signal))] : []),
+  ...(snapshot.totals ? [() => snapshot.totals!(name, { where: [], by: ['label'], limit: 100 }, signal)] : []),
 ];
+
+/** Asserts that reads reject if their collection is undeclared or their signal is aborted. */
+export const readsReject = async (snapshot: Snapshot): Promise<void> => {
+  for (const read of readsOf(snapshot, 'no_such')) await failsWith('unknown_collection', read);
+  for (const read of readsOf(snapshot, 'items', AbortSignal.abort())) await failsWith('aborted', read);
+};
+
+type StartedRead = readonly [read: Promise<readonly Document[]>, expected: readonly Document[]];
+
+/** Starts a read with each method of the snapshot. Some of the documents have only an id and a label. */
+export const startReads = (snapshot: Snapshot, all: readonly Document[]): readonly StartedRead[] => {
+  const collection = { name: 'items', key: ['id'], schema: {} };
+  const first = all.slice(0, 1);
+  const labels = async () => {
+    const groups = await snapshot.totals!('items', { where: [], by: ['id', 'label'], limit: 100 });
+    return groups ? inOrder(groups).map(({ values: [id, label] }) => ({ id, label })) : all;
+  };
+  const json = async () => [parseRow((await snapshot.getJson!('items', ['i01']))!)];
+  return [
+    [find(snapshot, collection), all],
+    [snapshot.get('items', ['i01']).then((item) => [item!]), first],
+    ...(snapshot.totals ? [[labels(), all] as const] : []),
+    ...(snapshot.findJson ? [[findJson(snapshot, collection), all] as const] : []),
+    ...(snapshot.getJson ? [[json(), first] as const] : []),
+  ];
+};

@@ -4,6 +4,7 @@ import { all, BY_GRADE, BY_NAME, BY_RANK, BY_SIZE, equalities, findChecks, small
 import { columns, items, nothing, numbers, pairs, readings, spots, twins, words } from './fixture.js';
 import { type Instance, withSnapshot } from './instance.js';
 import { ordersOf, valuesOf } from './reference.js';
+import { RESERVED_NAMES } from './rows.js';
 import { absentNumbers, absentWords } from './tricky-values.js';
 
 export const describeFindAll = (instance: () => Instance): void => {
@@ -35,6 +36,10 @@ export const describeFindAll = (instance: () => Instance): void => {
           `"${collection.name}"`,
         );
       }
+    });
+
+    it('reads collections with names that stores reserve or use for their own data', async () => {
+      for (const name of RESERVED_NAMES) await isSet({ ...nothing, name }, { order: nothing.key });
     });
 
     it('does not change the query and the key that it receives', async () => {
@@ -165,6 +170,13 @@ export const describeFind = (instance: () => Instance): void => {
       await eachBound(words, words.key, ['']);
       await eachBound(pairs, pairs.key, ['']);
       await eachBound(spots, BY_NAME, ['']);
+    });
+
+    it('accepts a range without bounds, `equal` without fields, and `descending: false`', async () => {
+      for (const query of [{ range: { field: 'rank' } }, { equal: {} }, { descending: false }]) {
+        await isSequence(items, { order: BY_RANK, ...query });
+        await isSequence(items, { order: BY_RANK, ...query, after: [9, 'b', 'i05'], limit: 3 });
+      }
     });
 
     it('returns nothing if the lower bound is above the upper bound', async () => {

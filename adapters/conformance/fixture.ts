@@ -8,6 +8,7 @@ import {
   LONG_NAMES,
   mixed,
   pairRows,
+  RESERVED_NAMES,
   readingRows,
   spotRows,
   typedRows,
@@ -146,7 +147,11 @@ const byName = (list: readonly Collection[]): ReadonlyMap<string, Collection> =>
 export const collections = byName([items, readings, twins, nothing, crowd]);
 
 /** All collections, including those with values that stores often handle incorrectly. */
-export const allCollections = byName([...collections.values(), numbers, words, pairs, spots, shapes, records, columns]);
+export const allCollections = byName([
+  ...collections.values(),
+  ...[numbers, words, pairs, spots, shapes, records, columns],
+  ...RESERVED_NAMES.map((name) => ({ ...nothing, name })),
+]);
 
 export type Rows = Readonly<Record<string, readonly Document[]>>;
 
@@ -205,6 +210,7 @@ const everyRow = once(() => ({
     shapes: [...shapeValues.map(({ document }) => document), zeros, ...mixed],
     columns: columnRows,
     records: typedRows,
+    ...Object.fromEntries(RESERVED_NAMES.map((name) => [name, [{ id: 'it' }, { id: `of ${name}` }]])),
   }),
 }));
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Document, Manifest, Snapshot } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { sameItems, sameList, sameSequence, sameValue } from './expect.js';
-import { find, findJson, restOf } from './find-rows.js';
+import { find, findJson, readsReject, restOf } from './find-rows.js';
 import {
   aboutDataset,
   anotherDataset,
@@ -165,6 +165,7 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
         await makeCurrent(target, instance, datasetOf(THIRD, THIRD_CREATED, OTHERWISE));
         await holds(held, rows);
         await readsItems(held, rows['items']!);
+        await readsReject(held);
       }));
 
     test('keeps nothing of an earlier version: no rows, fields or collections that the new one lacks', async (instance) => {

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Document, type Snapshot, type StorageAdapter, StorageError } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, failsWith, sameItems, sameList, sameSequence, sameValue } from './expect.js';
-import { find, parseRows, readsOf, restOf } from './find-rows.js';
+import { find, parseRows, readsOf, restOf, startReads } from './find-rows.js';
 import {
   anotherDataset,
   brokenDataset,
@@ -232,14 +232,14 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
 
     test('lets reads in progress settle, with their whole result or with closed', async ({ adapter }) => {
       const snapshot = adapter.snapshot();
-      const reads = [find(snapshot, items), snapshot.get('items', ['i01']).then((item) => [item!])];
-      const answers = [rows['items']!, rows['items']!.slice(0, 1)];
+      const reads = startReads(snapshot, rows['items']!);
       // Rejections are handled immediately, because an unhandled rejection would crash the process.
-      const settling = Promise.allSettled(reads);
+      const settling = Promise.allSettled(reads.map(([read]) => read));
       await adapter.close();
       for (const [i, settled] of (await settling).entries()) {
-        if (settled.status === 'fulfilled') sameItems(settled.value, answers[i]!);
-        else await failsWith('closed', () => reads[i]);
+        const [read, expected] = reads[i]!;
+        if (settled.status === 'fulfilled') sameItems(settled.value, expected);
+        else await failsWith('closed', () => read);
       }
     });
   });

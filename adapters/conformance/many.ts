@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Document, Query, Scalar } from 'metro-forecast-api/adapter';
+import type { Document, Query, Scalar, TotalsQuery } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { sameItems, sameList, sameSequence, sameSet, sameValue } from './expect.js';
 import { shapesOfQueries } from './find-checks.js';
@@ -67,11 +67,21 @@ export const describeMany = (instance: () => Instance, target: AdapterUnderTest)
       for (const block of [-3, 44]) await isSequence({ equal: { block } });
       await isSequence({ range: { field: 'block', from: 2, to: 4 } });
       await isSequence({ range: { field: 'seat', from: 999 }, descending: true });
+    });
+
+    it('returns documents by their keys, also by keys that no document has', async () => {
+      // All keys of a block, and some keys of every block.
+      const guests = rowsWithCrowd()['crowd']!.filter((_, i) => i % 199 === 0 || Math.floor(i / CROWD_SEATS) === 40);
       await withSnapshot(instance(), async (snapshot) => {
-        for (let i = 999; i < TOTAL; i += 4999) {
-          const guest = rowsWithCrowd()['crowd']![i]!;
-          const key = crowd.key.map((field) => guest[field] as Scalar);
-          sameValue(await snapshot.get('crowd', key), guest, `get("crowd", ${JSON.stringify(key)})`);
+        for (let start = 0; start < guests.length; start += TOGETHER) {
+          const some = guests.slice(start, start + TOGETHER);
+          const found = await Promise.all(
+            some.map(({ block, seat }) => snapshot.get('crowd', [block as number, seat as number])),
+          );
+          sameList(found, some, 'get() to return the document of each key');
+          const [{ block, seat }] = some as [Record<string, number>];
+          const absent = await snapshot.get('crowd', [block!, seat! + 3000]);
+          sameValue(absent ?? undefined, undefined, `get("crowd", [${block}, ${seat! + 3000}]) to find nothing`);
         }
       });
     });
@@ -118,16 +128,32 @@ export const describeMany = (instance: () => Instance, target: AdapterUnderTest)
   });
 
   describe('totals of many documents', () => {
-    itUnless(without(target, 'totals'), 'count every document, in any number of groups', async () => {
-      await withSnapshot(instance(), async (snapshot) => {
-        for (const by of [[], ['block'], ['score'], ['seat']]) {
-          const query = { where: [], by, limit: TOTAL };
-          const found = await snapshot.totals!('crowd', query);
+    const isTotalled = (queries: readonly Omit<TotalsQuery, 'limit'>[]): Promise<void> =>
+      withSnapshot(instance(), async (snapshot) => {
+        for (const query of queries) {
+          const asked = { ...query, limit: TOTAL };
+          const found = await snapshot.totals!('crowd', asked);
           if (!found) continue;
-          sameList(inOrder(found), totalsIn(crowd, rowsWithCrowd()['crowd']!, query), `the groups by [${by}]`);
+          const right = totalsIn(crowd, rowsWithCrowd()['crowd']!, asked);
+          sameList(inOrder(found), right, `the groups of ${JSON.stringify(query)}`);
         }
       });
-    });
+
+    itUnless(without(target, 'totals'), 'count every document, in any number of groups', () =>
+      isTotalled([[], ['block'], ['score'], ['seat']].map((by) => ({ where: [], by }))),
+    );
+
+    itUnless(without(target, 'totals'), 'apply conditions to every document, and total every number', () =>
+      isTotalled([
+        { where: [], by: [], of: 'score' },
+        { where: [], by: ['block'], of: 'seat' },
+        { where: [{ field: 'block', operator: 'gte', value: 0 }], by: ['seat'] },
+        { where: [{ field: 'score', operator: 'lt', value: 900 }], by: [], of: 'score' },
+        { where: [{ field: 'name', operator: 'not', value: 'The guest in seat 0' }], by: ['block', 'score'] },
+        { where: [{ field: 'seat', operator: 'in', value: [0, 999, 2999] }], by: ['block'], of: 'score' },
+        { where: [{ field: 'block', operator: 'eq', value: -3 }], by: [], of: 'seat' },
+      ]),
+    );
   });
 
   describe('batches', () => {

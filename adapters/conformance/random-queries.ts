@@ -128,7 +128,8 @@ export const findQueryOf = (
   const order = orders[seeds.order % orders.length]!;
   const from = (part: Part) => new Random(seeds[part]);
   const equal: Record<string, Scalar> = {};
-  if (seeds.equal > 0 && documents.length > 0) {
+  const isEmptyEqual = seeds.equal % 10 === 1;
+  if (seeds.equal > 0 && !isEmptyEqual && documents.length > 0) {
     const random = from('equal');
     const document = random.pick(documents);
     for (const field of order.slice(0, 1 + random.below(order.length))) {
@@ -139,15 +140,16 @@ export const findQueryOf = (
   const matching = answerOf(documents, { order, equal });
   const near = matching.length > 0 ? matching : documents;
   const query: { -readonly [Name in keyof Query]: Query[Name] } = { order };
-  if (free.length < order.length) query.equal = equal;
+  if (free.length < order.length || isEmptyEqual) query.equal = equal;
   if (seeds.range > 0 && free.length > 0) {
     const random = from('range');
     const field = free[random.oneIn(2) ? 0 : random.below(free.length)]!;
     const bound = () => valueFrom(random, near, field, types) as Scalar;
-    const kind = random.below(4);
-    query.range = { field, ...(kind !== 1 && { from: bound() }), ...(kind !== 0 && { to: bound() }) };
+    const kind = random.below(8);
+    const [hasFrom, hasTo] = [kind > 2, kind !== 0 && kind < 6];
+    query.range = { field, ...(hasFrom && { from: bound() }), ...(hasTo && { to: bound() }) };
   }
-  if (seeds.descending % 2 === 1) query.descending = true;
+  if (seeds.descending > 0) query.descending = seeds.descending % 4 > 0;
   if (seeds.after > 0 && free.length > 0 && near.length > 0) {
     const random = from('after');
     const document = random.pick(near);
@@ -160,13 +162,21 @@ export const findQueryOf = (
   return query;
 };
 
-const conditionFrom = (random: Random, documents: readonly Document[], types: Types): Condition => {
-  const field = random.pick(Object.keys(types));
+const conditionFrom = (random: Random, documents: readonly Document[], types: Types, field: string): Condition => {
   const operator = random.pick(types[field]!.type === 'boolean' ? FALSE_OR_NULL : OPERATORS);
   const value = () => valueFrom(random, documents, field, types);
   if (operator === 'null') return { field, operator, value: random.oneIn(2) };
   if (operator === 'in') return { field, operator, value: random.list(4, value) as Scalar[] };
   return { field, operator, value: value() };
+};
+
+/** In some lists, all conditions are on the same field. */
+const conditionsFrom = (random: Random, documents: readonly Document[], types: Types): readonly Condition[] => {
+  const fields = Object.keys(types);
+  const only = random.oneIn(4) ? random.pick(fields) : undefined;
+  return Array.from({ length: 1 + random.below(3) }, () =>
+    conditionFrom(random, documents, types, only ?? random.pick(fields)),
+  );
 };
 
 export const totalsQueryOf = (
@@ -183,10 +193,8 @@ export const totalsQueryOf = (
   const by = seeds.by === 0 ? [] : [from('by').pick(fields)];
   const other = from('by').below(2 * fields.length);
   if (by.length > 0 && other < fields.length && !by.includes(fields[other]!)) by.push(fields[other]!);
-  const where = from('where');
   return {
-    where:
-      seeds.where === 0 ? [] : Array.from({ length: 1 + where.below(3) }, () => conditionFrom(where, documents, types)),
+    where: seeds.where === 0 ? [] : conditionsFrom(from('where'), documents, types),
     by,
     ...(seeds.of > 0 && numeric.length > 0 && { of: from('of').pick(numeric) }),
     ...(seeds.words > 0 && searches && { words: wordsFor(from('words'), collection, documents) }),

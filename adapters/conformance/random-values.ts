@@ -154,7 +154,29 @@ const VOCABULARY = [
   // Some search engines expand a prefix only to a limited number of words. More words than that start with "sea".
   ...Array.from({ length: 60 }, (_, i) => `sea${i}`),
 ];
-const BETWEEN = [' ', ' ', '-', '_', '/', ', ', '\n', '\u00a0', "'", '.', '—', '\0', '+', '@'];
+const BETWEEN = [
+  ' ',
+  ' ',
+  '-',
+  '_',
+  '/',
+  ', ',
+  '\n',
+  '\u00a0',
+  "'",
+  '.',
+  '—',
+  '\0',
+  '+',
+  '@',
+  '’',
+  '·',
+  ':',
+  '&',
+  '\u00ad',
+  '\u200b',
+  '・',
+];
 
 /** Returns random text for a search field. A few texts are long, because some search engines index only the start. */
 export const sentenceFrom = (random: Random): string =>

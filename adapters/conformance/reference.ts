@@ -105,14 +105,43 @@ export const searchedFor = (
 ): readonly Document[] =>
   answerOf(words ? documents.filter((document) => contains(collection, document, words)) : documents, query);
 
-/** Every number that the tests sum is a multiple of 1 / SCALE, so its product with SCALE is an integer. */
+/** For numbers that are multiples of 1 / SCALE, the sum is exact, because their products with SCALE are integers. */
 const SCALE = 2 ** 60;
 
-/** Returns the exact sum, rounded once, or NaN for numbers of which `SCALE` does not make integers. */
 const sumOf = (numbers: readonly number[]): number => {
-  if (!numbers.every((number) => Number.isInteger(number * SCALE))) return Number.NaN;
-  return Number(numbers.reduce((sum, number) => sum + BigInt(number * SCALE), 0n)) / SCALE;
+  if (numbers.every((number) => Number.isInteger(number * SCALE))) {
+    return Number(numbers.reduce((sum, number) => sum + BigInt(number * SCALE), 0n)) / SCALE;
+  }
+  let [sum, lost] = [0, 0];
+  for (const number of numbers) {
+    const next = sum + number;
+    lost += Math.abs(sum) >= Math.abs(number) ? sum - next + number : number - next + sum;
+    sum = next;
+  }
+  return sum + lost;
 };
+
+/** The sum of an adapter may differ after 15 significant digits. */
+const PRECISION = 5e-15;
+
+/**
+ * Replaces each sum that is close to the expected sum by the expected sum.
+ * @param cancels whether large numbers of the field may cancel out. Less precise sums are then close enough.
+ */
+export const withSumsOf = (
+  expected: readonly (Group | undefined)[],
+  found: readonly Group[],
+  cancels = false,
+): readonly Group[] =>
+  found.map((group, i) => {
+    const [numbers, right] = [group.numbers, expected[i]?.numbers];
+    if (!numbers || !right) return group;
+    const largest = cancels ? right.count * Math.max(-right.min, right.max) : Math.abs(right.sum);
+    const isClose = Math.abs(numbers.sum - right.sum) <= PRECISION * largest;
+    // Sums of the largest numbers may overflow.
+    if (Number.isFinite(largest) && !isClose) return group;
+    return { ...group, numbers: { ...numbers, sum: right.sum } };
+  });
 
 /** Returns all groups, regardless of the limit. */
 export const totalsIn = (

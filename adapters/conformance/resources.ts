@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { collectGarbage } from './collect-garbage.js';
 import { eventually, isEmpty, within } from './expect.js';
-import { find } from './find-rows.js';
+import { find, findJson } from './find-rows.js';
 import {
   anotherDataset,
   brokenDataset,
@@ -68,10 +68,15 @@ export const describeResources = (target: AdapterUnderTest, processes: Processes
 
     test('has no listeners after reads that fail', async (instance) => {
       const controller = new AbortController();
+      const unknown = { ...items, name: 'no_such' };
+      const query = { where: [], by: ['grade'], limit: 9 };
       await withSnapshot(instance, async (snapshot) => {
         for (let i = 0; i < CALLS; i++) {
           await snapshot.get('no_such', ['i01'], controller.signal).catch(() => {});
-          await find(snapshot, { ...items, name: 'no_such' }, {}, controller.signal).catch(() => {});
+          await find(snapshot, unknown, {}, controller.signal).catch(() => {});
+          await snapshot.getJson?.('no_such', ['i01'], controller.signal).catch(() => {});
+          if (snapshot.findJson) await findJson(snapshot, unknown, {}, controller.signal).catch(() => {});
+          await snapshot.totals?.('no_such', query, controller.signal).catch(() => {});
         }
       });
       hasNone(controller, 'reads that fail');

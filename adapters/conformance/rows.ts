@@ -1,5 +1,28 @@
 import type { Document } from 'metro-forecast-api/adapter';
-import { joinable } from './tricky-values.js';
+
+/** Separators with which some stores join the fields of a key. */
+// biome-ignore format: in rows
+const SEPARATORS = [
+  ':', '::', '/', '\\', '-', '_', '.', ';', '#', '~', '!', '%', '=', '&', '+', '@', '$', '*', '>', "'", '\x01', '\x02', '\x1e',
+  '\x1f', '\x7f', '\t', '\0', ',', '|', ' ', '","', "','", '\r\n', '\n', '\ufeff', '\uffff', '\u{10ffff}', 'undefined',
+];
+
+/** Returns two keys that have the same text if an adapter writes each field after its length modulo `size`. */
+const prefixed = (size: number, zero: string): readonly (readonly [string, string])[] => [
+  ['p', `${'q'.repeat(size - 1)}${zero}`],
+  [`p${zero}${'q'.repeat(size - 1)}`, ''],
+];
+
+/**
+ * Different keys with two fields. A store that joins the fields with a separator, such as a colon, would store two of the
+ * keys as the same text.
+ */
+const joinable: readonly (readonly [string, string])[] = [
+  ...SEPARATORS.flatMap((separator) => [[`p${separator}q`, 'r'] as const, ['p', `q${separator}r`] as const]),
+  ...prefixed(10, '0'),
+  ...prefixed(256, '\0'),
+  ...['a', 'b'].map((end) => ['z'.repeat(950), `${'z'.repeat(949)}${end}`] as const),
+];
 
 export const itemRows = Array.from({ length: 24 }, (_, i) => ({
   id: `i${String(i + 1).padStart(2, '0')}`,
@@ -34,6 +57,13 @@ export const spotRows = Array.from({ length: names.length * 4 }, (_, i) => ({
   name: names[Math.floor(i / 4)],
   size: sizes[(Math.floor(i / 2) * 5) % sizes.length],
 }));
+
+/** Names of collections that query languages reserve, or that stores and adapters use for their own data. */
+// biome-ignore format: in rows
+export const RESERVED_NAMES = [
+  'order', 'group', 'select', 'index', 'table', 'values', 'default', 'user', 'sqlite_rows', 'pg_rows', 'versions', 'version',
+  'documents', 'rows', 'collections', 'audit', 'manifest', 'current', 'meta', 'state', 'history', 'locks', 'publications', 'activations',
+];
 
 /** Names of fields that differ only in the last of 70 characters. */
 export const LONG_NAMES = ['a', 'b'].map((end) => `long_name_${'x'.repeat(59)}${end}`) as [string, string];

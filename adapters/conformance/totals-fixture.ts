@@ -36,6 +36,8 @@ const SHARES = [1e9, 0.125, null, -1e9, 3, undefined, -0.25, 1];
 const MASSES = [2 ** 62, 2 ** 62 + 2 ** 12, 2 ** 53 - 1, 7, 9_999_999_999_999];
 const LONG_WORD = 'whale'.repeat(20);
 const LONG_NOTE = `alpha ${'some more words '.repeat(3000)}omega`;
+/** Words that some search engines fold in another way than `wordsOf`. */
+const LETTERS_NOTE = 'Łódź smørrebrød œuvre æon ΟΔΟΣ ЁЖ हिन्दी ไทย مُحَمَّد TIẾNG đà';
 const NOTES = [
   ...['red whale', null, 'Whales, RED', undefined, 'A whale_bone 42', '', 'straße ﬁsh', 'n\0o', 'null'],
   ...[`The end of a line, to be or not: ${LONG_WORD}s, 3.14`, `${LONG_WORD}t on`],
@@ -48,7 +50,9 @@ export const noteRows: readonly Document[] = Array.from({ length: 240 }, (_, i) 
   level: LEVELS[(i * 3) % LEVELS.length],
   ...(SHARES[i % SHARES.length] !== undefined && { share: SHARES[i % SHARES.length] }),
   ...(i % 5 !== 0 && { checked: i % 4 === 0 ? null : i % 3 === 0 }),
-  ...(i === 7 ? { note: LONG_NOTE } : NOTES[i % NOTES.length] !== undefined && { note: NOTES[i % NOTES.length] }),
+  ...(i === 7 || i === 8
+    ? { note: i === 7 ? LONG_NOTE : LETTERS_NOTE }
+    : NOTES[i % NOTES.length] !== undefined && { note: NOTES[i % NOTES.length] }),
   mass: MASSES[i % MASSES.length],
   // A sum without compensation would lose the small prices, because the first price is much larger.
   price: i === 0 ? 1e16 : 0.35,
@@ -182,6 +186,7 @@ export const WORDS: readonly (readonly string[])[] = [
   ...['hale*', 'null', 'undefined'].map((word) => [word]),
   // Words that search engines often ignore or shorten.
   ...['the', 'of', 'a', 'to', 'not', '3', 'or', `${LONG_WORD}s`, `${LONG_WORD}*`, 'end'].map((word) => [word]),
+  ...['lodz', 'smorrebrod', 'oeuvre', 'aeon', 'οδοσ', 'еж', 'हनद', 'tieng', 'da'].map((word) => [word]),
   ['the', 'of', 'whale*'],
   // Only the last word matches no document. Some stores ignore words beyond a maximum number.
   ['the', 'end', 'of', 'a', 'nowhere'],
@@ -192,6 +197,39 @@ export const WORDS: readonly (readonly string[])[] = [
   // A word and a prefix that matches more words.
   ['whale', 'whale*'],
   ['whale*', 'w*'],
+];
+
+/** A collection in which words occur in more documents than a search engine returns by default. */
+export const seats: Collection = {
+  name: 'seats',
+  key: ['id'],
+  orders: [['row', 'id']],
+  search: ['text'],
+  schema: {
+    type: 'object',
+    required: ['id', 'row', 'text'],
+    properties: { id: { type: 'integer' }, row: { type: 'integer' }, text: { type: 'string' } },
+  },
+};
+
+/** More words than some search engines accept in a query. */
+const MANY_WORDS = Array.from({ length: 70 }, (_, i) => `word${i}`);
+
+export const seatRows: readonly Document[] = Array.from({ length: 10_500 }, (_, id) => ({
+  id,
+  row: (id * 7919) % 100,
+  text: `The guest ${id % 3 ? 'sits' : 'stands'} at number n${id}${id === 7000 ? ` ${MANY_WORDS.join(' ')}` : ''}`,
+}));
+
+export const SEAT_QUERIES: readonly (Partial<Query> & { readonly words: readonly string[] })[] = [
+  { words: ['guest'] },
+  { words: ['guest', 'n*'], descending: true },
+  { words: ['n1*'], limit: 2000 },
+  { words: ['sits'], after: [9000] },
+  { words: MANY_WORDS },
+  { words: [...MANY_WORDS, 'nowhere'] },
+  { order: ['row', 'id'], words: ['stands', 'at'] },
+  { order: ['row', 'id'], words: ['guest'], equal: { row: 99 }, descending: true },
 ];
 
 export const foundBy = (query: Query): readonly Document[] => searchedFor(notes, noteRows, query);

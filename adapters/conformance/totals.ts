@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import type { Collection, Group, Query, Snapshot, TotalsQuery } from 'metro-forecast-api/adapter';
+import type { Collection, Query, Snapshot, TotalsQuery } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList, sameSequence, sameValue } from './expect.js';
 import { find, findJson } from './find-rows.js';
 import { datasetOf, FIRST, FIRST_CREATED, nothing, SECOND, SECOND_CREATED } from './fixture.js';
 import { type Instance, makeCurrent, startInstance, withSnapshot } from './instance.js';
 import { cannotChange, itUnless, type Obstacle, without } from './obstacles.js';
-import { inOrder } from './reference.js';
+import { inOrder, searchedFor, totalsIn, withSumsOf } from './reference.js';
 import {
   CONDITIONS,
   everyCondition,
@@ -15,7 +15,10 @@ import {
   groupsOf,
   noteRows,
   notes,
+  SEAT_QUERIES,
   SIMILAR_QUERIES,
+  seatRows,
+  seats,
   WORDS,
 } from './totals-fixture.js';
 
@@ -34,17 +37,6 @@ const GROUPINGS = [
 ];
 const MANY = 10_000;
 
-/** The sum of an adapter may differ from the exact sum after 15 significant digits. */
-const PRECISION = 5e-15;
-
-/** Rounding errors are allowed: a sum that is close to the expected sum is replaced by the expected sum. */
-const withSumsOf = (expected: readonly Group[], found: readonly Group[]): readonly Group[] =>
-  found.map((group, i) => {
-    const [numbers, right] = [group.numbers, expected[i]?.numbers];
-    if (!numbers || !right || Math.abs(numbers.sum - right.sum) > PRECISION * Math.abs(right.sum)) return group;
-    return { ...group, numbers: { ...numbers, sum: right.sum } };
-  });
-
 /**
  * Asserts that the adapter returns the right groups, or undefined to let the framework compute them. Returns whether the
  * adapter has returned groups.
@@ -60,6 +52,8 @@ const sameGroups = async (snapshot: Snapshot, query: Omit<TotalsQuery, 'limit'>)
 };
 
 const collections: ReadonlyMap<string, Collection> = new Map([notes, nothing].map((each) => [each.name, each]));
+
+const searchedSeats: ReadonlyMap<string, Collection> = new Map([[seats.name, seats]]);
 
 const startNotes = (target: AdapterUnderTest): Promise<Instance> =>
   startInstance(target, datasetOf(FIRST, FIRST_CREATED, { notes: noteRows }), collections);
@@ -136,10 +130,10 @@ export const describeTotals = (target: AdapterUnderTest): void => {
     test(obstacle, 'returns at most limit groups', async (snapshot) => {
       const query = { where: [], by: ['level'], of: 'share' };
       const whole = groupsOf({ ...query, limit: MANY });
-      for (const limit of [1, 3, whole.length]) {
+      for (const limit of [1, 3, whole.length, whole.length + 1, 2 ** 31, 2 ** 32, Number.MAX_SAFE_INTEGER]) {
         const found = await snapshot.totals!('notes', { ...query, limit });
         if (!found) continue;
-        sameValue(found.length, limit, `${limit} groups`);
+        sameValue(found.length, Math.min(limit, whole.length), `the number of groups with limit ${limit}`);
         const values = new Set(found.map((group) => group.values[0]));
         const expected = whole.filter((group) => values.has(group.values[0]!));
         sameList(inOrder(found), expected, `${limit} of the groups that the query has without a limit`);
@@ -245,6 +239,22 @@ export const describeSearch = (target: AdapterUnderTest): void => {
       for (const words of everyWord()) {
         const query = { order: notes.key, words };
         sameSequence(notes, await find(snapshot, notes, query), foundBy(query), query);
+      }
+    });
+    itUnless(obstacle, 'finds any number of documents, for any number of words', async () => {
+      const instance = await startInstance(target, datasetOf(FIRST, FIRST_CREATED, { seats: seatRows }), searchedSeats);
+      try {
+        await withSnapshot(instance, async (snapshot) => {
+          for (const parts of SEAT_QUERIES) {
+            const query = { order: seats.key, ...parts };
+            sameSequence(seats, await find(snapshot, seats, query), searchedFor(seats, seatRows, query), query);
+            const totals = { where: [], by: ['row'], words: parts.words, limit: MANY };
+            const found = await snapshot.totals?.(seats.name, totals);
+            if (found) sameList(inOrder(found), totalsIn(seats, seatRows, totals), `the groups of ${parts.words}`);
+          }
+        });
+      } finally {
+        await instance.stop();
       }
     });
     itUnless(obstacle, 'rejects with closed after close(), even if the same words were searched before', async () => {

@@ -1,5 +1,6 @@
 /** Values that stores often handle incorrectly: strings, numbers, and documents of every shape that JSON allows. */
 import type { Document } from 'metro-forecast-api/adapter';
+import { conventional } from './conventions.js';
 
 const byCodePoint = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
@@ -53,30 +54,6 @@ export const absentNumbers: readonly number[] = [
   0.2 + 0.4, 2 ** 32 + 1, 1 - Number.EPSILON, -16_777_218, 16_777_218, -(2 ** 53), 2 ** 53 + 4, 1.5,
 ];
 
-/** Separators with which some stores join the fields of a key. */
-// biome-ignore format: in rows
-const SEPARATORS = [
-  ':', '::', '/', '\\', '-', '_', '.', ';', '#', '~', '!', '%', '=', '&', '+', '@', '$', '*', '>', "'", '\x01', '\x02', '\x1e',
-  '\x1f', '\x7f', '\t', '\0', ',', '|', ' ', '","', "','", '\r\n', '\n', '\ufeff', '\uffff', '\u{10ffff}', 'undefined',
-];
-
-/** Returns two keys that have the same text if an adapter writes each field after its length modulo `size`. */
-const prefixed = (size: number, zero: string): readonly (readonly [string, string])[] => [
-  ['p', `${'q'.repeat(size - 1)}${zero}`],
-  [`p${zero}${'q'.repeat(size - 1)}`, ''],
-];
-
-/**
- * Different keys with two fields. A store that joins the fields with a separator, such as a colon, would store two of the
- * keys as the same text.
- */
-export const joinable: readonly (readonly [string, string])[] = [
-  ...SEPARATORS.flatMap((separator) => [[`p${separator}q`, 'r'] as const, ['p', `q${separator}r`] as const]),
-  ...prefixed(10, '0'),
-  ...prefixed(256, '\0'),
-  ...['a', 'b'].map((end) => [LONGEST.slice(0, 950), `${LONGEST.slice(0, 949)}${end}`] as const),
-];
-
 const nested = (depth: number): unknown =>
   depth === 0 ? 'core' : depth % 2 ? [nested(depth - 1)] : { d: nested(depth - 1) };
 
@@ -110,6 +87,7 @@ export const shapes: readonly Shape[] = [
       '0': 9,
       'a"b\'c`d': 10,
       ['x'.repeat(300)]: 11,
+      ['x'.repeat(66_000)]: 12,
     },
   },
   {
@@ -163,6 +141,10 @@ export const shapes: readonly Shape[] = [
         type: { '#text': 'x', '@id': 1 },
       },
     },
+  },
+  {
+    rule: 'keeps documents and fields with names that frameworks convert, fill in, or use to hide and delete documents',
+    document: conventional,
   },
   {
     rule: 'keeps nested values, and the order of arrays',
@@ -255,8 +237,7 @@ export const shapes: readonly Shape[] = [
       text: '',
       no: false,
       nothing: null,
-      list: [0, '', false, null],
-      object: { zero: 0 },
+      list: [0, '', false, null, { zero: 0 }],
     },
   },
   {
@@ -275,10 +256,8 @@ export const shapes: readonly Shape[] = [
     document: {
       id: 'typed',
       buffer: { type: 'Buffer', data: [1, 2] },
-      map: { dataType: 'Map', value: [['a', 1]] },
-      pairs: [['a', 1]],
-      numbers: { '0': 'a', '1': 'b', length: 2 },
-      indexes: { '0': 'a', '1': 'b' },
+      map: [{ dataType: 'Map', value: [['a', 1]] }, [['a', 1]]],
+      numbers: { '0': { '0': 'a', '1': 'b' }, '1': 'b', length: 2 },
     },
   },
   {
@@ -296,7 +275,8 @@ export const shapes: readonly Shape[] = [
         (length) => `${'x'.repeat(length - 1)}|`,
       ),
       emoji: ['a', 'ab', 'abc', 'abcd'].map((start) => `${start}${'😀'.repeat(16_500)}`),
-      list: Array.from({ length: 3000 }, (_, i) => i),
+      lines: 'a\n'.repeat(3000),
+      list: Array.from({ length: 70_000 }, (_, i) => i % 7),
       fields: Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`field_${i}`, i])),
     },
   },

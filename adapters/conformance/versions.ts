@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, isEmpty, sameItems, sameList, sameValue } from './expect.js';
-import { find } from './find-rows.js';
+import { find, readsReject } from './find-rows.js';
 import {
   aboutDataset,
   anotherDataset,
@@ -162,6 +162,7 @@ export const describeVersions = (target: AdapterUnderTest): void => {
         sameValue(about(snapshot), aboutDataset(version, created), `asOf(${created}) to describe its version`);
         await readsItems(snapshot, expected);
         sameItems(await find(snapshot, items, { descending: true, limit: 3 }), expected.toReversed().slice(0, 3));
+        await readsReject(snapshot);
         snapshot.release();
       }
     });

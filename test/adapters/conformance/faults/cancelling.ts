@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Group } from '../../../../core/contracts/storage.js';
 import { StorageError } from '../../../../core/errors.js';
 import { inSnapshot, inSnapshots } from '../breakable.js';
 import { aborted, type BrokenAdapter, getting, publishing } from './breaking.js';
+import { totalsOf } from './totals.js';
 
 const SIGNAL = 'reading from a large dataset a signal';
 
@@ -13,7 +15,7 @@ export const cancellingFaults: readonly BrokenAdapter[] = [
         snapshot.find(collection, query, query.descending && !signal?.aborted ? undefined : signal),
     })),
     fails: [
-      `${SIGNAL} aborted between two batches makes find() reject with aborted, for other orders, ranges and descending too`,
+      `${SIGNAL} aborted between two batches makes find() and findJson() reject with aborted, for any part of a query`,
     ],
   },
   {
@@ -71,6 +73,65 @@ export const cancellingFaults: readonly BrokenAdapter[] = [
       });
     }),
     fails: [`${SIGNAL} aborted interrupts its own read and no other, and the snapshot stays readable`],
+  },
+  {
+    that: 'answers equal calls of totals() together, and rejects them when the first is aborted',
+    fault: inSnapshots(() => {
+      const asked = new Map<string, Promise<readonly Group[] | undefined>>();
+      return (snapshot) => ({
+        async totals(name, query, signal) {
+          if (signal?.aborted) throw aborted();
+          const text = JSON.stringify([name, query]);
+          const count = async () => {
+            await new Promise(setImmediate);
+            if (signal?.aborted) throw aborted();
+            return totalsOf(snapshot, name, query);
+          };
+          const groups = asked.get(text) ?? count().finally(() => asked.delete(text));
+          asked.set(text, groups);
+          return groups;
+        },
+      });
+    }),
+    fails: [`${SIGNAL} aborted affects no other call that reads the same at the same time`],
+  },
+  {
+    that: 'keeps the connection of a findJson() that is left early',
+    fault: inSnapshots(() => {
+      let connections = 40;
+      return (snapshot) => ({
+        async *findJson(...given) {
+          if (connections === 0) throw new StorageError('unavailable', 'All connections are in use.');
+          connections--;
+          yield* snapshot.findJson!(...given);
+          connections++;
+        },
+      });
+    }),
+    fails: [`${SIGNAL} aborted in 300 reads leaves the adapter able to read, as do 300 reads that are left early`],
+  },
+  {
+    that: 'ignores the signal of findJson() if a field is fixed',
+    fault: inSnapshot((snapshot) => ({
+      findJson: (name, query, signal) =>
+        snapshot.findJson!(name, query, query.equal && !signal?.aborted ? undefined : signal),
+    })),
+    fails: [
+      `${SIGNAL} aborted between two batches makes find() and findJson() reject with aborted, for any part of a query`,
+    ],
+  },
+  {
+    that: 'leaves a listener on the signal of a getJson() that fails',
+    fault: inSnapshot((snapshot) => ({
+      async getJson(name, key, signal) {
+        const listen = () => {};
+        signal?.addEventListener('abort', listen);
+        const found = await snapshot.getJson!(name, key, signal);
+        signal?.removeEventListener('abort', listen);
+        return found;
+      },
+    })),
+    fails: ['a signal has no listeners after reads that fail'],
   },
   {
     that: 'treats any signal as aborted',

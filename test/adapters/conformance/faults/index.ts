@@ -8,6 +8,7 @@ import { cacheBugs } from './caches.js';
 import { cancellingFaults } from './cancelling.js';
 import { columnBugs } from './columns.js';
 import { conditionBugs } from './conditions.js';
+import { defaultBugs } from './defaults.js';
 import { detailBugs } from './details.js';
 import { documentFaults } from './documents.js';
 import { durabilityBugs, followingBugs } from './following.js';
@@ -78,6 +79,7 @@ export const classes = {
   waiting: waitingBugs,
   queues: queueBugs,
   remaining: remainingBugs,
+  defaults: defaultBugs,
   details: detailBugs,
   sameSize: sameSizeBugs,
   names: nameBugs,
