@@ -302,11 +302,11 @@ The command detects and reports the format, compression, encoding, separator, li
 unless you set them with options. A column is read as numbers only if no value would lose a digit or a significant zero.
 Currency signs, spaces between thousands and the brackets of negative amounts are removed from numbers. Markers such as
 NA become null in columns of numbers, dates and booleans. Headings are converted to ASCII names such as permit_no, and
-the OpenAPI document shows the heading as the title of the column. Options accept the name or the heading of a column. The command replaces all rows of the collection and keeps all other collections. If the
-collection is already declared, its declaration provides the key, names, types, --sort and --search, unless you set them
-with options. Other edits of the declaration stay, and new columns are added to it. Options that describe the file, such
-as --missing, --decimal, --date-order and --header, are not stored, so repeat them in each import. If an import fails,
-nothing changes.
+the OpenAPI document shows the heading as the title of the column. Options accept the name or the heading of a column.
+The command replaces all rows of the collection and keeps all other collections. If the collection is already declared,
+its declaration provides the key, names, types, --sort and --search, unless you set them with options. Other edits of
+the declaration stay, and new columns are added to it. Options that describe the file, such as --missing, --decimal,
+--date-order and --header, are not stored, so repeat them in each import. If an import fails, nothing changes.
 
 Examples:
   $ metro-forecast import-table permits.csv
