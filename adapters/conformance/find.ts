@@ -38,7 +38,7 @@ export const describeFindAll = (instance: () => Instance): void => {
       }
     });
 
-    it('reads collections with names that stores reserve or use for their own data', async () => {
+    it('reads collections whose names query languages reserve', async () => {
       for (const name of RESERVED_NAMES) await isSet({ ...nothing, name }, { order: nothing.key });
     });
 

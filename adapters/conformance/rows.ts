@@ -58,12 +58,8 @@ export const spotRows = Array.from({ length: names.length * 4 }, (_, i) => ({
   size: sizes[(Math.floor(i / 2) * 5) % sizes.length],
 }));
 
-/** Names of collections that query languages reserve, or that stores and adapters use for their own data. */
-// biome-ignore format: in rows
-export const RESERVED_NAMES = [
-  'order', 'group', 'select', 'index', 'table', 'values', 'default', 'user', 'sqlite_rows', 'pg_rows', 'versions', 'version',
-  'documents', 'rows', 'collections', 'audit', 'manifest', 'current', 'meta', 'state', 'history', 'locks', 'publications', 'activations',
-];
+/** Names of collections that query languages reserve. */
+export const RESERVED_NAMES = ['order', 'group', 'select', 'index', 'table', 'values', 'default', 'user'];
 
 /** Names of fields that differ only in the last of 70 characters. */
 export const LONG_NAMES = ['a', 'b'].map((end) => `long_name_${'x'.repeat(59)}${end}`) as [string, string];

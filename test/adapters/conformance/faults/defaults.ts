@@ -136,11 +136,11 @@ export const defaultBugs: readonly BrokenAdapter[] = [
     fails: [EMPTY_PARTS],
   },
   {
-    that: 'reads its own table for a collection with the same name',
+    that: 'reads another table for a collection whose name is a keyword of SQL',
     fault: inSnapshot((snapshot) => ({
-      find: (name, query, signal) => snapshot.find(name === 'versions' ? 'audit' : name, query, signal),
+      find: (name, query, signal) => snapshot.find(name === 'order' ? 'group' : name, query, signal),
     })),
-    fails: ['reading find(collection) reads collections with names that stores reserve or use for their own data'],
+    fails: ['reading find(collection) reads collections whose names query languages reserve'],
   },
   {
     that: 'does not find one of 300 keys of a large collection',
