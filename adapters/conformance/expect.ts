@@ -161,8 +161,9 @@ export const eventually = async (
   ms: number,
 ): Promise<void> => {
   const start = performance.now();
-  for (let limit = ms; !(await condition()); await delay(5)) {
-    if (performance.now() - start < limit) continue;
+  const passed = () => performance.now() - start;
+  for (let limit = ms; !(await condition()); await delay(Math.max(5, passed() / 100))) {
+    if (passed() < limit) continue;
     const allowed = ms * slowness();
     if (allowed <= limit) assert.fail(`expected within ${ms} ms: ${what}`);
     limit = allowed;

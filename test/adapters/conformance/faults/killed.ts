@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Dataset, PublishOptions } from '../../../../core/contracts/storage.js';
-import { type Catalog, conflict, FolderAdapter, type Move } from '../folder-adapter.js';
+import { type Catalog, conflict, FolderAdapter } from '../folder-adapter.js';
 import type { BrokenAdapter } from './breaking.js';
 
 const KILLED = 'an adapter in another process, over the same store that is killed while it';
@@ -120,34 +120,6 @@ export const killedBugs: readonly BrokenAdapter[] = [
       override async close() {
         await super.close();
         if (this.#mark) rmSync(this.path(this.#mark), { force: true });
-      }
-    },
-  },
-  {
-    that: 'never ends the locks of a killed process on versions',
-    fails: [
-      'an adapter in another process, over the same store that is killed during a publication does not keep the store or a version locked',
-    ],
-    folder: class extends FolderAdapter {
-      readonly #files = new Set<string>();
-      override hold(move: Move) {
-        const snapshot = super.hold(move);
-        if (!snapshot) return undefined;
-        const file = this.path(`hold-${move.id}-${randomUUID()}`);
-        writeFileSync(file, '');
-        this.#files.add(file);
-        const release = () => {
-          snapshot.release();
-          rmSync(file, { force: true });
-        };
-        return { ...snapshot, release };
-      }
-      override isHeld(id: string) {
-        return readdirSync(this.path('.')).some((name) => name.startsWith(`hold-${id}-`));
-      }
-      override async close() {
-        await super.close();
-        for (const file of this.#files) rmSync(file, { force: true });
       }
     },
   },
