@@ -119,7 +119,7 @@ export const lastingBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'keeps a version locked if it is released during a list',
-    fails: [SEQUENCES],
+    fails: ['versions a find() that was left early, aborted or not ended holds nothing after its snapshot is released'],
     folder: releasing(async function* (rows, lists) {
       lists.count++;
       try {
