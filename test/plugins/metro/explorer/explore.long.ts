@@ -1187,7 +1187,8 @@ describe('the explorer with FHFA’s index at full size', () => {
     await figure.getByRole('button', { name: 'Show all 200' }).click();
     const { data } = await getJson('/markets/26420/history');
     const values = (await figure.locator('tbody td').allInnerTexts()).toReversed();
-    expect(values.map(Number)).to.deep.equal(data.map(({ value }: { value: number }) => value));
+    const numbers = values.map((text) => Number(text.replace('−', '-')));
+    expect(numbers).to.deep.equal(data.map(({ value }: { value: number }) => value));
     expect(values).to.have.length(200);
     expect(await page.locator('#notes').innerText()).to.equal(FHFA_ATTRIBUTION);
     expect(await page.locator('.banner').isVisible()).to.equal(false);
@@ -1213,7 +1214,8 @@ describe('the explorer with FHFA’s index at full size', () => {
       expect((await figure.locator('thead th').allInnerTexts()).at(-1)).to.equal(heading);
       const { data } = (await get(target)).json;
       const values = (await figure.locator('tbody td').allInnerTexts()).toReversed();
-      expect(values.map(Number)).to.deep.equal(data.map(({ value }: { value: number }) => value));
+      const numbers = values.map((text) => Number(text.replace('−', '-')));
+      expect(numbers).to.deep.equal(data.map(({ value }: { value: number }) => value));
     }
     const { data } = (await get('/observations?series_id=metro_hpi&cbsa=26420&units=real')).json;
     // Consumer prices of October 2025 were never published.
