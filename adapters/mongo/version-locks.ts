@@ -72,8 +72,8 @@ export class LockedVersions {
   }
 
   /**
-   * Locks a version and adds a reader. Resolves with undefined if the version was deleted. Rejects with `invalid_dataset` if the version lacks a declared
-   * collection or order.
+   * Locks a version and adds a reader. Resolves with undefined if the version was deleted. Rejects with
+   * `invalid_dataset` if the version lacks a declared collection or order.
    */
   async lock(id: number): Promise<LockedVersion | undefined> {
     for (;;) {

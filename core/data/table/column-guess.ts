@@ -126,7 +126,7 @@ export class ColumnGuess {
     if (isMissing || (type !== undefined && type !== 'text' && typeof text === 'string' && isMarker(text)))
       return isRequired ? 'is empty' : undefined;
     if (type === undefined || type === 'text') return undefined;
-    const fits = typeof text === 'string' ? this.#fitsText(text) : fitsTyped(text);
+    const fits = typeof text === 'string' ? this.#fitsText(text, withoutMarks(text)) : fitsTyped(text);
     return this.#fitting.some(fits) ? undefined : `must be ${NEEDS[type]}, not ${shown(cell)}`;
   }
 
@@ -152,13 +152,13 @@ export class ColumnGuess {
     if (number.includes('.')) this.#hasPoint = true;
     const plain = this.#options.isTyped ? undefined : plainNumber(number);
     if (plain !== undefined) this.#inspectNumber(cell, number, plain, line);
-    this.#narrow(cell, line, this.#fitsText(cell));
+    this.#narrow(cell, line, this.#fitsText(cell, number));
   }
 
-  #fitsText(cell: string): (name: NotationName) => boolean {
+  /** @param number the cell without marks, for the notations of numbers */
+  #fitsText(cell: string, number: string): (name: NotationName) => boolean {
     const { isTyped, type, isDeclared } = this.#options;
     const isLossy = (type === undefined || isDeclared) && this.#loss !== undefined;
-    const number = withoutMarks(cell);
     return (name) => {
       if (isTyped && type === undefined && !IN_STRINGS.includes(name)) return false;
       const isNumber = !NOT_NUMERIC.includes(NOTATIONS[name].type);

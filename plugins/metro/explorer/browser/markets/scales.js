@@ -1,5 +1,6 @@
 /** The colours of the map are safe for colour-blind users, and match the badges and charts. */
 import { paint, svg } from '../../../../pages/data-views/svg.js';
+import { exact } from '../../../../pages/shared/format.js';
 
 /** @typedef {'forecast' | 'grade' | 'signal' | 'last'} Measure */
 /** @typedef {{ color: string, label: string }} Step */
@@ -33,7 +34,7 @@ const changes = (values) => {
   const colorOf = (/** @type {number} */ index) => (index < 0 ? `fall-${-index}` : `rise-${index + 1}`);
   const [first, last] = values.length > 0 ? [classOf(least), classOf(most)] : [0, -1];
   const labelOf = (/** @type {number} */ index) => {
-    const [low, high] = [index * width, (index + 1) * width];
+    const [low, high] = [exact(index * width), exact((index + 1) * width)];
     if (first === last) return `${low} to ${high}%`;
     return index === first ? `≤ ${high}%` : index === last ? `≥ ${low}%` : `${low} to ${high}%`;
   };
@@ -42,7 +43,7 @@ const changes = (values) => {
       typeof value === 'number' ? colorOf(classOf(value)) : NONE,
     steps: Array.from({ length: last - first + 1 }, (_, at) => ({
       color: colorOf(first + at),
-      label: labelOf(first + at).replaceAll('-', '−'),
+      label: labelOf(first + at),
     })),
   };
 };
