@@ -13,9 +13,6 @@ export type FromSchema<S> = ValueOf<S, 'read'>;
 /** Like `FromSchema`, but properties with a default are always present. */
 export type WithDefaults<S> = ValueOf<S, 'filled'>;
 
-/** Like `FromSchema`, but for values that handlers return. Parts of the schema that are not literal allow any value. */
-export type ResponseFromSchema<S> = ValueOf<S, 'returned'>;
-
 /**
  * TypeScript shows this name in errors about a schema whose `type` it widened to `string`. To keep the literal type,
  * write the schema inline in the call, or add `as const`.
@@ -56,9 +53,7 @@ type TypedValue<S, U> = S extends { readonly type: infer T }
 type ValueOfType<T, S, U> = unknown extends T
   ? unknown
   : string extends T
-    ? U extends 'returned'
-      ? unknown
-      : DeclareSchemaAsConst
+    ? DeclareSchemaAsConst
     : T extends keyof Primitives
       ? Primitives[T]
       : T extends 'array'

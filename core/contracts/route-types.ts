@@ -1,5 +1,5 @@
 /** Functions that declare routes. TypeScript infers the types of a handler from the schemas of its route. */
-import type { Empty, FromSchema, JsonSchema, ResponseFromSchema } from './json-schema.js';
+import type { DeclareSchemaAsConst, Empty, FromSchema, JsonSchema } from './json-schema.js';
 import type { DataRoute, Parameters, Route, ServiceRoute, StreamedList } from './route.js';
 import type { Scalar } from './storage.js';
 
@@ -27,10 +27,15 @@ export type InputOf<P> =
  * streams.
  */
 export type DataResponseOf<S> =
-  | ResponseFromSchema<S>
-  | (ResponseFromSchema<S> extends { readonly data: readonly (infer Row)[] }
-      ? { readonly data: readonly Row[] | StreamedList<Row>['data'] }
-      : StreamedList);
+  FromSchema<S> extends infer Response
+    ? Response extends DeclareSchemaAsConst
+      ? DeclareSchemaAsConst
+      :
+          | Response
+          | (Response extends { readonly data: readonly (infer Row)[] }
+              ? { readonly data: readonly Row[] | StreamedList<Row>['data'] }
+              : StreamedList)
+    : never;
 
 type Declared<R extends Route, P, S, A> = Omit<
   R,
@@ -55,7 +60,7 @@ export const dataRoute = <
 export const serviceRoute = <
   const P extends Parameters = Empty,
   const S extends JsonSchema = JsonSchema,
-  const A extends ResponseFromSchema<S> = ResponseFromSchema<S>,
+  const A extends FromSchema<S> = FromSchema<S>,
 >(
   route: Declared<ServiceRoute, P, S, A>,
 ): Route => ({ kind: 'service', ...route }) as Route;

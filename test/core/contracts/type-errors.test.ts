@@ -9,7 +9,7 @@ import { packageRoot } from '../../../core/util/package.js';
 const run = promisify(execFile);
 
 const DECLARATIONS = `
-import { collection, conditionsOf, type DataContext, dataRoute, definePlugin, paging, selection } from 'metro-forecast-api/plugin';
+import { collection, conditionsOf, type DataContext, dataRoute, definePlugin, type JsonSchema, paging, selection, serviceRoute } from 'metro-forecast-api/plugin';
 
 const wide = { type: 'string' };
 const permits = collection({
@@ -129,6 +129,16 @@ const NEEDS_CONST: readonly Mistake[] = [
     `definePlugin({ ...plugin, options: { type: 'object', properties: { a: wide } }, middleware: ({ a = 'x' }) => [a.length] });`,
     `Property 'length' does not exist on type 'DeclareSchemaAsConst'`,
   ],
+  ...['dataRoute', 'serviceRoute'].map(
+    (declare): Mistake => [
+      `${declare}({ ...route, response: { ...response, schema: { type: 'object', properties: { a: wide } } }, handler: async () => ({ a: 'x' }) });`,
+      `is not assignable to type 'DeclareSchemaAsConst'`,
+    ],
+  ),
+  [
+    `const schema = { type: 'object', properties: { a: { type: 'string' } } }; dataRoute({ ...route, response: { ...response, schema }, handler: async () => ({ a: 'x' }) });`,
+    `required in type 'DeclareSchemaAsConst'`,
+  ],
 ];
 
 const HANDLERS: readonly Mistake[] = [
@@ -158,7 +168,7 @@ const ALLOWED = [
   `paging.pageOf(context, [row], paging.rowOrder(['-units', 'grade', 'city']), {});`,
   `paging.pageOf(context, [row], paging.rowOrder(['-rank'], (row: { units: number }, field: string) => row.units), {});`,
   `await snapshot.find(permits, { order: ['month', 'city'], equal: { month: 'x' }, range: { field: 'city', from: 'y' } });`,
-  `dataRoute({ ...route, response: { ...response, schema: { type: 'object', properties: { a: wide } } }, handler: async () => ({ a: 1 }) });`,
+  `dataRoute({ ...route, response: { ...response, schema: { type: 'object', properties: { a: {} as JsonSchema } } }, handler: async () => ({ a: 1 }) });`,
   `definePlugin({ ...plugin, options: { type: 'object', properties: { a: { type: 'integer', default: 1 } } }, open: ({ a }) => { a.toFixed(); } });`,
 ];
 
