@@ -16,7 +16,10 @@ export interface IdentityRequest {
  * key.
  */
 export interface IdentifiedCaller {
-  /** The caller's id, which appears in the log. 1 to 256 characters, unique among the callers of the plugin. */
+  /**
+   * The caller's id, which appears in the log and must be unique among the callers of the plugin. If it is longer than
+   * 256 characters, its SHA-256 replaces everything after the first 200 characters.
+   */
   readonly id: string;
   /** The name of a configured tier. Callers with an unknown tier get a 401. */
   readonly tier: string;
@@ -43,7 +46,7 @@ export interface Identity {
   readonly usesAddress?: boolean;
   /**
    * Returns the caller, or undefined to let the next plugin try. Throw an error with status 401 to reject invalid
-   * credentials without trying the next plugin. After any other error, endpoints that need a key respond with that
+   * credentials without trying the next plugin. The response has the message and headers of an `ApiError`. After any other error, endpoints that need a key respond with that
    * error. They respond with a 503 if there is no result within 5 seconds.
    */
   identify(request: IdentityRequest): IdentifiedCaller | undefined | Promise<IdentifiedCaller | undefined>;

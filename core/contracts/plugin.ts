@@ -88,6 +88,11 @@ export interface Plugin<Options = unknown> {
   onError?(error: unknown, ctx: Context, options: Options): Promise<void> | void;
   /** Identifies callers by credentials other than the service's API keys. Called once at startup. */
   identity?(options: Options, context: RunningContext): Identity;
+  /**
+   * The OpenAPI security scheme of the credentials that `identity` accepts, such as
+   * `{ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }`.
+   */
+  readonly securityScheme?: { readonly type: string; readonly [keyword: string]: unknown };
   /** Creates an observer for all requests. Called once at startup. */
   observer?(options: Options, context: ObserverContext): RequestObserver;
 }

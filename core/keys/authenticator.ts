@@ -43,6 +43,8 @@ export interface InvalidIdentity {
   readonly kind: 'invalid';
   /** The message of a plugin's `ApiError`. Responses do not reveal why an API key is invalid. */
   readonly message?: string;
+  /** The headers of the error of a plugin. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export type SomeIdentity = CallerIdentity | { readonly kind: 'none' } | InvalidIdentity;

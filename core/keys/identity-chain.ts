@@ -7,7 +7,7 @@ import { ApiError, errors } from '../errors.js';
 import { LruMap } from '../util/lru-map.js';
 import { openPart } from '../util/open-part.js';
 import { withTimeout } from '../util/with-timeout.js';
-import { type CallerIdentity, INVALID, NONE, type SomeIdentity } from './authenticator.js';
+import { type CallerIdentity, INVALID, type InvalidIdentity, NONE, type SomeIdentity } from './authenticator.js';
 
 interface OpenIdentity extends Identity {
   readonly plugin: string;
@@ -27,6 +27,7 @@ const TIMEOUT_MS = 5000;
 const MOST_WAITING = 200;
 const MOST_WAITING_OF_ADDRESS = 20;
 const LONGEST_ID = 256;
+const PREFIX_OF_LONG_ID = 200;
 
 interface ChainOptions {
   readonly clock: Pick<Clock, 'now'>;
@@ -93,7 +94,7 @@ export class IdentityChain {
       } catch (error) {
         if (statusOf(error) !== 401) throw error;
         this.#options.logger.debug({ plugin: each.plugin, err: error }, 'credentials were rejected');
-        return { identity: error instanceof ApiError ? { ...INVALID, message: error.message } : INVALID, until };
+        return { identity: rejectionOf(error), until };
       }
     }
     return { identity: NONE, until };
@@ -102,7 +103,8 @@ export class IdentityChain {
   #entryOf(plugin: string, caller: IdentifiedCaller): Entry {
     const problem = callerProblem(caller);
     if (problem) throw new Error(`The identity of plugin "${plugin}" returned an invalid caller: ${problem}.`);
-    const { id, tier, limit, expiresAt } = caller;
+    const { tier, limit, expiresAt } = caller;
+    const id = shortened(caller.id);
     const { clock, tiers, logger } = this.#options;
     const now = clock.now();
     const until = expiresAt === undefined ? now + CACHED_MS : Math.min(expiresAt, now + LONGEST_CACHED_MS);
@@ -127,10 +129,22 @@ const statusOf = (error: unknown): unknown => {
   return status ?? statusCode;
 };
 
+const rejectionOf = (error: unknown): InvalidIdentity => {
+  if (!(error instanceof ApiError)) return INVALID;
+  const {
+    message,
+    options: { headers },
+  } = error;
+  return { ...INVALID, message, ...(headers && { headers }) };
+};
+
+/** Ends a long id with its digest. The id is part of log lines and of Redis keys, and its length is the caller's choice. */
+const shortened = (id: string): string =>
+  id.length > LONGEST_ID ? `${id.slice(0, PREFIX_OF_LONG_ID).toWellFormed()}~${hash('sha256', id, 'base64url')}` : id;
+
 const callerProblem = (caller: IdentifiedCaller): string | undefined => {
   const { id, tier, limit, expiresAt } = caller ?? {};
-  if (typeof id !== 'string' || id === '' || id.length > LONGEST_ID || !id.isWellFormed())
-    return `id must be text of 1 to ${LONGEST_ID} characters`;
+  if (typeof id !== 'string' || id === '' || !id.isWellFormed()) return 'id must be well-formed text';
   if (typeof tier !== 'string') return 'tier must be the name of a tier';
   if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0)) return 'limit must be a positive integer';
   if (expiresAt !== undefined && !Number.isFinite(expiresAt)) return 'expiresAt must be milliseconds since 1970';

@@ -1,6 +1,6 @@
 import type { Tier, Tiers } from '../config/tiers.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
-import type { Column, Format, Plugin, Route, Row } from '../contracts/plugin.js';
+import type { Column, Format, Route, Row } from '../contracts/plugin.js';
 import type { InterfaceChange, ServiceInfo } from '../contracts/service.js';
 import { commonNames, type HeaderName, limitNames, responseHeaders } from '../header-table.js';
 import { includes } from '../pipeline/authorize.js';
@@ -11,7 +11,23 @@ import { READ_METHODS } from '../response/headers.js';
 import { parametersOf } from './parameters.js';
 import { errorResponses, errorSchema, headerReferences } from './responses.js';
 
-const SECURITY_SCHEME = 'ApiKey';
+type SecuritySchemes = Readonly<Record<string, object>>;
+
+const securitySchemesOf = (plugins: Registry['plugins']): SecuritySchemes => {
+  const own = plugins.flatMap(({ plugin: { name, identity, securityScheme } }) =>
+    identity && securityScheme ? [[name.replaceAll(/[^\w.-]/g, '_'), securityScheme]] : [],
+  );
+  const isUndescribed = plugins.some(({ plugin: { identity, securityScheme } }) => identity && !securityScheme);
+  const others = isUndescribed ? ' The service also accepts other credentials.' : '';
+  return {
+    ApiKey: {
+      type: 'http',
+      scheme: 'bearer',
+      description: `An opaque API key, sent as \`Authorization: Bearer <API_KEY>\`.${others}`,
+    },
+    ...Object.fromEntries(own),
+  };
+};
 
 export const openApiDocument = async (
   { routes, mounts, plugins, info, formats }: Pick<Registry, 'routes' | 'mounts' | 'plugins' | 'info' | 'formats'>,
@@ -23,17 +39,21 @@ export const openApiDocument = async (
   const failures = errorResponses(tiers);
   schemas.reference(errorSchema);
   const all = routes.map(({ route }) => route);
+  const securitySchemes = securitySchemesOf(plugins);
+  // A request needs only one of these credentials.
+  const security = Object.keys(securitySchemes).map((name) => ({ [name]: [] }));
   const paths: Record<string, { readonly get: object }> = {};
   for (const registered of routes) {
     const content = await contentOfList(registered.route, formats);
-    paths[registered.route.path] = { get: operation(registered, content, all, schemas, failures, tiers?.anonymous) };
+    const own = securityOf(registered, security, tiers?.anonymous);
+    paths[registered.route.path] = { get: operation(registered, content, all, schemas, failures, own) };
   }
   const used = new Set(routes.map(({ plugin }) => plugin.name));
   return {
     openapi: '3.1.0',
     info: infoOf(info, new Set(all.map(({ operationId }) => operationId))),
     servers: [{ url: `${publicUrl}${basePath}`, description: 'This service' }],
-    security: [{ [SECURITY_SCHEME]: [] }],
+    security,
     tags: plugins
       .filter(({ plugin }) => used.has(plugin.name))
       .map(({ plugin: { name, description } }) => ({ name, description })),
@@ -46,13 +66,7 @@ export const openApiDocument = async (
       key,
     })),
     components: {
-      securitySchemes: {
-        [SECURITY_SCHEME]: {
-          type: 'http',
-          scheme: 'bearer',
-          description: 'An opaque API key, sent as `Authorization: Bearer <API_KEY>`.',
-        },
-      },
+      securitySchemes,
       schemas: schemas.all(),
       headers: responseHeaders,
       responses: failures.components,
@@ -86,7 +100,7 @@ const operation = (
   routes: readonly Route[],
   schemas: ComponentSchemas,
   failures: ReturnType<typeof errorResponses>,
-  anonymous: Tier | undefined,
+  security: object,
 ) => {
   const parameters = parametersOf(route, (schema) => schemas.reference(schema));
   const headers = { ...headerReferences(successHeaders(route)), ...ownHeaders(route) };
@@ -96,7 +110,7 @@ const operation = (
     summary: route.summary,
     description: route.description ?? route.summary,
     tags: [plugin.name],
-    ...securityOf(route, plugin, anonymous),
+    ...security,
     ...(parameters.length > 0 ? { parameters } : {}),
     responses: {
       200: {
@@ -117,10 +131,14 @@ const operation = (
   };
 };
 
-const securityOf = (route: Route, { name }: Plugin, anonymous: Tier | undefined) => {
+const securityOf = (
+  { route, plugin: { name } }: RegisteredRoute,
+  security: readonly object[],
+  anonymous: Tier | undefined,
+) => {
   if (!needsKey(route)) return { security: [] };
   // In OpenAPI, an empty security requirement makes the key optional.
-  return anonymous && includes(anonymous, [name, route.path]) ? { security: [{ [SECURITY_SCHEME]: [] }, {}] } : {};
+  return anonymous && includes(anonymous, [name, route.path]) ? { security: [...security, {}] } : {};
 };
 
 const contentOfList = async (route: Route, formats: readonly Format[]) => {

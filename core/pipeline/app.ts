@@ -34,7 +34,7 @@ interface KoaDependencies extends ApiKoaOptions, ErrorPageOptions {
 }
 
 export const createKoa = (deps: KoaDependencies): ApiKoa => {
-  const { logger, headers, measure, observers, serviceMiddleware, realm } = deps;
+  const { logger, headers, measure, observers, serviceMiddleware, realm, identities } = deps;
   const catching = catchErrors(logger, errorPage(deps));
   return new ApiKoa(deps, (added) => [
     observe(measure, observers), // reports the response to the metrics, the log and the plugins
@@ -44,7 +44,7 @@ export const createKoa = (deps: KoaDependencies): ApiKoa => {
     findEndpoint(deps), // finds the route or mount, and parses the parameters and the response format
     identify(deps), // identifies the caller by key, by plugin, or by address
     limit(deps), // counts the request, and responds with 429 if the caller is over its limit
-    authorize(realm), // responds with 401 or 403 if the caller must not use the endpoint
+    authorize(realm, identities !== null), // responds with 401 or 403 if the caller must not use the endpoint
     checkRequest(headers), // responds with 400, 404, 405, 406 or 414 to invalid requests
     handle, // runs the middleware of the plugin that owns the endpoint, then the route or mount
   ]);

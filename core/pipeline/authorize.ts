@@ -1,12 +1,23 @@
 import type { Tier } from '../config/tiers.js';
 import type { ServiceInfo } from '../contracts/service.js';
 import { ApiError, errors } from '../errors.js';
+import { mergedHeaders } from '../response/headers.js';
 import type { ApiMiddleware } from './api-koa.js';
 
-/** OPTIONS requests and unsupported methods are not checked. */
-export const authorize = (realm: string): ApiMiddleware => {
+const OR_OTHER_CREDENTIALS = {
+  missing:
+    'Send an API key in the header "Authorization: Bearer <API_KEY>", or other credentials that openapi.json describes.',
+  invalid: 'The credentials are not valid. Check that they are complete and current. openapi.json describes them.',
+};
+
+/**
+ * OPTIONS requests and unsupported methods are not checked.
+ * @param hasIdentities true if plugins accept other credentials than API keys
+ */
+export const authorize = (realm: string, hasIdentities: boolean): ApiMiddleware => {
+  const sentences = hasIdentities ? OR_OTHER_CREDENTIALS : { missing: undefined, invalid: undefined };
   const missing = { headers: { 'WWW-Authenticate': `Bearer realm="${realm}"` } };
-  const invalid = { headers: { 'WWW-Authenticate': `Bearer realm="${realm}", error="invalid_token"` } };
+  const invalid = { 'WWW-Authenticate': `Bearer realm="${realm}", error="invalid_token"` };
   return (ctx, next) => {
     const { caller, identityError, invalidIdentity, isInner, match } = ctx.requestState;
     const endpoint = match?.endpoint;
@@ -18,8 +29,10 @@ export const authorize = (realm: string): ApiMiddleware => {
     if (mayEnter && isIncluded) return next();
     if (caller?.tier && (caller.key || isInner)) throw forbidden(caller.tier);
     throw invalidIdentity
-      ? new ApiError(errors.invalid_api_key, invalidIdentity.message, invalid)
-      : new ApiError(errors.missing_api_key, undefined, missing);
+      ? new ApiError(errors.invalid_api_key, invalidIdentity.message ?? sentences.invalid, {
+          headers: mergedHeaders(invalid, invalidIdentity.headers),
+        })
+      : new ApiError(errors.missing_api_key, sentences.missing, missing);
   };
 };
 

@@ -35,6 +35,7 @@ const MEMBERS: Readonly<Record<ModuleKind, Members>> = {
     serviceMiddleware: 'function?',
     observer: 'function?',
     identity: 'function?',
+    securityScheme: 'object?',
     open: 'function?',
     close: 'function?',
     onError: 'function?',

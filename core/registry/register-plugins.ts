@@ -58,6 +58,7 @@ export const registerPlugins = (
   const collections = collectCollections(entries, resolvePath, registration, missing);
   checkNeeds(entries, missing, registration);
   checkOptionSamples(entries, registration);
+  checkSecuritySchemes(entries, registration);
   const { middlewareOf, serviceMiddleware } = collectMiddleware(entries, registration);
   const formats = collectFormats(entries, registration);
   const mounts = collectMounts(entries, middlewareOf, registration);
@@ -154,6 +155,19 @@ const checkNeeds = (entries: readonly LoadedPlugin[], missing: readonly string[]
 const checkOptionSamples = (entries: readonly LoadedPlugin[], registration: Registration): void => {
   for (const { plugin } of entries) {
     if (plugin.options) registration.report(plugin, sampleErrors(plugin.options, 'options'));
+  }
+};
+
+/** The types of OpenAPI 3.1, 4.8.27. */
+const SECURITY_TYPES: readonly string[] = ['apiKey', 'http', 'mutualTLS', 'oauth2', 'openIdConnect'];
+
+const checkSecuritySchemes = (entries: readonly LoadedPlugin[], registration: Registration): void => {
+  for (const { plugin } of entries) {
+    const { identity, securityScheme } = plugin;
+    if (!securityScheme) continue;
+    if (!identity) registration.report(plugin, ['"securityScheme" needs "identity"']);
+    if (!SECURITY_TYPES.includes(securityScheme.type))
+      registration.report(plugin, [`"securityScheme.type" must be one of ${SECURITY_TYPES.join(', ')}`]);
   }
 };
 

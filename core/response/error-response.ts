@@ -4,7 +4,7 @@ import type { Logger } from '../contracts/runtime.js';
 import { ApiError, type ErrorKind, errors, KeyStoreError, LimiterUnavailable, StorageError } from '../errors.js';
 import { maskKeys } from '../keys/key.js';
 import { JSON_TYPE } from './formats.js';
-import { allowOf, type CommonHeaders, linesOf, newRequestId, READ_METHODS } from './headers.js';
+import { allowOf, type CommonHeaders, linesOf, mergedHeaders, newRequestId, READ_METHODS } from './headers.js';
 import { Prepared, payloadOf } from './representation.js';
 import { FastResponse, send, setHead } from './writer.js';
 
@@ -51,7 +51,8 @@ const asHttpError = (error: unknown): HttpError | undefined => {
   return isError ? Object.assign(error, { status: given }) : undefined;
 };
 
-const headersOf = ({ headers = {} }: HttpError): Record<string, string> =>
+/** The headers of a thrown error, except those that describe the error body. */
+const headersOf = ({ headers = {} }: Pick<HttpError, 'headers'>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers)
       .filter(([name]) => !/^content-(type|length)$/i.test(name))
@@ -68,7 +69,7 @@ const asApiError = (error: unknown): ApiError => {
   const http = asHttpError(error);
   if (!http) return new ApiError(errors.internal_error, undefined, { cause: error });
   const sentence = http.expose && http.message !== '' ? http.message : undefined;
-  return new ApiError(kindOf(http.status), sentence, { headers: headersOf(http), cause: error });
+  return new ApiError(kindOf(http.status), sentence, { ...(http.headers && { headers: http.headers }), cause: error });
 };
 
 const errorBody = (error: ApiError): Buffer => {
@@ -82,7 +83,9 @@ const errorBody = (error: ApiError): Buffer => {
 };
 
 const errorHead = (body: Buffer, more: Readonly<Record<string, string>>, type = JSON_TYPE): string =>
-  linesOf({ 'Content-Type': type, 'Content-Length': String(body.length), 'Cache-Control': 'no-store', ...more });
+  linesOf(
+    mergedHeaders({ 'Content-Type': type, 'Content-Length': String(body.length), 'Cache-Control': 'no-store' }, more),
+  );
 
 export type Page = (error: ApiError) => string;
 
@@ -97,7 +100,7 @@ export const errorResponse = (thrown: unknown, logger: Logger, requestId: string
   if (status === 503) logger.warn({ reason: reasonOf(error), requestId }, 'a request was rejected');
   else if (status >= 500) logger.error({ err: thrown, requestId }, 'a request failed');
   const body = page ? Buffer.from(maskKeys(page(error))) : errorBody(error);
-  const more = { ...(status === 503 && { 'Retry-After': RETRY_AFTER_SECONDS }), ...error.options.headers };
+  const more = mergedHeaders(status === 503 ? { 'Retry-After': RETRY_AFTER_SECONDS } : {}, headersOf(error.options));
   try {
     return new Prepared(status, errorHead(body, more, page && HTML_TYPE), payloadOf(body));
   } catch (invalidHeader) {

@@ -30,6 +30,16 @@ export const linesOf = (fields: Readonly<Record<string, string>>): string => {
   return lines;
 };
 
+/** Header names are not case-sensitive. The headers in `given` replace the defaults. */
+export const mergedHeaders = (
+  defaults: Readonly<Record<string, string>>,
+  given: Readonly<Record<string, string>> = {},
+): Record<string, string> => {
+  const replaced = new Set(Object.keys(given).map((name) => name.toLowerCase()));
+  const kept = Object.entries(defaults).filter(([name]) => !replaced.has(name.toLowerCase()));
+  return { ...Object.fromEntries(kept), ...given };
+};
+
 // A request id consists of a random part per process and a counter, so no request waits for random bytes.
 const processId = randomBytes(8).toString('hex');
 let count = 0;

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { partOf } from '../../../core/app/create-app.js';
+import { definePlugin, type Plugin } from '../../../core/contracts/plugin.js';
 import { errors } from '../../../core/errors.js';
 import { compileSchema } from '../../../core/validation/compile-schema.js';
 import { pointerPath, valueAt } from '../../../core/validation/path.js';
@@ -15,6 +16,38 @@ const PARQUET = 'application/vnd.apache.parquet';
 
 /** Errors that only services with tiers return. `test/core/pipeline/tiers.test.ts` covers them. */
 const OF_TIERS = [errors.not_in_tier.code, errors.quota_exceeded.code];
+
+describe('security schemes', () => {
+  const tokens = {
+    name: 'tokens',
+    version: '1.0.0',
+    description: 'Accepts tokens.',
+    identity: () => ({ identify: () => undefined }),
+  };
+  const schemesOf = async (plugin: Plugin): Promise<Json> => {
+    const service = await startTestApp({ overrides: { plugins: [{ plugin }] } });
+    try {
+      const { json } = await request(`${service.url}/openapi.json`);
+      return { security: json.security, ...json.components.securitySchemes };
+    } finally {
+      await service.close();
+    }
+  };
+
+  it('contain the scheme of a plugin as an alternative to the API key', async () => {
+    const securityScheme = { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' };
+    const { security, ApiKey, tokens: own } = await schemesOf(definePlugin({ ...tokens, securityScheme }));
+    expect(security).to.deep.equal([{ ApiKey: [] }, { tokens: [] }]);
+    expect(own).to.deep.equal(securityScheme);
+    expect(ApiKey.description).to.equal('An opaque API key, sent as `Authorization: Bearer <API_KEY>`.');
+  });
+
+  it('mention other credentials if a plugin does not describe them', async () => {
+    const { security, ApiKey } = await schemesOf(definePlugin(tokens));
+    expect(security).to.deep.equal([{ ApiKey: [] }]);
+    expect(ApiKey.description).to.contain('The service also accepts other credentials.');
+  });
+});
 
 describe('GET /openapi.json', () => {
   let service: TestApp;

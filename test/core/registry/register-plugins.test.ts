@@ -247,6 +247,11 @@ describe('registerPlugins', () => {
     });
   }
 
+  it('rejects a security scheme without identity, or of an unknown type', () => {
+    const errors = errorsOf(plugin('a', { securityScheme: { type: 'bearer' } })).join('\n');
+    expect(errors).to.contain('"securityScheme" needs "identity"').and.contain('"securityScheme.type" must be one of');
+  });
+
   it('names the plugin whose routes() throws', () => {
     const broken = plugin('a', {
       routes: () => {
