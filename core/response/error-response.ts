@@ -51,7 +51,7 @@ const asHttpError = (error: unknown): HttpError | undefined => {
   return isError ? Object.assign(error, { status: given }) : undefined;
 };
 
-/** The headers of a thrown error, except those that describe the error body. */
+/** The headers of a thrown error, except `Content-Type` and `Content-Length`. */
 const headersOf = ({ headers = {} }: Pick<HttpError, 'headers'>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers)
