@@ -8,7 +8,7 @@ import type { Tools } from './tools.js';
 /** The plugin has already checked the key, so the SDK does not get the `Authorization` header. */
 const FORWARDED = /^(accept|content-type|content-length|mcp-.+)$/;
 
-/** Node sets these response headers, so the values of the SDK are dropped. */
+/** Node sets these response headers, so the SDK's values are dropped. */
 const SET_BY_NODE: ReadonlySet<string> = new Set(['content-length', 'connection']);
 
 export const respond = async (ctx: Context, tools: Tools, mount: MountContext): Promise<void> => {
@@ -28,7 +28,7 @@ export const respond = async (ctx: Context, tools: Tools, mount: MountContext): 
   const response = await handler.fetch(new Request(`http://localhost${ctx.path}`, { method: ctx.method, headers }), {
     parsedBody: message,
   });
-  // There are no subscriptions, so an event stream ends after the response. `text()` therefore resolves.
+  // Without subscriptions, an event stream ends after the response, so `text()` resolves.
   const body = withShortErrors(await response.text());
   ctx.status = response.status;
   if (body !== '') ctx.body = body;
@@ -39,8 +39,8 @@ const MAX_BODY_BYTES = 64 * 1024;
 /** Valid calls have only three levels, because arguments are scalars or flat objects. */
 const MAX_DEPTH = 32;
 /**
- * Maximum number of values in a message. Valid calls have fewer. Rejecting an invalid value takes the SDK about a
- * thousand times as long as parsing it.
+ * Maximum number of values in a message. Valid calls have fewer. The SDK takes about a thousand times longer to reject
+ * an invalid value than to parse it.
  */
 const MAX_VALUES = 250;
 /** Every response repeats the id of its message, so the id may have at most 128 characters. */

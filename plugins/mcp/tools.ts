@@ -22,7 +22,7 @@ export interface Tools {
   call(ask: Ask, name: string, given?: Arguments): Promise<CallToolResult>;
 }
 
-/** Default maximum size of a result in bytes. Language models cannot process larger results. */
+/** Default maximum size of a result in bytes. Language models can process only a limited amount of text. */
 export const MAX_ANSWER_BYTES = 256 * 1024;
 
 /** The OpenAPI document is not a tool, because it is long and repeats the schemas of all tools. */
@@ -188,7 +188,7 @@ const errorText = (body: string): string => {
   return [`${error} (${code})`, ...errors].join('\n');
 };
 
-/** Assistants accept tool names of at most 64 characters from `[A-Za-z0-9_-]`. */
+/** Assistants accept only tool names that match `[A-Za-z0-9_-]{1,64}`. */
 const MAX_LENGTH = 64;
 const HASH_LENGTH = 8;
 
@@ -200,8 +200,8 @@ export const argumentName = (parameter: string): string =>
   parameter.replace(/[^A-Za-z0-9_-]+/g, '_').replace(/^_+|_+$/g, '');
 
 /**
- * Derives a unique name for each id. A name that is empty, too long or ambiguous gets a hash of the id, which does not
- * depend on the order of the ids.
+ * Derives a unique name for each id. If a name is empty, too long or ambiguous, it ends with a hash of the id. Unlike a
+ * counter, a hash does not depend on the order of the ids.
  * @returns a map from names to ids
  */
 export const uniqueNames = (ids: readonly string[], derive: (id: string) => string): ReadonlyMap<string, string> => {

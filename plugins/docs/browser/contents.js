@@ -4,8 +4,8 @@ import { linkTo, placeOf } from './parts.js';
 /** @import { Model } from './model.js' */
 
 /**
- * Distance from the top of the window, in pixels. The section of the last heading above this line is marked in the
- * contents.
+ * Distance of the reading line from the top of the window, in pixels. The contents mark the section whose heading is
+ * the last one above the line.
  */
 const READING_LINE = 140;
 

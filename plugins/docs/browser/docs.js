@@ -77,7 +77,7 @@ const show = async () => {
     document.title = `${model.title} – reference`;
     find('#parts').replaceChildren(...contentsOf(model));
     main.replaceChildren(...partsOf(model));
-    // When the browser loaded the page, this part of the page did not exist yet. The script therefore scrolls to it.
+    // The content did not exist when the browser loaded the page, so the browser could not scroll to the fragment.
     aim();
     addEventListener('hashchange', aim);
     followReading();

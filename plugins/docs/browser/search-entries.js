@@ -97,7 +97,8 @@ const pageEntries = async () => {
     const page = link.textContent ?? '';
     const response = await fetch(link.href);
     const text = response.ok ? await response.text() : '';
-    // The content security policy forbids `innerHTML`, so a regular expression finds the links.
+    // The content security policy (`trusted-types 'none'`) blocks HTML parsing, so a regular expression finds the
+    // links.
     const views = [...text.matchAll(/<a href="(#\/[^"]+)"(?: title="([^"]*)")?>([^<]+)<\/a>/g)];
     return [
       { kind: 'page', name: page, where: '', text: '', href: link.href, rank: 2 },
