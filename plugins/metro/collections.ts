@@ -33,7 +33,7 @@ import { lookAhead } from './periods.js';
 
 export * from './fields.js';
 
-/** Rejects a period that ended after the dataset was created. */
+/** Rejects a period that had not ended when the dataset was created. */
 const knownIn = (field: string, day: string, cadence: Cadence, created: string) => {
   const rule = lookAhead(day, cadence, created);
   return rule === undefined ? undefined : { field, rule: `${day} ${rule}` };
@@ -54,7 +54,7 @@ export const markets = collection({
       yoy_price: { ...nullable(percent), description: 'Change in the index over the last 12 months, in percent.' },
       forecast_12m: nullable(forecast12m),
     },
-    // Copied from the newest forecast. Null if the area has no forecast.
+    // These properties are copied from the newest forecast. They are null if the area has no forecast.
     {
       lower_80: nullable(lower80),
       upper_80: nullable(upper80),
@@ -103,8 +103,8 @@ export const observations = collection({
   key: ['series_id', 'period_start'],
   references: [{ fields: ['series_id'], to: 'series' }],
   schema: record({ series_id: text, period_start: date, value: { type: 'number' } }),
-  // Without the cadence, which is not in the row, the last day of the period is unknown. Only the first day is checked
-  // here. The check of `observation_end` in `series` covers the last day.
+  // The row does not contain the cadence, so the last day of the period is unknown. This check covers only the first
+  // day. The check of `observation_end` in `series` covers the last day.
   check: ({ period_start }, { created }) => knownIn('period_start', period_start, 'daily', created),
 });
 export type Observation = RowOf<typeof observations>;
@@ -134,8 +134,8 @@ export const forecasts = collection({
   name: 'forecasts',
   key: ['run_id', 'cbsa'],
   orders: [['cbsa', 'run_at', 'run_id']],
-  // Forecasts cannot reference `markets`. When the boundaries of an area change, the area is no longer a market, but
-  // its published forecasts are kept.
+  // Forecasts cannot reference `markets`: an area is no longer a market if its boundaries change, but its published
+  // forecasts are kept.
   references: [{ fields: ['run_id'], to: 'forecast_runs' }],
   schema: record(
     {
@@ -191,7 +191,7 @@ export const backtests = collection({
       direction_hit_rate: scores.direction_hit_rate,
       benchmark: {
         ...record({ name: text, mae_pp: size }),
-        description: 'Persistence: the last 12-month change known at run time, scored on the same forecasts.',
+        description: 'Persistence: the latest 12-month change known at run time, scored on the same forecasts.',
       },
       skill_mae: { type: 'number', description: 'Skill relative to persistence: 1 - mae_pp / benchmark.mae_pp.' },
       realized_vintage: { ...date, description: 'Vintage of the realized values.' },

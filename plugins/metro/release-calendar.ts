@@ -14,7 +14,7 @@ const SCHEDULES: Readonly<Record<Cadence, { readonly period: number; readonly de
   biweekly: { period: 14, delay: 10 },
   // Of the monthly series, new home sales have the longest delay, 25 days.
   monthly: { period: 31, delay: 30 },
-  // FHFA publishes its index up to 63 days after the quarter. GDP follows after 30 days.
+  // FHFA publishes its index up to 63 days after the quarter. GDP is published after 30 days.
   quarterly: { period: 92, delay: 63 },
   semiannual: { period: 184, delay: 120 },
   annual: { period: 366, delay: 274 },

@@ -84,7 +84,10 @@ export const traceObserver = (options: TraceOptions, { logger, info }: ObserverC
   };
 };
 
-/** `ExportResultCode.SUCCESS`. Not imported, because `@opentelemetry/core` is only an indirect dependency. */
+/**
+ * The value of `ExportResultCode.SUCCESS`. The enum is not imported, because `@opentelemetry/core` is only an indirect
+ * dependency.
+ */
 const SUCCESS = 0;
 
 /** Logs an outage of the backend once, not for every failed batch. */

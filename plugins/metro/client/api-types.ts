@@ -55,7 +55,7 @@ export type Backtest = {
   readonly interval_score_80: number;
   /** Share of forecasts that have the same sign as the realized change. */
   readonly direction_hit_rate: number;
-  /** Persistence: the last 12-month change known at run time, scored on the same forecasts. */
+  /** Persistence: the latest 12-month change known at run time, scored on the same forecasts. */
   readonly benchmark: {
     readonly name: string;
     /** Value in percentage points. */
@@ -435,7 +435,7 @@ export type Vintage = {
   readonly changes: {
     /** Number of markets added or removed. */
     readonly markets: number;
-    /** Number of index and macro series values added. */
+    /** Number of values added to the index and the macro series. */
     readonly values_added: number;
     /** Number of values revised. */
     readonly values_revised: number;
@@ -452,13 +452,13 @@ interface SharedParameters {
   readonly cbsa: string;
   /** Kinds of areas, separated by commas. Default: `metropolitan,division`. */
   readonly kind?: readonly ('metropolitan' | 'division' | 'state' | 'nation')[];
-  /** Risk grades. Separate several values with commas. A row matches if it has one of them. */
+  /** Risk grades. Separate several values with commas. A row matches if it has any of the values. */
   readonly risk_score?: readonly ('A' | 'B' | 'C' | 'D' | 'F')[];
   /** Maximum number of rows per page. A filtered page may have fewer. The `Link` header contains the URL of the next page. Default: all rows. */
   readonly limit?: number;
-  /** Postal codes of states. A market can be in several states. Separate several values with commas. A row matches if it has one of them. */
+  /** Postal codes of states. A market can be in several states. Separate several values with commas. A row matches if it has any of the values. */
   readonly state?: readonly ('AK' | 'AL' | 'AR' | 'AZ' | 'CA' | 'CO' | 'CT' | 'DC' | 'DE' | 'FL' | 'GA' | 'HI' | 'IA' | 'ID' | 'IL' | 'IN' | 'KS' | 'KY' | 'LA' | 'MA' | 'MD' | 'ME' | 'MI' | 'MN' | 'MO' | 'MS' | 'MT' | 'NC' | 'ND' | 'NE' | 'NH' | 'NJ' | 'NM' | 'NV' | 'NY' | 'OH' | 'OK' | 'OR' | 'PA' | 'PR' | 'RI' | 'SC' | 'SD' | 'TN' | 'TX' | 'UT' | 'VA' | 'VT' | 'WA' | 'WI' | 'WV' | 'WY')[];
-  /** Signals. Separate several values with commas. A row matches if it has one of them. */
+  /** Signals. Separate several values with commas. A row matches if it has any of the values. */
   readonly signal?: readonly ('expand' | 'hold' | 'contract')[];
   /** Start of the page. Copy the value from the previous page's `next` link, and keep the other parameters. */
   readonly after?: string;
@@ -507,7 +507,7 @@ export interface Paths {
   /** The full quarterly house price index of one market */
   readonly '/markets/{cbsa}/history': {
     readonly input: Pick<SharedParameters, 'cbsa' | 'since' | 'until' | 'format' | 'as_of'> & {
-      /** The fields of each row. `standard_error` is returned only on request, and is null if the dataset has none for the quarter. */
+      /** The fields of each row. `standard_error` is returned only on request, and is null if the dataset has no standard error for the quarter. */
       readonly fields?: readonly ('period_start' | 'value' | 'standard_error')[];
     };
     readonly output: { readonly data: readonly HpiObservation[] };

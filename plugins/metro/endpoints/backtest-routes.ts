@@ -106,8 +106,8 @@ export const backtestRoutes: readonly Route[] = [
       const newest = runs[0];
       const oldest = runs.at(-1);
       if (!newest || !oldest) return { data: null };
-      // The number of months is computed from their average length. 12 calendar months can be a day shorter than 12
-      // average months, so the limit is below 12.
+      // `MONTH_MS` is the average length of a month. Twelve calendar months can be a day shorter than 12 average
+      // months, so the limit is slightly below 12.
       const months = (Date.parse(newest.run_at) - Date.parse(oldest.run_at)) / MONTH_MS;
       if (months < 12 - 0.05) return { data: null };
       const rows = await snapshot.find(backtests, { descending: true });

@@ -20,7 +20,7 @@ export type ListRow = Pick<Market, 'cbsa' | 'name'> & Partial<Pick<Market, Prope
 
 const filter = (what: string, values: readonly string[], example: readonly string[]) =>
   ({
-    description: `${what} Separate several values with commas. A row matches if it has one of them.`,
+    description: `${what} Separate several values with commas. A row matches if it has any of the values.`,
     schema: { type: 'array', items: { type: 'string', enum: values } },
     example,
   }) as const satisfies Parameter;

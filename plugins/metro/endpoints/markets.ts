@@ -229,7 +229,7 @@ export default definePlugin({
           fields: {
             ...historyFields.parameter,
             description:
-              'The fields of each row. `standard_error` is returned only on request, and is null if the dataset has none for the quarter.',
+              'The fields of each row. `standard_error` is returned only on request, and is null if the dataset has no standard error for the quarter.',
           },
         },
       },

@@ -142,8 +142,8 @@ const rowsIn = async <T>(
 const BY_MARKET = ['cbsa', 'run_at', 'run_id'] as const;
 
 /**
- * Returns the forecasts of an area. When the boundaries of an area change, it is no longer a market, but its published
- * forecasts are kept.
+ * Returns the forecasts of an area. An area is no longer a market if its boundaries change, but its published forecasts
+ * are kept.
  * @throws ApiError `market_not_found` if the area is not a market and has no forecasts
  */
 const forecastsOf = async (snapshot: SnapshotReader, cbsa: string): Promise<readonly Forecast[]> => {

@@ -70,8 +70,8 @@ const yearBefore = (day: string): string =>
   `${String(Number(day.slice(0, 4)) - 1).padStart(4, '0')}${day.slice(4).replace('02-29', '02-28')}`;
 
 /**
- * Returns the dates between which to look for the observation one year earlier. If several observations are in this
- * range, the last one is used.
+ * Returns the range of dates that can contain the observation one year earlier. If the range contains several
+ * observations, the last one is used.
  */
 const yearEarlier = (period: string, cadence: Cadence): { since: string; until: string } => {
   // Holidays can shift a weekly observation by up to three days.

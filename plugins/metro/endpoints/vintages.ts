@@ -18,7 +18,7 @@ const count = (description: string) => ({ type: 'integer', minimum: 0, descripti
 
 const changes = record({
   markets: count('Number of markets added or removed.'),
-  values_added: count('Number of index and macro series values added.'),
+  values_added: count('Number of values added to the index and the macro series.'),
   values_revised: count('Number of values revised.'),
   values_removed: count('Number of values removed.'),
   runs_added: count('Number of completed runs added.'),
@@ -54,7 +54,7 @@ interface Difference {
   changed: number;
 }
 
-/** Two snapshots are compared as streams, to limit memory use. */
+/** Reads both snapshots as streams to limit memory use. */
 const compare = async <T extends object>(
   collection: Collection<T>,
   before: SnapshotReader,

@@ -186,7 +186,7 @@ const mapOf = (facts: Facts): FrontPageFigure => {
   };
 };
 
-/** The newest run can have a different horizon, so the run is found by its id. */
+/** Finds the run by its id, because the newest run can have a different horizon. */
 const runOf = ([forecast]: readonly Forecast[], runs: readonly ForecastRun[] = []): ForecastRun | undefined =>
   runs.find(({ id }) => id === forecast?.run_id);
 

@@ -1,4 +1,4 @@
-/** The type `Rules` is not imported, because this would create an import cycle. */
+/** The type `Rules` is not imported, because the import would create a cycle. */
 export const defaultRules = {
   expandPoint: 4,
   expandLower: 0,

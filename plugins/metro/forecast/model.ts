@@ -7,8 +7,8 @@ export type Horizon = (typeof HORIZONS)[number];
 export const HORIZON_MONTHS = 12;
 
 /**
- * Horizons for the nation and the states. Shorter horizons are excluded, because a benchmark was as accurate as the
- * model: at 3 months for the states, and at 6 months for the nation.
+ * Horizons for the nation and the states. At shorter horizons, a benchmark was as accurate as the model: at 3 months
+ * for the states, and at 6 months for the nation.
  */
 export const WIDE_HORIZONS: readonly Horizon[] = [12, 24];
 

@@ -25,7 +25,10 @@ export interface Panel {
   readonly markets: readonly PanelMarket[];
   /** The first quarter with a value, as a number from `quarterIndex`. */
   readonly firstQuarter: number;
-  /** Index levels by quarter and market, without missing quarters. `NaN` marks a missing level. */
+  /**
+   * Index levels by quarter and market. No quarter between the first and the last is missing. `NaN` marks a missing
+   * level.
+   */
   readonly quarters: readonly Float64Array[];
   readonly macro: MacroSeriesValues;
 }

@@ -2,7 +2,7 @@ import { OperatorError } from 'metro-forecast-api/plugin';
 import { RISK_GRADES, type RiskGrade, type RunRules, type Signal } from '../collections.js';
 import { normalCdf } from './normal-distribution.js';
 
-/** The central 80% of a normal distribution are 2 x 1.2816 standard deviations wide. */
+/** The central 80% of a normal distribution span 2 x 1.2816 standard deviations. */
 const SIGMAS_WIDE = 2.563;
 
 export interface Rules {

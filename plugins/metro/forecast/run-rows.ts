@@ -61,7 +61,7 @@ export interface ServedOrigin extends Origin {
 
 /**
  * Adds signals to the forecasts. The signal of a market depends on its signal in the previous quarter. For the newest
- * quarter, this is the signal in the stored run of the previous quarter, if there is one. Otherwise, it is recomputed.
+ * quarter, the previous signal comes from the stored run, if there is one. In all other cases, it is recomputed.
  */
 const withSignals = (origins: readonly Origin[], { panel, rules, kept, newest }: RowsInput): ServedOrigin[] => {
   let before: readonly (Signal | null | undefined)[] = [];

@@ -28,7 +28,7 @@ export interface Span {
   readonly last?: number;
 }
 
-/** The methodology page also states this default. */
+/** The methodology page states the same default. */
 export const defaultSpan = { from: quarterIndex(2005, 4) } satisfies Span;
 
 export interface RunsInput {

@@ -35,7 +35,7 @@ const HPI = 'All-Transactions House Price Index for';
 const yieldOf = (years: number) =>
   `Market Yield on U.S. Treasury Securities at ${years}-Year Constant Maturity, Quoted on an Investment Basis`;
 
-/** Copied from fred.stlouisfed.org: titles, units, seasonal adjustment and cadence. */
+/** The titles, units, seasonal adjustment and cadence are copied from fred.stlouisfed.org. */
 const CATALOG: ReadonlyMap<string, FredEntry> = new Map([
   ['CIVPART', entry('Labor Force Participation Rate', 'monthly', 'Percent', 'SA', BLS)],
   ['CPIAUCSL', entry(`${CPI}: All Items in U.S. City Average`, 'monthly', 'Index 1982-1984=100', 'SA', BLS)],

@@ -44,8 +44,8 @@ const ruleBroken = ([day = '', ...texts]: readonly string[], ids: readonly strin
 };
 
 /**
- * FRED also offers series aggregated to longer periods, so the cadence is inferred from the dates. With irregular dates
- * or fewer than 4 dates, the catalogue determines the cadence.
+ * Infers the cadence from the dates, because FRED can aggregate a series to longer periods. If there are fewer than 4
+ * dates or the dates are irregular, uses the cadence in the catalogue.
  */
 const cadenceOf = (id: string, days: readonly string[]): Cadence => {
   const inferred = inferCadence(days);
@@ -96,7 +96,8 @@ export const readFred = async (
   return ids.map((id, i) => {
     const column = columns[i] as Map<string, number>;
     const days = [...column.keys()].sort();
-    // Series in the same file can have different cadences, so each series uses only its own dates.
+    // Series in the same file can have different cadences, so each cadence is inferred only from the dates on which the
+    // series has a value.
     return {
       id,
       cadence: cadenceOf(id, isOnly ? dates : days),

@@ -59,8 +59,8 @@ const openOld = async (directory: string): Promise<OldDataset | undefined> => {
 };
 
 /**
- * Returns the day of `created`. Without `created`, returns the day on which the newest data was released, but at the
- * latest the current day. If the existing index is kept, the result is not before its vintage.
+ * Returns the day of `created`. Without `created`, returns the release day of the newest data, or the current day if
+ * that is earlier. If the existing index is kept, the result is never earlier than the existing vintage.
  */
 const defaultVintage = (
   { sources }: Merged,

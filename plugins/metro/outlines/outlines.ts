@@ -25,7 +25,9 @@ export interface Outlines {
 
 const SIZE = [975, 610] as const;
 const STEPS = 5;
-/** In square pixels of `us-atlas`. A point is removed if it forms a smaller triangle with its two neighbours. */
+/**
+ * A point is removed if the triangle with its two neighbours is smaller than this area, in square pixels of `us-atlas`.
+ */
 const DETAIL = 0.35;
 /** Minimum size of a ring in square pixels of `us-atlas`. If all rings are smaller, the largest ring is kept. */
 const SMALLEST = 0.6;
@@ -101,8 +103,8 @@ export const buildOutlines = async (): Promise<Outlines> => {
       areas[cbsa] = [outlineOf(outline), round(x), round(y)];
       continue;
     }
-    // `us-atlas` contains neither Puerto Rico nor Connecticut's planning regions, which are newer than its data. Areas
-    // there have only a point.
+    // `us-atlas` lacks Puerto Rico, and its data is older than Connecticut's planning regions. Areas there have only a
+    // point.
     const centre = projection([longitude, latitude]);
     if (centre) areas[cbsa] = ['', round(centre[0]), round(centre[1])];
   }

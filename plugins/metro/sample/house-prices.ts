@@ -34,7 +34,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   '14260': { last: 12 },
   // The index ended in 2023, so the market has past forecasts but none in the newest run.
   '38300': { end: quarterIndex(2023, 4) },
-  // Without the value of one year ago, the market has a forecast but no 12-month change.
+  // The value one year before the newest is missing, so the market has a forecast but no 12-month change.
   '41620': { gaps: [quarterIndex(2025, 2)] },
   // Forecasts for the missing quarters never have a realized value.
   '33340': { gaps: [quarterIndex(2024, 1), quarterIndex(2024, 2)] },

@@ -1,4 +1,4 @@
-/** The sample data is fictitious. Only the forecasts are computed by the real model. */
+/** The sample data is fictitious, but its forecasts are computed by the real model. */
 import { compareScalars, writeDirectory } from 'metro-forecast-api/adapter';
 import type { Document, Manifest } from 'metro-forecast-api/plugin';
 import { type Forecast, type ForecastRun, METRO_HPI, type Series } from '../collections.js';

@@ -59,7 +59,7 @@ export const compareCalls = ({ m, s, show, real, from, money, nation }) => {
   const inReal = real && show !== 'nation';
   // The API cannot return yearly changes of real values.
   const units = inReal ? 'real' : show === 'change' ? 'yoy' : undefined;
-  // Yearly changes are computed from an additional year of data.
+  // To compute the first yearly change, the page needs values from one year earlier.
   const since = `${Number(from) - (show === 'nation' || (inReal && show === 'change') ? 1 : 0)}-01-01`;
   const call = (/** @type {readonly string[]} */ ids, /** @type {string | undefined} */ unit, cbsa = '') =>
     ids.length > 0 ? [callOf('/observations', { series_id: ids.join(','), cbsa, units: unit, since })] : [];

@@ -25,8 +25,9 @@ const addDays = (date, days) => new Date(Date.parse(date) + days * 86_400_000).t
 const yearBefore = (date) => addMonths(date.replace('02-29', '02-28'), -12);
 
 /**
- * Dates between which the observation one year earlier lies. As for `units=yoy`, except that irregular series need the
- * same date. @type {Record<string, (date: string) => string[]>}
+ * Returns the range of dates that can contain the observation one year earlier. The API uses the same ranges for
+ * `units=yoy`, except for irregular series, which need an observation on the exact date here. @type {Record<string,
+ * (date: string) => string[]>}
  */
 const YEAR_EARLIER = {
   daily: (date) => [addDays(yearBefore(date), -7), yearBefore(date)],
@@ -109,7 +110,8 @@ export const medianOf = (areas) => {
 
 /**
  * Converts a forecast and its 80% interval to index levels for a chart. The model forecasts only the target quarter, so
- * the quarters before it are interpolated. Undefined without a forecast, or if the index lacks the first quarter.
+ * the quarters in between are interpolated. Returns undefined without a forecast, or if the index has no value for the
+ * quarter in which the forecast starts.
  * @param {Values} index @param {Track | undefined} forecast
  */
 export const fanOf = (index, forecast) => {

@@ -1,6 +1,6 @@
 /**
- * In the view of all markets, typing in the search box filters the list. The box then shows suggestions only if a
- * state, a series, a list, a comparison or a divided metro also matches.
+ * In the view of all markets, typing in the search box filters the list. There, the box shows suggestions only if the
+ * query also matches a state, a series, a list, a comparison or a metro with divisions.
  */
 
 import { isNarrowing, searchField } from '../../../pages/data-views/search-field.js';
@@ -23,8 +23,8 @@ const lookUp = async (query) => {
 };
 
 /**
- * The search form of the front page sends the query as `?q=`. Opens the view of the match if there is only one.
- * Otherwise, the list of markets shows all matches.
+ * The search form of the front page sends the query as `?q=`. If there is one clear match, opens its view. Otherwise,
+ * the list of markets shows all matches.
  */
 export const openSearched = async () => {
   const query = new URLSearchParams(location.search).get('q') ?? '';

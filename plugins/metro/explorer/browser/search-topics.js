@@ -81,7 +81,7 @@ export const compareOptions = (query, markets, find) => {
   const names = namesIn(query.replace(/\s+(?:vs\.?|versus|and|&|\+)\s+/gi, ', '));
   if (names.length < 2) return [];
   const found = names.map((name) => onlyOne(name, find(name)));
-  // Several names can be parts of one name, such as "Minneapolis and St. Paul".
+  // Several parts of a query can belong to the same market, as in "Minneapolis and St. Paul".
   const known = [...new Set(found.flatMap((market) => market ?? []))];
   if (found.includes(undefined) || known.length < 2) return [];
   return [

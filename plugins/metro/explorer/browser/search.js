@@ -24,7 +24,7 @@ export const statesOf = (name) => /, ([A-Z]{2}(?:-[A-Z]{2})*)/.exec(name)?.[1]?.
 /** @param {string} name */
 export const plainName = (name) => name.replace(/\s*\(MSAD\)$/, '');
 
-/** The first city of a name is short enough to label a chart line. @param {string} name */
+/** Returns the first city of a name, which is short enough for the label of a chart line. @param {string} name */
 export const shortName = (name) =>
   plainName(name)
     .replace(/,.*/, '')
@@ -58,7 +58,8 @@ const LEAST_START = 6;
 
 /**
  * Tolerates typing errors: one in words of 4 to 7 letters, and two in longer words. An error is a wrong, missing, extra
- * or swapped letter. Fewer than 6 letters must be the whole word, because "grade" must not match "Grapevine".
+ * or swapped letter. With fewer than 6 letters, a query must match the whole word, so that "grade" does not match
+ * "Grapevine".
  * @param {string} typed @param {string} word
  */
 export const nearly = (typed, word) => {
@@ -93,7 +94,8 @@ const GENERAL =
   /\b(?:metros|markets|cities)\s+in\b|\b(?:house|home|housing)\s+prices?\b|\b(?:metro(?:\s+area)?|metros|markets?|msa|cbsa|forecasts?|outlook|and)\b/gi;
 
 /**
- * Removes words that do not identify a place, as in "boise 2021" and "houston house prices". Charts show all years.
+ * Removes words that do not identify a place, as in "boise 2021" and "houston house prices". A year has no effect,
+ * because charts show all years.
  * @param {string} query
  */
 export const placeIn = (query) => {
@@ -128,8 +130,8 @@ const cityOf = (query) => {
 };
 
 /**
- * Selects the market that a query identifies. Of several results, this is the only one whose first city starts with the
- * query. Undefined if the query is ambiguous.
+ * Selects the market that a query identifies: the only result, or the only one whose first city starts with the query.
+ * Undefined if the query is ambiguous.
  * @template {{ cbsa: string, name: string }} Row
  * @param {string} query @param {readonly Row[]} found
  * @returns {Row | undefined}

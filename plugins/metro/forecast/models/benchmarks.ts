@@ -44,7 +44,8 @@ const benchmark = (
     return withScaledErrorInterval(markets.length, ahead, (levels) => {
       history.push(levels);
       const now = history.length - 1;
-      // Only published values count as outcomes. Copied, because the history fills gaps with interpolated values later.
+      // Only published values count as outcomes. The array is copied, because the history later fills its gaps with
+      // interpolated values.
       const logs = history.at(now).slice();
       published.push(logs);
       const then = published[now - ahead];

@@ -6,7 +6,10 @@ const COVERAGE = 0.8;
 const OWN_DISCOUNT = 0.95;
 /** In the quantile of all errors, the weight of each error is multiplied by this factor every quarter. */
 const QUANTILE_DISCOUNT = 0.9;
-/** Weight of the pooled mean error in the mean error of a market. The market's newest error has the weight 1. */
+/**
+ * Weight of the mean error over all markets in the mean error of one market. The market's newest error has the weight
+ * 1.
+ */
 const PRIOR_ERRORS = 8;
 /** Lower limit of a market's expected error, as a share of the mean over all markets in the same quarter. */
 const LEAST_SHARE = 0.25;

@@ -83,7 +83,10 @@ const forecastsOf = (rows: Float64Array, b: Float64Array | undefined): Float64Ar
   );
 };
 
-/** Scales the contributions of the inputs, so that they add up to the point forecast. */
+/**
+ * The terms of the regression add up to log growth. The contributions are scaled, so that they add up to the point
+ * forecast.
+ */
 const contributionsOf = (rows: Float64Array, b: Float64Array, forecast: Float64Array) => {
   const inputs = Object.fromEntries(INPUTS.map((input) => [input, new Float64Array(forecast.length)]));
   for (const [market, y] of forecast.entries()) {
@@ -177,7 +180,8 @@ export const metroMomentum: ForecastModel = {
         const year = history.growth(4);
         const { precision, neighbours } = regions.next(history.growth(1));
         const rows = regressorsAt(year, neighbours, known);
-        // Only published values count as outcomes. Copied, because the history fills gaps with interpolated values later.
+        // Only published values count as outcomes. The array is copied, because the history later fills its gaps with
+        // interpolated values.
         pending.push({ logs: logs.slice(), precision, rows });
 
         const b = solve();

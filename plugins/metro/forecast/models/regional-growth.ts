@@ -4,7 +4,7 @@ const SEASONAL_QUARTERS = 20;
 const SEASONS = 4;
 /** Number of recent quarters over which the noise of an index is measured. */
 const NOISE_QUARTERS = 8;
-/** Weight of the mean noise of all markets in the noise of one market, as a number of quarters. */
+/** The noise of a market is shrunk towards the mean over all markets, which counts as this number of quarters. */
 const NOISE_PRIOR = 4;
 /** At a distance of 100 km, the weight of a neighbour is 1/e. */
 const NEIGHBOUR_KM = 100;

@@ -40,8 +40,8 @@ const merge = (a: Float64Array, b: Float64Array): Float64Array => {
  * = (sum |e| + 20 MAE) / (n + 20) x sqrt(MAE8). MAE is the mean absolute error over all markets and all origins with
  * known outcomes. MAE8 is the same mean over the last 8 of these origins. q is the 80% quantile of all past |e| /
  * sigma, each with the sigma computed at its origin. Scaling errors before taking their quantile is normalised
- * conformal prediction (Papadopoulos, Gammerman and Vovk, 2008), here applied over time instead of exchangeable rows.
- * An error counts only if index levels were published for both quarters.
+ * conformal prediction (Papadopoulos, Gammerman and Vovk, 2008), here applied over time instead of to exchangeable
+ * rows. An error counts only if index levels were published for both quarters.
  *
  * The first bounds appear two horizons after the 60 warm-up quarters, because q requires at least one past |e| / sigma.
  *

@@ -11,7 +11,8 @@ export const weightedQuantile = (values: Float64Array, weights: Float64Array, sh
   let to = values.length;
   while (to - from > 1) {
     const pivot = values[(from + to) >> 1]!;
-    // Values equal to the pivot are kept apart. Otherwise, the loop would not end if all remaining values are equal.
+    // Values equal to the pivot form a separate group. Without it, the loop would not end if all remaining values are
+    // equal.
     let below = from;
     let above = to;
     let weightBelow = 0;

@@ -42,7 +42,7 @@ export const breakdownTarget = (by) => `/forecast-backtest/breakdown?by=${by}`;
 /** @param {number} value */
 export const size = (value) => `${number(value)} pp`;
 
-/** Narrow windows hide the bars, and with them this sentence. */
+/** The sentence is hidden in narrow windows, because they do not show the bars. */
 export const markNote = () => h('span', { class: 'wide' }, 'A mark on each bar shows the error of the benchmark. ');
 
 /** @param {readonly Group[]} groups */

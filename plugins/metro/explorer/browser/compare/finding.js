@@ -4,7 +4,10 @@ import { moveOf, PAST_MOVES, percent, points, quarter } from '../../../../pages/
 
 export const QUESTION = 'How do markets and series compare over time?';
 
-/** Returns the values of each line in the first and the last period in which all lines have a value. @param {ChartOptions} options */
+/**
+ * Returns the values of each line at the first and the last date for which all lines have a value.
+ * @param {ChartOptions} options
+ */
 const endsOf = ({ lines, dates, from = '' }) => {
   const shown = dates.flatMap((date, at) => (date < from ? [] : [at]));
   const known = lines.filter(({ values }) => shown.some((at) => typeof values[at] === 'number'));

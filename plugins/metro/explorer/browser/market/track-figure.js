@@ -40,7 +40,7 @@ const countsOf = (track) => [track.filter(({ basis }) => basis === 'reconstructe
  * @returns {import('../../../../pages/data-views/drawing.js').ChartOptions}
  */
 const optionsOf = (track, name) => {
-  // The latest of several runs with the same target quarter is shown.
+  // If several runs have the same target quarter, the chart shows the latest run.
   const byTarget = new Map(track.map((row) => [row.target_period, row]));
   const targets = [...byTarget.keys()].sort();
   const dates = quartersBetween(`${targets[0]}`, `${targets.at(-1)}`);

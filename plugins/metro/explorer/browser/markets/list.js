@@ -12,7 +12,7 @@ import { marketLink } from '../search.js';
 
 const SPARK_MONTHS = 60;
 
-/** Narrower windows hide the columns with the class `wide`. */
+/** In narrower windows, the style sheet hides the columns with the class `wide`. */
 const WIDE = '(min-width: 40.01rem)';
 
 /** @param {Row} row */
@@ -42,7 +42,7 @@ const COLUMNS = [
   column('Signal', (row) => row.signal, badge, { name: 'wide' }),
 ];
 
-/** Maximum number of codes per request. If more indexes are missing, all indexes are loaded at once. */
+/** Maximum number of codes per request. If the sparklines need more indexes, one request loads all indexes. */
 const MOST_CODES = 100;
 
 /**

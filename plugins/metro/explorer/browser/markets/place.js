@@ -40,7 +40,7 @@ export const mapSection = ({ chosen, choose, onrun, loaded, picture, origin, sli
     place,
   );
   /**
-   * The small maps ignore the filters, so only a new measure requires drawing them again.
+   * Measure shown by the small maps. They ignore the filters, so they are redrawn only if the measure changes.
    * @type {Choices['colour'] | undefined}
    */
   let drawn;

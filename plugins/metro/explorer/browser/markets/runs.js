@@ -88,7 +88,8 @@ export const rowsByRun =
     const [now, before, lastYear] = await Promise.all([
       forecasts(run),
       forecasts(runs[index - 1]),
-      // The index can be newer than the newest run.
+      // `markets` contains the 12-month change for the newest index quarter. For earlier quarters, it is computed from
+      // the index.
       !run || (isNewest && series?.observation_end === lastQuarterOf(run)) ? undefined : lastYearOf(run, signal),
     ]);
     return markets.map((market) => {
