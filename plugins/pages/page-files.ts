@@ -60,7 +60,7 @@ const filesIn = (folder: string, name: string): [string, PageFile][] =>
 let shared: [string, PageFile][] | undefined;
 
 /**
- * @param name prefix for the names of the page's files
+ * @param name prefix of the names of the page's files
  * @param more paths of additional files, by name
  * @throws Error from `node:fs` if a file cannot be read
  */

@@ -104,7 +104,7 @@ export const pageMount = (page: Page): Mount => {
     contentSecurityPolicy: pagePolicy(),
     ...(frontPage && { frontPage }),
     handler(ctx, context) {
-      // During a rolling update, a page can request files of another release. Caches must not keep the response.
+      // During a rolling update, a page can request files of another release. Caches must revalidate such a response.
       const [, requested, name = ''] = /^(?:(v-[\w-]{12})\/)?(.*)$/s.exec(ctx.path.slice(path.length + 1)) ?? [];
       const isEmbedded = embed !== undefined && name === 'embed';
       ctx.set('Cache-Control', requested === version ? IMMUTABLE : REVALIDATED);

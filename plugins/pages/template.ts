@@ -5,7 +5,7 @@ import { importsOf, type PageFile, type PageFiles, resolveName } from './page-fi
 
 export const documents = new WeakMap<Mount, string>();
 
-/** Returns the banner for pages with data if the dataset is synthetic. */
+/** Returns a banner for pages with data if the dataset is synthetic, and otherwise an empty string. */
 export const syntheticBanner = ({ state }: Pick<MountContext, 'state'>): string =>
   state.snapshot?.manifest.synthetic === true
     ? '<aside class="banner" aria-label="About this data">Synthetic data, generated for trying out the service. No value is real.</aside>'

@@ -1,5 +1,6 @@
 /**
- * Data samples for Python and R. Text such as `01234` or `NA` stays text. Only empty cells are missing values.
+ * Code samples that load data in Python and R. Text such as `01234` or `NA` stays text. Only empty cells become missing
+ * values.
  * @typedef {{ urls: readonly string[], texts: readonly string[], keyVariable: string | undefined }} Sample `texts`:
  *   names of text columns; `keyVariable`: environment variable with the key, if the sample sends a key
  */

@@ -127,7 +127,7 @@ const embedCode = (title, picture, figure) => {
   ];
   return h(
     'details',
-    // The address of the embedded page depends on the user's current choices.
+    // The code is updated each time the user opens it, because the address depends on the current choices.
     { ontoggle: () => code.replaceChildren(text()) },
     h('summary', 'Embed'),
     h('p', { class: 'muted' }, note.filter(Boolean).join(' ')),

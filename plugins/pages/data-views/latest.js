@@ -3,7 +3,7 @@ import { problemView } from '../shared/problems.js';
 /**
  * Creates a function that returns a new signal and aborts the signal of the previous call. A slow request then cannot
  * replace the result of a later request.
- * @param {AbortSignal} signal its abort also aborts the latest signal
+ * @param {AbortSignal} signal aborting it also aborts the latest signal
  * @returns {() => AbortSignal}
  */
 export const latestOf = (signal) => {

@@ -49,7 +49,7 @@ const rowsOf = ({ values, others, isEmpty }) => [
   ...(isEmpty ? [h('div', 'No value was published.')] : []),
 ];
 
-/** Screen readers announce a hidden text with the same values as the readout. @param {ChartOptions} options */
+/** Screen readers announce hidden text with the same values as the readout. @param {ChartOptions} options */
 export const readoutOf = (options) => {
   const text = h('p', { class: 'readout hidden-text', 'aria-live': 'polite' });
   const box = h('div', { class: 'values', 'aria-hidden': 'true' });

@@ -72,8 +72,8 @@ const restoreScroll = () => {
 };
 
 /**
- * An embedded page shows only the figure with this name, or the first figure if there is none. Other pages scroll to
- * the figure.
+ * An embedded page shows only the figure with this name, or the first figure if no figure has the name. Other pages
+ * scroll to the figure.
  * @param {string | null} name
  */
 const showFigure = (name) => {
@@ -155,7 +155,7 @@ const followScroll = (isSettled) => {
 /**
  * @param {Record<string, Route>} routes by the first part of the fragment
  * @param {string} home the route for an empty fragment
- * @param {About} [about] returns the attributions of a view's series and a text about overdue data
+ * @param {About} [about] returns the attributions of the series in a view, and a message about overdue data
  */
 export const startRouter = (routes, home, about) => {
   site = document.title;

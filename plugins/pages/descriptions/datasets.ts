@@ -94,8 +94,9 @@ const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined
 };
 
 /**
- * Returns the URL and the media type for each value of the parameter `format`. The values are in the same order as the
- * media types of the response. They are in `enum`, or in one branch of `anyOf` if a column is also named `format`.
+ * Returns the URL and the media type for each value of the parameter `format`. The values have the same order as the
+ * media types of the response. The schema lists the values in `enum`, or in one branch of `anyOf` if a column is also
+ * named `format`.
  */
 const distributionsOf = ({ parameters, responses }: Json, url: string): Distribution[] => {
   const mediaTypes = Object.keys(responses[200].content);

@@ -24,7 +24,10 @@ export interface Content {
   readonly pages: readonly FrontPageContent[];
 }
 
-/** The front page reads `/status` again after this time, and calls plugins again that failed to add content. */
+/**
+ * The content is cached for this time in milliseconds. Then the front page reads `/status` again. If a plugin failed,
+ * the front page also calls the plugins again.
+ */
 const KEPT_MS = 60_000;
 
 /** Returns undefined if the endpoint requires a key or does not exist. */

@@ -18,7 +18,7 @@ export const frontPagePolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** If the JSON-LD of the page has more characters, the page omits the columns of the datasets from it. */
+/** Maximum length of the JSON-LD in characters. Longer JSON-LD omits the columns of the datasets. */
 const MOST_JSON = 48 * 1024;
 
 const jsonLd = (site: Site): Markup => {

@@ -16,7 +16,8 @@ const DIGITS = 15;
 const SMALLEST = 1e-9;
 
 /**
- * Formats with at most `decimals` decimals, or with more if fewer than `digits` significant digits would remain.
+ * Formats a number with at most `decimals` decimals, or with more if fewer than `digits` significant digits would
+ * remain.
  * @param {number | null | undefined} value
  */
 export const rounded = (value, decimals = 2, digits = decimals + 1) =>

@@ -21,7 +21,7 @@ export const keyForm = ({ heading, problem }) => {
   const submit = (event) => {
     event.preventDefault();
     const key = input.value.trim();
-    // HTTP headers can contain only visible ASCII characters in a key.
+    // In an HTTP header, a key can contain only visible ASCII characters.
     if (/^[\x21-\x7e]+$/.test(key)) setKey(key, { remember: remember.checked });
     else {
       error.hidden = false;

@@ -1,5 +1,5 @@
 /**
- * Returns a function that loads each key once. A failed load is repeated at the next call.
+ * Returns a function that loads each key once. If a load fails, the next call with the same key tries again.
  * @template Key @returns {<Value>(key: Key, load: () => Promise<Value>) => Promise<Value>}
  */
 export const onceEach = () => {

@@ -40,13 +40,13 @@ const explain = (error) => {
   return { heading: 'That did not work', advice: message };
 };
 
-/** Matches a hint in a message of the API. */
+/** Matches a hint in an error message of the API, such as " /markets lists all of them." */
 const LIST = / \/([\w-]+) lists all of them\.$/;
 
 /** @param {string} view */
 const hasView = (view) => document.querySelector(`nav a[href="#/${view}"]`) !== null;
 
-/** Returns the address of the page with the state of the service, or of the JSON if the service has no such page. */
+/** Returns the address of the status page, or of the JSON status if the service has no status page. */
 const statusAddress = () => {
   if (hasView('status')) return '#/status';
   const page = document.querySelector('a[data-shows-data]')?.getAttribute('href');
@@ -67,7 +67,7 @@ export const problemTitle = (error) => explain(error).heading;
 
 /**
  * @param {unknown} error @param {() => void} retry
- * @param {{ titled?: boolean }} [options] `titled`: whether the title of the page already is `problemTitle`
+ * @param {{ titled?: boolean }} [options] `titled`: whether the title of the page is already `problemTitle`
  * @returns {HTMLElement}
  */
 export const problemView = (error, retry, { titled = false } = {}) => {
