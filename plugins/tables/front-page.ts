@@ -150,7 +150,7 @@ const summaryOf = (tables: readonly Table[], bars: Bars | undefined): Finding[] 
   ];
 };
 
-/** All dates in a period start with the same characters: 7 for a month, 4 for a year. */
+/** Length of the prefix that all dates in a period share: 7 characters for a month, 4 for a year. */
 const PERIODS = [
   [10, 'day'],
   [7, 'month'],
@@ -163,7 +163,7 @@ interface Bars {
   readonly name: string;
   readonly title: string;
   readonly time: string;
-  /** Column whose mean the bars show. Undefined if the bars show the number of rows. */
+  /** The bars show the mean of this column. If it is undefined, they show the number of rows. */
   readonly measure: string | undefined;
   readonly most: string;
   /** The period with the highest value, even if it has no bar. Undefined if all values are equal. */

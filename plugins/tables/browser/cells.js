@@ -12,7 +12,7 @@ export const words = (name) => name.replaceAll(/[_-]/g, ' ').replace(/^./, (firs
 /** Acronyms such as `GDP` keep their capitals. @param {string} label */
 export const inSentence = (label) => label.replace(/^\p{Lu}(?!\p{Lu})/u, (first) => first.toLowerCase());
 
-/** With more digits than this, each number of a column has its own number of decimals. */
+/** Numbers in a column have the same number of decimals, unless a number would then have more digits than this. */
 const MOST_DIGITS = 15;
 
 /** @param {readonly unknown[]} values */
@@ -23,7 +23,10 @@ const sharedDecimals = (values) => {
   return decimals > MOST_DIGITS || values.some(isTooLong) ? undefined : decimals;
 };
 
-/** Returns a function that shows all numbers of a column with all their decimals. @param {readonly unknown[]} values */
+/**
+ * Returns a function that formats the numbers of a column without dropping decimals.
+ * @param {readonly unknown[]} values
+ */
 export const numberTexts = (values) => {
   const decimals = sharedDecimals(values);
   return (/** @type {number | null} */ value) => (decimals === undefined ? exact(value) : number(value, decimals));

@@ -12,7 +12,7 @@ export const DAY_END = 'T24';
 
 const FILTER = /^(.+)\[(eq|not|in|gt|gte|lt|lte|null)\]$/;
 
-/** The parameters in the address of a table that are not filters. */
+/** Parameters in the address of a table that are not filters. */
 const OF_PAGE = new Set('q tab sort columns after from facets totals time by of as order form value'.split(' '));
 
 /** @param {string} parameter @returns {[name: string, operator: string]} */
@@ -22,8 +22,8 @@ const longForm = (parameter) => {
 };
 
 /**
- * Replaces the short forms of the API, such as `price_from`. Returns the parameters that are neither filters of the
- * table nor choices of the page.
+ * Expands the API's short forms of filters, such as `price_from`. Returns the parameters that are neither filters of
+ * the table nor choices of the page.
  * @param {Table} table @param {URLSearchParams} query
  */
 export const expandFilters = ({ filters }, query) => {

@@ -24,7 +24,8 @@ export const categoryOf = (table, sample) =>
 const MOST_CHARACTERS = 40;
 
 /**
- * Returns text such as `the most common genre is novel (62 rows)`, or undefined if no value is the most common one.
+ * Returns text such as `the most common genre is novel (62 rows)`, or undefined if there is no single most common
+ * value.
  * @param {Table} table @param {Column} column @param {AbortSignal} signal
  */
 const largestOf = async (table, { name, label }, signal) => {

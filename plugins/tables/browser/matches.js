@@ -5,7 +5,7 @@ import { searchFor } from './conditions.js';
 const WORD = /([\p{L}\p{N}\p{M}]+)/gu;
 
 /**
- * Splits a text into parts that match a search and parts that do not. The last word of the search also matches longer
+ * Splits text into parts that match a search and parts that do not. The last word of the search also matches longer
  * words that start with it.
  * @param {string} text @param {string} search
  * @returns {{ text: string, isMatch: boolean }[]}

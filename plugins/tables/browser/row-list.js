@@ -63,7 +63,7 @@ const columnsOf = (table, query, rows) => {
       const text = isMarked ? marked(shown, search) : shown;
       return index === 0 ? h('a', { href: rowAddress(table, row) }, text) : (linkOf(shown) ?? text);
     },
-    // The API has sorted the rows. With equal values, `dataTable` keeps this order.
+    // The API has already sorted the rows. `dataTable` keeps their order, because all values for sorting are null.
     value: table.sorts.includes(column.name) ? () => null : undefined,
   }));
 };
@@ -89,7 +89,7 @@ const pager = ({ after, from, rows, next }, onturn) => {
 };
 
 /**
- * Restores the focus after the list was drawn again. Focuses the new button for `old`, or a paging button if `old` has
+ * Restores the focus after the list has been redrawn. Focuses the new button for `old`, or a paging button if `old` has
  * no counterpart.
  * @param {HTMLElement} place
  * @param {Element} old

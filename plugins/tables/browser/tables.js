@@ -34,8 +34,8 @@ const columnOf = (name, schema) => {
 };
 
 /**
- * Returns the allowed values of the parameter `sort`. They are in `enum`, or in one branch of `anyOf` if a column is
- * also named `sort`.
+ * Returns the allowed values of the parameter `sort`. The schema lists them in `enum`, or in one branch of `anyOf` if a
+ * column is also named `sort`.
  * @param {Json} schema @returns {string[]}
  */
 const sortValues = ({ enum: values, anyOf }) => values ?? anyOf.find((/** @type {Json} */ one) => one['enum'])?.enum;

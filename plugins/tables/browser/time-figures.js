@@ -6,7 +6,7 @@ const isYear = (/** @type {unknown} */ value) =>
   Number.isInteger(value) && Number(value) >= 1000 && Number(value) < 3000;
 
 /**
- * Dates are time columns, and so are integer columns whose values all look like years.
+ * Returns the time columns: date columns, and integer columns whose values all look like years.
  * @param {readonly Column[]} columns @param {readonly Row[]} rows
  */
 export const timesOf = (columns, rows) =>
@@ -33,7 +33,7 @@ const PERIODS = /** @type {const} */ ([
 const MAX_BARS = 60;
 
 /**
- * Returns the shortest period that needs at most `MAX_BARS` bars, or else a century.
+ * Returns the shortest period that needs at most `MAX_BARS` bars. If every period needs more, returns `century`.
  * @param {readonly string[]} days @param {boolean} years
  */
 const periodOf = (days, years) => {
@@ -64,8 +64,8 @@ const STEPS = [
 ];
 
 /**
- * Dates are regular if at least this share of their intervals matches one step. Dates from Monday to Friday reach only
- * 0.8, so that charts do not show weekends as gaps.
+ * Dates are regular if at least this share of their intervals matches one step. For dates from Monday to Friday, the
+ * share is only 0.8, so charts do not show weekends as gaps.
  */
 const REGULAR = 0.9;
 
@@ -99,7 +99,7 @@ const COORDINATE = /^(lat|latitude|lon|lng|long|longitude)$/;
 export const MAX_LINES = 8;
 
 /**
- * Several rows in the same period are shown as their mean.
+ * Computes one figure for each line and period: the number of rows, or the mean of their values.
  * @param {readonly Row[]} totals
  * @param {{ time: string, value: string | null, by: string | null, form: Form }} chosen `value`: a column, or null to
  *   count rows; `by`: a column with one line for each value, or null for a single line
@@ -146,7 +146,7 @@ export const figuresOf = (totals, { time, value, by, form }, measures) => {
 };
 
 /**
- * If the time column is part of the key, the chart shows lines, and otherwise bars.
+ * The chart shows lines if the time column is part of the key, and bars if it is not.
  * @param {Table} table @param {readonly Row[]} rows
  */
 export const chartChoices = ({ columns, key }, rows) => {

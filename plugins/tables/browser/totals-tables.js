@@ -108,7 +108,8 @@ export const crossTable = ({ key, measures }, { groups, of }, rows, onpick) => {
   }
   const text = groupTexts(across, key, rows);
   const headings = new Map(rows.map((row) => [row[across.name] ?? null, row]));
-  // Null sorts last, as in API responses. Numbers sort by value. Text sorts as text, because its `Number` is NaN.
+  // Null sorts last, as in API responses. Numbers sort by value. `Number` returns NaN for text, so text sorts
+  // alphabetically.
   const order = [...headings.keys()].sort(
     (a, b) => Number(a === null) - Number(b === null) || Number(a) - Number(b) || (`${a}` < `${b}` ? -1 : 1),
   );
