@@ -21,7 +21,7 @@ import { testsOver } from './tests-over.js';
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 const ABSENT = '0'.repeat(64);
 const MANY = 130;
-/** On a slow store, the test stops publishing after this time in milliseconds, before it reaches `MANY` versions. */
+/** Time limit in milliseconds. On a slow store, the test publishes fewer than `MANY` versions. */
 const MANY_MS = 5000;
 /** Maximum difference between the clocks of the store and of this process, in milliseconds. */
 const CLOCK_MS = 60_000;
@@ -42,8 +42,8 @@ export const describeAudit = (target: AdapterUnderTest): void => {
     const wrong = entries.filter(({ action, replaces }) => (action === 'prune') !== (replaces === undefined));
     sameList(wrong, [], 'each entry to have `replaces` unless it is a deletion');
     sameValue(chained >= entries.length, true, 'verify() to count all entries');
-    // verify() counts the entries of failed changes, but list() omits them. If there are any, consecutive hashes in the
-    // list do not match.
+    // verify() counts the entries of failed changes, but list() omits them. The hashes of the listed entries then do
+    // not form a chain.
     if (chained > entries.length) return;
     sameList(
       entries.map(({ previous = null }) => previous),

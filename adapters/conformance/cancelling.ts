@@ -19,7 +19,7 @@ interface FewRead {
   read(signal?: AbortSignal): Promise<unknown>;
 }
 
-/** Returns a read of a few rows with each method of the snapshot. For another `i`, the reads have other arguments. */
+/** Returns one small read for each method of the snapshot. The arguments of the reads depend on `i`. */
 const fewReads = (snapshot: Snapshot, i: number): readonly FewRead[] => {
   const guest = rowsWithCrowd()['crowd']!.find(({ block, seat }) => block === 30 && seat === 501 + i);
   const key = [30, 501 + i];

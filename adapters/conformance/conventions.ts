@@ -1,4 +1,4 @@
-/** A document with names that frameworks convert, fill in, or use to hide and delete documents. */
+/** A document whose field names have a special meaning in some frameworks, such as `created_at` and `deleted`. */
 import type { Document } from 'metro-forecast-api/adapter';
 
 // biome-ignore format: similar names share a line

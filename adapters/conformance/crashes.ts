@@ -43,8 +43,8 @@ import { patiently } from './time-limits.js';
 /** Time to wait after SIGSTOP until the process has stopped writing, in milliseconds. */
 const SUSPEND_MS = 2;
 /**
- * For this time in milliseconds, the writer runs only 1 ms between two copies. Afterwards, it runs as long as it was
- * suspended, so that slow stores finish.
+ * During the first milliseconds, the writer runs only 1 ms between two copies. After this time, it runs as long as it
+ * was suspended, so that slow stores finish.
  */
 const SLOW_MS = 5000;
 /**
@@ -53,7 +53,10 @@ const SLOW_MS = 5000;
  */
 const CHECKED = 12;
 
-/** Copies are changed until this time has passed, in milliseconds, because a change can wait for a lock. */
+/**
+ * After this time in milliseconds, the remaining copies are checked without changing them. A change can take long,
+ * because it can wait for a lock.
+ */
 const CHANGE_MS = 5000;
 const AFTER = 'after-crash';
 const FAR = '9999-12-31T00:00:00Z';
@@ -162,8 +165,8 @@ export const describeCrashes = (target: AdapterUnderTest, processes: Processes):
   };
 
   /**
-   * Checks copies of the files at moments of `work` in another process. The process is killed directly after `work`,
-   * which must leave `versions` in the store, newest first, and SECOND as the current version.
+   * Copies the files of the store while another process does `work`, and checks the copies. The process is killed
+   * directly after `work`, which must leave `versions` in the store, newest first, and SECOND as the current version.
    */
   const isRightDuring = async (
     { adapter, folder }: Instance,

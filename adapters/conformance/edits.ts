@@ -13,7 +13,7 @@ const whole: Document = {
 const { note: _, ...withoutNote } = whole;
 const more = (change: object): Document => ({ ...whole, more: { ...(whole['more'] as object), ...change } });
 
-/** Fields that are added to a row. Each set differs from the previous one in a detail. */
+/** Sets of fields to add to a row. Each set differs from the previous set in one small change. */
 export const DETAILS: Readonly<Record<string, Document>> = {
   'more fields': whole,
   'another value in a nested object': more({ b: { c: 'y', d: null } }),

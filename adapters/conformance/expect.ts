@@ -1,7 +1,7 @@
 /**
  * Assertions for the tests. Only tests of values compare whole documents. All other tests compare keys, so that a wrong
  * value does not make unrelated tests fail. Lists are not compared with `assert.deepEqual`, because formatting its
- * message for two long lists can use tens of gigabytes since Node 22.
+ * message for two long lists can use tens of gigabytes in Node 22 and later.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -144,14 +144,16 @@ export const failsWith = async (
 /** Duration of the loop in `slowness` on an idle machine, in milliseconds. */
 const PROBE_MS = 20;
 
-/** Returns a factor from 1 to 20: how much slower this machine currently is than an idle machine. */
+/** Measures how many times slower this machine is now than when it is idle. Returns a factor from 1 to 20. */
 export const slowness = (): number => {
   const start = performance.now();
   for (let i = 0, x = 1; i < 2e7; i++) x = Math.imul(x, 48_271) ^ i;
   return Math.min(20, Math.max(1, (performance.now() - start) / PROBE_MS));
 };
 
-/** Returns when a test with many rounds ends early, because the store is slow. Ends later on a slow machine. */
+/**
+ * Returns the `performance.now()` time at which a long test stops early. A slow machine gets up to ten times as long.
+ */
 export const endAfter = (ms: number): number => performance.now() + ms * Math.min(10, slowness());
 
 /** Fails if the condition is not true after `ms` milliseconds, or later on a slow machine. */

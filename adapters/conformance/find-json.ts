@@ -69,7 +69,7 @@ export const describeFindJson = (target: AdapterUnderTest): void => {
         const kept: JsonRows[] = [];
         for await (const rows of snapshot.findJson!('crowd', { order: crowd.key, limit: 3000 })) {
           kept.push(rows);
-          // An adapter could write this text into the buffer that it has yielded.
+          // An adapter could reuse the buffer of the previous batch for this text.
           await snapshot.getJson!('items', ['i01']);
         }
         await findJson(snapshot, crowd, { descending: true });

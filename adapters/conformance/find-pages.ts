@@ -11,7 +11,7 @@ export const describeFindPages = (instance: () => Instance): void => {
 
   describe('find(collection, { after })', () => {
     const placeOf = (document: Document, fields: readonly string[]) => fields.map((field) => document[field] as Scalar);
-    /** Repeats the query after each matching document, in both sort directions. */
+    /** For each matching document, queries the documents after it, in both sort directions. */
     const behindEach = async (collection: Collection, query: Query): Promise<void> => {
       const free = query.order.slice(Object.keys(query.equal ?? {}).length);
       for (const document of answerOf(all(collection), query)) {

@@ -68,7 +68,7 @@ export const readsReject = async (snapshot: Snapshot): Promise<void> => {
 
 type StartedRead = readonly [read: Promise<readonly Document[]>, expected: readonly Document[]];
 
-/** Starts a read with each method of the snapshot. Some of the documents have only an id and a label. */
+/** Starts a read with each method of the snapshot. Each method returns documents, or only their ids and labels. */
 export const startReads = (snapshot: Snapshot, all: readonly Document[]): readonly StartedRead[] => {
   const collection = { name: 'items', key: ['id'], schema: {} };
   const first = all.slice(0, 1);

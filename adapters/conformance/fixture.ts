@@ -98,8 +98,8 @@ export const shapes: Collection = { name: 'shapes', key: ['id'], schema: object(
 const [LONG_A, LONG_B] = LONG_NAMES;
 
 /**
- * A collection whose field names are reserved in some stores, or used by an adapter for its own columns. The names of
- * two orders are equal if their fields are joined with an underscore, or cut to 63 characters.
+ * A collection whose field names are reserved in some stores, or used by an adapter for its own columns. Two orders
+ * would get the same index name if an adapter joined their fields with underscores, or cut names to 63 characters.
  */
 export const columns: Collection = {
   name: 'columns',
@@ -217,7 +217,7 @@ const everyRow = once(() => ({
 const chosen = new WeakMap<StoreLimits, Rows>();
 
 /**
- * The rows of `allCollections` that are within the limits, in key order. The rows of `crowd` are only in
+ * The rows that are within the limits, in key order. They include all collections except `crowd`, whose rows are in
  * `allRowsWithCrowd`.
  */
 export const allRows = (): Rows => {

@@ -27,7 +27,7 @@ const getChecks = (instance: () => Instance) => {
   const allAreFound = async (collection: Collection): Promise<void> => {
     for (const document of allRows()[collection.name]!) await isFound(collection, document);
   };
-  // Accepts null in place of undefined. A separate test checks that `get` returns undefined.
+  // This check also accepts null. A separate test checks that `get` returns undefined.
   const isAbsent = async (collection: Collection, ...key: Scalar[]): Promise<void> =>
     sameValue((await get(collection, ...key)) ?? undefined, undefined, `${shown(collection, key)} to find nothing`);
 

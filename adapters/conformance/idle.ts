@@ -10,7 +10,7 @@ import { mightStandAlone } from './tests-over.js';
 /** Starts the idle adapter before the other tests run. Returns a function that defines the tests. */
 export const startIdle = (target: AdapterUnderTest): (() => void) => {
   const obstacle = isUnnoticed(target) || without(target, 'publish');
-  // Adapters that poll less often while they are idle miss the time limit only after a while.
+  // Some adapters poll less often after they have been idle for a while. Such adapters must still meet the time limit.
   const idleMs = 2.5 * followMs(target);
   let idle: ReturnType<typeof start> | undefined;
   const start = async () => {

@@ -32,7 +32,7 @@ type Collections = ReadonlyMap<string, Collection>;
 export interface Opened {
   readonly adapter: StorageAdapter;
   readonly problems: readonly (string | undefined)[];
-  /** The version that `snapshot()` returned at each call to `changed()`. Undefined if `snapshot()` threw. */
+  /** For each call to `changed()`, the version that `snapshot()` returned during the call, or undefined if it threw. */
   readonly changes: readonly (string | undefined)[];
   /** Functions that `changed()` calls. */
   readonly listeners: (() => void)[];
@@ -40,7 +40,7 @@ export interface Opened {
 
 export interface Instance extends Opened {
   readonly folder: string;
-  /** The clock of all adapters on this store. Tests change its `offset`, in milliseconds, or stop it. */
+  /** The clock of all adapters on this store. Tests can stop it, or set its `offset` in milliseconds. */
   readonly clock: SkewedClock;
   make(): Promise<Opened>;
   /** Opens another adapter on the same store. If the store is exclusive, closes the other adapters first. */

@@ -94,7 +94,8 @@ export const describeInstances = (target: AdapterUnderTest): void => {
       'notices activations that follow each other without a pause',
       async (instance) => {
         await publishTwo(instance);
-        // The other adapter serves the third version, so each version that it finds is a change.
+        // The other adapter starts with the third version. Activating the first or second version is therefore a change
+        // for it.
         const other = await instance.another();
         const before = other.changes.length;
         let count = 0;
@@ -139,7 +140,8 @@ export const describeInstances = (target: AdapterUnderTest): void => {
         await wait();
         await brief.adapter.close();
         await opening;
-        // `another()` would close the first adapter again, which might unlock the store.
+        // The test does not call `another()`, which would close the first adapter a second time. A second close() might
+        // release the lock.
         const next = await instance.make();
         await next.adapter.open();
         await serves(next, FIRST, FIRST_CREATED);
@@ -184,8 +186,8 @@ export const describeInstances = (target: AdapterUnderTest): void => {
           },
         });
         const error = await failsWith('invalid_dataset', () => broken);
-        // If the other adapter serves the unfinished publication, `serves` throws an assertion error, which becomes the
-        // cause.
+        // If the other adapter serves the unfinished publication, `serves` throws an assertion error. The cause is then
+        // this error.
         sameValue(
           (error.cause as Error)?.message,
           'the file ends too early',

@@ -12,7 +12,7 @@ export interface KeyStoreRun {
 
 export interface KeyStoreRule {
   readonly title: string;
-  /** The rule applies only to durable key stores, or to key stores with the listed optional methods. */
+  /** What the rule requires: a durable key store, or a key store with these optional methods. */
   readonly needs?: readonly ('durable' | 'noteUse' | 'audit' | 'verifyAudit' | 'exportAll' | 'replaceAll')[];
   run(given: KeyStoreRun): Promise<void>;
 }

@@ -25,7 +25,7 @@ export const letters: Collection = {
   },
 };
 
-/** Texts with a token alone, at both ends, in the middle and twice. */
+/** Returns strings in which the token occurs alone, at the start, at the end, in the middle, or twice. */
 const places = (token: string): readonly string[] => [
   token,
   `${token}ab`,
@@ -54,10 +54,13 @@ const charactersFrom = ([first, last]: readonly [number, number]): readonly stri
     .filter((point) => !isSurrogate(point))
     .map((point) => String.fromCodePoint(point));
 
-/** Number of numbers in each document. */
+/** How many numbers each document contains. */
 const NUMBERS = 12;
 
-/** Returns every power of 2 and of 10, its negative, the power plus 1, and a slightly smaller number. */
+/**
+ * Returns every power of 2 and of 10. For each power, also returns its negative, the power plus 1, and a slightly
+ * smaller number.
+ */
 const powers = (): readonly number[] => {
   const found = [
     ...Array.from({ length: 2098 }, (_, i) => 2 ** (i - 1074)),

@@ -53,7 +53,10 @@ const isoSource: Source = {
   stale_after_seconds: 3601,
 };
 
-/** Details of manifests that stores convert, omit, or take from another version: dates, numbers and missing fields. */
+/**
+ * Manifests with dates, numbers and missing fields. Some stores convert or omit such values, or keep the values of
+ * another version.
+ */
 const VARIANTS: readonly Partial<Manifest>[] = [
   {},
   { sources: [], synthetic: false },

@@ -19,7 +19,9 @@ const BY_SCORE = crowd.orders![0]!;
 /** Common sizes of batches, pages and buffers. */
 const EDGES = [100, 128, 256, 500, 512, 1000, 1024, 2000, 2048, 4096, 5000, 8192, 10_000];
 
-/** Returns the same text for two keys that are equal when their values are joined with a separator. */
+/**
+ * Returns the sorted characters of a key. Keys that are equal when their values are joined have the same characters.
+ */
 const charactersOf = (key: readonly Scalar[]): string => [...key.join('')].sort().join('');
 
 export const describeMany = (instance: () => Instance, target: AdapterUnderTest): void => {
@@ -70,7 +72,7 @@ export const describeMany = (instance: () => Instance, target: AdapterUnderTest)
     });
 
     it('returns documents by their keys, also by keys that no document has', async () => {
-      // All keys of a block, and some keys of every block.
+      // Reads all keys of one block, and a few keys of every block.
       const guests = rowsWithCrowd()['crowd']!.filter((_, i) => i % 199 === 0 || Math.floor(i / CROWD_SEATS) === 40);
       await withSnapshot(instance(), async (snapshot) => {
         for (let start = 0; start < guests.length; start += TOGETHER) {
@@ -201,8 +203,7 @@ export const describeMany = (instance: () => Instance, target: AdapterUnderTest)
             ];
           }),
         );
-        // Sorting places keys next to each other if their joined values are equal. Such keys are then read at the same
-        // time.
+        // Keys whose joined values are equal are sorted next to each other, so that they are read at the same time.
         const sorted = calls.sort((a, b) => charactersOf(a.key).localeCompare(charactersOf(b.key)));
         // Every third call is made twice.
         const twice = sorted.flatMap((call, i) => (i % 3 === 0 ? [call, call] : [call]));

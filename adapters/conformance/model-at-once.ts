@@ -13,7 +13,10 @@ import { type Entry, lines } from './model-end.js';
 import { type Actor, Changes, type Move, type State } from './model-state.js';
 import { datasetWith, newRows } from './steps.js';
 
-/** Each list of changes contains `publish` or `activate` at most twice, so that all of their times can be read. */
+/**
+ * Changes that are made at the same time. Each list has at most two publications or activations, so that the test can
+ * read the times of all of them.
+ */
 const LISTS = [
   ['activate', 'activate'],
   ['prune', 'prune'],
@@ -28,7 +31,7 @@ const KEEP = [1, 2, 0, 3];
 /** Each change starts directly after the previous one, in the next turn of the event loop, or 1 ms later. */
 const PAUSES: readonly (() => Promise<unknown> | undefined)[] = [() => undefined, () => turn(), () => delay(1)];
 
-/** Decodes the number that selects what `atOnce` does. */
+/** Derives the changes, the argument of `prune`, the adapters and the pause from the number `how`. */
 const variantOf = (how: number) => ({
   kinds: LISTS[how % LISTS.length]!,
   keep: KEEP[Math.floor(how / LISTS.length) % KEEP.length]!,
@@ -36,7 +39,7 @@ const variantOf = (how: number) => ({
   pause: PAUSES[Math.floor(how / (LISTS.length * KEEP.length * 2)) % PAUSES.length]!,
 });
 
-/** Number of variants of one adapter, and of all variants. `how` is taken modulo the latter. */
+/** Number of variants with one adapter and one pause, and number of all variants. `how` is the index of a variant. */
 export const VARIANTS_OF_ONE = LISTS.length * KEEP.length;
 export const VARIANTS = VARIANTS_OF_ONE * 2 * PAUSES.length;
 
@@ -132,7 +135,7 @@ interface FoundMove {
 
 /**
  * Returns the versions that became current after `base`, oldest first.
- * @param most the number of changes. The search ends after this number of versions
+ * @param most the search ends after one more version than this
  */
 const findMoves = async ({ opened }: Actor, last: FoundMove, base: Move | undefined, most: number) => {
   const moves: FoundMove[] = [];
@@ -178,7 +181,8 @@ const areTimes = (added: readonly Move[], before: number | undefined, start: num
 };
 
 /**
- * Makes changes at the same time, and finds an order in which they have the same result in the model.
+ * Makes changes at the same time. Finds an order in which the same changes, one after another, have the same result in
+ * the model.
  * @param names the names of new versions
  */
 export const atOnce = async (
@@ -227,7 +231,8 @@ export const atOnce = async (
   const right = orders[0];
   const results = done.map(({ change, result }) => `${change.what}: ${JSON.stringify(result) ?? 'done'}`).join('\n  ');
   assert(right, `expected the result of the changes in any order, found ${JSON.stringify(found)} after\n  ${results}`);
-  // A store can delete the versions of one prune() one by one, also after another change.
+  // An adapter can delete the versions of one prune() one at a time. Another change can be recorded between two
+  // deletions.
   const sorted = (all: readonly Entry[]) => all.flatMap((entry) => lines([entry])).sort();
   const made = right.entries.splice(entries.length);
   right.entries.push(...(isDeepStrictEqual(sorted(audited), sorted(made)) ? audited : made));

@@ -139,8 +139,8 @@ export const readsAsOf = async (state: State, { opened: { adapter }, name }: Act
 };
 
 /**
- * Returns the first and the last millisecond in which a version was current. Includes the millisecond before and the
- * one after.
+ * Returns the first and the last millisecond in which a version was current, and the milliseconds directly before and
+ * after.
  */
 export const boundaries = (state: State, which: number): number[] => {
   const i = which % Math.max(1, state.moves.length);

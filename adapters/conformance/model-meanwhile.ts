@@ -31,7 +31,7 @@ interface Both {
   readonly content: Rows;
 }
 
-/** The publication and the other change, and whether the latter settled first. */
+/** The publication and the other change, and whether the other change settled first. */
 interface Outcomes {
   readonly published: Outcome;
   readonly changed: Outcome;

@@ -15,7 +15,10 @@ const READ_MS = 1000;
 const BUSY: readonly StorageErrorCode[] = ['conflict'];
 const DELETED: readonly StorageErrorCode[] = ['unavailable', 'unknown_version'];
 
-/** Asserts that a list contains the versions from before or after a change, or some of the deleted ones. */
+/**
+ * Asserts that a list contains all versions that the change keeps, and no versions that existed neither before nor
+ * after it.
+ */
 const isBetween = (listed: readonly { version: string }[], before: readonly Version[], after: readonly Version[]) => {
   const names = listed.map(({ version }) => version);
   const all = [...before, ...after.filter((each) => !before.includes(each))].map(({ name }) => name).reverse();
@@ -25,7 +28,7 @@ const isBetween = (listed: readonly { version: string }[], before: readonly Vers
 };
 
 /**
- * Reads what was stored before the change, again and again until the change has been made.
+ * Repeatedly reads the versions that were stored before the change, until the change has been made.
  * @param isOther whether another adapter makes the change
  */
 export const readsDuring = async (

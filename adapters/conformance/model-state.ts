@@ -87,9 +87,11 @@ export class Changes {
 export class State extends Changes {
   readonly log: string[] = [];
   held: Held[] = [];
-  /** Versions that a killed process may have locked. Its locks can last longer than the sequence. */
+  /** Versions that a killed process may have locked. The locks may not expire before the sequence ends. */
   readonly leftLocked = new Set<Version>();
-  /** Settles when no reads during a change are in progress. These reads hold versions that are not in `held`. */
+  /**
+   * Settles when all reads that started during a change have ended. These reads hold versions that are not in `held`.
+   */
   reading: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -100,7 +102,7 @@ export class State extends Changes {
     super();
   }
 
-  /** Takes over the versions, times and audit of a copy to which changes were applied. */
+  /** Replaces the versions, times and audit with the values of `Changes`, a copy to which changes were applied. */
   adopt({ moves, entries, versions }: Changes): void {
     this.moves.splice(0, Infinity, ...moves);
     this.entries.splice(0, Infinity, ...entries);
@@ -111,7 +113,7 @@ export class State extends Changes {
     return this.versions.includes(version);
   }
 
-  /** Returns what was current at a time, or undefined if that version was deleted. */
+  /** Returns the change that made a version current at this time. Returns undefined if that version was deleted. */
   at(time: number): Move | undefined {
     const move = this.moves.findLast(({ since }) => since <= time);
     return move && this.isStored(move.version) ? move : undefined;
@@ -129,7 +131,7 @@ export class State extends Changes {
     return how % 2 ? created : created.replace('.000Z', 'Z');
   }
 
-  /** Returns new rows, the rows of an earlier version, or rows that differ from these in a detail. */
+  /** Returns new rows, the rows of an earlier version, or the rows of an earlier version with a small change. */
   content(how: number): Rows {
     const { moves } = this;
     const earlier = moves[moves.length - 1 - (how % Math.max(1, moves.length))]?.version.content;

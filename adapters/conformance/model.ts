@@ -106,8 +106,8 @@ export class Run {
       case 'open another':
         return this.#openAnother();
       case 'set the clock':
-        // The locks of a killed process might never expire if the clock stops or goes back. While there are such locks,
-        // the clock only moves forward.
+        // The locks of a killed process might never expire if the clock stops or goes back. The clock only moves
+        // forward while such locks exist.
         state.log.push(setClock(state.instance.clock, state.leftLocked.size > 0 ? 0 : how));
         return undefined;
       case 'meanwhile': {
@@ -258,8 +258,8 @@ export class Run {
 
   async #kill(process: OtherProcess, when: string, before?: () => Promise<void>): Promise<void> {
     const { state } = this;
-    // The other process uses the system clock for its locks. After the reset, the adapters in this process use the same
-    // time.
+    // The other process uses the system clock for its locks, so the adapters in this process are reset to the system
+    // clock.
     resetClock(state.instance.clock);
     state.log.push(`the clock is reset, and another process is killed ${when}`);
     await before?.();

@@ -31,11 +31,9 @@ import { DAY_MS } from './times.js';
 import { versionTests } from './versions.js';
 
 const MANY_ACTIVATIONS = 1100;
-/**
- * On a slow store, the test stops after this time in milliseconds, before it reaches `MANY_ACTIVATIONS` activations.
- */
+/** Time limit in milliseconds. On a slow store, the test makes fewer than `MANY_ACTIVATIONS` activations. */
 const MANY_MS = 6000;
-/** A number of versions that does not fit into one byte. */
+/** Too many versions for a counter of one byte. */
 const MANY_VERSIONS = 300;
 /** Versions are sampled, because reading all of them takes long. */
 const SAMPLE = 13;

@@ -43,7 +43,7 @@ const targetOf = async (): Promise<AdapterUnderTest> => {
 let resume = (): void => {};
 let before: readonly string[] = [];
 
-/** Returns the resources that keep the process running because of the adapter. */
+/** Returns the resources that were opened since the process started and that keep it running. */
 const remaining = (): string[] => {
   const left = process.getActiveResourcesInfo();
   for (const name of before) if (left.includes(name)) left.splice(left.indexOf(name), 1);
@@ -72,7 +72,10 @@ const replaceAdapter = async (folder: string): Promise<StorageAdapter> => {
   return opened.adapter;
 };
 
-/** Takes a snapshot and never releases it. Closing the adapter or killing the process must end its lock. */
+/**
+ * Takes a snapshot and never releases it. The version must be unlocked when the adapter is closed or the process is
+ * killed.
+ */
 const takeSnapshot = (adapter: StorageAdapter): void => {
   try {
     adapter.snapshot();

@@ -50,10 +50,10 @@ export const holds = async <T>(
   // On a slow machine, the time limit can end before the first example starts.
   if (!running) result = await fc!.check(property, { numRuns: 1, seed });
   const hasCounterexample = result.failed && result.counterexample !== null;
-  // The time limit does not stop the running example. Its failure would overwrite `failure`.
+  // The time limit does not stop the running example. If that example fails later, it overwrites `failure`.
   const smallest = failure;
   const [last] = await Promise.allSettled([running]);
-  // If the time limit interrupted the first example, this is the only example.
+  // fast-check ignores the result of the example that the time limit interrupted, so it is checked here.
   if (!hasCounterexample && last.status === 'fulfilled') return;
   const { message, example } = (hasCounterexample && smallest) || failure!;
   const found = `found after ${result.numRuns} examples and ${result.numShrinks} steps of shrinking`;

@@ -1,4 +1,4 @@
-/** Tests that `prune()` and other calls at the same time do not affect each other. */
+/** Tests that `prune()` and concurrent calls do not affect each other. */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Snapshot } from 'metro-forecast-api/adapter';
@@ -14,15 +14,15 @@ import { versionTests } from './versions.js';
 const WAITING_MS = 50;
 /** Number of publications between the first and the second count of files. */
 const ROUNDS = 6;
-/** A new file of at least this size in bytes counts as a file with rows. An audit log may grow by smaller files. */
+/** A new file of at least this size in bytes counts as a file with rows. Smaller files can belong to an audit log. */
 const FILE_OF_ROWS = 4096;
-/** Maximum time until deleted versions leave no files, in milliseconds after `prune()`. */
+/** Time in milliseconds after `prune()` by which the files of deleted versions must be removed. */
 const DELETE_MS = 5000;
 
 /** The delays of `activate()` and `prune()`, in milliseconds. */
 const DELAYS = { 'at the same time': [0, 0], 'a moment earlier': [0, 2], 'a moment later': [2, 0] } as const;
 
-/** Two calls at the same time can reject each other. */
+/** Two concurrent calls can both reject with a conflict. */
 const isRejected = ({ status }: PromiseSettledResult<unknown>): boolean => status === 'rejected';
 
 /** Calls `work` directly if `ms` is 0, because Node would run a timer of 0 ms after 1 ms. */

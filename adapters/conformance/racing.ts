@@ -39,7 +39,7 @@ const MEET_MS = 300;
 
 const withCode = (code: string): Error => Object.assign(new Error('The dataset cannot be read.'), { code });
 
-/** What a dataset can throw. An adapter could take some of these for errors of its store, or for an abort. */
+/** Values that a dataset can throw. An adapter could mistake some of them for errors of its store, or for an abort. */
 const THROWN: readonly unknown[] = [
   new TypeError('x'),
   'a text',
@@ -83,7 +83,8 @@ const race = async (left: StorageAdapter, right: StorageAdapter, versions: reado
     if (++arrived === 2) allArrived();
     return Promise.race([all, delay(MEET_MS)]);
   };
-  // The first publication waits for the second one to end. The wait is limited, because stores may run them in turn.
+  // The first publication waits for the second one to end. The wait is limited, because a store may not start the
+  // second publication before the first one ends.
   let second: Promise<unknown> = Promise.resolve();
   const end = () => Promise.race([second.catch(() => {}), delay(MEET_MS)]);
   const publications = [

@@ -170,7 +170,7 @@ const conditionFrom = (random: Random, documents: readonly Document[], types: Ty
   return { field, operator, value: value() };
 };
 
-/** In some lists, all conditions are on the same field. */
+/** Returns one to three conditions. In a quarter of the lists, all conditions are on the same field. */
 const conditionsFrom = (random: Random, documents: readonly Document[], types: Types): readonly Condition[] => {
   const fields = Object.keys(types);
   const only = random.oneIn(4) ? random.pick(fields) : undefined;
@@ -202,7 +202,7 @@ export const totalsQueryOf = (
   };
 };
 
-/** Returns keys for reads at the same time. Some keys are repeated, and some belong to no document. */
+/** Returns keys for concurrent reads. Some keys are repeated, and some belong to no document. */
 export const keysOf = (seed: number, collection: Collection, documents: readonly Document[]): readonly Scalar[][] => {
   const random = new Random(seed);
   const types = typesOf(collection);

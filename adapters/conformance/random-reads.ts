@@ -1,6 +1,6 @@
 /**
- * Compares random reads with a reference, to detect a result that belongs to another read. Within an example, each read
- * differs from the previous read in one part. The reads run one after another or at the same time. Some reads are
+ * Compares random reads with a reference, to detect a read that returns the result of another read. Within an example,
+ * each read changes one part of the previous read. The reads run one after another or at the same time. Some reads are
  * aborted or stopped early.
  */
 import {
@@ -92,15 +92,16 @@ const sameTotals = (found: readonly Group[], all: readonly Group[], { limit, of 
   sameValue(withSumsOf(expected, groups, cancels), expected, 'the totals of each group');
 };
 
-/** What a read needs: the method, its collection, and what the collection contains. */
+/** The data for a read: the method, its collection, and the documents in the collection. */
 interface Source extends Version {
   readonly method: Method;
   readonly collection: Collection;
   readonly documents: readonly Document[];
   readonly searches: boolean;
   /**
-   * Maximum number of keys to read at the same time. It is small for several reads at the same time, because an adapter
-   * may reject reads that wait for a connection. It is small for aborted reads, because each may cost a connection.
+   * Maximum number of keys that a read requests at the same time. The number is small if other reads run at the same
+   * time, because an adapter may reject reads that wait for a connection. It is also small for aborted reads, because
+   * each one may cost a connection.
    */
   readonly mostKeys: number;
 }
@@ -203,7 +204,7 @@ const readOf = (
   };
 };
 
-/** Describes reads, each of which differs from the previous one in one part. */
+/** A sequence of reads. Each change in `changes` replaces one part of the previous read. */
 interface Example {
   readonly first: Seeds;
   readonly changes: readonly { readonly part: number; readonly seed: number }[];

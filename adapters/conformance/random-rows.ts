@@ -6,7 +6,7 @@ import { integerFrom, jsonFrom, numberFrom, objectFrom, Random, sentenceFrom, te
 
 /** Each collection has more documents than most adapters put into a batch. */
 const DOCUMENTS = 350;
-/** The keys and orders of the documents have at most this many bytes. */
+/** Maximum size of a document's key and of its order fields, in bytes. */
 const KEY_BYTES = 2000;
 
 /** Names of collections differ only in the last of 70 characters. */
@@ -77,7 +77,7 @@ const inKeyOrder = (collection: Collection, documents: readonly Document[]): rea
     .toSorted(compareBy(collection.key));
 };
 
-/** The second version has most documents of the first one, some of them changed. */
+/** The second version contains most documents of the first version, some of them with other values. */
 export const randomVersions = (): readonly [Rows, Rows] => {
   const random = new Random(7);
   const firsts = Array.from({ length: DOCUMENTS }, () => documentFrom(random));

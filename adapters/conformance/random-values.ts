@@ -1,4 +1,6 @@
-/** Makes random values that stores often confuse: similar strings, numbers near each other, and texts of any format. */
+/**
+ * Makes random values that stores often confuse: similar strings, numbers near each other, and strings in many formats.
+ */
 import type { Document, Scalar } from 'metro-forecast-api/adapter';
 import { absentNumbers, absentWords, numbers, words } from './tricky-values.js';
 
@@ -103,7 +105,9 @@ export const similarTo = (random: Random, value: Scalar): Scalar => {
   ]);
 };
 
-/** Returns a finite double with random bits. Half of the numbers are integers or have few decimals. */
+/**
+ * Returns a random finite double. Half of the numbers have random bits. The others are integers or have few decimals.
+ */
 export const numberOfBits = (random: Random): number => {
   if (random.oneIn(4)) return (random.below(2 ** 32) - 2 ** 31) / random.pick([1, 10, 100, 1000]);
   if (random.oneIn(3)) return random.below(2 ** 32) * 2 ** random.below(40);
@@ -178,6 +182,8 @@ const BETWEEN = [
   '・',
 ];
 
-/** Returns random text for a search field. A few texts are long, because some search engines index only the start. */
+/**
+ * Returns random text for a search field. The text is sometimes long, because some search engines index only the start.
+ */
 export const sentenceFrom = (random: Random): string =>
   random.list(random.oneIn(60) ? 900 : 6, () => random.pick(VOCABULARY) + random.pick(BETWEEN)).join('');

@@ -50,7 +50,7 @@ export const answerOf = (
 
 const byKey = new WeakMap<readonly Document[], ReadonlyMap<string, Document>>();
 
-/** Two keys have the same text only if they are equal. JSON has no -0. */
+/** Returns a different string for each key. The keys 0 and -0 are equal, and JSON writes both as 0. */
 const textOf = (key: readonly unknown[]): string => JSON.stringify(key);
 
 export const documentAt = (
@@ -105,7 +105,7 @@ export const searchedFor = (
 ): readonly Document[] =>
   answerOf(words ? documents.filter((document) => contains(collection, document, words)) : documents, query);
 
-/** For numbers that are multiples of 1 / SCALE, the sum is exact, because their products with SCALE are integers. */
+/** Sums of multiples of 1 / SCALE are exact, because these numbers become integers when multiplied by SCALE. */
 const SCALE = 2 ** 60;
 
 const sumOf = (numbers: readonly number[]): number => {
@@ -121,12 +121,12 @@ const sumOf = (numbers: readonly number[]): number => {
   return sum + lost;
 };
 
-/** The sum of an adapter may differ after 15 significant digits. */
+/** Relative error that the contract allows in a sum: sums must be correct to 15 significant digits. */
 const PRECISION = 5e-15;
 
 /**
- * Replaces each sum that is close to the expected sum by the expected sum.
- * @param cancels whether large numbers of the field may cancel out. Less precise sums are then close enough.
+ * If an adapter's sum is close to the expected sum, replaces it with the expected sum.
+ * @param cancels whether large positive and negative numbers may cancel out. The sum may then be less precise.
  */
 export const withSumsOf = (
   expected: readonly (Group | undefined)[],
@@ -174,7 +174,7 @@ export const totalsIn = (
 const byValues = ({ values }: Group, other: Group): number =>
   JSON.stringify(values) < JSON.stringify(other.values) ? -1 : 1;
 
-/** Sorts groups, and leaves out what the contract does not define, such as -0. */
+/** Sorts groups, and removes differences that the contract allows, such as -0 instead of 0. */
 export const inOrder = (groups: readonly Group[]): readonly Group[] =>
   groups
     .map(({ values, count, numbers }) => ({

@@ -26,7 +26,7 @@ import type { OtherProcess, Processes } from './start-process.js';
 import { testsOfEmpty, testsOfOutages, testsOver } from './tests-over.js';
 
 const CALLS = 20;
-/** On a slow store, a test makes fewer calls. It starts no more of them after this time, in milliseconds. */
+/** Time limit in milliseconds. On a slow store, a test makes fewer calls. */
 const MANY_MS = 30_000;
 const CLOSE_MS = 10_000;
 

@@ -7,15 +7,15 @@ const SEPARATORS = [
   '\x1f', '\x7f', '\t', '\0', ',', '|', ' ', '","', "','", '\r\n', '\n', '\ufeff', '\uffff', '\u{10ffff}', 'undefined',
 ];
 
-/** Returns two keys that have the same text if an adapter writes each field after its length modulo `size`. */
+/** Returns two keys with the same encoding in an adapter that writes the length modulo `size` before each field. */
 const prefixed = (size: number, zero: string): readonly (readonly [string, string])[] => [
   ['p', `${'q'.repeat(size - 1)}${zero}`],
   [`p${zero}${'q'.repeat(size - 1)}`, ''],
 ];
 
 /**
- * Different keys with two fields. A store that joins the fields with a separator, such as a colon, would store two of the
- * keys as the same text.
+ * Different keys with two fields. If a store joined the fields with a separator, such as a colon, two of the keys would
+ * become equal.
  */
 const joinable: readonly (readonly [string, string])[] = [
   ...SEPARATORS.flatMap((separator) => [[`p${separator}q`, 'r'] as const, ['p', `q${separator}r`] as const]),
@@ -79,7 +79,7 @@ export const columnRows = Array.from({ length: 23 }, (_, i) => ({
   [LONG_NAMES[1]]: (i * 10) % 23,
 }));
 
-/** 66 blocks have more than 65,536 rows in total. */
+/** 66 blocks of 1,000 rows have more than 65,536 rows, too many for a 16-bit counter. */
 export const CROWD_BLOCKS = 66;
 export const CROWD_SEATS = 1000;
 

@@ -18,12 +18,12 @@ import { isUnnoticed, skip, without } from './obstacles.js';
 import { testsOverStore } from './tests-over.js';
 
 const ROUNDS = 5;
-/** Maximum number of files for which the test makes a change that keeps the size of the file. */
+/** Maximum number of files that the test changes without changing their size. */
 const MOST_FILES = 3;
 /** Maximum number of changes that a test waits for. */
 const MOST_CHANGES = 6 + 2 * MOST_FILES;
 const TEST_MS = 120_000;
-/** An adapter that polls has probably polled during this time, in milliseconds. */
+/** In this time, in milliseconds, most adapters poll at least once. */
 const POLL_MS = 60;
 
 const KEPT = 'the store keeps versions that another adapter uses';
@@ -31,9 +31,10 @@ const KEPT = 'the store keeps versions that another adapter uses';
 const rowsOf = (label: string): Rows => ({ items: [{ id: 'i1', grade: 'a', rank: 1, label }] });
 
 /**
- * Returns the lengths of two version names, from 4 to 100, that leave the size of a file unchanged. The change in size
- * is a linear function of both lengths.
- * @param at90and4 the change in bytes for the lengths 90 and 4
+ * Finds two name lengths, from 4 to 100, with which a change leaves the size of a file the same. The change deletes a
+ * version whose name has the first length, and publishes a version whose name has the second length. The size of the
+ * file is a linear function of both lengths.
+ * @param at90and4 the change of the size in bytes for the lengths 90 and 4
  * @param perFirst additional bytes for each character of the first name
  */
 const rootOf = (at90and4: number, perFirst: number, perSecond: number): readonly [number, number] | undefined => {
@@ -51,9 +52,9 @@ export const describeSameSize = (target: AdapterUnderTest): void => {
   const nameOf = (length: number) => String(++names).padStart(length, 'n');
 
   /**
-   * Publishes a version and deletes an older one. No poll is likely between the two changes. Resolves with the change
-   * in size of each file, in bytes.
-   * @param lengths the lengths of the deleted and the published version's name
+   * Publishes a version and directly afterwards deletes an older one, so that an adapter is unlikely to poll in
+   * between. Resolves with the change in size of each file, in bytes.
+   * @param lengths the lengths of two version names: the deleted one and the published one
    */
   const replace = async (instance: Instance, other: Opened, lengths: readonly [number, number]) => {
     const { adapter, folder } = instance;
@@ -82,7 +83,7 @@ export const describeSameSize = (target: AdapterUnderTest): void => {
         const isFollowed = () =>
           versionIfAny(other.adapter) !== undefined && publicationTime(other) === publicationTime(instance);
         for (let round = 0; round < ROUNDS; round++) {
-          // Without a pause, a poll between two of these changes is unlikely.
+          // These changes follow each other without a pause, so an adapter is unlikely to poll in between.
           await adapter.publish!(datasetOf('between', FIRST_CREATED, rowsOf('between')));
           await adapter.versions!.prune(0);
           if ((await namesOf(instance)).length > 1) skip(running, KEPT);

@@ -14,11 +14,11 @@ const RUNS = 120;
 const MOST_STEPS = 24;
 /** Number of sequences that run at the same time. They mostly wait until an adapter notices a change. */
 const SEQUENCES_AT_ONCE = 4;
-/** Number of changes at the same time in one store. */
+/** Number of variants that are tested in one store. Each variant makes several changes at the same time. */
 const CHANGES = 8;
-/** Number of versions before these changes. */
+/** Number of versions in the store before each variant. */
 const VERSIONS = 4;
-/** On a slow store, no more stores are created after this time, in milliseconds. */
+/** Time limit in milliseconds. On a slow store, fewer variants are tested. */
 const AT_ONCE_MS = 4000;
 
 export const describeSequences = (target: AdapterUnderTest, processes: Processes): void => {
@@ -54,7 +54,7 @@ export const describeSequences = (target: AdapterUnderTest, processes: Processes
       }
     };
     const { array, boolean, constantFrom, nat, record, tuple } = fc!;
-    // Waiting until other adapters notice a change takes time, so these adapters are compared only after some steps.
+    // Waiting until the other adapters notice a change takes time, so they are compared only after some of the steps.
     const settles = isShared ? boolean() : fc!.constant(true);
     const step = record({ kind: constantFrom(...KINDS), by: nat(1), which: nat(11), how: nat(VARIANTS - 1), settles });
     const steps = array(step, { minLength: 1, maxLength: MOST_STEPS, size: 'max' });
@@ -62,7 +62,7 @@ export const describeSequences = (target: AdapterUnderTest, processes: Processes
     await holds(tuple(record({ names: nat(27), start: nat(15) }), steps), RUNS, isRight, shown, SEED + lane);
   };
 
-  /** @param first the first of `CHANGES` variants of changes at the same time */
+  /** @param first index of the first of `CHANGES` variants */
   const compareAtOnce = async (first: number): Promise<void> => {
     const instance = await startEmpty(target);
     try {

@@ -41,7 +41,7 @@ const label = (documents: Document[], i: number, text: unknown): void => {
   documents[i] = { ...documents[i], label: text };
 };
 
-/** On a slow store, the test stops publishing after this time in milliseconds, before it reaches all `CONTENTS`. */
+/** Time limit in milliseconds. On a slow store, the test publishes only the first of these `CONTENTS`. */
 const MANY_MS = 30_000;
 
 /** Each version is compared with the previous version and with the first one. */
@@ -74,8 +74,8 @@ const CONTENTS: Readonly<Record<string, Rows>> = {
 
 const DELETED = ['v_1.0', 'v'];
 /**
- * These names must be kept when the names in `DELETED` are deleted. An adapter that ignores case, or matches prefixes,
- * suffixes or patterns, would delete them too.
+ * Versions that must remain when the versions in `DELETED` are deleted. An adapter that ignores case, or matches
+ * prefixes, suffixes or patterns, would also delete them.
  */
 const KEPT = ['v_1.00', 'v_1.0-a', 'a-v_1.0', 'V_1.0', 'vx1.0', 'v_1x0', 'v_1'];
 

@@ -17,7 +17,7 @@ export interface Step {
   readonly by: number;
   readonly which: number;
   readonly how: number;
-  /** Whether all adapters have to notice the change before the next step. */
+  /** Whether all adapters must have noticed the change before the next step. */
   readonly settles: boolean;
 }
 
@@ -41,7 +41,7 @@ export const NAMES: readonly (readonly string[])[] = [
   ['', 'a', 'b', 'c'].map((end) => `${'n'.repeat(99 - end.length)}m${end}`),
 ];
 
-/** Creation times of the first version. */
+/** Creation times for the first version of a sequence. */
 export const STARTS: readonly string[] = [
   '2024-01-01T00:00:00.000Z',
   '1969-12-31T23:59:58.750Z',
@@ -101,7 +101,7 @@ export const resetClock = (clock: SkewedClock): void => {
 /** More rows than a store writes in one transaction. */
 const MANY_ROWS = 5000;
 
-/** How a publication can fail, with the codes of its errors. */
+/** Ways in which a publication can fail, each with the code of the error. */
 const FAILURES = [
   ['read() throws', 'invalid_dataset'],
   ['its first batch cannot be read', 'invalid_dataset'],

@@ -1,4 +1,4 @@
-/** Tests several adapters that change one store in turn, or while one of them publishes. */
+/** Tests several adapters that change the same store, one after another or while one of them publishes. */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { StorageAdapter } from 'metro-forecast-api/adapter';
@@ -37,7 +37,10 @@ import { testsOver, testsOverStore } from './tests-over.js';
 /** Milliseconds after which a call counts as waiting for a publication. */
 const WAIT_MS = 300;
 
-/** A publication that waits must reject within this time after it is aborted or its adapter is closed, in milliseconds. */
+/**
+ * Time limit in milliseconds. After a waiting publication is aborted or its adapter is closed, it must reject within
+ * this time.
+ */
 export const ABORT_MS = 5000;
 
 /** Resolves with 'pending' if the promise does not settle soon. */
@@ -157,7 +160,7 @@ export const describeTakingTurns = (target: AdapterUnderTest): void => {
         const publish = (version: string) => adapter.publish!(anotherDataset(version, THIRD_CREATED));
         try {
           if ((await settled(publish(THIRD))) !== 'rejected') return;
-          // The time limit WAIT_MS does not apply, because later rejections can take longer than the first rejection.
+          // Later rejections can take longer than the first one, so they are not limited to WAIT_MS.
           for (const version of [FOURTH, 'fifth-5']) await failsWith('conflict', () => publish(version));
         } finally {
           resume();

@@ -11,7 +11,7 @@ const PUBLISH_MS = 30_000;
  * Minimum time limit of a method, in milliseconds. Each call that does not settle divides the limit of its method by 4.
  */
 const LEAST_MS = 100;
-/** On a slow machine, the time limits are up to this many times longer. */
+/** Maximum factor by which the time limits grow on a slow machine. */
 const MOST_SLOWNESS = 4;
 /** The lock of a killed process must expire within this time, in milliseconds. */
 export const LOCK_MS = 50_000;
@@ -33,7 +33,7 @@ export const patiently = async <T>(work: () => Promise<T>): Promise<T> => {
   }
 };
 
-/** The objects whose methods have a time limit, in addition to the adapter. */
+/** Members of the adapter whose methods also have a time limit. */
 const PARTS: readonly PropertyKey[] = ['versions', 'audit', 'history'];
 /** The methods that return no promise. */
 const SYNCHRONOUS: readonly PropertyKey[] = ['snapshot', 'release', 'find', 'findJson'];

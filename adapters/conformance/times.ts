@@ -8,15 +8,12 @@ import { mightStandAlone } from './tests-over.js';
 import { versionTests } from './versions.js';
 
 export const DAY_MS = 86_400_000;
-/** The last time that a `Date` can represent, in milliseconds since 1970. */
+/** The latest time that a `Date` can represent, in milliseconds since 1970. */
 const LAST_MS = 8.64e15;
 const MANY_VERSIONS = 130;
-/**
- * On a slow store, the test stops publishing after this time in milliseconds, before it reaches `MANY_VERSIONS`
- * versions.
- */
+/** Time limit in milliseconds. On a slow store, the test publishes fewer than `MANY_VERSIONS` versions. */
 const MANY_MS = 3000;
-/** On a slow store, the test stops publishing after this time in milliseconds, before it reaches all `NAMES`. */
+/** Time limit in milliseconds. On a slow store, the test publishes only the first of these `NAMES`. */
 const NAMES_MS = 30_000;
 
 /**

@@ -1,4 +1,4 @@
-/** Texts that a parser, a query language, a shell or a serialization format reads in a special way. */
+/** Strings that have a special meaning in a parser, a query language, a shell or a serialization format. */
 // biome-ignore format: similar texts share a line
 export const TOKENS: readonly string[] = [
   ' ', '  ', '\t', '\n', '\r', '\r\n', '\n\n', '\v', '\f', '\b', '\x1b', '\x1c', '\x1d', '\x1e', '\x1f', '\x7f', '\x85', '\xa0', '\xad',

@@ -115,7 +115,7 @@ const where = (field: string, operator: Condition['operator'], value: Condition[
 });
 const part = (query: Partial<TotalsQuery>) => ({ where: [], by: ['part'], ...query });
 
-/** Pairs of queries that differ in one part, to catch caches whose keys lack this part. */
+/** Pairs of queries that differ in one part, to catch caches whose keys do not contain that part. */
 export const SIMILAR_QUERIES: readonly (readonly [Omit<TotalsQuery, 'limit'>, Omit<TotalsQuery, 'limit'>])[] = [
   [part({}), where('town', 'eq', 'Brno')],
   [where('town', 'eq', 'Brno'), where('town', 'not', 'Brno')],

@@ -57,7 +57,7 @@ export const absentNumbers: readonly number[] = [
 const nested = (depth: number): unknown =>
   depth === 0 ? 'core' : depth % 2 ? [nested(depth - 1)] : { d: nested(depth - 1) };
 
-/** A document, and the rule that an adapter breaks if it returns different content. */
+/** A document, and the rule that an adapter breaks if it changes the document. */
 export interface Shape {
   readonly rule: string;
   readonly document: Document;
@@ -246,7 +246,7 @@ export const shapes: readonly Shape[] = [
       id: 'numbers',
       list: numbers,
       object: Object.fromEntries(numbers.map((value, i) => [`n${i}`, value])),
-      // Some stores choose the type of a list by its values.
+      // Some stores derive the type of a list from its values.
       bytes: [0, 127, 128, 255, 256, 65_536],
       integers: [0, 2 ** 31, 2 ** 32 + 1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER],
     },

@@ -58,8 +58,8 @@ export const describeWaiting = (target: AdapterUnderTest): void => {
         await within('publish() rejects after its adapter is closed', Promise.allSettled([next]), ABORT_MS);
       }
       resume();
-      // Closing another adapter must not end the first publication. If the second publication has succeeded, the first
-      // one rejects with conflict.
+      // Closing the other adapter must not end the first publication. The exception is a second publication that has
+      // succeeded: the first one then rejects with conflict.
       if (!isOwn && outcome !== 'fulfilled') await publication;
       await first;
       await closing;

@@ -34,7 +34,7 @@ interface LoadResult {
 export interface LoadOptions {
   readonly collections: ReadonlyMap<string, Collection>;
   readonly served?: DatasetSize | undefined;
-  /** The `content` of the last valid rows. Unchanged rows are not validated again. */
+  /** The `content` of the last valid load. Rows that have not changed since then are not validated again. */
   readonly checkedContent?: string | undefined;
   readonly signal: AbortSignal;
 }

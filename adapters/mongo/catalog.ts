@@ -18,7 +18,7 @@ export interface Publication {
 }
 
 export interface StoredPublication extends Publication {
-  /** How often replicas have locked the version. Undefined until the first lock. */
+  /** Number of times that replicas have locked the version. Undefined before the first lock. */
   readonly acquisitions?: number;
 }
 
@@ -54,7 +54,7 @@ export class Catalog {
     this.#connection = connection;
   }
 
-  /** Uses majority read concern, because an election could roll back other reads. */
+  /** Uses majority read concern, so that an election cannot roll back the version that was read. */
   async current(signal?: AbortSignal): Promise<Publication | undefined> {
     const options = { projection: { current: 1 }, readConcern: { level: 'majority' } } as const;
     const found = await this.#run(

@@ -71,7 +71,7 @@ const databaseOf = (uri: string): string | undefined =>
 export interface Found {
   /** The documents as a BSON array. */
   readonly documents: Uint8Array;
-  /** True if the reply was too large for all documents. */
+  /** True if not all documents fit into the reply. */
   readonly isCut: boolean;
 }
 
@@ -131,7 +131,10 @@ const checkFiles = async (options: MongoClientOptions): Promise<void> => {
   }
 };
 
-/** How parts of the adapter connect. Short reads share a connection. Changes and long reads use their own. */
+/**
+ * Gives the parts of the adapter their connections. Short reads share one connection. Each change or long read opens
+ * its own.
+ */
 export interface Access {
   read<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
   withOwnConnection<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
@@ -225,7 +228,8 @@ export class Connection {
       throw error;
     });
     if (cursor === 0n) return { documents, isCut: false };
-    // A reply contains at most 16 MiB. The caller reads the rest with another `find`, so the cursor is not needed.
+    // A reply contains at most 16 MiB. The caller reads the remaining documents with another `find`, so the cursor is
+    // closed.
     this.readDb.command({ killCursors: command['find'], cursors: [cursor] }).catch(() => undefined);
     return { documents, isCut: true };
   }

@@ -96,8 +96,8 @@ export const replaceKeys = async (
 };
 
 /**
- * Times of last use are in a separate collection that replicas do not watch. Otherwise, each use of a key would make
- * every replica read the key again.
+ * The time at which each key was last used is stored in a separate collection that replicas do not watch. Otherwise,
+ * each use of a key would make every replica read the key again.
  */
 const USE_COLLECTION = 'api_key_use';
 const BATCH = 1000;

@@ -49,7 +49,7 @@ class MongoKeyStore implements KeyStore {
   readonly #listeners: (() => void)[] = [];
   #watch: ChangeWatch | undefined;
   #cached = new CachedKeys();
-  /** Changes before this time, by the server's clock, have been read. */
+  /** The store has read all changes before this time. The time comes from the clock of the MongoDB server. */
   #since = new Date(0);
   /** If true, the next poll reads all keys. Otherwise, the next poll reads `#dirty` and the changes since `#since`. */
   #all = true;
@@ -76,7 +76,7 @@ class MongoKeyStore implements KeyStore {
           else this.#all = true;
           void this.#poller.poll();
         },
-        // A reopened change stream has missed manual edits, so the next poll reads all keys again.
+        // Manual edits may have been missed while the change stream was closed, so the next poll reads all keys again.
         open: () => {
           this.#all ||= this.#streamed;
           this.#streamed = true;

@@ -83,7 +83,10 @@ const LENGTH_AT = 7;
 const TEXT_AT = 11;
 const COMMA = 0x2c;
 
-/** @param documents a BSON array, which is overwritten. The text of a row is moved to the end of the previous text */
+/**
+ * Joins the JSON of the rows with commas. Writes the result over the input.
+ * @param documents a BSON array
+ */
 export const jsonOf = (documents: Uint8Array): JsonRows => {
   const bytes = Buffer.from(documents.buffer, documents.byteOffset, documents.length);
   const ends: number[] = [];

@@ -16,7 +16,7 @@ export class Poller {
     this.#task = task;
   }
 
-  /** Polls after the current poll, if there is one. Resolves when the new poll is complete. */
+  /** Starts a poll, after the current poll if one is running. Resolves when the new poll is complete. */
   poll(): Promise<void> {
     if (this.#stopped) return Promise.resolve();
     if (!this.#running) return this.#run();

@@ -35,7 +35,10 @@ export class ReplicaLocks {
   readonly #holdMs: number;
   readonly #id = randomUUID();
   #sequence = 0;
-  /** The ids in the last write. Undefined if that write failed, because it might still arrive. */
+  /**
+   * The ids in the last write. Undefined if that write failed, because MongoDB may have stored it or may still store
+   * it.
+   */
   #written: readonly number[] | undefined;
   #renewedAt = Number.NEGATIVE_INFINITY;
 
@@ -51,7 +54,7 @@ export class ReplicaLocks {
 
   /**
    * Writes the locks of this replica if they have changed or a quarter of their lifetime has passed.
-   * @param onExpired called if the locks had expired, because another replica could delete versions in the meantime
+   * @param onExpired called if the locks had expired, so that another replica may have deleted the versions
    */
   async renew(ids: readonly number[], onExpired: () => Promise<void>): Promise<void> {
     const previous = this.#renewedAt;

@@ -10,7 +10,7 @@ const filterOf = ({ field, operator, value }: Condition): Filter<Row> => ({
 });
 
 export interface GroupDocument {
-  /** The values of the group in order: `v0`, `v1` and so on. */
+  /** The values that identify the group, in the order of the fields: `v0`, `v1` and so on. */
   readonly _id: Readonly<Record<string, Group['values'][number]>>;
   readonly count: number;
   readonly known: number;

@@ -92,7 +92,7 @@ export class MongoVersions implements Versions {
 
   asOf(time: Date): Promise<Snapshot | undefined> {
     return this.#context.read(async () => {
-      // Versions that this replica does not serve yet are not included.
+      // `moves` does not include versions that this replica does not serve yet.
       const publication = this.#context.current.moves.findLast(({ publishedAt }) => publishedAt <= time);
       if (!publication) return undefined;
       // If the version that was current at that time has been deleted, there is no other version to return.

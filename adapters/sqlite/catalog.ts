@@ -169,7 +169,7 @@ export const readCatalog = async (connection: ThreadedConnection): Promise<Catal
   return { versions: versions.map(versionOf), current: current && activationOf(current) };
 };
 
-/** Like `readCatalog`, but synchronous, and in a transaction of its own. */
+/** Works like `readCatalog`, but runs synchronously and in its own transaction. */
 export const readCatalogNow = (connection: ReadConnection): Catalog => {
   connection.pin();
   try {

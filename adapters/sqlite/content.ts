@@ -6,11 +6,11 @@ import { type StoredCollection, type StoredVersion, wordsTable } from './catalog
 import type { ThreadedConnection } from './connection.js';
 import type { Bound, Value } from './threaded-database.js';
 
-/** Rows that are written together. Their bytes are valid only until the next block is requested. */
+/** A block of rows that are written together. The bytes are valid only until the next block is requested. */
 export interface RowBlock {
   /** The JSON of the rows, as `JSON.stringify` writes it. A line feed follows each row. */
   readonly bytes: Buffer;
-  /** The end of each row in `bytes`, before its line feed. */
+  /** The position in `bytes` at which each row ends, before its line feed. */
   readonly ends: readonly number[];
   /** The values of the requested fields, row after row. */
   readonly values: readonly unknown[];
@@ -107,9 +107,10 @@ const checkpoint = async ({ connection, poll }: ContentTarget): Promise<void> =>
 };
 
 /**
- * Returns a function that inserts rows. Its parameter returns the values of some rows.
+ * Returns a function that inserts `rows` rows. It calls `valuesOf` for the values of the rows from `first` to `end`,
+ * without `end`.
  * @param row the SQL of a row
- * @param width the number of values that each row adds
+ * @param width the number of values in a row
  */
 const inserter = async (connection: ThreadedConnection, table: string, row: string, width: number) => {
   const most = Math.min(ROWS, Math.floor((MAX_VALUES - 1) / width));

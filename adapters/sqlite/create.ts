@@ -15,7 +15,7 @@ type Confirm = () => Promise<void>;
 export const withStoreLock = <T>(path: string, task: (confirm: Confirm) => Promise<T>, wait: boolean): Promise<T> =>
   withFileLock(path, task, { wait, staleMs: PUBLICATION_STALE_MS });
 
-/** Earlier builds wrote drafts without an id. */
+/** The id is optional, because earlier builds wrote drafts without it. */
 const SUFFIX = /^(\.[0-9a-f-]{36})?\.new$/;
 
 /** Removes drafts that killed processes have left. The caller must hold the lock. */
@@ -29,8 +29,8 @@ export const removeDrafts = async (path: string): Promise<void> => {
 };
 
 /**
- * Synchronous, so that this process runs nothing else between the check and the link. Other programs can create the
- * file without the lock.
+ * Moves a draft to its final path. Runs synchronously, so that no other code of this process creates the file after the
+ * check. Other programs can create it without the lock. In this case, the link fails.
  */
 const place = (draft: string, target: string): void => {
   const taken = () => new StorageError('conflict', `Another process has created ${target}. Try again.`);
@@ -50,7 +50,7 @@ const place = (draft: string, target: string): void => {
 
 /**
  * The write-ahead log is enabled after the database has its final name, because other connections find the log by the
- * name of the database. If that fails, the next adapter that opens the database enables the log.
+ * name of the database. If enabling the log fails, the next adapter that opens the database enables the log.
  * @param write writes the database to a draft
  * @throws StorageError `conflict` if another process has created the database
  */

@@ -166,7 +166,7 @@ export class SqliteAdapter implements StorageAdapter {
     return reader ? this.#snapshotOf({ reader, activation }) : undefined;
   }
 
-  /** Polls after a write. When the promise resolves, the change is in effect in this process. */
+  /** Waits for a write and then polls. When the promise resolves, the change is in effect in this process. */
   async #tracked<T>(writing: Promise<T>): Promise<T> {
     this.#writing.add(writing);
     try {

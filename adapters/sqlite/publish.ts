@@ -31,7 +31,7 @@ const { contentOf, dataAuditEntry, sumsOf } = audit;
 const { FileLockError, fileErrorReason } = files;
 const { assertNotAborted, missingIn, publicationTime, versionTaken } = publishing;
 
-/** A table that is published while it is being imported. Its version is known only after the last row. */
+/** A table that is published while it is being imported. The version is known only after the last row has been read. */
 export interface ImportedDataset {
   readonly manifest: Omit<Manifest, 'version'>;
   /**

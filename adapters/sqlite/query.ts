@@ -24,15 +24,15 @@ const indexed = (table: Table, order: readonly string[]): string => {
 };
 
 /**
- * Returns true if `range` is not on the first index field without an equality condition. The matches are then not
- * adjacent in the index, so SQLite must skip the entries between them.
+ * Returns true if `range` does not restrict the first index field that has no equality condition. The matches are then
+ * not adjacent in the index, so SQLite must skip the entries between them.
  */
 export const skipsEntries = (query: Query): boolean =>
   query.range !== undefined && query.range.field !== freeFields(query)[0];
 
 /**
- * A scan can start at the range bound or at the position `after`. Removes the earlier one, because SQLite might start
- * there.
+ * A scan can start at a bound of the range or after the position `after`. Only the start that comes later is needed.
+ * Removes the other one, because SQLite might start the scan there.
  */
 const withoutImplied = (query: Query): Query => {
   const { range, after, ...rest } = query;

@@ -29,7 +29,10 @@ export class Readers {
    */
   readonly #longReads: { readonly totals: LongReads; readonly searches: LongReads };
 
-  /** @param assertSameFile throws if a connection that was just opened would read another file than earlier ones */
+  /**
+   * @param assertSameFile throws if the database file was replaced, so that a new connection would read another file
+   * than the earlier connections
+   */
   constructor(path: string, collections: ReadonlyMap<string, Collection>, assertSameFile: () => void) {
     this.#path = path;
     this.#collections = collections;

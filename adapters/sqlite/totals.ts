@@ -46,8 +46,8 @@ const numbersOf = (table: StoredCollection, field: string): readonly string[] =>
 };
 
 /**
- * Selects one row per group: its values and the number of rows. With `of`, the row ends with the count, sum, minimum
- * and maximum of that field.
+ * Selects one row per group, with the values and the number of rows of the group. With `of`, the row ends with the
+ * count, sum, minimum and maximum of that field.
  */
 export const selectTotals = (
   table: StoredCollection,

@@ -12,7 +12,7 @@ export interface VersionsContext {
   withConnection<T>(work: (connection: ThreadedConnection) => Promise<T>): Promise<T | undefined>;
   /** Returns undefined if there is no database. */
   read(): Catalog | undefined;
-  /** Switches to the current version, as of the last commit. */
+  /** Switches to the version that is current after the last commit. */
   poll(): void;
   isHeld(id: number): boolean;
   /** Versions that asOf() must not open, because their deletion has not been committed. */
