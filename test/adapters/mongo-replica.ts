@@ -24,7 +24,7 @@ export interface Replica {
 const OPTIONS: Partial<MongoOptions> = { pollMs: 100, writeMs: 5000 };
 
 /**
- * For tests that freeze or kill a publisher: another publisher can take over after one second. Other tests need the
+ * Lets another publisher take over after one second, for tests that freeze or kill a publisher. Other tests use the
  * default, because a publisher on a slow machine could lose a short lock.
  */
 export const SHORT_LOCK: Partial<MongoOptions> = { lockMs: 1000 };

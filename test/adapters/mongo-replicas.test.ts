@@ -364,8 +364,8 @@ describe('replicas on MongoDB', () => {
       Object.fromEntries(fields.map((field) => [field, row[field] as Scalar]));
 
     /**
-     * One query for every way to read a declared order: each equality prefix, a range on the next field, and both
-     * directions.
+     * Returns queries for every way to read a declared order: each equality prefix, with and without a range on the
+     * next field, in both directions.
      */
     const queriesOf = ({ name, key, orders = [] }: Collection): Query[] => {
       const row = rows[name]?.[3];

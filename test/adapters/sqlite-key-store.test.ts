@@ -197,7 +197,7 @@ describe('the key store in SQLite', () => {
     const inserting = store.insert(newRecord());
     await store.close();
     await inserting;
-    // The driver closes a file when the last statement is garbage.
+    // The driver closes a file only after the garbage collector has collected the last statement.
     await setImmediate();
     collectGarbage();
     await eventually('the file is closed', async () => (await openFiles(files.path)) === 0, 5000);

@@ -114,7 +114,7 @@ describe('SQLite: long reads', () => {
     clearInterval(timer);
     return longest / (performance.now() - since);
   };
-  /** Tries again after a large share, because a busy machine can also block the event loop. */
+  /** Repeats the measurement if the share is large, because a busy machine can also block the event loop. */
   const blockedShare = async (query: () => Promise<unknown>, tries = 3): Promise<number> => {
     const share = await blockedShareOnce(query);
     return share < 0.5 || tries === 1 ? share : blockedShare(query, tries - 1);

@@ -77,7 +77,7 @@ class Deployment {
         for (const path of paths) {
           const url = `/api/v1${path}`;
           const { statusCode, headers, body } = await app.inject({ url, headers: { Authorization: `Bearer ${key}` } });
-          // The Last-Modified of `/vintages` is not compared. It can be the start time, which differs between services.
+          // The Last-Modified of `/vintages` is not compared, because it can be the start time of the service.
           const time = withTime && path !== '/vintages' ? headers['last-modified'] : undefined;
           found.push([path, statusCode, time, headers.etag, headers['snapshot-version'], body]);
         }

@@ -6,7 +6,7 @@ const stream = (isTTY: boolean) => {
   const through = Object.assign(new PassThrough(), { isTTY, columns: 80, cursorTo() {}, clearLine() {} });
   const text = () => {
     let all = '';
-    // Since Node 26, `read()` returns only one chunk per call.
+    // In Node 26 and later, `read()` returns only one chunk per call.
     for (let chunk = through.read(); chunk !== null; chunk = through.read()) all += chunk;
     return all;
   };

@@ -53,7 +53,7 @@ describe('ApiError', () => {
 });
 
 describe('errors of another copy of the package', () => {
-  /** If two copies of the package are installed, their error classes have equal names but differ. */
+  /** If two copies of the package are installed, each has its own error classes. These classes have the same names. */
   const foreign = (name: string): Error => Object.assign(new Error('from elsewhere'), { name });
 
   for (const type of [ApiError, StorageError, LimiterUnavailable, KeyStoreError]) {

@@ -5,16 +5,16 @@ import { packageRoot } from '../../core/util/package.js';
 
 /** Folders and files in `core/`, from top to bottom. A layer can import only the layers below it. */
 const LAYERS = [
-  // Assembles an application.
+  // These folders assemble an application.
   'app',
   'observe',
   'openapi',
-  // Handle a request.
+  // These folders handle a request.
   'routes',
   'edge',
   'pipeline',
   'response',
-  // Load plugins, data and keys, and count requests.
+  // These folders load plugins, data and keys, and count requests.
   'registry',
   'keys',
   'audit',
@@ -23,7 +23,7 @@ const LAYERS = [
   'cache',
   'config',
   'redis',
-  // Know nothing about the service.
+  // These folders and files know nothing about the service.
   'validation',
   'util',
   'contracts',

@@ -35,7 +35,7 @@ describe(PAGE, () => {
 
   before(async function () {
     this.timeout(30_000);
-    // Inside the package folder, the programs can import this package by name, and the frameworks from its
+    // In a folder inside this package, the programs can import the package by name, and the frameworks from its
     // dependencies.
     folder = await mkdtemp(join(packageRoot, 'dist/embedding-'));
     for (const { language, info, code } of snippetsOf(PAGE)) {

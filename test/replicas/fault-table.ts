@@ -10,7 +10,7 @@ import { type Replicas, startReplicas } from '../support/replicas.js';
 const CACHED = ['/markets', '/markets/12060/history', '/movers', '/forecasts', '/signals', '/series', '/forecast-runs'];
 const CACHED_PER_SECOND = 150;
 const READ_PER_SECOND = 30;
-/** Reads fail with a 503 within 2 seconds. The margin allows for a busy machine. */
+/** During an outage, reads fail with a 503 within 2 seconds. The margin allows for a busy machine. */
 const BOUND_MS = 2500;
 /** Reads from a frozen MongoDB take up to two seconds to fail. */
 const OUTAGE_MS = { redis: 1000, mongo: 2000, replica: 1000 };
@@ -40,7 +40,10 @@ export const withRedis = async (service: Replicas, work: (redis: Redis) => Promi
   redis.disconnect();
 };
 
-/** Returns the same state as `/status`, which is cached for a minute. This endpoint is not cached. */
+/**
+ * An endpoint that returns the same state as `/status`. Responses of `/status` are cached for a minute, but responses
+ * of this endpoint are not.
+ */
 const STATUS = '/status-now';
 const statusNow = fileURLToPath(new URL('../support/status-now.js', import.meta.url));
 

@@ -18,7 +18,10 @@ const SERIES = ['UNRATE', 'metro_hpi', 'EMPTY', 'unrate', 'NOPE', '', 'a%20b', '
 const LISTS = ['/markets', '/movers', '/forecast-backtest', '/forecasts', '/forecast-runs', '/series', '/signals'];
 const OTHERS = ['/status', '/health', '/ready', '/openapi.json'];
 
-/** Each `as_of` is invalid. Responses to a valid one differ, because adapters keep different earlier versions. */
+/**
+ * All values of `as_of` are invalid. With a valid date, the responses would differ, because adapters keep different
+ * earlier versions.
+ */
 const FORMS = ['format=csv', 'format=json', 'format=xml', 'format=', 'as_of=2025-02-30', 'as_of=x', 'as_of='];
 
 const SELECTIONS = [

@@ -39,8 +39,9 @@ describe('an upgrade from the previous version', function () {
   const current: Version = packageRoot;
   let previous: Version;
   /**
-   * Whether the previous version is a release. An unreleased build stores usage in Redis in a different format, and
-   * uses different keys for backtest rows. Each version then counts only its own requests and serves only its own data.
+   * True if the previous version is a release. An unreleased build stores usage in Redis in a different format, and
+   * uses different keys for backtest rows. With such a build, each version counts only its own requests and serves only
+   * its own data.
    */
   let isRelease: boolean;
   let folder: string;
@@ -137,7 +138,10 @@ describe('an upgrade from the previous version', function () {
       }
     };
     const requests = new Map<Version, number>();
-    /** Sends requests with the key `counted`. Its usage must then equal the number of all requests so far. */
+    /**
+     * Sends requests with the key `counted`. Afterwards, the usage of the key must equal the number of all requests so
+     * far.
+     */
     const expectUsage = async (version: Version) => {
       const counter = isRelease ? current : version;
       for (const replica of [...replicas, ...replicas]) {
@@ -183,7 +187,7 @@ describe('an upgrade from the previous version', function () {
       // If the newer version cannot serve the data, its error must suggest a command.
       for (const error of await errorsOf(current)) expect(error).to.match(/publish/);
       await command(current, 'publish', sampleOf(current));
-      // Running replicas switch to the new publication. An earlier build rejects it and serves its current data.
+      // Running replicas switch to the new publication. An unreleased build rejects it and serves its current data.
       const errors = await errorsOf(previous);
       expect(errors.length === 0).to.equal(isRelease);
       for (const error of errors) expect(error).to.match(/publish/);
@@ -198,7 +202,7 @@ describe('an upgrade from the previous version', function () {
     let after: readonly unknown[] = [];
     const { id } = (await json(current, 'keys', 'list')).find(({ name }: { name: string }) => name === 'added');
     await underLoad(async () => {
-      // An earlier build would not become ready with the new data. Newer replicas keep serving their current data.
+      // An unreleased build would not become ready with the new data. Newer replicas keep serving their current data.
       if (!isRelease) await command(previous, 'snapshots', 'activate', oldName);
       after = await verified(current);
       await replace(0, previous);

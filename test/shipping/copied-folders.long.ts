@@ -165,8 +165,8 @@ const expectEqual = (copied: Record<string, [number, string]>, builtin: Record<s
 };
 
 /**
- * Links each entry of `from` that is missing in `to`. If both folders contain an npm scope, `adapters` or `plugins`,
- * links the missing entries of these folders.
+ * Creates a link in `to` for each entry of `from` that `to` does not have. If both folders contain an npm scope,
+ * `adapters` or `plugins`, does the same inside these folders.
  */
 const linkMissing = async (from: string, to: string): Promise<void> => {
   const present = new Map((await readdir(to, { withFileTypes: true })).map((entry) => [entry.name, entry]));

@@ -15,7 +15,7 @@ import { startTestApp } from '../support/test-app.js';
 const JOB = 'metro-forecast-api';
 const OF_ONE = 'job="metro-forecast-api",instance="a"';
 
-/** Input of one alert with one value per minute. Values are abnormal from minute 10 to minute 90. */
+/** Test input for one alert, with one value per minute. Values are abnormal from minute 10 to minute 90. */
 interface Scenario {
   /** Values by series, in the notation of `promtool test rules`. */
   readonly series: Readonly<Record<string, string>>;

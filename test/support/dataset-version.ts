@@ -10,7 +10,10 @@ interface DatasetVersion {
   readonly collections: Readonly<Record<string, readonly Document[]>>;
 }
 
-/** The bodies of all versions differ: names contain `number`, and values are increased by `number`. */
+/**
+ * Returns a version whose response bodies differ from all other versions. Names contain `number`, and values are
+ * increased by `number`.
+ */
 export const datasetVersion = (number: number): DatasetVersion => {
   const shift = (value: unknown) => (typeof value === 'number' ? value + number : value);
   const shifted: Record<string, (row: Record<string, unknown>) => Record<string, unknown>> = {

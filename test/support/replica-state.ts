@@ -30,7 +30,7 @@ export const everyReplica = ({ replicas }: Replicas, key: string, wanted: (answe
 export const untilKnown = (service: Replicas, key: string): Promise<Answer[]> =>
   everyReplica(service, key, ({ status }) => status === 200);
 
-/** Resolves with the milliseconds from the activation of `version` until the last replica served it. */
+/** Resolves with the time in milliseconds from the activation of `version` until the last replica served it. */
 export const follow = async (service: Replicas, key: string, version: string): Promise<number> => {
   const client = new MongoClient(service.mongo.url);
   const moved = (async () => {
@@ -39,7 +39,7 @@ export const follow = async (service: Replicas, key: string, version: string): P
         .db('dataset')
         .collection<{ _id: string; current: { version: string } | null }>('catalog')
         .findOne({ _id: 'catalog' });
-      // This time is at most one polling interval after the activation.
+      // The returned time can be up to one polling interval later than the activation.
       if (catalog?.current?.version === version) return performance.now();
       await delay(EVERY_MS / 2);
     }
@@ -59,8 +59,8 @@ export const metricsPorts = (count: number): Promise<readonly number[]> =>
 const PARTS = { redis: ['limiter', 'cache'], mongo: ['storage', 'keys'] } as const;
 
 /**
- * Resolves with the milliseconds until every replica reports the components of a store as up and can read uncached data
- * from MongoDB.
+ * Resolves with the time in milliseconds until every replica reports the components of a store as up and can read
+ * uncached data from MongoDB.
  * @param metrics metrics ports of the replicas
  * @param unread returns a new uncached path on each call
  */

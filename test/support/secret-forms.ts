@@ -1,10 +1,13 @@
-/** Lists the forms in which a secret can leak. */
+/** Lists the forms in which a secret can leak, such as Base64 and hashes. */
 import { createHash } from 'node:crypto';
 
-/** Number of successive characters of a secret that count as a leak, because an attacker could guess the rest. */
+/** This number of successive characters counts as a leak of the secret, because an attacker could guess the rest. */
 const PART = 24;
 
-/** Base64 at each offset within a longer text. Characters that depend on adjacent bytes are dropped. */
+/**
+ * Returns the Base64 text of the secret at each offset within a longer text. Omits characters that depend on adjacent
+ * bytes.
+ */
 const base64 = (text: string, encoding: 'base64' | 'base64url'): string[] =>
   [0, 1, 2].map((before) => {
     const whole = Buffer.from(`${'\0'.repeat(before)}${text}`).toString(encoding);
@@ -46,7 +49,10 @@ const formsOf = (secret: string): SecretForms => {
   };
 };
 
-/** Text to search for secrets. Binary data is decoded as Latin-1. If `keepsHashes` is true, hashes are allowed. */
+/**
+ * Text that is searched for secrets. Binary data is decoded as Latin-1. If `keepsHashes` is true, the text may contain
+ * hashes.
+ */
 export interface Place {
   readonly name: string;
   readonly text: string;

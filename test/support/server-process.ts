@@ -1,4 +1,7 @@
-/** When this process ends, even by SIGKILL, the server is killed and its temporary folder is removed. */
+/**
+ * Starts servers for tests. When the test process ends, even by SIGKILL, the server is killed and its temporary folder
+ * is removed.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
@@ -17,7 +20,7 @@ export interface Server {
   readonly pid: number;
   stop(): Promise<void>;
   kill(signal?: NodeJS.Signals): Promise<void>;
-  /** The restarted process has the same port, folder and arguments. A running process is killed first. */
+  /** Kills the process if it is running, and starts it with the same port, folder and arguments. */
   restart(): Promise<void>;
   /** After SIGSTOP, connections stay open, but requests get no response until `resume`. */
   freeze(): void;
@@ -67,8 +70,8 @@ export const freePort = async (): Promise<number> => {
 };
 
 /**
- * A shell kills the server and removes the folder when this process exits, because its standard input then ends. The
- * shell runs in its own session, so that Ctrl-C does not stop it.
+ * Starts a shell that waits for the end of this process. The standard input of the shell then ends, and the shell kills
+ * the server and removes the folder. The shell runs in its own session, so that Ctrl-C does not stop it.
  */
 const watch = (folder: string): ChildProcess => {
   const script = 'cat >/dev/null; [ -f "$1/pid" ] && kill -9 "$(cat "$1/pid")" 2>/dev/null; rm -rf "$1"';

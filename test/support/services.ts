@@ -20,7 +20,8 @@ const pingRedis = async (port: number): Promise<void> => {
 };
 
 /**
- * Redis has no persistence, but `args` for redis-server can enable it. The last value of a repeated argument applies.
+ * Starts Redis without persistence. `args` can enable persistence, because redis-server uses the last value of a
+ * repeated argument.
  */
 export const startRedis = async (options: { readonly args?: readonly string[] } = {}): Promise<Server> =>
   startServer({

@@ -13,7 +13,7 @@ export interface Snippet {
   readonly line: number;
 }
 
-/** Replaces the fields of a JSON file that the code of an `add` block contains. */
+/** Sets the fields of a JSON file to the values in the code of an `add` block. */
 export const addTo = async (path: string, code: string): Promise<void> =>
   writeFile(path, JSON.stringify({ ...JSON.parse(await readFile(path, 'utf8')), ...JSON.parse(code) }));
 

@@ -12,16 +12,19 @@ export interface TcpFault {
   readonly bytesPerSecond?: number;
   /** Number of bytes, in both directions together, after which a connection is reset. */
   readonly resetAfterBytes?: number;
-  /** Number of bytes from the server that each connection delivers. The rest is dropped, but requests still arrive. */
+  /**
+   * Number of bytes that each connection delivers from the server. The proxy drops the remaining bytes, but still
+   * forwards requests.
+   */
   readonly replyBytes?: number;
-  /** Connections go dead without a notification to either end. */
+  /** If true, connections stop delivering data, but neither end is notified. */
   readonly halfOpen?: boolean;
 }
 
 export interface TcpProxy {
   readonly port: number;
   inject(fault: TcpFault): void;
-  /** Ends the fault. Delayed data continues immediately. Connections that went dead or lost data stay dead. */
+  /** Ends the fault. Delayed data is sent immediately. Connections that have lost data stay dead. */
   heal(): void;
   /** Forwards requests but drops responses, until `mend` is called. */
   cutReplies(): void;
@@ -34,7 +37,7 @@ const UNBOUNDED = Number.POSITIVE_INFINITY;
 
 export const startTcpProxy = async (targetPort: number): Promise<TcpProxy> => {
   const sockets = new Set<Socket>();
-  /** Sockets that missed bytes receive no more data, because the missing bytes would leave a gap. */
+  /** Sockets for which bytes were dropped. They receive no more data, because the data would have a gap. */
   const silent = new WeakSet<Socket>();
   let fault: TcpFault = {};
   let replaced: AbortController | undefined;

@@ -25,8 +25,8 @@ export const mostInWindow = (answers: readonly Answer[]): number => {
 };
 
 /**
- * Returns the rejections that were too early: in the window before the rejection, fewer requests than the limit were
- * allowed. All allowed requests that could be in this window are counted.
+ * Returns the rejections that were too early, because the window before the rejection had fewer allowed requests than
+ * the limit. Counts every allowed request that could be in this window.
  * @param lateMs maximum milliseconds from the end of a window until its permits are available again
  */
 export const rejectedTooSoon = (answers: readonly Answer[], limit: number, lateMs = 0): Answer[] => {

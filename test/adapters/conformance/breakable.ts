@@ -38,7 +38,7 @@ export interface Breakage {
   readonly capabilities?: Capabilities;
   readonly fault?: Fault;
   readonly context?: (context: AdapterContext) => AdapterContext;
-  /** If set, the adapter in sqlite-adapter.ts replaces the memory adapter, with these buggy parts. */
+  /** If set, the tests use the adapter in sqlite-adapter.ts with these buggy parts, instead of the memory adapter. */
   readonly sqlite?: Partial<Dialect>;
   /** If set, this class replaces the memory adapter. */
   readonly folder?: typeof FolderAdapter;

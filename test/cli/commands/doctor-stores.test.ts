@@ -82,8 +82,8 @@ describe('doctor and the stores', () => {
         await allow(words);
         expect(await redisFinding(urlFor('metro:p', server))).to.include({ state: 'ok' });
         expect(await admin.keys('*')).to.deep.equal([]);
-        // The service works without `info` and `ping`. `eval` is needed only after a restart of Redis, `hget` for `keys
-        // usage`, and `select` for databases other than the default.
+        // The service works without the permissions for `info` and `ping`. It needs `eval` only after a restart of
+        // Redis, `hget` only for `keys usage`, and `select` only for databases other than the default.
         const optional = ['~api:*', '+info', '+ping', '+eval', '+hget', '+select'];
         for (const word of words.filter((each) => !optional.includes(each))) {
           await allow(words.filter((each) => each !== word));

@@ -14,7 +14,7 @@ import { until } from '../../support/until.js';
 interface Reloads {
   readonly perSecond: number;
   readonly reloads: number;
-  /** After this number of reloads, the next reload gets an invalid configuration, which must be rejected. */
+  /** One of this number of reloads has an invalid configuration, which the service must reject. */
   readonly brokenEvery: number;
 }
 

@@ -16,7 +16,7 @@ const SECONDS = 45;
 const REPLICAS = 3;
 const WINDOW_MS = 6000;
 const CALLER = 'key:k1';
-/** A window may exceed the limit if Redis lost data during the window, extended by these milliseconds on both sides. */
+/** A window may exceed the limit if Redis lost data during the window, or at most this time before or after it. */
 const MARGIN_MS = 200;
 
 interface Allowed {
@@ -25,8 +25,8 @@ interface Allowed {
 }
 
 /**
- * Returns a window for each request, which starts when the request was sent. `count` includes only requests whose
- * responses arrived before the window ended.
+ * Returns a window for each allowed request. The window starts when the request was sent. `count` includes only
+ * requests whose responses arrived before the window ended.
  */
 const windowsOf = (allowed: readonly Allowed[]): { since: number; count: number }[] => {
   const sorted = allowed.toSorted((a, b) => a.sent - b.sent);

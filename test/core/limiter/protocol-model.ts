@@ -415,8 +415,8 @@ class History {
         this.#deliver(replica);
       }
     }
-    // A resynced request leaves the window at its exact time, but a granted request leaves with its bucket. The
-    // remaining capacity can therefore be larger.
+    // The remaining capacity can be larger than `room`. A granted request leaves the window only at the end of its
+    // bucket, but a resynced request leaves it at its exact time.
     check(this.allowed.length - before >= room, 'fewer allowed than were left');
     check(this.#allowedOfRunning() <= most, 'more allowed than were left');
     this.#checkCounted();
@@ -458,8 +458,8 @@ class History {
         check(this.#counted(moment, id) >= inWindow, 'a request was not counted, or not long enough');
       }
       if (!running.has(id)) continue;
-      // A replica records the time of the reply, so Redis can count a request for two more buckets and two more
-      // timeouts.
+      // A replica records the time of the reply. Redis can therefore count a request for two more buckets and two more
+      // timeouts than the window.
       const latest = this.now - WINDOW_MS - 2 * BUCKET_MS - 2 * TIMEOUT_MS;
       const atMost = own.filter(({ at }) => at > latest).length;
       check(this.#counted(this.now, id) <= atMost, 'a request was counted twice');

@@ -1,6 +1,6 @@
 /**
- * Model-checks the protocol of the limiter. Two replicas run the real code. `decide-model.ts` replaces Redis, and
- * `script.test.ts` compares it with the script. The network loses, delays and repeats calls.
+ * Model-checks the protocol of the limiter. Two replicas run the real code. The model in `decide-model.ts` replaces the
+ * Redis script, and `script.test.ts` compares both. The network loses, delays and repeats calls.
  */
 import { assert } from 'chai';
 import fc from 'fast-check';

@@ -79,8 +79,8 @@ const oldPermits: readonly Step[] = [
 ];
 
 /**
- * Returns the permits of each replica in each bucket, in a fixed order. Redis and the model can order or split buckets
- * with the same end differently.
+ * Returns the permits of each replica in each bucket, in a fixed order. Redis and the model can store the buckets in
+ * different orders, or split a bucket differently.
  */
 const byEnd = (buckets: readonly Bucket[]): [string, number][] => {
   const counts = new Map<string, number>();
@@ -111,8 +111,8 @@ describe('decide.lua', () => {
   after(() => redis.disconnect());
 
   /**
-   * Asserts that Redis and the model have the same data. Redis can delete fields that are no longer in use. The test
-   * then deletes them from the model too.
+   * Asserts that Redis and the model have the same data. If Redis has deleted fields that are no longer in use, the
+   * test deletes them from the model too.
    */
   const compare = async (key: string, model: ModelRedis, now: number, idle: ReadonlyMap<string, number>) => {
     const isOld = (at: number) => at + model.window + model.bucket <= now;

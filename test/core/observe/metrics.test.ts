@@ -94,7 +94,7 @@ describe('metrics', () => {
     const { sources } = (await service.get('/status')).json;
     expect(sources).to.not.have.length(0);
     for (const { id, age_seconds, late_after_seconds, stale_after_seconds } of sources) {
-      // The ages in `/status` are slightly larger, because the test requests it after the metrics.
+      // The ages in `/status` are slightly larger, because the test requests `/status` after the metrics.
       const age = now.get(`source_age_seconds{source="${id}"}`);
       if (age_seconds === null) expect(age).to.equal(undefined);
       else expect(age).to.be.within(age_seconds - 30, age_seconds);

@@ -218,7 +218,7 @@ const AROUND_A_ROUTE: Readonly<Record<string, Middleware>> = {
   },
 };
 
-/** Lines of the head to compare. The service also sends headers that plain Koa does not send. */
+/** Matches the header lines that the test compares. The service also sends headers that plain Koa does not send. */
 const COMPARED = /^(HTTP\/1\.1|content-type|content-length|transfer-encoding|connection|trailer|x-a|link):?\s/i;
 
 const comparable = (received: string): string =>

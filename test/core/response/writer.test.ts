@@ -17,8 +17,8 @@ const KEEP_ALIVE_MS = 7000;
 const headers = commonHeaders({ cors: null, keepAliveTimeoutMs: KEEP_ALIVE_MS });
 
 /**
- * The header `From` names the caller. `/N` returns N bytes, `/N/S` returns N bytes with status S, and `/N/S/high`
- * returns non-ASCII bytes.
+ * Handles test requests. The header `From` names the caller. `/N` returns N bytes, `/N/S` returns N bytes with status
+ * S, and `/N/S/high` returns non-ASCII bytes.
  */
 const answer = (request: IncomingMessage, response: ServerResponse): void => {
   const [, length = '', status = '200', kind] = request.url?.split('/') ?? [];

@@ -184,7 +184,8 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
         for (const socket of sockets) socket.destroy();
         while (work.size > 0) await delay(1);
         await delay(50);
-        // Two requests are running when the connections close. Two more can start before the service notices.
+        // Two requests are running when the connections close. Two more can start before the service notices that they
+        // are closed.
         expect(responses() - before).to.be.at.most(4);
         expect(work.size).to.equal(0);
       } finally {

@@ -90,8 +90,8 @@ type Step = { readonly created: number } | { readonly activate: number };
 
 const history = fc.array(
   fc.oneof(
-    // All times are within a few days, so that some fall on the same day, and some in the first or last millisecond of
-    // a day.
+    // All times are within a few days, so that several times fall on the same day. Some times are the first or last
+    // millisecond of a day.
     { weight: 3, arbitrary: fc.record({ created: fc.integer({ min: 0, max: 6 * DAY }).map((ms) => START + ms) }) },
     {
       weight: 1,

@@ -33,7 +33,7 @@ export default {
     const look = () => {
       const [found, link] = [statSync(file, { throwIfNoEntry: false })?.ino, `${file}.${randomUUID()}`];
       if (closed || found === undefined || found === current?.file) return;
-      linkSync(file, link); // The driver locks names, and a killed process leaves its lock. A new name is unlocked.
+      linkSync(file, link); // The driver locks file names. A new name avoids a lock left by a killed process.
       const [db, previous] = [new sqlite.Database(link, { readOnly: true }), current];
       rmSync(link);
       const { manifest, time } = /** @type {any} */ (db.get('SELECT * FROM "the dataset"'));

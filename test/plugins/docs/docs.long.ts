@@ -244,7 +244,7 @@ describe('the reference page', () => {
     await page.keyboard.press('Enter');
     await page.locator('main #formulas').waitFor();
     expect(new URL(await addressOf(page)).pathname).to.equal('/docs/csv');
-    // The search also finds views of other pages by their link text.
+    // The search also finds the views of other pages, such as the explorer, by the text of their links.
     await open();
     await page.locator('#search').fill('parquet');
     await page.locator('#found', { hasText: 'Explorer: Data' }).waitFor();

@@ -6,7 +6,7 @@ export const open = (tier: object = {}) => ({
   auth: { keys: { use: 'memory' }, tiers: { public: tier, enterprise: {} }, anonymous: 'public' },
 });
 
-/** Starts the service twice. The first start finds a free port, which the public URL of the second start contains. */
+/** Starts the service twice. The first start finds a free port. The second start uses this port in its public URL. */
 export const startPublic = async (more: object): Promise<TestApp> => {
   const config = { plugins: [...PLUGINS, 'vintages'], ...open(), ...more };
   const first = await startTestApp({ config });

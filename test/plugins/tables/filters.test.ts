@@ -11,7 +11,7 @@ const question = fc.record({
     maxLength: 3,
     selector: ({ field, operator }) => `${field}[${operator}]`,
   }),
-  // No declared order contains `share`, `day` or `checked`. These columns can be null.
+  // The columns `share`, `day` and `checked` are in no declared order, and can be null.
   sort: fc.constantFrom('', 'id', '-id', 'town', '-town', 'level', '-level', 'share', '-share', '-day', 'checked'),
   limit: fc.integer({ min: 1, max: 40 }),
 });

@@ -93,7 +93,7 @@ describe('plugin tables', () => {
   it('filters and sorts by the orders of the table', async () => {
     const boise = all.filter(({ city }) => city === 'Boise');
     expect(await rows('?city=Boise')).to.deep.equal(boise);
-    // Filters apply in the order of the sort fields, not of the query string.
+    // The order of filters in the query string does not matter. Filters apply in the order of the sort fields.
     expect(await rows('?id=4&city=Boise')).to.deep.equal([all[3]]);
     expect(await rows('?id=4&city=Chico')).to.deep.equal([]);
     expect(await rows('?id=4&city=Boise&limit=1')).to.deep.equal([all[3]]);

@@ -50,7 +50,7 @@ const afterCloseAsOf = (method: Method): Pick<BrokenAdapter, 'fault'> =>
     };
   });
 
-/** Totals are cached by a key that lacks a part of the query. */
+/** Caches totals by a key that omits a part of the query. */
 const cachingTotals = (keyOf: KeyOf): Pick<BrokenAdapter, 'fault'> => ({
   fault: inSnapshots((adapter) => (snapshot) => {
     // The memory adapter has no totals, so `totalsOf` computes them.

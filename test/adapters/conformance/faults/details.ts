@@ -26,7 +26,7 @@ const merged = (old: unknown, next: unknown): unknown =>
     ? { ...old, ...Object.fromEntries(Object.entries(next).map(([name, value]) => [name, merged(old[name], value)])) }
     : next;
 
-/** Publishes what `reuse` returns for each row whose key is also in the current version. */
+/** If the current version has a row with the same key, publishes the result of `reuse` instead of the new row. */
 const reusing = (reuse: (old: Row, next: Row) => Row): typeof FolderAdapter =>
   class extends FolderAdapter {
     override commit(manifest: Manifest, content: Content) {
@@ -52,7 +52,7 @@ const isNear = (one: unknown, other: unknown): boolean =>
 
 const isShallow = (one: unknown, other: unknown): boolean => (isObject(one) && isObject(other)) || isNear(one, other);
 
-/** Rejects with the error that `convert` returns for an error of the dataset. */
+/** Converts errors of the dataset with `convert`. */
 const converting = (convert: (cause: unknown) => StorageError | undefined): typeof FolderAdapter =>
   class extends FolderAdapter {
     override async *batchesOf(dataset: Dataset, name: string) {

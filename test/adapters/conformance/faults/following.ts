@@ -324,7 +324,7 @@ export const followingBugs: readonly BrokenAdapter[] = [
 const memoryOf = new Map<string, Catalog>();
 const opened = new Map<string, number>();
 
-/** Loses part of the catalog at `open()`. Loses nothing if another adapter in this process has the store open. */
+/** Loses a part of the catalog when it opens the store, unless another adapter in this process has the store open. */
 const forgetting = (forget: (catalog: Catalog) => Catalog) =>
   class extends FolderAdapter {
     #isCounted = false;

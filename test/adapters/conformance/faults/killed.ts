@@ -10,7 +10,7 @@ const STORES = `${KILLED} stores a version leaves the previous version or the wh
 const ACTIVATES = `${KILLED} activates or deletes versions leaves only whole versions`;
 const LATE_MS = 60_000;
 
-/** Writes some of its changes later. Until then, only adapters in the same process see them. */
+/** Writes some changes to the store only after `LATE_MS`. Until then, only adapters in the same process see them. */
 class LateAdapter extends FolderAdapter {
   static readonly #late = new Map<string, { readonly catalog: Catalog; readonly timer: NodeJS.Timeout }>();
   isLate = false;

@@ -9,7 +9,7 @@ const SEQUENCES = 'any sequence of publications, activations, deletions and read
 
 type Rows = ReturnType<Snapshot['find']>;
 
-/** Ignores `release()` while `counted` counts a list. */
+/** Ignores `release()` while `lists.count`, which `counted` changes, is not 0. */
 const releasing = (counted: (rows: Rows, lists: { count: number }) => Rows) =>
   class extends FolderAdapter {
     override hold(move: Move): Snapshot | undefined {
@@ -27,7 +27,7 @@ const releasing = (counted: (rows: Rows, lists: { count: number }) => Rows) =>
     }
   };
 
-/** The adapters of each store that notice changes with the timer of the first one. */
+/** The adapters of each store. The timer of one adapter polls for all of them. */
 const polled = new Map<string, { readonly owner: FolderAdapter; readonly all: Set<FolderAdapter> }>();
 
 /** Bugs that show only after a while, or in an adapter that is opened or read for longer. */

@@ -214,7 +214,7 @@ export const crashBugs: readonly BrokenAdapter[] = [
   },
 ];
 
-/** Fails each time if it has failed once. */
+/** Calls `work` only once and reuses its promise, so that a failure is repeated forever. */
 const remembering = <T>(work: () => Promise<T>): (() => Promise<T>) => {
   let first: Promise<T> | undefined;
   return () => {

@@ -3,7 +3,7 @@ import type { Dataset, PublishOptions } from '../../../../core/contracts/storage
 import { type Content, FolderAdapter } from '../folder-adapter.js';
 import type { BrokenAdapter } from './breaking.js';
 
-/** Returns an adapter that accepts a publication again if `partOf` its content equals that of the stored version. */
+/** Returns an adapter that accepts a version name twice if `partOf` returns the same value for both contents. */
 const comparing = (partOf: (content: Content) => unknown): Pick<BrokenAdapter, 'fails' | 'folder'> => ({
   fails: ['versions with similar or equal rows are rejected with conflict under a name that is taken'],
   folder: class extends FolderAdapter {

@@ -106,7 +106,8 @@ const expectedRows = (rows: readonly Row[], columns: readonly string[]): Row[] =
   );
 
 /**
- * Each Python expression reads a file into dictionaries. DuckDB would need another package for times with time zones.
+ * Python functions that read a Parquet file into dictionaries. DuckDB would need another package to read times with
+ * time zones.
  */
 const READERS = {
   pyarrow: `
