@@ -1,4 +1,6 @@
-/** Test settings. If there is enough memory, temporary files are kept there, which halves the time of MongoDB tests. */
+/**
+ * Test settings. Temporary files are kept in memory if it is large enough, which halves the duration of MongoDB tests.
+ */
 const { accessSync, constants, statfsSync } = require('node:fs');
 const { freemem } = require('node:os');
 

@@ -31,8 +31,8 @@ export const send = async (port: number, { path, ...options }: Message): Promise
 };
 
 /**
- * Sends bytes on a new connection, until the server closes it or `ms` milliseconds have passed.
- * @param options `reads: false` leaves the responses unread
+ * Sends bytes on a new connection. Ends when the server closes the connection or `ms` milliseconds have passed.
+ * @param options with `reads: false`, the client does not read the responses
  * @returns the statuses of the responses
  */
 export const exchange = (port: number, bytes: string, { reads = true, ms = 5000 } = {}): Promise<readonly number[]> =>

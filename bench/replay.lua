@@ -1,5 +1,5 @@
--- Sends the requests from a file in a loop. They are parsed in advance, so that wrk spends the same time on every
--- request.
+-- Sends the requests from a file in a loop. All requests are parsed in advance, so that wrk spends the same time on
+-- each of them.
 local requests, count, next = {}, 0, 0
 
 init = function(args)

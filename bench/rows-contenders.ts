@@ -21,7 +21,7 @@ interface Contender {
   readonly command: ServerCommand;
   /** Translates the paths of the service. Undefined if the contender accepts the same paths. */
   readonly ask?: (path: string) => Message;
-  /** CPU time for filling the store, in seconds. Undefined if the contender reads the dataset itself. */
+  /** CPU time for writing the rows to the store, in seconds. Undefined if the contender reads the dataset itself. */
   readonly filled?: number | undefined;
 }
 

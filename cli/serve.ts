@@ -25,7 +25,10 @@ export const openApp = async ({ loaded, demo }: Assignment, modules: Modules, ov
 const FIRST_READ_MS = 5000;
 const FIRST_READ_EVERY_MS = 20;
 
-/** @param needs the parts that must be available before the service listens */
+/**
+ * Waits up to `FIRST_READ_MS` until the stores can be read.
+ * @param needs the parts that must be available; otherwise, the promise rejects after the wait
+ */
 const firstRead = async (app: App, needs: NonNullable<Assignment['needs']>): Promise<void> => {
   const state = partOf(app, 'state');
   const deadline = performance.now() + FIRST_READ_MS;

@@ -23,10 +23,10 @@ const CODE = /\.(?:ts|js|mjs|cjs|lua|css)$/;
 const COMMENT = { lua: /--[^\n]*/g, other: /\/\*[\s\S]*?\*\/|(?<![:"'])\/\/[^\n]*/g };
 const MESSAGE = /'(?:[^'\\\n]|\\.){25,}'|`(?:[^`\\\n]|\\.){25,}`|"(?:[^"\\\n]|\\.){25,}"/g;
 
-/** Line breaks are kept, so that line numbers do not change. */
+/** Replaces a match with spaces. Keeps line breaks, so that line numbers do not change. */
 const blank = (text) => text.replace(/[^\n]/g, ' ');
 
-/** Returns a text of the same length in which code is replaced by spaces, so that only prose is left. */
+/** Replaces code with spaces, so that only prose is left. The length of the text does not change. */
 const proseOf = (path, text) => {
   if (path.endsWith('.md')) return text.replace(/```[\s\S]*?```/g, blank).replace(/`[^`\n]*`/g, blank);
   const pieces = [];

@@ -9,7 +9,7 @@ import { referencePages } from './reference-pages.js';
 
 const at = (path: string): string => join(packageRoot, path);
 
-// Without `rm`, the files of the previous version would stay: `writeDirectory` keeps them for running services.
+// `writeDirectory` keeps the files of the previous version for running services, so they are removed here.
 await rm(at('plugins/metro/dataset'), { recursive: true, force: true });
 await writeSample(at('plugins/metro/dataset'));
 await writeFile(at('plugins/metro/explorer/browser/map.json'), `${JSON.stringify(await buildOutlines())}\n`);

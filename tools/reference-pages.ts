@@ -28,7 +28,7 @@ const range = ({ minimum, maximum }: JsonSchema): string => {
   return maximum === undefined ? ` from ${minimum}` : ` ${minimum} to ${maximum}`;
 };
 
-/** Returns text such as `integer 1 to 65535`, `"reject" or "ignore"` or `list of string`. */
+/** Returns the type of a setting as text, such as `integer 1 to 65535`, `"reject" or "ignore"` or `list of string`. */
 const typeOf = (schema: JsonSchema): string => {
   const { enum: values, anyOf, oneOf, items, type } = schema;
   if (Array.isArray(values)) return values.map((value) => JSON.stringify(value)).join(' or ');
@@ -42,7 +42,10 @@ const typeOf = (schema: JsonSchema): string => {
   return names.join(' or ');
 };
 
-/** An object with declared properties has one row per property. Any other object is a single setting. */
+/**
+ * Returns one row per setting. An object with declared properties has a row for each property. Any other object is a
+ * single setting.
+ */
 const settingsOf = (schema: JsonSchema, path = ''): string[][] =>
   propertiesOf(schema).flatMap(([name, each]) => {
     const at = path === '' ? name : `${path}.${name}`;
@@ -53,7 +56,10 @@ const settingsOf = (schema: JsonSchema, path = ''): string[][] =>
     return [[`\`${at}\``, typeOf(each), fallback, String(each['description'] ?? '')]];
   });
 
-/** A module is configured by name, or by an object with `use` and `options`. Its options are listed on its own page. */
+/**
+ * Returns true if the setting selects a module, by name or by an object with `use` and `options`. The options of a
+ * module are listed on the module's own page.
+ */
 const isModule = (schema: JsonSchema): boolean => Object.hasOwn((schema['properties'] ?? {}) as object, 'use');
 
 const HEADINGS = ['Setting', 'Value', 'Default', 'Meaning'];

@@ -7,7 +7,7 @@ export const log = pino({ level: 'info' }, pino.destination({ dest: 2, minLength
 
 const prefix = randomBytes(8).toString('hex');
 let count = 0;
-/** A counter is faster than a random number for each request. */
+/** Increments a counter, which is faster than generating a random id for each request. */
 export const newId = () => `${prefix}-${(++count).toString(36)}`;
 
 const lastModified = new Date().toUTCString();

@@ -8,7 +8,7 @@ import { loadConfig, loadModules } from '../../product.js';
 
 const KEPT_VERSIONS = 3;
 
-/** Adds 1 to the values of odd versions, so that each publication changes the responses. */
+/** Adds 1 to each value if `number` is odd, so that each publication changes the responses. */
 const versionOf = ({ manifest, dataset }: OpenedDirectory, number: number): Dataset => {
   const change = (row: Document): Document =>
     'value' in row ? { ...row, value: Number(row['value']) + (number % 2) } : row;

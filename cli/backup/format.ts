@@ -33,11 +33,11 @@ export interface Backup {
    * so on.
    */
   readonly versions: readonly { readonly version: string; readonly published_at: string }[];
-  /** The changes of the current version, oldest first. `version` is null if that version is not in the backup. */
+  /** The versions that became current, oldest first. `version` is null if the backup does not contain the version. */
   readonly moves: readonly { readonly version: string | null; readonly published_at: string }[];
-  /** The SHA-256 of each file, except files with rows, whose digests are in the manifests. */
+  /** The SHA-256 of each file. Files with rows are omitted, because the manifests contain their digests. */
   readonly files: Readonly<Record<string, string>>;
-  /** The SHA-256 of the description of the backup as JSON, without `digest`. */
+  /** The SHA-256 of this object as JSON, without the field `digest`. */
   readonly digest: string;
 }
 

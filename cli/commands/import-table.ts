@@ -197,12 +197,12 @@ const sourcesIn = async (directory: string): Promise<readonly Source[]> => {
   ]);
 };
 
-/** Progress is shown after this number of rows, because writing more takes longer than a second. */
+/** Writing more rows than this takes longer than a second, so the command shows its progress. */
 const SHOWS_PROGRESS = 200_000;
 
 /**
- * Derives the column types from the first rows. If later rows do not match, reads the whole file and then imports it
- * again.
+ * Derives the column types from the first rows, and imports the table. If later rows do not match these types, derives
+ * the types from the whole file and imports the table again.
  */
 const importFrom = async (
   path: string,
@@ -228,7 +228,7 @@ const importFrom = async (
   }
 };
 
-/** Undefined for a table that is not declared, or whose invalid declaration will be replaced. */
+/** Returns undefined if the table is not declared, or if its invalid declaration will be replaced. */
 const existingDeclaration = (folder: string, name: string, isReplaced = false): Collection | undefined => {
   try {
     return readDeclaration(folder, name);

@@ -38,7 +38,8 @@ interface FittingPlugins {
 }
 
 /**
- * Selects the plugins whose collections are in the dataset with a valid first row, and whose dependencies are selected.
+ * Selects the plugins that can serve the dataset. The first row of each of their collections must be valid, and their
+ * dependencies must be selected too.
  */
 const fittingPlugins = async (opened: OpenedDirectory): Promise<FittingPlugins> => {
   const plugins: string[] = [];

@@ -101,7 +101,8 @@ const addCreate = (keys: Command): void => {
     .addHelpText('after', help('API_KEY=$(metro-forecast -c my.json keys create --name "Team A" --expires 90d)'))
     .action((options: NewKey, command: Command) =>
       withStore(command, async (store, rules, { json }) => {
-        // Printed as soon as it is stored, because an interrupted command could not show the key again.
+        // The key is printed as soon as it is stored. If the command were interrupted before that, the key would be
+        // lost.
         await createKeyRecord(store, options, rules, Date.now(), (created) => {
           if (json) return printJson(created);
           note(`${created.id} ("${created.name}") was created. Store the key now, because it cannot be shown again:`);

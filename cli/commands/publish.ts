@@ -143,7 +143,7 @@ const publish = async (directory: string, options: CommonOptions): Promise<void>
       const { adapter, collections } = storage;
       const current = await compare(dataset, version, collections, () => adapter.snapshot());
       if (current && current.differs === undefined) return false;
-      // Until here, the command only reads, so Ctrl-C can end it at once.
+      // Up to this point, the command has only read data, so Ctrl-C could end it immediately.
       const { signal, end } = interruption();
       await publishTo(dataset, {
         signal,

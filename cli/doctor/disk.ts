@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { pathResolver } from '../../core/app/load-modules.js';
 import { type CheckContext, type Finding, failed } from './finding.js';
 
-/** Publishing a dataset and storing a key write a new file, so less free space than this counts as a full disk. */
+/** Publishing a dataset or storing a key writes a new file. A disk with less free space than this counts as full. */
 const LEAST_BYTES = 1024 * 1024;
 
 const existing = (path: string): string => (existsSync(path) ? path : existing(dirname(path)));

@@ -29,7 +29,7 @@ export const checkKeys = async (context: CheckContext): Promise<Finding> => {
     await store.open();
     const now = Date.now();
     const all = await store.list();
-    // Writes the stored times of last use again, to check that the service can write them.
+    // Writes back the times at which keys were last used, to check that the service can write them.
     if (keys.use === 'mongo') await store.noteUse?.((await store.lastUsed?.()) ?? new Map());
     const active = all.filter((record) => isActive(record, now));
     const entitled = active.filter(({ tier }) => tiers.includes(tier));

@@ -16,7 +16,9 @@ const PERIODS = [
   [quarterIndex(2005, 4), quarterIndex(2024, 4)],
 ] as const;
 
-/** Seasonal benchmark: the change over the same quarters of an earlier year. `NaN` if a value is missing. */
+/**
+ * Returns the seasonal benchmark: the change over the same quarters of an earlier year. `NaN` if a value is missing.
+ */
 const seasonal = ({ quarters, firstQuarter }: Panel, quarter: number, market: number, horizon: Horizon): number => {
   const ahead = quartersOf(horizon);
   const from = quarter - firstQuarter - YEAR * Math.ceil(ahead / YEAR);
@@ -25,7 +27,7 @@ const seasonal = ({ quarters, firstQuarter }: Panel, quarter: number, market: nu
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Returns the forecasts to compare: those since 1990 for which every benchmark has a forecast too. */
+/** Returns the forecasts to compare: all forecasts since 1990 for which every benchmark also has a forecast. */
 const scoredOf = (panel: Panel, horizon: Horizon) => {
   const newest = panel.firstQuarter + panel.quarters.length - 1;
   const rows = createPanelRows({
