@@ -75,7 +75,7 @@ const url = (description: string): JsonSchema => ({ type: 'string', description,
 export const serviceSchema = {
   type: 'object',
   description:
-    "Names and texts used in the OpenAPI document, pages, API keys and errors. Default: the values declared by a plugin, otherwise the framework's.",
+    "Names and descriptions used in the OpenAPI document, pages, API keys and errors. Default: the values that a plugin declares, otherwise the framework's values.",
   additionalProperties: false,
   properties: {
     name: {

@@ -123,7 +123,7 @@ const serviceMetrics = ({ state, responses, admission, work }: ServiceMetricsOpt
     new Reader(
       'counter',
       'overload_refused_requests_total',
-      'Requests rejected with 503 because of overload, by the limit exceeded.',
+      'Requests rejected with 503 because of overload, by the exceeded limit.',
       () =>
         Object.entries({
           ...(admission?.refused ?? NONE_REFUSED),

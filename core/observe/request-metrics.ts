@@ -62,7 +62,10 @@ export class RequestMetrics {
     LATENCY_BOUNDS,
   );
   readonly #byEndpoint = new Map<object | undefined, (Distribution | undefined)[]>();
-  readonly #cache = new Counter('response_cache_requests_total', 'Data responses, by response cache hit or miss.');
+  readonly #cache = new Counter(
+    'response_cache_requests_total',
+    'Responses of data routes, by response cache hit or miss.',
+  );
   readonly #limiter = new Counter('limiter_decisions_total', 'Requests that the limiter allowed or rejected, by tier.');
   readonly #credentials = new Counter(
     'authentications_total',

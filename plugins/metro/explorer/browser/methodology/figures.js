@@ -6,7 +6,7 @@ import { widerFigures } from './wider-figures.js';
 
 const PERIODS = /** @type {const} */ ([
   ['all', ''],
-  ['to 2013', '&until=2013-12-31'],
+  ['up to 2013', '&until=2013-12-31'],
   ['from 2014', '&since=2014-01-01'],
 ]);
 
@@ -232,7 +232,7 @@ export const figures = {
         : " From 2014 on, without the three years in which persistence was least accurate, the model's error is " +
           `${number(mean(calm, 'mae_pp'))} points, and the error of the shrunk mean is ` +
           `${number(mean(calm, 'shrunk_mean_mae_pp'))} points.`;
-    return `In ${lost.length} of ${rows.length} years, a benchmark had a smaller error${lost.length === 0 ? '' : `: ${lost.join(', ')}`}.${without}`;
+    return `A benchmark was more accurate than the model in ${lost.length} of ${rows.length} years${lost.length === 0 ? '' : `: ${lost.join(', ')}`}.${without}`;
   },
 
   async record(get) {
