@@ -53,7 +53,7 @@ export const createFramework = (product: Product) => {
       const extra = plugins.map(({ plugin, options = {} }, index) => {
         return { plugin, options, at: `overrides.plugins[${index}]` };
       });
-      // The overrides can contain the adapter and the plugins, so the configuration need not name any.
+      // The overrides can contain the adapter and the plugins, so the configuration can omit both.
       const defaults = { ...(overrides.adapter && { adapter: 'memory' }), ...(extra.length > 0 && { plugins: [] }) };
       const source = typeof config === 'string' ? { path: config } : { given: config as GivenConfig, env: {} };
       const loaded = isLoaded(config) ? config : await loadConfig({ ...source, defaults }, extra);

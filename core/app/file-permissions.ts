@@ -29,8 +29,7 @@ export const permissionWarnings = async (
   const files: [path: string, isSecret: boolean][] = [];
   if (!embedded) files.push([path, hasSecret(loaded, modules)]);
   for (const { variable } of overrides) {
-    // If the name of a module option ends in `_FILE`, so does its variable. Such a variable does not contain the path
-    // of a secret.
+    // A module option can have a name that ends in `_FILE`. Its variable does not contain the path of a secret.
     const file = variable.endsWith('_FILE') && !variable.includes('__OPTIONS__') ? env[variable] : undefined;
     if (file) files.push([file, true]);
   }

@@ -55,7 +55,7 @@ export class RunningState {
     const ms = this.#dependencies.config.config.http.answerMs;
     const noReply = (): Error => new StorageError('unavailable', `The store did not respond within ${ms} ms.`);
     const signal = AbortSignal.timeout(ms);
-    // An adapter that observes the signal rejects with `aborted`, possibly before `withTimeout` does.
+    // If the adapter supports the signal, its `aborted` error can arrive before the error of `withTimeout`.
     const ping = withTimeout(adapter.ping(signal), ms, noReply).catch((error: unknown) => {
       throw signal.aborted ? noReply() : error;
     });

@@ -55,7 +55,7 @@ export interface Listening {
 }
 
 export type ToPrimary =
-  /** Messages that the primary process sends to a worker before the worker has sent `ready` would be lost. */
+  /** The worker can receive messages. Messages that the primary process sends earlier would be lost. */
   | { readonly kind: 'ready' }
   | { readonly kind: 'listening'; readonly listening: Listening }
   | { readonly kind: 'failed'; readonly reason: string }

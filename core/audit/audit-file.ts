@@ -60,8 +60,8 @@ export class AuditFile<E extends AuditEntry> {
     const head = await this.#head();
     // The hash is one entry behind if a process stopped after it wrote an entry, and before it wrote the `.head` file.
     const isHeadOld = entries.at(-1)?.previous === head;
-    // If lines were removed, their last hash is still in the `.head` file. The new entry refers to this hash, so that
-    // `verify` finds the gap.
+    // If the last lines were removed, the `.head` file still contains the hash of the last one. The new entry refers to
+    // this hash, so that `verify` finds the gap.
     let previous = head === undefined || isHeadOld ? endOf(entries) : head;
     function* linked(): Generator<string> {
       for (const entry of added) {

@@ -20,7 +20,7 @@ export const isKeyAuditEntry = compileSchema<KeyAuditEntry>({
   },
 });
 
-/** A digest reveals whether the hash of a key has changed, but not the hash. */
+/** A digest reveals whether the hash of a key has changed, but not the hash itself. */
 const fingerprintOf = ({ hash }: KeyRecord): string =>
   createHash('sha256').update(`fingerprint:${hash}`).digest('hex').slice(0, 32);
 
@@ -60,7 +60,7 @@ interface AuditedKey {
   fingerprint: string | undefined;
 }
 
-/** A key that differs from its audit entries. If there is no record, the key was removed. */
+/** A key that differs from its audit entries. `record` is missing if the key was removed. */
 interface Unrecorded {
   readonly key: string;
   readonly record?: KeyRecord;
@@ -113,7 +113,9 @@ const FIELDS = 'pepper name tier limit_per_minute created_at expires_at revoked_
 /** The bit for the hash and for all fields that are not in FIELDS. */
 const OTHER = 1 << FIELDS.length;
 
-/** How many of the newest audit entries are kept in memory. One is not enough, because later entries can undo it. */
+/**
+ * How many of the newest audit entries are kept in memory. One entry is not enough, because a later entry can undo it.
+ */
 const MAX_NEWEST = 100;
 
 type AnyRecord = Readonly<Record<string, unknown>>;

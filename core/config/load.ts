@@ -137,8 +137,7 @@ export const configLoader =
     if (!isValid) errors.push(...describeErrors(validate.errors!, draft, '', overrides, configSchema));
     errors.push(...contradictions(draft, overrides, isValid));
     if (errors.length > 0) {
-      // Modules are otherwise loaded only if the configuration is valid. They are checked here, so that one message
-      // lists all errors.
+      // The modules are loaded even though the configuration is invalid, so that one message lists the errors of both.
       errors.push(...((await moduleErrors?.(draft, folder, overrides)) ?? []));
       throw new OperatorError(
         `The configuration ${path} has ${errors.length === 1 ? 'an error' : `${errors.length} errors`}:`,

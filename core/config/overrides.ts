@@ -11,8 +11,8 @@ import { formatPath, type Path, valueAt } from '../validation/path.js';
 import { configSchema } from './schema.js';
 
 /**
- * The setting that an environment variable overrides. Module options have no `schema`, because it is unknown until the
- * module is loaded.
+ * The setting that an environment variable overrides. Module options have no `schema`, because their schema is unknown
+ * until the module is loaded.
  */
 interface Setting {
   readonly path: Path;

@@ -31,7 +31,7 @@ export interface AuditVerification {
 export interface DataAuditEntry extends AuditEntry {
   readonly action: 'publish' | 'activate' | 'prune';
   readonly version: string;
-  /** The previous current version, or null if there was none. Only for `publish` and `activate`. */
+  /** The version that was current before this change, or null if there was none. Only for `publish` and `activate`. */
   readonly replaces?: string | null;
   /** The SHA-256 of all published rows, in hexadecimal. Only for `publish`, and only if the store computes the hash. */
   readonly content?: string;

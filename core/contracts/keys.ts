@@ -83,7 +83,7 @@ export interface KeyStore {
   lastUsed?(): Promise<ReadonlyMap<string, number>>;
   /** Resolves with all content of the key store, for a backup. */
   exportAll?(): Promise<StoredKeys>;
-  /** Replaces all content of the key store, including the times of last use. */
+  /** Replaces all content of the key store, including when each key was last used. */
   replaceAll?(content: StoredKeys): Promise<void>;
 }
 

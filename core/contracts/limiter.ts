@@ -52,7 +52,7 @@ export interface Limiter {
    */
   take(caller: string, limit: number, quotas?: Quotas): Decision | Promise<Decision>;
   /**
-   * Resolves with a caller's usage of this month and last month: one entry for each day with requests, oldest first.
+   * Resolves with a caller's usage in this month and last month: one entry for each day with requests, oldest first.
    * Only limiters that count usage have this method.
    */
   usage?(caller: string): Promise<readonly DayUsage[]>;

@@ -163,7 +163,7 @@ export interface StorageAdapter {
   /**
    * Makes the dataset the current snapshot. Changes nothing if it rejects. If `open` has rejected with
    * `invalid_dataset`, `publish` replaces the invalid dataset. If another publication is in progress, `publish` waits
-   * or rejects with `conflict`. After the promise has settled, the adapter must not use the documents and the manifest,
+   * or rejects with `conflict`. After the promise has settled, the adapter must not use the documents or the manifest,
    * because the publisher can change them. Requires the capability `publish`.
    */
   publish?(dataset: Dataset, options?: PublishOptions): Promise<void>;
@@ -267,7 +267,7 @@ export interface Move {
 
 /** What a backup stores in addition to the versions. */
 export interface StoredHistory {
-  /** The changes of the current version, oldest first. */
+  /** One entry for each time that a version became current, oldest first. */
   readonly moves: readonly Move[];
   /** All audit entries, oldest first, including entries for changes that were never made. */
   readonly audit: readonly DataAuditEntry[];

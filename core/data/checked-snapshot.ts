@@ -22,7 +22,7 @@ interface TimeLimit {
 }
 
 export interface CheckedReader extends SnapshotReader {
-  /** Replaces the timeout of later reads with a signal. */
+  /** Makes later reads stop when the signal is aborted, instead of after the timeout. */
   readUntil(signal: AbortSignal, pauses: Pauses): void;
 }
 
@@ -212,8 +212,8 @@ const readUntil = (signal: AbortSignal, { snapshot, collections, ms, pauses }: T
 const SHARED = 1 / 8;
 
 /**
- * Returns a function that creates readers of a snapshot. A timer costs as much as a read, so readers share a timer for
- * 1/8 of the timeout. Each reader has at least 7/8 of the timeout.
+ * Returns a function that creates readers of a snapshot. A timer costs as much as a read, so readers that are created
+ * within 1/8 of the timeout share a timer. Each reader still has at least 7/8 of the timeout.
  */
 export const sharedReader = (
   snapshot: Snapshot,

@@ -89,7 +89,10 @@ type Indexed = Readonly<
   Record<string, { readonly orders: readonly (readonly string[])[]; readonly search?: readonly string[] }>
 >;
 
-/** Returns the declared collections and indexes that a version lacks. A version that lacks any cannot be served. */
+/**
+ * Returns the declared collections and indexes that a version lacks. A version can be served only if it lacks none of
+ * them.
+ */
 export const missingIn = (stored: Indexed, declared: ReadonlyMap<string, Collection>): readonly string[] =>
   [...declared.values()].flatMap((collection) => {
     const found = stored[collection.name];

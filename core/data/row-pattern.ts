@@ -30,7 +30,7 @@ const FIELD_KEYWORDS: ReadonlySet<string> = new Set(
 const SIMPLE_PATTERN = /^\^(?:(?:[\w :,/-]|\\[.dw]|\[(?:\w-\w|[\w-])+\])(?:\{\d+(?:,\d*)?\}|[+*?])?)*\$$/;
 
 const MAX_FIELDS = 500;
-/** The regular expression needs memory for each character of a string, so the parser handles longer text. */
+/** Longer text is parsed instead, because the regular expression needs memory for each character of a string. */
 const MAX_BYTES = 256 * 1024;
 
 const hasOnly = (schema: object, keywords: ReadonlySet<string>): boolean =>

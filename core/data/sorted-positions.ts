@@ -1,8 +1,8 @@
 import { firstPositions, type Ranks, steps } from './value-ranks.js';
 
 /**
- * Returns the fields to sort by. If an order ends with the rest of the key, these fields are left out. The documents
- * are already in key order, and the sort is stable.
+ * Returns the fields to sort by. Omits the key fields at the end of an order, because the documents are already in key
+ * order and the sort is stable.
  */
 export const fieldsToSortBy = (order: readonly string[], key: readonly string[]): readonly string[] => {
   for (let count = 0; count < order.length; count++) {

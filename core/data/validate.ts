@@ -12,7 +12,7 @@ interface CheckOptions {
   readonly onProgress?: (progress: { collection: string; rows: number; total: number | undefined }) => void;
   /** Called with each batch, in key order, until an error is found. */
   readonly onRows?: (collection: Collection, rows: Rows) => void;
-  /** True if the same rows have already been checked. Only their JSON syntax is then checked. Default: false. */
+  /** True if the same rows have already been checked. If true, only their JSON syntax is checked. Default: false. */
   readonly checked?: boolean;
   readonly pause?: () => Promise<unknown>;
 }

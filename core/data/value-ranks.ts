@@ -71,7 +71,7 @@ class ValueSorter {
 
   /**
    * @param positions the numbers from 0 to the number of values - 1
-   * @param from memory for the same number of values, like `to`
+   * @param from a buffer with room for all values, like `to`
    */
   constructor(values: ValueColumn, positions: Uint32Array, from: Keyed, to: Keyed) {
     this.#values = values;

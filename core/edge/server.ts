@@ -175,8 +175,8 @@ const isEventStream = (response: ServerResponse): boolean =>
   response.headersSent && /^text\/event-stream/i.test(String(response.getHeader('Content-Type')));
 
 /**
- * Sends a rejection and closes the socket. If an earlier request still waits for its response, sends only that
- * response. The client would otherwise take the rejection for that response.
+ * Sends a rejection and closes the socket. If an earlier request is still waiting for its response, sends only that
+ * response. Otherwise, the client would mistake the rejection for that response.
  */
 const rejectSocket = (socket: Socket, rejection: Rejection): void => {
   const before = lastResponse(socket);

@@ -14,7 +14,7 @@ export interface Caller {
   readonly tier: Tier | undefined;
   /** The key, or the caller that a plugin has identified. Undefined if the request has no valid credentials. */
   readonly key: Pick<KeyRecord, 'id' | 'tier'> | undefined;
-  /** The key id as JSON, for the log. Stored here, because a separate cache would be too large. */
+  /** The key id as JSON, for the log. It is stored here, because a separate cache would be too large. */
   readonly loggedKey: string;
   readonly tiers: Tiers;
 }
@@ -129,8 +129,8 @@ export class Authenticator {
 
 const WRITE_EVERY_MS = 5 * 60_000;
 /**
- * Maximum time that an unreachable key store can delay the shutdown. Taking over the lock of a crashed process takes a
- * second.
+ * Maximum time that an unreachable key store can delay the shutdown. It is long enough to take over the lock of a
+ * crashed process, which takes a second.
  */
 const LAST_WRITE_MS = 2500;
 
@@ -159,7 +159,7 @@ export const keyUse = ({ write, logger, everyMs = WRITE_EVERY_MS }: KeyUseOption
       await write(times);
     } catch (error) {
       for (const id of times.keys()) uses.get(id)!.written = 0;
-      // Logged at level `debug`, because every write fails if the access is read-only.
+      // The level is `debug`, because every write fails if the access is read-only.
       logger.debug({ err: error }, 'the last use of keys could not be written');
     }
   };

@@ -202,8 +202,8 @@ export class FileKeyStore implements KeyStore {
       this.#stamp = stamp;
       const change = await this.#readFile();
       this.#error = undefined;
-      // The first read does not look for manual edits. The next change also records edits made before this process
-      // started.
+      // The first read does not look for manual edits. Edits made before this process started are recorded with the
+      // next change.
       if (!isFirst && !isOwn) this.#edits = this.#edits.then(() => this.#findEdits(change));
     } catch (cause) {
       const error = cause instanceof KeyStoreError ? cause : this.#unavailable('read', fileErrorReason(cause), cause);

@@ -49,7 +49,7 @@ const validate = compileSchema<KeyFile>({
   },
 });
 
-/** Enough bytes for about a million keys. The same limit applies to the file with the times of last use. */
+/** Enough bytes for about a million keys. The file that stores when keys were last used has the same limit. */
 export const MAX_KEY_FILE_BYTES = 384 * 2 ** 20;
 
 const MAX_SHOWN = 20;
@@ -124,8 +124,8 @@ export const siblingPath = async (path: string, extension: string): Promise<stri
 export const KEY_FILE_MODE = 0o600;
 
 /**
- * Times of last use are in a separate file. In the key file, they would conflict with manual edits and make every
- * process reload all keys.
+ * A separate file stores when keys were last used. In the key file, these times would conflict with manual edits and
+ * make every process reload all keys.
  */
 const usedPath = (keyFile: string): Promise<string> => siblingPath(keyFile, 'used.json');
 
@@ -152,7 +152,7 @@ export const readUsed = async (keyFile: string): Promise<ReadonlyMap<string, num
 export const clearUsed = async (keyFile: string): Promise<void> => rm(await usedPath(keyFile), { force: true });
 
 /**
- * Merges times of last use. Keeps the later time of each key.
+ * Stores when keys were last used. If the file contains a later time for a key, that time is kept.
  * @throws an error from `node:fs`, for example if the folder is read-only
  */
 export const mergeUsed = async (keyFile: string, times: ReadonlyMap<string, number>): Promise<void> => {

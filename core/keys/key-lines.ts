@@ -12,7 +12,7 @@ const LINE_START = `\n${KEY_INDENT}`;
 const NEWLINE = 0x0a;
 const COMMA = 0x2c;
 
-/** If more than 256 KiB of a key file have changed, the whole file is parsed. */
+/** If more than 256 KiB of a key file has changed, the whole file is parsed. */
 const MAX_CHANGE = 256 * 1024;
 const BLOCK_BYTES = 64 * 1024;
 

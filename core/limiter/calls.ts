@@ -139,8 +139,8 @@ const decode = (reply: Buffer, { asks }: Call, bucketMicros: number): Reply => {
 };
 
 /**
- * Returns the Redis hashes for a call. Calls without client addresses use only one hash. A Redis cluster rejects calls
- * with several keys while it migrates them.
+ * Returns the Redis hashes for a call. Calls without client addresses use only one hash, because a Redis cluster
+ * rejects calls with several keys while it migrates them.
  */
 const hashesFor = (key: string, asks: readonly Ask[]): readonly string[] =>
   asks.some(({ caller }) => isAddress(caller)) ? hashesOf(key) : [key];

@@ -6,7 +6,7 @@
 -- KEYS[2] and KEYS[3] are hashes of recent and earlier addresses. They are omitted if the call contains no addresses.
 -- The field `<caller>` of a hash contains the window of the caller (see window.lua).
 -- The field `usage:<caller>` contains the usage of the caller (see quotas.lua).
--- The field `replica:<id>` contains the time and the number of the replica's last applied call (7 bytes each).
+-- The field `replica:<id>` contains the time and the number of the last applied call from the replica (7 bytes each).
 -- The field '' of the partition contains the time (7 bytes) and the cursor of the last sweep.
 -- The field '' of the recent addresses contains the creation time of the hash.
 -- A client can have any number of addresses, so the number of stored addresses is limited.
@@ -14,7 +14,7 @@
 --
 -- ARGV[1] is a JSON object. Lists have one entry per caller, and are omitted if all their entries are false.
 -- `replica` is the id of the replica, and `number` is the number of this call.
--- `previous` is the number of a call that must already be applied.
+-- `previous` is the number of an earlier call, which Redis must have applied.
 -- `fields` contains the names of the callers, then 'replica:<id>' and ''.
 -- `limits` contains the limit of each caller, and `permits` the number of permits requested.
 -- `resyncs` contains, for each caller, a list of { age, count } with all permits used within the window.
@@ -23,7 +23,7 @@
 -- `usageDays` contains, for each caller, a list of { day, requests, refused } with new values of the counter.
 --
 -- The reply is one byte, then doubles, which the client decodes faster than a list of integers.
--- If the call was rejected, the reply contains 0 and the number of the replica's last applied call.
+-- If the call was rejected, the reply contains 0 and the number of the last applied call from the replica.
 -- Otherwise, the reply contains 1, the time, and three numbers for each caller.
 -- The three numbers are the granted permits, the remaining permits, and the time until the next permit is free.
 -- If the caller has a usage counter, the usage of this day and this month follows.
@@ -155,8 +155,8 @@ if isSweepDue then
     local field, value = scanned[2][i], scanned[2][i + 1]
     local at, span = 1, KEPT
     if sub(field, 1, 8) == 'replica:' then
-      -- A replica can refer to its last applied call as `previous` for one window and one bucket.
-      -- If usage is counted, it can do so for two days.
+      -- A replica can send the number of this call as `previous` for one window and one bucket.
+      -- If usage is counted, the replica can send this number for two days.
       span = COUNTS_USAGE and 3 * DAY or 2 * WINDOW
     elseif field ~= '' and sub(field, 1, 6) ~= 'usage:' then
       at, span = #value - TAIL_BYTES + 1, WINDOW + BUCKET

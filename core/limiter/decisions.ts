@@ -133,13 +133,13 @@ const FEWEST = 2;
  */
 const MOST_OF_REMAINING = 1 / 64;
 
-/** True if replicas prefetch permits for this limit. They can also return some of these permits at any time. */
+/** True if replicas prefetch permits for this limit. A replica can return unused permits at any time. */
 const mayPrefetch = (limit: number): boolean => limit * MOST_OF_REMAINING >= FEWEST;
 
 /**
  * Returns the number of permits to prefetch. The expected demand is the number of requests in the previous bucket. If
- * only one request is waiting, the current bucket is used if it contains more requests. Several waiting requests might
- * be a burst that is already over.
+ * only one request is waiting, the demand is at least the number of requests in the current bucket. Several waiting
+ * requests might be a burst that is already over.
  */
 export const prefetchCount = (
   { window, remaining }: CallerState,

@@ -48,8 +48,8 @@ export class LocalLimits {
         : this.#decideByShare(caller, now, today);
     if (!decision.allowed) usage?.addRejected(today, 1);
     else if (usage) usage.addLocal(today);
-    // With the policy `open`, requests allowed during an outage do not count against the limit. They need a resync only
-    // if usage is counted.
+    // With the policy `open`, requests allowed during an outage do not count against the limit. Their callers need a
+    // resync only if usage is counted.
     if (decision.allowed && (usage || outagePolicy === 'local')) sync.requireResync(caller);
     return withQuotas(decision, decisions.quotas(caller, time));
   }
@@ -61,7 +61,7 @@ export class LocalLimits {
     const { allowed, remaining, resetMs } = window.take(now, share.permits, hasQuota);
     // The local share is reported as the limit, because this replica rejects requests beyond its share.
     if (allowed) return { allowed, limit: share.whole, remaining, resetMs };
-    // A used-up quota share lasts until Redis is available again. Its callers retry once per window until then.
+    // If a caller has used up its share of a quota, it should retry once per window until Redis is available again.
     const waitMs = hasQuota ? share.growsInMs : this.#options.windowMs;
     return { allowed, limit: share.whole, remaining: 0, resetMs: Math.max(resetMs, waitMs) };
   }

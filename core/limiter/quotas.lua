@@ -35,7 +35,7 @@ end
 
 -- Reads the counters of the last three days.
 -- Calls report usage only for today and yesterday.
--- Counters of the day before are kept, because the clock might be set back past midnight.
+-- Counters of the day before yesterday are kept, because the clock might be set back past midnight.
 local function readCounters(stored, from)
   local counters = {}
   for at = from, #stored, COUNTER_BYTES do

@@ -32,8 +32,8 @@ interface RedisLimiterOptions {
  */
 const REJOIN_MS = 500;
 /**
- * Interval of a check that Redis can run the Lua script. When there are no requests, errors would otherwise go
- * unnoticed.
+ * Interval of a check that Redis can run the Lua script. Without this check, errors would go unnoticed while there are
+ * no requests.
  */
 const CHECK_MS = 5000;
 const POLL_MS = REJOIN_MS / 2;

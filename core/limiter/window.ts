@@ -77,8 +77,8 @@ export class SlidingWindow {
   }
 
   /**
-   * Returns the entry that must expire before the next request is allowed. After a limit was lowered, it might not be
-   * the oldest entry.
+   * Returns the entry that must expire before the next request is allowed. If the limit was lowered, this is not
+   * necessarily the oldest entry.
    */
   #blocking(limit: number): number {
     let i = 0;

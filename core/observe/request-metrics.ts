@@ -1,4 +1,4 @@
-/** Counts requests. Keeps references to the series, because it runs on every request. */
+/** Counts requests. This code runs on every request, so it keeps references to the series. */
 import type { Tier } from '../config/tiers.js';
 import type { ApiContext } from '../pipeline/api-koa.js';
 import { Counter, Family, inBraces, type Metric, numeral } from './metric.js';

@@ -163,8 +163,8 @@ const contentOfList = async (route: Route, formats: readonly Format[]) => {
 };
 
 /**
- * Returns undefined for a binary format, or if the example cannot be written. The other formats are then still
- * described.
+ * Returns undefined for a binary format, or if the example cannot be written. The OpenAPI document still describes the
+ * other formats.
  */
 const textIn = async (
   format: Format,

@@ -37,10 +37,10 @@ export class RequestState {
   invalidIdentity: InvalidIdentity | undefined;
   identityError: unknown;
 
-  // Set by `limit`, but not for inner requests and endpoints without a limit.
+  // Set by `limit`. Undefined for inner requests, and for endpoints without a limit.
   decision: Decision | undefined;
 
-  // `handleRoute` sets the next two properties, so mounts do not have them.
+  // `handleRoute` sets the next two properties. Requests to mounts keep the initial values.
   cacheHit = false;
   snapshotVersion: string | undefined;
 

@@ -21,7 +21,10 @@ export interface ErrorPageOptions {
 /** Returns undefined if the client gets JSON. */
 export type ErrorPage = (request: IncomingMessage) => Page | undefined;
 
-/** The design of the pages in `plugins/pages`. The style is inline, because the error may concern the other files. */
+/**
+ * The design of the pages in `plugins/pages`. The style is inline, because a request for a separate style sheet might
+ * fail too.
+ */
 const STYLE = `
 :root {
   color-scheme: light dark;
@@ -51,7 +54,7 @@ const HTML = { mediaTypes: ['text/html'] } as const;
 const choose = mediaTypeChooser([{ mediaTypes: ['application/json'] }, HTML]);
 
 const textOf = ({ kind, message }: ApiError): string =>
-  // The default message of `route_not_found` mentions the API, which does not fit on a web page.
+  // The default message of `route_not_found` is about the API, so web pages show a different message.
   kind === errors.route_not_found && message === kind.sentence ? 'There is no page at this address.' : message;
 
 const reasonOf = (status: number): string => {

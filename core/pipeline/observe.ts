@@ -12,8 +12,8 @@ import { combinedLine } from './combined-log.js';
 type Report = (ctx: ApiContext) => void;
 
 /**
- * @param measure called when a response has been written or, for a stream, when it starts. Otherwise, clients with slow
- *   connections would look like a slow service
+ * @param measure called when a response has been written. For a stream, called when the stream starts, because slow
+ *   clients must not look like a slow service
  * @param reports called when the last byte has been written, or when the connection has closed before that
  */
 export const observe =
@@ -35,7 +35,10 @@ export const observe =
       });
     });
 
-/** A response without a socket might never be closed. One with `respond: false` belongs to the plugin. */
+/**
+ * True while the service is writing a response. False for a response without a socket, which might never be closed, and
+ * for a response with `respond: false`, which a plugin writes.
+ */
 const isWriting = ({ res, respond }: ApiContext): boolean =>
   !res.writableEnded && res.socket !== null && respond !== false;
 

@@ -4,13 +4,13 @@ import type { Mount } from '../contracts/plugin.js';
 /** The path of the page where users enter a key. */
 export const SIGN_IN = '/sign-in';
 
-/** The front page is not counted, because its mount has no content security policy. */
+/** Returns false for the front page, because its mount has no content security policy. */
 export const isPage = ({ contentSecurityPolicy }: Pick<Mount, 'contentSecurityPolicy'>): boolean =>
   contentSecurityPolicy !== undefined;
 
 /**
- * Divides the pages, except the sign-in page, into pages and guides. A guide is a page whose path is below the path of
- * another page.
+ * Returns guides separately from other pages, and omits the sign-in page. A guide is a page whose path is below the
+ * path of another page.
  */
 export const pagesOf = <M extends Pick<Mount, 'path' | 'contentSecurityPolicy'>>({
   mounts,

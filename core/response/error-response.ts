@@ -112,7 +112,9 @@ export const statusError = (status: number): ApiError => new ApiError(kindOf(sta
 
 const INCOMPLETE_BODY = 'The connection closed before the request body was complete.';
 
-/** If the client disconnects while it sends the body, Node reports a socket error. The client has caused this error. */
+/**
+ * If the client disconnects while it sends the body, Node reports a socket error, which is not an error of the service.
+ */
 const withoutBrokenBody = ({ req }: ErrorContext, error: unknown): unknown =>
   error !== null && error === req.errored && !(error instanceof ApiError)
     ? new ApiError(errors.invalid_parameter, INCOMPLETE_BODY, { cause: error })

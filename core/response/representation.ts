@@ -11,8 +11,8 @@ import { linesOf } from './headers.js';
 export type Payload = Buffer | string;
 
 /**
- * Bodies up to 8 KiB are sent together with the header lines, in one system call. As strings, they take one byte per
- * character. A small buffer could keep a whole slab of Node's buffer pool in memory.
+ * Bodies up to 8 KiB are sent together with the header lines, in one system call. They are stored as strings with one
+ * byte per character, because a small buffer could keep a whole slab of Node's buffer pool in memory.
  */
 const WRITTEN_AS_TEXT_BYTES = 8 * 1024;
 
@@ -184,7 +184,10 @@ export class Representation extends Validators {
   readonly #contentType: string;
   readonly #isCompressible: boolean;
   readonly #head: string;
-  /** Created on first use, because most responses to requests by key are too small to be compressed. */
+  /**
+   * The compressed bodies. The map is created on first use, because most responses with a single document are too small
+   * to be compressed.
+   */
   #encodings: Map<Encoding, Encoded | Promise<Encoded>> | undefined;
   /** Called when a compressed body is added. */
   onGrowth: ((bytes: number) => void) | undefined;

@@ -120,7 +120,9 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     }
   }
 
-  /** Node 24 and later does not call the callback of `end` after a fast write, so the callback is called here. */
+  /**
+   * Node 24 and later versions do not call the callback of `end` after a fast write, so the callback is called here.
+   */
   // biome-ignore lint/suspicious/noExplicitAny: passes the arguments of all overloads on to Node
   override end(...given: any[]): this {
     if (this.#sent === 'no') return super.end(...given);
@@ -212,7 +214,7 @@ interface RequestInsides {
 
 /**
  * Prevents Node from reading the unused request stream to its end after the response. Reading it would create a sixth
- * of the garbage per request.
+ * of the garbage of a request.
  */
 const releaseRequest = (request: IncomingMessage): void => {
   if (!request.complete || request.readableLength > 0) return;

@@ -1,4 +1,4 @@
-/** Builds a response from what the handler has returned, or starts to read a list that is too large for that. */
+/** Builds the response from the result of a handler, or starts to read the rows of a large list. */
 import { createHash, hash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import type { CheckedReader } from '../data/checked-snapshot.js';
@@ -35,7 +35,7 @@ interface ListLimits {
   readonly mostStoredBytes: number;
   /** Number of bytes of rows to read before the first chunk is written. Default: 0. */
   readonly aheadBytes?: number;
-  /** Milliseconds without a new chunk after which reading fails with `unavailable`. */
+  /** Reading fails with `unavailable` if there is no new chunk within this many milliseconds. */
   readonly stallMs: number;
 }
 
@@ -96,7 +96,7 @@ const joined = async (pieces: AsyncIterable<Buffer>, pauses: Pauses): Promise<Bu
 
 const CONCATENATED_BYTES = 64 * 1024;
 
-/** Concatenates chunks, with pauses. `Buffer.concat` would block the event loop for milliseconds per 10 MB. */
+/** Concatenates chunks, with pauses. `Buffer.concat` would block the event loop for several milliseconds per 10 MB. */
 const together = async (chunks: readonly Buffer[], size: number, pauses: Pauses): Promise<Buffer> => {
   if (size <= CONCATENATED_BYTES) return Buffer.concat(chunks, size);
   const body = Buffer.allocUnsafeSlow(size);

@@ -48,7 +48,7 @@ const contextOf = (request: DataRequest, snapshot: SnapshotReader, headers: Reco
 interface PiecesOptions {
   /** Bytes of stored text to read before the first piece is written. Default: 0. */
   readonly aheadBytes?: number | undefined;
-  /** Replaces the time limit of the handler's reads. Default: the time limit stays. */
+  /** Replaces the time limit of the handler's reads. By default, the time limit does not change. */
   readonly until?: AbortSignal | undefined;
 }
 
@@ -180,7 +180,7 @@ export const ofRoute = async <T>({ operationId, path }: Route, work: () => Promi
   }
 };
 
-/** Does not read a property of a stored row, because that would parse the row. */
+/** Returns the property `data`. Ignores stored rows, because reading a property would parse the row. */
 const dataOf = (response: unknown): unknown =>
   rowText(response) === undefined ? (response as { readonly data?: unknown } | null | undefined)?.data : undefined;
 

@@ -109,7 +109,7 @@ const WARMING_MS = 60_000;
 /** Serves the adapter's current snapshot. Computes the most used responses of a new snapshot before switching to it. */
 export class CurrentSnapshot {
   readonly #options: CurrentSnapshotOptions;
-  /** The snapshot in use. Undefined while the store has no snapshot. A request uses the same snapshot until it ends. */
+  /** The snapshot in use. Undefined while the store has no snapshot. Each request uses a single snapshot. */
   served: ServedSnapshot | undefined;
   #refreshing: Promise<void> | undefined;
   #again = false;
@@ -119,7 +119,7 @@ export class CurrentSnapshot {
     this.#options = options;
   }
 
-  /** Never rejects. A call during a refresh starts another one after it. */
+  /** Never rejects. A call during a refresh starts another refresh after the current one. */
   refresh(): Promise<void> {
     this.#again = true;
     this.#refreshing ??= this.#refreshUntilCurrent();

@@ -36,7 +36,7 @@ export const pageHeaders: Readonly<Record<'Link', ResponseHeader>> = {
   },
 };
 
-/** The sort position of a row. Null means that a value is unknown. */
+/** The values of a row in the fields of the sort order. Missing values are null. */
 type Place = readonly (Scalar | null)[];
 
 const tokenOf = (order: string, place: Place): string =>

@@ -62,7 +62,7 @@ export const describe = ({ keyword, schema, data, instancePath, message = 'is no
   if (data === '' && (keyword === 'enum' || keyword === 'minLength')) return 'must not be empty';
   if (keyword === 'enum') {
     const [sent, values] = [String(data), (schema as unknown[]).map(String)];
-    // Any two very short texts are similar, so a suggestion would be arbitrary.
+    // Any two very short strings are similar, so a suggestion would be arbitrary.
     const guess = sent.length > 2 ? nearest(sent, values) : undefined;
     const isListed = values.length <= MOST_LISTED;
     if (guess === undefined && isListed && instancePath === '') return `must be one of ${values.join(', ')}`;

@@ -22,10 +22,10 @@ export const dataRequest = (route: DataRoute, input: Input, format: Format, cach
 });
 
 interface Entry {
-  /** Kept so that the response can be computed again for the next snapshot. */
+  /** Used to compute the response again for the next snapshot. */
   readonly request: DataRequest;
   readonly representation: Representation;
-  /** The number of uses. Each sweep of the cache halves it. A sweep drops an entry without uses. */
+  /** The number of uses. A sweep of the cache halves this number, or drops the entry if the number is 0. */
   uses: number;
 }
 
@@ -45,8 +45,8 @@ export class ResponseCache {
   readonly #budget: number;
   #bytes = 0;
   /**
-   * Kept between sweeps, because a new iterator would first skip the slots of all deleted entries. A sweep drops or
-   * moves each entry that it visits, so all entries are ahead of the iterator.
+   * The iterator is kept between sweeps, because a new iterator would first skip the slots of all deleted entries. A
+   * sweep drops or moves each entry that it visits, so all entries are ahead of the iterator.
    */
   readonly #hand = this.#entries.entries();
 

@@ -18,7 +18,7 @@ export interface ServiceDependencies {
 /** Passed to the handler if all callers share the response. */
 const SHARED_REQUEST = { caller: null, account: null, headers: {} };
 
-/** Sent to all callers until the value changes or its age in seconds does. */
+/** The response that is sent to all callers until the value or its age in seconds changes. */
 interface SharedResponse {
   readonly value: string;
   readonly age: number;

@@ -47,7 +47,7 @@ export const createVintages = ({ adapter, collections, cacheBytes, answerMs }: V
         const normalized = await normalizedIn(request, read);
         // Responses with headers are cached per date, because links in headers contain the requested date.
         const named = request.route.response.headers ? `${date} ` : '';
-        // The key contains the publication time, because the same version can be published again later.
+        // The cache key contains the publication time, because the same version can be published again later.
         const cacheKey = `${named}${snapshotVersion} ${publishedAt.getTime()} ${normalized.cacheKey}`;
         const cached = responses.get(cacheKey);
         if (cached) return { representation: cached, isCached: true, snapshotVersion };

@@ -69,8 +69,8 @@ export class WorkQueue {
       await pauses.pause();
       return await work(pauses);
     } catch (error) {
-      // While the store is unavailable, the caller's waiting requests would time out one after another. They fail now
-      // instead.
+      // While the store is unavailable, the caller's waiting requests would time out one after another. Instead, all of
+      // them fail immediately.
       if (error instanceof StorageError && error.code === 'unavailable') this.#remove(queue, [...queue.waiting], error);
       throw error;
     } finally {
@@ -195,7 +195,9 @@ export class WorkQueue {
 const MOST_LISTS = 64;
 
 export class WorkQueues {
-  /** Admitted requests that wait for a queue or run in it, until their body is set. They do not count as in flight. */
+  /**
+   * The number of admitted requests that are waiting or running in a queue. These requests do not count as in flight.
+   */
   admitted = 0;
   readonly responses: WorkQueue;
   /** Lists have a separate queue, because a slow client can make sending a list take a long time. */

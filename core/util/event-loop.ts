@@ -13,7 +13,7 @@ export interface Pauses {
   pause(): Promise<void>;
 }
 
-/** Returns a function that waits only if `piecesMs` have passed since the last pause. */
+/** Returns a function that waits only if `piecesMs` milliseconds have passed since the last pause. */
 const pauseAfter = (piecesMs: number, wait: (signal?: AbortSignal) => Promise<void>) => {
   let until = Number.NEGATIVE_INFINITY;
   return async (signal?: AbortSignal): Promise<void> => {
@@ -78,8 +78,8 @@ export class TurnQueue {
 export const longWork = new TurnQueue(2);
 
 /**
- * Measures the CPU time of only this thread if Node supports it. V8's other threads still compile code and collect
- * garbage long after a publication.
+ * Measures the CPU time of only this thread if Node supports it. After a publication, V8's other threads compile code
+ * and collect garbage for a long time.
  */
 const { threadCpuUsage } = process as { threadCpuUsage?: () => NodeJS.CpuUsage };
 const cpuUsage = threadCpuUsage?.bind(process) ?? (() => process.cpuUsage());

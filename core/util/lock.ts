@@ -24,7 +24,7 @@ export class FileLockError extends Error {
   override readonly name = 'FileLockError';
 }
 
-/** Adds the path of the lock file to an error, because callers report only the path of the file to change. */
+/** Adds the path of the lock file to an error, because callers report only the path of the locked file. */
 const failing =
   (path: string, what: 'created' | 'read' | 'removed') =>
   (error: NodeJS.ErrnoException): never => {
@@ -49,7 +49,7 @@ const create = async (path: string, content: string): Promise<boolean> => {
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') return false;
-    // On a full disk, the lock file was created but is empty, so it is removed.
+    // If the disk is full, the lock file can be created but not written. The empty lock file is removed.
     if (syscall !== 'open') await unlink(path).catch(unlessMissing);
     if (code === 'ENOENT') throw error;
     return failing(path, 'created')(error as NodeJS.ErrnoException);

@@ -45,8 +45,8 @@ export const linkTarget = async (path: string): Promise<string> => {
 };
 
 /**
- * When running as root, gives a new file the owner of the related file or folder, so that a service can read the new
- * file.
+ * When running as root, gives a new file the owner of the file `like` or of the folder, so that a service can read the
+ * new file.
  */
 const ownershipOfNew = async (path: string, { mode, like }: NewFile): Promise<Ownership> => {
   const related = like === undefined ? undefined : await stat(like).catch(unlessMissing);
@@ -111,7 +111,7 @@ export const syncFolder = async (folder: string): Promise<void> => {
 
 const PIECE_LENGTH = 64 * 1024;
 
-/** Joins short texts, because every write needs a system call. */
+/** Joins short strings, because every write needs a system call. */
 export function* inPieces(texts: Iterable<string>): Generator<string> {
   let piece = '';
   for (const text of texts) {

@@ -59,7 +59,7 @@ const byVariable = ({ 'x-variable': name }: JsonSchema): string =>
 export const propertiesOf = (schema: JsonSchema | undefined) =>
   schema?.['properties'] as Readonly<Record<string, JsonSchema>> | undefined;
 
-/** Returns the paths of all settings with a name, such as `server.port` and `metrics.port` for `port`. */
+/** Returns the paths of all settings with the given name, such as `server.port` and `metrics.port` for `port`. */
 const pathsOf = (name: string, schema: JsonSchema | undefined, path: Path = []): string[] =>
   Object.entries(propertiesOf(schema) ?? {}).flatMap(([key, inner]) => [
     ...(key === name ? [formatPath([...path, key])] : []),

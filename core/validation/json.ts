@@ -1,6 +1,6 @@
 /**
  * Finds errors in JSON. Errors of `JSON.parse` are not shown, because they quote the text, which might contain secrets.
- * In addition, only some versions of Node include a position in them.
+ * Also, only some versions of Node include the position of the error.
  */
 
 export const isObject = (value: unknown): value is Record<string | number, unknown> =>

@@ -48,7 +48,7 @@ export class RowWriter {
   /** The positions of the key columns and of the requested fields in `#values`. */
   readonly #key: readonly number[];
   readonly #fields: readonly number[];
-  /** The JSON before the row number, if it is the key. */
+  /** The JSON before the row number. Undefined if the row number is not the key. */
   readonly #numberPrefix: Uint8Array | undefined;
   readonly #out = new BlockWriter();
 
@@ -68,7 +68,7 @@ export class RowWriter {
     this.#numberPrefix = key.isNumbered ? prefixOf(key.columns[0]!, true) : undefined;
   }
 
-  /** @param located the cells of the row, if they are parts of a text */
+  /** @param located the offsets of the cells in the text of the row. If undefined, `row.cells` is read */
   write(row: Row, number: number, located: CellBounds | undefined): void {
     const [out, values] = [this.#out, this.#values];
     if (this.#numberPrefix) {
@@ -104,7 +104,7 @@ export class RowWriter {
     return cell === null || this.#missing.has(cell) ? this.#null() : this.#converted(column, cell);
   }
 
-  /** Writes a cell that is a part of a text. */
+  /** Writes the cell between two offsets in a string. */
   #part(column: WrittenColumn, text: string, start: number, end: number): Value {
     if (start === end) return this.#null();
     if (!this.#missing.isEmpty && this.#missing.has(text.slice(start, end))) return this.#null();
@@ -122,7 +122,7 @@ export class RowWriter {
     return this.#converted(column, text.slice(start, end));
   }
 
-  /** Writes text that JSON does not escape. Returns undefined for other text, and for text that may be blank. */
+  /** Writes text that needs no escaping in JSON. Returns undefined for other text, and for text that might be blank. */
   #string(text: string, start: number, end: number, isReturned: boolean): string | undefined {
     if (mayBeBlank(text.charCodeAt(start))) return undefined;
     const { bytes } = this.#out;

@@ -31,7 +31,7 @@ const shown = (cell: Cell): string => {
 };
 
 const GROUP = 3;
-/** How many cells below a first cell that is text are compared. */
+/** If the first cell is text, the type of the cells below it is guessed from this many cells (minimum and maximum). */
 const [MIN_BELOW, MAX_BELOW] = [3, 1000];
 
 export class ColumnGuess {
@@ -46,7 +46,7 @@ export class ColumnGuess {
   /** Undefined until a number has marks, such as a currency sign. */
   #marks: NumberMarks | undefined;
   #first: { readonly line: number; readonly cell: Cell } | undefined;
-  /** The guess for the cells below a first cell that is text, such as a unit. */
+  /** If the first cell is text, such as a unit: the guess for the cells below it. */
   #below: ColumnGuess | undefined;
   #code: string | undefined;
   #hasFraction = false;
@@ -95,7 +95,8 @@ export class ColumnGuess {
   }
 
   /**
-   * Adds a cell that is a part of a text. Returns false if the cell might change the guess: then `add` must be called.
+   * Adds the cell between two offsets in a string. Returns false if the cell might change the guess. Call `add` in this
+   * case.
    */
   addKnown(text: string, start: number, end: number): boolean {
     if (start === end || !this.#options.missing.isEmpty || !this.#isKnown(text, start, end)) return false;
@@ -155,7 +156,7 @@ export class ColumnGuess {
     this.#narrow(cell, line, this.#fitsText(cell, number));
   }
 
-  /** @param number the cell without marks, for the notations of numbers */
+  /** @param number the cell without marks, which is compared with number formats */
   #fitsText(cell: string, number: string): (name: NotationName) => boolean {
     const { isTyped, type, isDeclared } = this.#options;
     const isLossy = (type === undefined || isDeclared) && this.#loss !== undefined;
@@ -256,8 +257,8 @@ export class ColumnGuess {
     if (this.#options.decimal === 'comma' && fits('decimalComma') && !fits('integer')) return as('decimalComma');
     if (!NUMERIC.includes(first) || this.#options.type !== undefined) return as(first);
     if (this.#code !== undefined && !this.#hasFraction) return text(this.#code);
-    // Version numbers and codes stay text. They contain neither decimal commas nor thousands separators, so columns
-    // with such numbers are not checked.
+    // Version numbers and codes stay text. They contain neither decimal commas nor thousands separators, so only
+    // columns of plain numbers are checked.
     const { reason } = this.#zeros;
     return first !== 'integer' && PLAIN.includes(first) && reason !== undefined ? text(reason) : as(first);
   }

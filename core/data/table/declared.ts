@@ -16,13 +16,15 @@ type Properties = Readonly<Record<string, JsonSchema>>;
 export interface Declared {
   readonly schema: JsonSchema;
   readonly properties: Properties;
-  /** The fields of the key and the sort orders. Only these fields must have values because of the import. */
+  /** The fields of the declared key and sort orders, in which imports do not allow null. */
   readonly ordered: ReadonlySet<string>;
-  /** Columns whose type is declared and not set with an option. A value must not lose digits in these columns. */
+  /**
+   * Columns whose type comes from the declaration and not from an option. Values in these columns must not lose digits.
+   */
   readonly typed: ReadonlySet<string>;
   /** True if the key is the row number. */
   readonly isNumbered: boolean;
-  /** The first fields of each order. The fields of the key follow. */
+  /** Each order without the key fields at its end. */
   readonly leads: readonly (readonly string[])[];
   /** True if the schema has rules that the import does not enforce on its own. */
   readonly hasRules: boolean;
@@ -170,7 +172,10 @@ export const withDeclaration = (
   };
 };
 
-/** The schema of a column. Only columns of the key and the orders must have values, unless the declaration says so. */
+/**
+ * The schema of a column. Allows null unless the column belongs to the key or an order, or the declaration forbids
+ * null.
+ */
 export const propertyOf = (
   { name, heading, type }: Column,
   declared: Declared | undefined,

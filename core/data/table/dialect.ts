@@ -127,8 +127,8 @@ const plainDialect = (sample: Sample, lineEnd: Dialect['lineEnd'], options: CsvO
 };
 
 /**
- * Returns true if spaces after separators do not belong to the cells. This is the case if every separator is followed
- * by a space. It is also the case if most are, and the quotes are valid only without the spaces.
+ * Returns true if spaces after separators do not belong to the cells: if every separator is followed by a space, or if
+ * most are and the quotes are valid only without the spaces.
  */
 const skipsSpaces = (sample: Sample, dialect: Dialect): boolean => {
   const records = recordsOf(sample, dialect);
@@ -173,7 +173,8 @@ const isPreamble = (records: readonly CsvRecord[], at: number, width: number, mo
   if (!next) return false;
   if (cells[0]!.startsWith('#') && width > 1) return cells.length < width || next.cells[0]!.startsWith('#');
   const filled = filledIn({ cells });
-  // The first column, the row index, can lack a name. The line is a header even if the rows below it are nearly empty.
+  // The first column can be a row index without a heading. The line is a header even if the rows below it are nearly
+  // empty.
   const isIndexUnnamed = isBlankCell(cells[0]!) && cells.length >= width - 1 && filled > width / 2;
   if (filled >= most || isIndexUnnamed) return false;
   if (isBlank(next) || cells.length < width - 1 || (filled <= 1 && (width > 2 || cells.length < width))) return true;

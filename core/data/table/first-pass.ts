@@ -44,7 +44,7 @@ export interface ReadColumn extends Column {
   readonly notation: NotationName;
 }
 
-/** Labels of a last row that contains sums. */
+/** Matches the first cell of a row with totals. */
 const TOTAL = /^(grand )?(total|totals|totale|totaal|sum|summe|gesamt|insgesamt|suma|итого|всего|合計|总计):?$/i;
 
 const isBlankCell = (cell: Cell): boolean => String(cell ?? '').trim() === '';
@@ -121,7 +121,7 @@ export class FirstPass {
     this.isWhole = true;
   }
 
-  /** @param located the cells of the row, if they are parts of a text */
+  /** @param located the offsets of the cells in the text of the row. If undefined, `row.cells` is read */
   add(row: Row, located: CellBounds | undefined): void {
     const position = this.position++;
     this.#last = row;

@@ -15,9 +15,9 @@ export interface GuessOptions {
   /** Cell contents that count as missing values, even in text columns. */
   readonly missing: MissingMarkers;
   readonly isRequired?: boolean;
-  /** True if the guess is only for the cells below a first cell that is text. */
+  /** True if the first cell of the column is text, and only the type of the cells below it is guessed. */
   readonly isBelow?: boolean;
-  /** True if `type` is from an earlier import. The column can then not contain values that would lose digits. */
+  /** True if `type` is from an earlier import. Values that would lose digits are not allowed then. */
   readonly isDeclared?: boolean;
 }
 

@@ -145,8 +145,8 @@ export async function* jsonRows(
 }
 
 /**
- * Returns the rows of a table that is a single JSON object: an object with a list of rows, lists as columns, or the
- * default format of pandas.
+ * Returns the rows of a file with a single JSON object. The object contains one list of rows, one list per column, one
+ * object per column (the default of pandas), or a single row.
  */
 const rowsOfOnly = (only: JsonRow): readonly JsonRow[] => {
   const columns = Object.entries(only.fields);

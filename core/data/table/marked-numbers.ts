@@ -6,12 +6,15 @@ export interface MarkedNumber {
   /** A currency sign, or an empty string. */
   readonly currency: string;
   readonly isBracketed: boolean;
-  /** The separator of thousands, or an empty string. */
+  /** The thousands separator, or an empty string. */
   readonly separator: string;
 }
 
 const UNMARKED = /^[\w.,+%-]*$/;
-/** Matches a bracket, a sign, a currency such as $ or R$, a sign, digits, a percent sign, a currency and a bracket. */
+/**
+ * Matches, in this order: a bracket, a sign, a currency such as $ or R$, a sign, digits, a percent sign, a currency and
+ * a bracket. Only the digits are required.
+ */
 const MARKED = /^(\()?([+\-\u2212])?\s?([A-Z]{0,3}\p{Sc})?\s?([+\-\u2212])?([\d.,'’\s]*\d)\s?(%)?\s?(\p{Sc})?(\))?$/u;
 const SEPARATED = /^[1-9]\d{0,2}([\s'’])\d{3}(\1\d{3})*([.,]\d+)?$/u;
 
@@ -49,7 +52,10 @@ export class NumberMarks {
   #isBracketed = false;
   #first: Place | undefined;
   #without: Place | undefined;
-  /** True if a cell is a number without brackets and common spaces. Codes and phone numbers usually look the same. */
+  /**
+   * True if at least one cell contains neither brackets nor ordinary spaces. In a column of codes or phone numbers, all
+   * cells usually contain them.
+   */
   #isCertain = false;
 
   /** @param before a number in the column above the first one with marks */
@@ -67,7 +73,7 @@ export class NumberMarks {
     this.#isBracketed ||= isBracketed;
   }
 
-  /** The reason why the column may not contain numbers. */
+  /** The reason to doubt that the column contains numbers. Undefined if there is none. */
   get doubt(): string | undefined {
     const [first, second = this.#without] = this.#currencies.values();
     if (first && second) return `${shown(second)}, but ${shown(first)}: --type can make it a number`;

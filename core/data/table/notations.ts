@@ -176,7 +176,7 @@ export const fitsTyped = (cell: number | boolean): ((name: NotationName) => bool
   return (name) => fitting.includes(name);
 };
 
-/** False for the first character of text that is certainly not blank. */
+/** True if the character might be white space. Text that starts with any other character is not blank. */
 export const mayBeBlank = (code: number): boolean =>
   code <= 0x20 || code === 0xa0 || (code >= 0x1680 && code <= 0x3000) || code === 0xfeff;
 
@@ -213,8 +213,8 @@ export const lossOf = (cell: string): string | undefined => {
 };
 
 /**
- * Returns the number of digits before the decimal point. The result is negative if the number has decimals. Returns 0
- * if the part of the text is not a plain number.
+ * Returns the number of digits before the decimal point, as a negative number if there are decimals. Returns 0 if the
+ * text between the offsets is not a plain number.
  */
 export const plainDigits = (text: string, from = 0, end = text.length): number => {
   if (end - from > SAFE_DIGITS) return 0;

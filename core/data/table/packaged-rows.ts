@@ -103,7 +103,8 @@ const excelCell = (value: unknown): Cell => {
 };
 
 /**
- * Long integers stay text, because a number would lose digits. Excel itself writes at most 17 digits with an exponent.
+ * Long integers stay text, because a number would lose digits. Only other programs write them: Excel writes at most 17
+ * digits and an exponent.
  */
 const excelNumber = (text: string): Cell => {
   const value = Number(text);

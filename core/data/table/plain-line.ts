@@ -1,8 +1,8 @@
 import type { CsvRecord, Dialect } from './csv.js';
 
 /**
- * Finds the cells of a line in which quotes only surround whole cells, and contain no other quotes. Returns the number
- * of cells, or 0 for any other line.
+ * Finds the cells of a line. Quotes can surround whole cells. If the line contains any other quotes, returns 0, and
+ * otherwise the number of cells.
  * @param bounds receives the start and the end of each cell, without quotes
  */
 const locate = (text: string, start: number, end: number, dialect: Dialect, bounds: number[]): number => {
@@ -68,7 +68,7 @@ export class PlainLine implements CsvRecord {
     return Array.from({ length: count }, (_, i) => this.text.slice(bounds[2 * i], bounds[2 * i + 1]));
   }
 
-  /** True if the first cell starts with a visible ASCII character. False if that is not certain. */
+  /** True if the first cell certainly starts with a visible ASCII character. */
   get startsWithText(): boolean {
     const { separator, quote } = this.#dialect;
     const at = this.hasQuotes && this.text[this.#start] === quote ? this.#start + 1 : this.#start;
@@ -76,13 +76,15 @@ export class PlainLine implements CsvRecord {
     return code > 0x20 && code < 0x7f && code !== separator.charCodeAt(0) && this.text[at] !== quote;
   }
 
-  /** Returns the number of cells and their bounds in `text`, or 0 if `cells` must be read. */
+  /**
+   * Stores the offsets of the cells in `bounds`, and returns the number of cells. Returns 0 if `cells` must be read.
+   */
   locate(bounds: number[]): number {
     return isSimple(this.#dialect) ? locate(this.text, this.#start, this.#end, this.#dialect, bounds) : 0;
   }
 }
 
-/** The bounds of the cells of one row after another. The object is reused, so that an import creates less garbage. */
+/** The offsets of the cells in the current row. All rows share one object, so that an import creates less garbage. */
 export class CellBounds {
   readonly #width: number;
   readonly #bounds: number[] = [];
@@ -92,7 +94,7 @@ export class CellBounds {
     this.#width = width;
   }
 
-  /** Returns false if the row is no plain line, or does not have one cell for each column. */
+  /** Returns false if the row is not a plain line, or does not have one cell per column. */
   read(row: object): boolean {
     if (!(row instanceof PlainLine) || row.locate(this.#bounds) !== this.#width) return false;
     this.text = row.text;

@@ -66,7 +66,7 @@ export class BlockWriter {
     this.#lines.push(line);
   }
 
-  /** Returns the rows, and forgets them. */
+  /** Returns the collected rows, and starts a new block. */
   take(): KeyedBlock {
     const bytes = this.bytes.subarray(0, this.end);
     const block = { bytes, ends: this.#ends, values: this.values, keys: this.#keys, lines: this.#lines };

@@ -16,7 +16,7 @@ const NUMBER_BYTES = 8;
 
 /**
  * Writes text so that the order of the bytes is the order of `compareScalars`. A zero byte ends the text, so each
- * character is stored as its rank plus 1, which is never zero. This number is encoded as in UTF-8.
+ * character is stored as its rank plus 1, which is never zero. This number is encoded like a code point in UTF-8.
  */
 const writeText = (buffer: Buffer, start: number, text: string): number => {
   let at = start;
@@ -105,7 +105,7 @@ export const sharedKeyBytes = (a: Buffer, aAt: number, b: Buffer, bAt: number): 
   return length;
 };
 
-/** No key is the start of another key, because text ends with a zero byte and numbers have a fixed length. */
+/** No key is a prefix of another key, because text ends with a zero byte and numbers have a fixed length. */
 export const compareKeys = (a: Buffer, aAt: number, b: Buffer, bAt: number): number => {
   const shared = sharedKeyBytes(a, aAt, b, bAt);
   return shared === a.readUInt32LE(aAt + KEY_LENGTH)

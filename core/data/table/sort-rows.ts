@@ -18,7 +18,7 @@ import {
 
 /** Size of a sorted run. Larger runs need more memory, and smaller runs need more comparisons in the merge. */
 const RUN_BYTES = 32 * 1024 * 1024;
-/** A double holds the first four bytes of a key and the position of a row in its run. */
+/** A double has 53 bits: 32 for four bytes of a key, and 21 for the position of a row in its run. */
 const MAX_ROWS = 2 ** 21;
 /** The merge reads at most this number of bytes of a run at a time. */
 const MAX_BLOCK = 256 * 1024;
@@ -39,7 +39,7 @@ class HeldRows {
     return this.#offsets.length;
   }
 
-  /** Returns false if the rows must be taken first, because the memory is full. */
+  /** Returns false if there is no room for the row. Call `takeSorted` in this case. */
   add(block: KeyedBlock, row: number): boolean {
     if (this.length === MAX_ROWS) return false;
     const at = this.#end;
@@ -56,7 +56,7 @@ class HeldRows {
     return true;
   }
 
-  /** Returns the offsets of the records in key order, and forgets the records. */
+  /** Returns the offsets of the records in key order, and removes all records. */
   takeSorted(): readonly number[] {
     const [offsets, shared, { buffer }] = [this.#offsets, this.#shared, this];
     // Sorts by the first bytes that differ. This is much faster than a sort that calls a function for each comparison.
@@ -114,7 +114,7 @@ class RunFile {
     this.#ends.push(end);
   }
 
-  /** @param memory used for the blocks of all runs */
+  /** @param memory shared by the blocks of all runs */
   runs(memory: Buffer): readonly Run[] {
     const size = Math.min(MAX_BLOCK, Math.floor(memory.length / this.#ends.length));
     return this.#ends.map((end, i) => {
@@ -128,7 +128,7 @@ class RunFile {
   }
 }
 
-/** Reads a run. Its current record is at the offset `at` of `block`. */
+/** Reads a run. The current record is at the offset `at` in `block`. */
 class Run {
   readonly #file: FileHandle;
   #next: number;
@@ -189,11 +189,11 @@ const siftDown = (heap: Run[]): void => {
 const compareRuns = (a: Run, b: Run): number =>
   compareKeys(a.block, a.at, b.block, b.at) || lineOf(a.block, a.at) - lineOf(b.block, b.at);
 
-/** Copies rows, which must be in key order, from their records. */
+/** Copies rows from their records. The rows must be added in key order. */
 class SortedRows {
   readonly #out = new BlockWriter();
   readonly #onRepeated: OnRepeated;
-  /** A copy of the last header and key, because their block can be overwritten. */
+  /** The header and the key of the last row. They are copied, because their block can be overwritten. */
   #last: Buffer = Buffer.alloc(0);
 
   constructor(onRepeated: OnRepeated) {

@@ -24,7 +24,7 @@ export interface Source {
   open(): AsyncIterable<Buffer>;
 }
 
-/** Number of bytes at the start from which the format, the encoding and the separator are detected. */
+/** The format, the encoding and the separator are detected from this many bytes at the start of a file. */
 const HEAD_BYTES = 1024 * 1024;
 /**
  * The size of the chunks in which a file is read. Small chunks keep only a few rows in memory at a time, which halves

@@ -156,7 +156,7 @@ class ImportedTable implements ReadTable {
 
   #emptyError({ name, empty, type, guessed }: ReadColumn, role: string): string {
     // If the type of a column was guessed, --skip-bad-rows keeps rows with a marker such as NA. With --type, it skips
-    // them.
+    // such rows.
     const typed = guessed && this.#options.skipBadRows ? `--type ${name}=${type} with ` : '';
     const others = role === 'a key' ? 'name other columns with --key' : 'leave it out of --sort';
     return (
@@ -208,7 +208,8 @@ class ImportedTable implements ReadTable {
       this.#conclude();
       if (layout() !== assumed) throw new SampleError();
     } catch (cause) {
-      // A sample that fits is kept: the next call sorts the rows, and adds the rows that this call has not reached.
+      // After OutOfOrder, the sample is still valid. The next call sorts the rows, and adds the rows that this call has
+      // not read.
       throw this.#isSample && !(cause instanceof OutOfOrder)
         ? new SampleError('the sample is misleading', { cause })
         : cause;
@@ -270,8 +271,8 @@ const tableOf = async (opened: OpenedTable, options: TableOptions, limit: number
 };
 
 /**
- * @param isWhole reads the whole file first. Otherwise, reads a sample, and `rows` throws SampleError if a later row
- *   does not fit.
+ * @param isWhole true to read the whole file first. If false, only a sample is read, and `rows` throws SampleError if a
+ *   later row does not fit
  * @throws OperatorError that lists the first errors with their line numbers, and errors from `node:fs`
  */
 export const readTable = async (path: string, options: TableOptions, isWhole = false): Promise<ReadTable> => {

@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 
 export class EncodingError extends Error {
-  /** @param mayBeOther true if all text before the error is ASCII. The text might then have a different encoding */
+  /** @param mayBeOther true if the text might have a different encoding, because all text before the error is ASCII */
   constructor(
     message: string,
     readonly mayBeOther = false,
@@ -60,9 +60,10 @@ async function* utf8Text(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<strin
   for await (const chunk of bytes) {
     const all =
       rest.length === 0 ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length) : Buffer.concat([rest, chunk]);
-    // Parts end at a line end, so that no line is joined from two strings. Characters of such strings are slow to read.
+    // Parts end at a line end, so that no line must be joined from two strings. Reading characters from a joined string
+    // is slow.
     const whole = all.lastIndexOf(LINE_FEED) + 1 || all.length - incompleteAtEnd(all);
-    // Copied, because the stream can reuse the buffer of the chunk.
+    // The rest is copied, because the stream can reuse the buffer of the chunk.
     rest = Buffer.from(all.subarray(whole));
     if (whole > 0) yield decode(all.subarray(0, whole));
   }
