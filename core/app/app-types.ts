@@ -1,6 +1,6 @@
 /**
- * The public types of `createApp`. This file must not import the parts of an application. Otherwise, every program that
- * uses this package would also load the types of ioredis.
+ * The public types of `createApp`. This file must not import the implementation of an application. Otherwise, every
+ * program that uses this package would also load the types of ioredis.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type Koa from 'koa';

@@ -75,8 +75,8 @@ export const verifyChain = <E extends AuditEntry>(
   const last = chained.at(-1);
   if (head === undefined) {
     if (last) errors.push('the hash of the newest entry is missing: newer entries may have been removed with it');
-    // The hash of the second newest entry is also accepted: a process can stop after it wrote an entry and before it
-    // wrote its hash.
+    // The hash of the second newest entry is also accepted: a process can stop after it wrote an entry, and before it
+    // stored the hash of the entry.
   } else if (head !== previous && last?.previous !== head) {
     errors.push(`the newest entry is missing: its hash is ${head}`);
   }

@@ -23,8 +23,8 @@ import { tierNames } from './tiers.js';
 
 export interface ConfigNames {
   /**
-   * The prefix of environment variables, such as `METRO`. `METRO_CONFIG` then sets the path of the configuration file,
-   * and `METRO__LOG__LEVEL` sets `log.level`.
+   * The prefix of environment variables, such as `METRO`. With this prefix, `METRO_CONFIG` sets the path of the
+   * configuration file, and `METRO__LOG__LEVEL` sets `log.level`.
    */
   readonly prefix: string;
   readonly embedded: string;

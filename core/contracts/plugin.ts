@@ -35,8 +35,8 @@ export interface OpenContext extends RunningContext {
 }
 
 /**
- * `declare` is a method, because with a function property, TypeScript would not allow plugins with different option
- * types in one list.
+ * `declare` is a method. With a function property, TypeScript would not allow plugins with different option types in
+ * one list.
  */
 interface CollectionsByOptions<Options> {
   declare(options: Options, context: { resolvePath(path: string): string }): readonly Collection[];

@@ -244,7 +244,7 @@ export interface PublishOptions {
 export interface Versions {
   /** Resolves with all versions, most recently published first. Activation does not change `publishedAt`. */
   list(): Promise<readonly { version: string; publishedAt: Date; current: boolean; held: boolean }[]>;
-  /** Makes a version current. Has no effect if the version already is current. */
+  /** Makes a version current. Has no effect if the version is already current. */
   activate(version: string): Promise<void>;
   /**
    * Deletes all versions except the newest `keep` (0 or more), the current one and locked ones. Resolves with the names

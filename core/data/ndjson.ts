@@ -141,8 +141,8 @@ function* batchesOf(buffer: Buffer, from: number, end: number): Generator<JsonLi
 }
 
 /**
- * This is a class, because V8 would create a hidden class for each object literal with a getter. Hidden classes would
- * keep the variables of their getters in memory.
+ * This is a class, because V8 would create a hidden class for each object literal with a getter, and keep the variables
+ * that the getter uses in memory.
  */
 class Batch implements Rows {
   readonly firstRow: number;

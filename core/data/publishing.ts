@@ -90,8 +90,8 @@ type Indexed = Readonly<
 >;
 
 /**
- * Returns the declared collections and indexes that a version lacks. A version can be served only if it lacks none of
- * them.
+ * Returns the declared collections and indexes that a version lacks. The version can be served only if the list is
+ * empty.
  */
 export const missingIn = (stored: Indexed, declared: ReadonlyMap<string, Collection>): readonly string[] =>
   [...declared.values()].flatMap((collection) => {

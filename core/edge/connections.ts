@@ -62,9 +62,8 @@ export const limitConnections = (
 
 /**
  * Closes connections whose clients have stopped reading, because unread responses stay in memory. Clients that read
- * slowly stay connected.
- * Node emits `timeout` for a socket that received no bytes while its number of unsent bytes did not change. A client
- * could prevent the timeout by sending bytes, so a socket with unsent bytes is paused.
+ * slowly stay connected. Node emits `timeout` if a socket receives no bytes and its number of unsent bytes does not
+ * change. A client could prevent the timeout by sending bytes, so a socket with unsent bytes is paused.
  * @param stallMs how long a client may stop reading, in milliseconds
  */
 export const cutUnreadResponses = (

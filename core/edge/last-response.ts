@@ -1,6 +1,6 @@
 /**
- * Stores the last response of each connection, which shows whether the client is still waiting. A property is faster
- * than a weak map.
+ * Stores the last response of each connection in a property of the socket, which is faster than a weak map. The
+ * response shows whether the client is still waiting.
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

@@ -20,7 +20,7 @@ export class KeyFileAudit {
   readonly #keyFile: string;
   /** Size of the audit file at the last comparison with the keys, in bytes. */
   #size = 0;
-  /** Entries added since the last comparison whose changes are not in the key file yet. */
+  /** New entries since the last comparison, if their changes are not in the key file yet. */
   #early: readonly KeyAuditEntry[] = [];
 
   constructor(keyFile: string) {

@@ -70,7 +70,7 @@ const repetitions = (keys: readonly KeyRecord[], field: 'id' | 'hash'): string[]
   });
 };
 
-/** @throws KeyStoreError with the code `invalid_file`. It lists all errors but reveals no hashes or keys */
+/** @throws KeyStoreError with the code `invalid_file`. Its message lists all errors but reveals no hashes or keys */
 export const parseKeyFile = (path: string, content: string): readonly KeyRecord[] => {
   let value: unknown;
   try {

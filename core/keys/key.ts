@@ -4,8 +4,8 @@ import type { KeyRecord } from '../contracts/keys.js';
 import { defaultService } from '../contracts/service.js';
 
 /**
- * Matches text that might be an API key. Text of at most 32 characters might be a name or a trace id. If 32 characters
- * of a key leak, 11 random ones remain secret.
+ * Matches text that might be an API key. Text of at most 32 characters does not match, because it might be a name or a
+ * trace id. If 32 characters of a key leak, 11 random ones remain secret.
  */
 const SECRETS = /[0-9A-Za-z]{33,}/g;
 

@@ -62,8 +62,8 @@ export interface AppliedReply {
 }
 
 /**
- * The reply to a call. If `applied` is false, Redis has rejected the call. `last` is then the number of the last call
- * of this replica that Redis has applied.
+ * The reply to a call. If `applied` is false, Redis has rejected the call, and `last` is the number of the last call
+ * from this replica that Redis has applied.
  */
 export type Reply = AppliedReply | { readonly applied: false; readonly last: number };
 
@@ -80,8 +80,8 @@ const micros = (ms: number): number => Math.max(0, Math.floor(ms * 1000));
 const listFor = <T>(asks: readonly Ask[]): (T | false)[] => Array<T | false>(asks.length).fill(false);
 
 /**
- * A call is a single JSON text, because each additional argument of a Redis command is expensive. Each property is a
- * list with one item per caller, because a list of objects would cost Redis more.
+ * A call is sent as a single JSON string, because each additional argument of a Redis command is expensive. Each
+ * property is a list with one item per caller, because a list of objects would cost Redis more.
  */
 const encode = (replica: number, { number, previous, asks }: Call): string => {
   const [fields, limits, permits]: [string[], number[], number[]] = [[], [], []];

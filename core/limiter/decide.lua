@@ -10,7 +10,7 @@
 -- The field '' of the partition contains the time (7 bytes) and the cursor of the last sweep.
 -- The field '' of the recent addresses contains the creation time of the hash.
 -- A client can have any number of addresses, so the number of stored addresses is limited.
--- New addresses are written to `recent`, which replaces `earlier` when it is full or older than KEPT.
+-- New addresses are written to `recent`. When `recent` is full or older than KEPT, it replaces `earlier`.
 --
 -- ARGV[1] is a JSON object. Lists have one entry per caller, and are omitted if all their entries are false.
 -- `replica` is the id of the replica, and `number` is the number of this call.

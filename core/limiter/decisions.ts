@@ -121,8 +121,8 @@ export const withQuotas = (decision: Decision, quotas: Decision['quotas']): Deci
 
 /**
  * Number of permits to prefetch, relative to the expected number of requests in a whole bucket. On average, a call is
- * sent in the middle of a bucket, so half of these requests are still expected. By prefetching three times that half,
- * most callers need only one call per bucket.
+ * sent in the middle of a bucket, so half of these requests are still expected. If a replica prefetches three times
+ * that half, most callers need only one call per bucket.
  */
 const PREFETCHED_BUCKETS = 3 / 2;
 /** A single permit is not prefetched, because it is seldom used before it expires, and returning it costs a call. */

@@ -2,7 +2,7 @@ import type { DayUsage, QuotaState, Quotas } from '../contracts/limiter.js';
 
 export const DAY_MS = 86_400_000;
 
-/** Usage is kept for 62 days, which are enough for this month and last month. */
+/** Usage is kept for 62 days, which is enough to cover this month and last month. */
 export const KEPT_DAYS = 62;
 
 export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);

@@ -7,7 +7,7 @@ import { hashesOf } from './script.js';
 
 const REPORTED_DAYS = 2;
 
-/** Requests that this replica has allowed locally since the last reply of Redis. */
+/** Requests that this replica has allowed locally since the last reply from Redis. */
 interface LocalUsage {
   readonly day: number;
   readonly onDay: number;
@@ -21,7 +21,7 @@ interface LocalUsage {
 export class UsageCounter {
   readonly #days = new UsageByDay(REPORTED_DAYS);
   #hasRejections = false;
-  /** The usage across all replicas according to the last reply of Redis, and the day of that reply. */
+  /** The usage across all replicas according to the last reply from Redis, and the day of that reply. */
   #used: Used = { day: 0, month: 0 };
   #readOn = 0;
   #local: LocalUsage = { day: 0, onDay: 0, total: 0 };
@@ -61,8 +61,8 @@ export class UsageCounter {
   }
 
   /**
-   * Stores the usage from a reply of Redis, and resets the local count. The reply must already include all requests
-   * that this replica has counted locally.
+   * Stores the usage that a reply from Redis contains, and resets the local count. The reply must already include all
+   * requests that this replica has counted locally.
    */
   receive(day: number, used: Used): void {
     this.#used = used;
@@ -75,7 +75,7 @@ export class UsageCounter {
     return { day: known.day + this.#localOn(day), month: known.month + this.#local.total };
   }
 
-  /** The local share is the remaining quota from the last reply of Redis, divided by the number of replicas. */
+  /** The local share is the remaining quota in the last reply from Redis, divided by the number of replicas. */
   hasLocalShare({ perDay, perMonth }: Quotas, day: number, replicas: number): boolean {
     const known = carryOver(this.#used, this.#readOn, day);
     const ofDay = quotaLeft({ perDay, perMonth: null }, known) / replicas;

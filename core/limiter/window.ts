@@ -27,7 +27,10 @@ export class SlidingWindow {
   readonly #windowMs: number;
   readonly #spanMs: number;
 
-  /** @param spanMs requests within this time share an entry. If 0, requests share entries only above 1,000 per window */
+  /**
+   * @param spanMs requests within this time share an entry. If 0, requests share entries only if the limit is above
+   *   1,000
+   */
   constructor(windowMs: number, spanMs = 0) {
     this.#windowMs = windowMs;
     this.#spanMs = spanMs;

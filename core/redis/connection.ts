@@ -38,7 +38,7 @@ const CHECK_MS = 200;
 
 /**
  * Closes dead connections. Counts checks instead of time, because a process that was busy for seconds might not have
- * read its data yet.
+ * read the received data yet.
  */
 const closeDeadConnections = (redis: Redis): void => {
   let checking: NodeJS.Timeout | undefined;

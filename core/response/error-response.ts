@@ -96,7 +96,8 @@ const reasonOf = ({ message, options: { cause } }: ApiError): string =>
 export const errorResponse = (thrown: unknown, logger: Logger, requestId: string, page?: Page): Prepared => {
   const error = asApiError(thrown);
   const { status } = error.kind;
-  // Logged without a stack trace, because every request fails in the same way while a store is unavailable.
+  // The error is logged without a stack trace, because every request fails in the same way while a store is
+  // unavailable.
   if (status === 503) logger.warn({ reason: reasonOf(error), requestId }, 'a request was rejected');
   else if (status >= 500) logger.error({ err: thrown, requestId }, 'a request failed');
   const body = page ? Buffer.from(maskKeys(page(error))) : errorBody(error);

@@ -20,7 +20,7 @@ export const jsonOf = (response: unknown, at = ''): string => {
   if (stored !== undefined) return stored;
   const text = JSON.stringify(response);
   if (text === undefined) throw new ResponseError(`it is ${String(response)}, which JSON cannot represent`);
-  // `JSON.stringify` turns NaN and infinite numbers into null, so text without "null" contains none.
+  // `JSON.stringify` turns NaN and infinite numbers into null, so text without "null" needs no check.
   if (text.includes('null')) {
     const path = nonFinitePath(response);
     if (path) {

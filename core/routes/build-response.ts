@@ -33,7 +33,7 @@ interface ListLimits {
   readonly mostBytes: number;
   /** Maximum size of the stored text of the rows, in bytes. A list with more text is not built completely. */
   readonly mostStoredBytes: number;
-  /** Number of bytes of rows to read before the first chunk is written. Default: 0. */
+  /** How many bytes of rows to read before the first chunk is written. Default: 0. */
   readonly aheadBytes?: number;
   /** Reading fails with `unavailable` if there is no new chunk within this many milliseconds. */
   readonly stallMs: number;
@@ -158,7 +158,7 @@ class ListReading {
 
   constructor({ pieces }: HandlerResult, pauses: Pauses, { aheadBytes, stallMs }: ListLimits) {
     const { signal } = this.#controller;
-    // Each read adds a listener to the signal. Node might otherwise warn about a memory leak.
+    // Each read adds a listener to the signal. 0 disables Node's warning about too many listeners.
     setMaxListeners(0, signal);
     this.#chunks = inChunks(pieces!(pauses, { aheadBytes, until: signal }));
     this.#stallMs = stallMs;

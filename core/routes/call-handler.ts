@@ -46,7 +46,7 @@ const contextOf = (request: DataRequest, snapshot: SnapshotReader, headers: Reco
 });
 
 interface PiecesOptions {
-  /** Bytes of stored text to read before the first piece is written. Default: 0. */
+  /** How many bytes of stored text to read before the first piece is written. Default: 0. */
   readonly aheadBytes?: number | undefined;
   /** Replaces the time limit of the handler's reads. By default, the time limit does not change. */
   readonly until?: AbortSignal | undefined;

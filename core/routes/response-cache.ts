@@ -29,7 +29,10 @@ interface Entry {
   uses: number;
 }
 
-/** Bytes of a cache entry without its key and body. The headers, the request and the map entry take about 1630. */
+/**
+ * Size of a cache entry in bytes, without its key and body. The headers, the request and the map entry take about 1,630
+ * bytes.
+ */
 export const ENTRY_OVERHEAD = 1792;
 
 /** Larger bodies are not cached, because they would evict many other responses. */

@@ -13,7 +13,7 @@ interface UrlOptions {
 
 export interface OpenedBytes {
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** In bytes. Undefined if the size is not known in advance. */
+  /** The size in bytes. Undefined if it is not known in advance. */
   readonly size: number | undefined;
 }
 

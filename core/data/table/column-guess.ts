@@ -156,7 +156,7 @@ export class ColumnGuess {
     this.#narrow(cell, line, this.#fitsText(cell, number));
   }
 
-  /** @param number the cell without marks, which is compared with number formats */
+  /** @param number the cell without marks, which is checked against the number formats */
   #fitsText(cell: string, number: string): (name: NotationName) => boolean {
     const { isTyped, type, isDeclared } = this.#options;
     const isLossy = (type === undefined || isDeclared) && this.#loss !== undefined;

@@ -73,7 +73,7 @@ const leadOf = (order: readonly string[], key: readonly string[]): readonly stri
   return order.slice(0, length || order.length);
 };
 
-/** Returns the declared names of headings. A declared column keeps its heading as its title. */
+/** Maps headings to declared names. The title of a declared column is its heading. */
 const declaredNames = (headings: readonly string[], properties: Properties): ReadonlyMap<string, string> => {
   const titled = new Map<unknown, string[]>();
   for (const [name, { title }] of Object.entries(properties)) titled.set(title, [...(titled.get(title) ?? []), name]);

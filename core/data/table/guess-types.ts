@@ -17,7 +17,7 @@ export interface GuessOptions {
   readonly isRequired?: boolean;
   /** True if the first cell of the column is text, and only the type of the cells below it is guessed. */
   readonly isBelow?: boolean;
-  /** True if `type` is from an earlier import. Values that would lose digits are not allowed then. */
+  /** True if `type` is from an earlier import. If true, values that would lose digits are not allowed. */
   readonly isDeclared?: boolean;
 }
 

@@ -58,7 +58,7 @@ export class NumberMarks {
    */
   #isCertain = false;
 
-  /** @param before a number in the column above the first one with marks */
+  /** @param before the first cell of the column, unless that cell has marks */
   constructor(before: { readonly line: number; readonly cell: unknown } | undefined) {
     if (before) this.add(String(before.cell), before.line);
   }

@@ -26,7 +26,7 @@ export interface ReadTable {
   collection(key: Key): Collection;
   /**
    * @param folder for temporary files; if undefined, the file must already be in key order
-   * @param fields fields whose values are also returned next to the JSON of each row
+   * @param fields fields whose values are returned in addition to the JSON of each row
    * @throws OutOfOrder, RepeatedKey, SampleError
    */
   rows(key: Key, folder: string | undefined, fields?: readonly string[]): AsyncGenerator<RowBlock>;

@@ -1,12 +1,15 @@
-/** Detects columns of version numbers or codes. Their values differ only in trailing zeros, such as 1.1 and 1.10. */
+/**
+ * Detects columns of version numbers or codes, in which some values differ only in trailing zeros, such as 1.1 and
+ * 1.10.
+ */
 
 const MAX_CELLS = 65_536;
 const MAX_VALUES = 20_000;
 
 export class TrailingZeros {
   /**
-   * Maps each number without its trailing zeros to the first cell that contains it. Undefined if there are too many
-   * cells to compare.
+   * Maps each number, without trailing zeros, to the first cell with this number. Undefined if there are too many cells
+   * to compare.
    */
   #cells: Map<string, string> | undefined = new Map();
   #count = 0;
