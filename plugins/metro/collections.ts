@@ -151,7 +151,7 @@ export const forecasts = collection({
       upper_80: nullable(upper80),
       signal,
       risk_score: riskScore,
-      // Actual change over the forecast horizon, and the vintage of the index that contains it.
+      // Actual change over the forecast horizon, and the vintage of the index from which it was computed.
       realized: nullable(percent),
       realized_as_of: nullable(date),
     },
@@ -210,7 +210,7 @@ export const backtests = collection({
         type: 'array',
         items: record({ name: text, mae_pp: size, direction_hit_rate: rate, skill_mae: { type: 'number' } }),
         description:
-          'All benchmarks on the same forecasts, most accurate first. `skill_mae` is the skill of the model relative to that benchmark.',
+          'All benchmarks, scored on the same forecasts, most accurate first. `skill_mae` is the skill of the model relative to that benchmark.',
       },
     },
   ),

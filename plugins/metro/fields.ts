@@ -35,7 +35,7 @@ export const size = {
 } as const;
 export const scores = {
   mae_pp: { ...size, description: 'Mean absolute error, in percentage points.' },
-  bias_pp: { type: 'number', description: 'Mean of realized - point, in percentage points.' },
+  bias_pp: { type: 'number', description: 'Mean of `realized` minus `point`, in percentage points.' },
   coverage_80: { ...rate, description: 'Share of realized values inside the 80% interval.' },
   interval_score_80: {
     ...size,
@@ -90,7 +90,7 @@ export const runOrigin = {
     type: 'string',
     enum: BASES,
     description:
-      '`published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from the data of `vintage`, leaving out all quarters after the run.',
+      '`published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later from the data of `vintage`, without the quarters after the run.',
   },
   vintage: { ...date, description: 'A day on which the data used by the run was available.' },
   data_through: { ...date, description: 'First day of the last index quarter used by the run.' },

@@ -41,8 +41,8 @@ export const addDays = (day: string, days: number): string => toDay((dayNumber(d
 export const periodEnd = (start: string, cadence: Cadence): string => addDays(nextPeriod(start, cadence), -1);
 
 /**
- * Returns the last day of a period, before which its value cannot be known. Periods of a month or longer are dated by
- * their first day, and all others by their last day.
+ * Returns the last day of a period. The value of the period cannot be known earlier. Periods of a month or longer are
+ * dated by their first day, and all others by their last day.
  */
 export const lastDay = (day: string, cadence: Cadence): string => (monthsIn(cadence) ? periodEnd(day, cadence) : day);
 

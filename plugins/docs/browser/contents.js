@@ -58,7 +58,7 @@ export const followReading = () => {
   let naming;
   const name = () => {
     const here = decodeURIComponent(location.hash.slice(1));
-    // If the address already refers to an element inside the current section, it is kept, because it is more precise.
+    // An address that refers to an element inside the current section is kept, because it is more precise.
     if (here === current || here.startsWith(`${current}/`)) return;
     history.replaceState(history.state, '', linkTo(current));
   };

@@ -47,7 +47,7 @@ export type Backtest = {
   readonly mae_pp: number;
   /** Root mean squared error, in percentage points. */
   readonly rmse_pp: number;
-  /** Mean of realized - point, in percentage points. */
+  /** Mean of `realized` minus `point`, in percentage points. */
   readonly bias_pp: number;
   /** Share of realized values inside the 80% interval. */
   readonly coverage_80: number;
@@ -77,7 +77,7 @@ export type Backtest = {
   readonly n_reconstructed?: number;
   /** Mean squared difference between `decline_probability` and the outcome: 1 for a decline, 0 otherwise. */
   readonly brier_score?: number;
-  /** All benchmarks on the same forecasts, most accurate first. `skill_mae` is the skill of the model relative to that benchmark. */
+  /** All benchmarks, scored on the same forecasts, most accurate first. `skill_mae` is the skill of the model relative to that benchmark. */
   readonly benchmarks?: readonly {
     readonly name: string;
     /** Value in percentage points. */
@@ -105,9 +105,9 @@ export type BacktestGroup = {
   readonly ar1_nation_mae_pp: number;
   /** Mean absolute error of `shrunk_mean`, in percentage points. */
   readonly shrunk_mean_mae_pp: number;
-  /** Mean of realized - point, in percentage points. */
+  /** Mean of `realized` minus `point`, in percentage points. */
   readonly bias_pp: number;
-  /** Mean of realized - point for persistence, in percentage points. */
+  /** Mean of `realized` minus the point forecast of persistence, in percentage points. */
   readonly benchmark_bias_pp: number;
   /** Share of realized values inside the 80% interval. */
   readonly coverage_80: number;
@@ -177,7 +177,7 @@ export type ForecastHistory = {
   readonly lower_80: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
-  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from the data of `vintage`, leaving out all quarters after the run. */
+  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later from the data of `vintage`, without the quarters after the run. */
   readonly basis: 'published' | 'reconstructed';
   /** A day on which the data used by the run was available. */
   readonly vintage: string | null;
@@ -192,7 +192,7 @@ export type ForecastRun = {
   readonly features: readonly string[] | null;
   readonly notes: string | null;
   readonly horizon_months: number;
-  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from the data of `vintage`, leaving out all quarters after the run. */
+  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later from the data of `vintage`, without the quarters after the run. */
   readonly basis: 'published' | 'reconstructed';
   /** A day on which the data used by the run was available. */
   readonly vintage: string | null;
@@ -303,7 +303,7 @@ export type Market = {
   readonly target_period?: string | null;
   /** Run that computed the forecast. */
   readonly run_id?: number | null;
-  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from the data of `vintage`, leaving out all quarters after the run. */
+  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later from the data of `vintage`, without the quarters after the run. */
   readonly basis?: 'published' | 'reconstructed' | null;
   /** Kind of area. */
   readonly kind?: 'metropolitan' | 'division' | 'state' | 'nation';
@@ -333,7 +333,7 @@ export type MarketSignal = {
   readonly run_id?: number;
   readonly run_at?: string;
   readonly model_version?: string;
-  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from the data of `vintage`, leaving out all quarters after the run. */
+  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later from the data of `vintage`, without the quarters after the run. */
   readonly basis?: 'published' | 'reconstructed';
 };
 
@@ -353,7 +353,7 @@ export type Mover = {
   readonly prior_signal?: 'expand' | 'hold' | 'contract' | null;
   readonly run_at?: string;
   readonly prior_run_at?: string;
-  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from the data of `vintage`, leaving out all quarters after the run. */
+  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later from the data of `vintage`, without the quarters after the run. */
   readonly basis?: 'published' | 'reconstructed';
   /** Whether the prior run was published or reconstructed. */
   readonly prior_basis?: 'published' | 'reconstructed';
@@ -587,7 +587,7 @@ export interface Paths {
       readonly series_id: readonly string[];
       /** Restricts `metro_hpi` to these markets. 5-digit codes, separated by commas. */
       readonly cbsa?: readonly string[];
-      /** `level`: as published. `change`: difference from the previous period; for daily and irregular series, from the previous observation. `log`: natural logarithm. `yoy`: percent change from the same period of the previous year; for weekly series, from 52 weeks earlier; for daily and irregular series, from the last observation on or before the same date. `real`: amounts of money and price indexes in prices of the month `base_period`, the newest month of CPIAUCSL. For periods longer than a month, prices are averaged over the months, and the period is left out if a month is missing. Values that cannot be computed are left out. Computed values have 8 decimals. */
+      /** `level`: as published. `change`: difference from the previous period; for daily and irregular series, from the previous observation. `log`: natural logarithm. `yoy`: percent change from the same period of the previous year; for weekly series, from 52 weeks earlier; for daily and irregular series, from the last observation on or before the same date. `real`: amounts of money and price indexes, adjusted to the prices of `base_period`, the newest month of CPIAUCSL. For periods longer than a month, the prices are the mean over the months, and the period is omitted if a month is missing. Values that cannot be computed are omitted. Computed values have 8 decimals. */
       readonly units?: 'level' | 'change' | 'log' | 'yoy' | 'real';
     };
     readonly output: { readonly data: readonly MacroObservation[] };

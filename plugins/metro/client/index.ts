@@ -132,7 +132,7 @@ const urlOf = (baseUrl: string, template: string, input: Readonly<Record<string,
 
 const waitOf = (error: unknown, attempt: number): number | undefined => {
   const backoff = 0.25 * 2 ** attempt;
-  // `fetch` throws a TypeError for network errors, and another error for an abort.
+  // `fetch` throws a TypeError for network errors, and a different error for an abort.
   if (error instanceof TypeError) return backoff;
   if (error instanceof ApiError && RETRIED.has(error.status)) return error.retryAfter ?? backoff;
   return undefined;

@@ -17,7 +17,10 @@ const groupProperties = {
   ar1_nation_mae_pp: { type: 'number', minimum: 0, description: maeOf('ar1_nation') },
   shrunk_mean_mae_pp: { type: 'number', minimum: 0, description: maeOf('shrunk_mean') },
   bias_pp: scores.bias_pp,
-  benchmark_bias_pp: { type: 'number', description: 'Mean of realized - point for persistence, in percentage points.' },
+  benchmark_bias_pp: {
+    type: 'number',
+    description: 'Mean of `realized` minus the point forecast of persistence, in percentage points.',
+  },
   coverage_80: scores.coverage_80,
   interval_score_80: scores.interval_score_80,
   direction_hit_rate: scores.direction_hit_rate,

@@ -11,7 +11,7 @@ const model: StatusComponent = {
     if (!runs) return { status: 'unknown', message: 'The runs cannot be read at the moment.', updated_at: null };
     const completed = runs.find(({ status }) => status === 'completed');
     if (!completed) return { status: 'unknown', message: 'No run has been completed.', updated_at: null };
-    // The synthetic dataset contains a failed run as an example, which is not an error.
+    // The failed run in the synthetic dataset is an example, so it does not count as an error.
     const failed = !snapshot.manifest.synthetic && runs.find(({ status }) => status !== 'running')?.status === 'failed';
     return {
       status: failed ? 'degraded' : 'operational',

@@ -178,10 +178,10 @@ export default definePlugin({
               '`level`: as published. `change`: difference from the previous period; for daily and irregular series, from ' +
               'the previous observation. `log`: natural logarithm. `yoy`: percent change from the same period of the ' +
               'previous year; for weekly series, from 52 weeks earlier; for daily and irregular series, from the last ' +
-              'observation on or before the same date. `real`: amounts of money and price indexes in prices of the ' +
-              'month `base_period`, the newest month of CPIAUCSL. For periods longer than a month, prices are averaged ' +
-              'over the months, and the period is left out if a month is missing. Values that cannot be computed are ' +
-              'left out. Computed values have 8 decimals.',
+              'observation on or before the same date. `real`: amounts of money and price indexes, adjusted to the prices ' +
+              'of `base_period`, the newest month of CPIAUCSL. For periods longer than a month, the prices are the mean ' +
+              'over the months, and the period is omitted if a month is missing. Values that cannot be computed are ' +
+              'omitted. Computed values have 8 decimals.',
             schema: { type: 'string', enum: UNITS, default: 'level' },
             example: 'level',
           },

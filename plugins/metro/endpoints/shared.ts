@@ -41,7 +41,7 @@ export const cbsaList = (what: string) =>
     example: [cbsaParameter.example],
   }) as const satisfies Parameter;
 
-/** Requests for the same codes in a different order share a cached response. */
+/** Sorts the codes, so that requests with a different order of codes share a cached response. */
 export const sortedCodes = <Input extends { readonly cbsa?: readonly string[] }>({ cbsa, ...others }: Input): Input =>
   ({ ...others, ...(cbsa !== undefined && { cbsa: [...cbsa].sort() }) }) as unknown as Input;
 

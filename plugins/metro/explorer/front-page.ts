@@ -43,7 +43,7 @@ const median = (values: readonly number[]): number => {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 };
 
-/** For example, "Houston-Pasadena-The Woodlands, TX" becomes "Houston, TX". */
+/** Shortens "Houston-Pasadena-The Woodlands, TX" to "Houston, TX". */
 const shortName = (name: string): string =>
   name.replace(/[-/,].*(?=, [A-Z]{2})/, '').replace(/, ([A-Z]{2}).*$/, ', $1');
 
@@ -53,7 +53,7 @@ const nationFinding = ({ nation, markets, forecasts, target, series }: Facts): F
   const last = nation?.yoy_price ?? (past.length === 0 ? null : median(past));
   const next = nation ? nation.forecast_12m : median(forecasts.map(({ forecast_12m }) => forecast_12m));
   if (last === null) return [];
-  // The index can be newer than the forecasts.
+  // The index can be newer than the forecasts, so the newest quarter comes from the index.
   const newest = series?.observation_end ? quarter(series.observation_end) : quarter(target, -1);
   const change = `${moveText(last, ['fell', 'did not change', 'rose'])} in the year to ${newest}`;
   const metro = markets.length === 1 ? shortName(markets[0]!.name) : 'the median metro';

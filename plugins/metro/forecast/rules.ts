@@ -6,15 +6,15 @@ import { normalCdf } from './normal-distribution.js';
 const SIGMAS_WIDE = 2.563;
 
 export interface Rules {
-  /** Minimum point forecast for the signal `expand`, in percent. */
+  /** The signal `expand` requires a point forecast of at least this value, in percent. */
   readonly expandPoint: number;
-  /** Minimum lower bound for the signal `expand`, in percent, exclusive. */
+  /** The signal `expand` requires a lower bound above this value, in percent. */
   readonly expandLower: number;
-  /** Maximum point forecast for the signal `contract`, in percent, exclusive. */
+  /** The signal `contract` requires a point forecast below this value, in percent. */
   readonly contractPoint: number;
   /** A forecast must cross a threshold by this margin in percentage points before the signal changes. */
   readonly margin: number;
-  /** Exclusive upper limits of the decline probability for the grades A to D. A higher probability is graded F. */
+  /** The grades A to D require a decline probability below these limits. All other probabilities get the grade F. */
   readonly grades: readonly [a: number, b: number, c: number, d: number];
 }
 

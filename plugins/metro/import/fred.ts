@@ -54,8 +54,8 @@ const cadenceOf = (id: string, days: readonly string[]): Cadence => {
 };
 
 /**
- * Reads a CSV file of FRED. The first column contains dates, and each other column contains the values of one series.
- * The name of a column is its series id. For a column named `value`, the series id is the name of the file. Missing
+ * Reads a CSV file from FRED. The first column contains dates, and each other column contains the values of one series.
+ * The name of each value column is a series id. For a column named `value`, the file name is the series id. Missing
  * values are empty or `.`. Rows can be in any order. Invalid rows are reported to `errors` and omitted.
  */
 export const readFred = async (

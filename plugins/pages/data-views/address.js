@@ -21,7 +21,7 @@ export const readAddress = () => {
 
 /** @param {readonly string[]} parts @param {URLSearchParams} [query] */
 export const addressOf = (parts, query = new URLSearchParams()) => {
-  // Lists are separated by commas, which need no escaping in a fragment.
+  // Commas separate the items of a list. They need no escaping in a fragment.
   const asked = query.size > 0 ? `?${query}`.replaceAll('%2C', ',') : '';
   return `#/${parts.map(encodeURIComponent).join('/')}${asked}`;
 };

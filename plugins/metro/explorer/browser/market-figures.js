@@ -25,9 +25,9 @@ const addDays = (date, days) => new Date(Date.parse(date) + days * 86_400_000).t
 const yearBefore = (date) => addMonths(date.replace('02-29', '02-28'), -12);
 
 /**
- * Returns the range of dates that can contain the observation one year earlier. The API uses the same ranges for
- * `units=yoy`, except for irregular series, which need an observation on the exact date here. @type {Record<string,
- * (date: string) => string[]>}
+ * Ranges of dates that can contain the observation one year earlier. The API uses the same ranges for `units=yoy`,
+ * except that it accepts any earlier observation of an irregular series.
+ * @type {Record<string, (date: string) => string[]>}
  */
 const YEAR_EARLIER = {
   daily: (date) => [addDays(yearBefore(date), -7), yearBefore(date)],

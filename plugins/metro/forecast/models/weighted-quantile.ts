@@ -1,6 +1,6 @@
 /**
- * Returns the smallest value at which the cumulative weight reaches a share of the total weight, or `NaN` without
- * values. Quickselect takes linear time on average and reorders both arrays.
+ * Returns the smallest value at which the cumulative weight reaches the given share of the total weight, or `NaN`
+ * without values. Quickselect takes linear time on average and reorders both arrays.
  */
 export const weightedQuantile = (values: Float64Array, weights: Float64Array, share: number): number => {
   const swap = (array: Float64Array, i: number, j: number): void => {

@@ -88,8 +88,8 @@ export const rowsByRun =
     const [now, before, lastYear] = await Promise.all([
       forecasts(run),
       forecasts(runs[index - 1]),
-      // `markets` contains the 12-month change for the newest index quarter. For earlier quarters, it is computed from
-      // the index.
+      // `markets` contains the 12-month change for the newest index quarter. For earlier quarters, the change is
+      // computed from the index.
       !run || (isNewest && series?.observation_end === lastQuarterOf(run)) ? undefined : lastYearOf(run, signal),
     ]);
     return markets.map((market) => {
@@ -104,7 +104,7 @@ export const rowsByRun =
         forecast: isNewest ? market.forecast_12m : (forecast?.point ?? null),
         lower: forecast?.lower_80 ?? null,
         upper: forecast?.upper_80 ?? null,
-        // Rounded like `delta_pp` of the API.
+        // The change is rounded like `delta_pp` in the API.
         change: forecast && previous ? Number((forecast.point - previous.point).toFixed(6)) : null,
         last: lastYear ? lastYear(cbsa) : market.yoy_price,
       };
