@@ -39,8 +39,8 @@ export const unsupported = (units: Units, one: Described): string | undefined =>
 const SCALE = 1e8;
 
 /**
- * Rounds to 8 decimals, with the same result as `toFixed`. The fast path is ten times faster, but cannot round
- * values above one million or near the midpoint of two results.
+ * Rounds to 8 decimals, with the same result as `toFixed`. The fast path is ten times faster, but does not support
+ * values above one million, or near the midpoint between two results.
  */
 const rounded = (value: number): number => {
   const scaled = value * SCALE;

@@ -19,7 +19,7 @@ import { macroSeries, panelsOf } from './panel.js';
 import { makeRuns, type Runs, type RunsInput, withNewestRun } from './runs.js';
 
 export interface ForecastInput extends Omit<RunsInput, 'panel' | 'nationAndStates' | 'vintage' | 'kept'> {
-  /** Recompute existing runs, except runs published with an earlier vintage. */
+  /** Whether to recompute existing runs. Runs published with an earlier vintage are never recomputed. */
   readonly recompute?: boolean | undefined;
 }
 

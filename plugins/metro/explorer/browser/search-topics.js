@@ -31,7 +31,9 @@ metro_hpi: hpi, fhfa, house price index, home price index, house prices, home pr
 USSTHPI: us, usa, united states, nation, national
 `);
 
-/** Names of sort orders. Each line starts with parameters of the list, followed by the name that the option shows. */
+/**
+ * Names of sort orders. Each line contains the parameters of the list, the name that the option shows, and other names.
+ */
 const ORDERS = tableOf(`
 sort=-forecast: highest forecast, strongest, best, top, rising, growth, hottest
 sort=forecast: lowest forecast, weakest, worst, falling, decline, declines
