@@ -61,8 +61,8 @@ const SHIFTS: ReadonlyMap<Cadence, number> = new Map([
 ]);
 
 /**
- * Returns whether an observation belongs to the period after another one. In daily and irregular series, this is true
- * for any later observation.
+ * Returns whether an observation belongs to the period after another one. In daily and irregular series, every later
+ * observation qualifies.
  */
 export const isNextPeriod = (day: string, next: string, cadence: Cadence): boolean => {
   if (monthsIn(cadence)) return nextPeriod(day, cadence) === next;

@@ -16,7 +16,7 @@ export type Described = Pick<Series, 'series_id' | 'kind' | 'title' | 'units' | 
 
 const ADJUSTED = /\breal\b(?! estate)|\bchained\b|\bconstant\b|\binflation\b/i;
 const MONEY = /dollar|\busd\b|\$/i;
-/** Matches units that are adjusted for inflation ("2017 dollars"), exchange rates ("to one") and percentages. */
+/** Matches percentages, exchange rates ("to one"), and units that are adjusted for inflation ("2017 dollars"). */
 const NOT_MONEY = /\b\d{4}|adjusted|\bto one\b|percent/i;
 const PRICE_INDEX =
   /\b(prices?|costs?|rents?|wages?|earnings|compensation|stocks?)\b|S&P|Nasdaq|Dow Jones|Wilshire|Case-Shiller/i;

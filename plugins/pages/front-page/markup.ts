@@ -12,6 +12,6 @@ const textOf = (value: Value): string => {
   return value === false || value === null || value === undefined ? '' : escapeHtml(String(value));
 };
 
-/** Escapes every value that is not `Markup`. `false`, `null` and `undefined` become empty text. */
+/** Escapes every value that is not `Markup`. `false`, `null` and `undefined` become an empty string. */
 export const html = (strings: TemplateStringsArray, ...values: readonly Value[]): Markup =>
   new Markup(String.raw({ raw: strings }, ...values.map(textOf)));

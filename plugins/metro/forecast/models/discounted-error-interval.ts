@@ -7,8 +7,8 @@ const OWN_DISCOUNT = 0.95;
 /** In the quantile of all errors, the weight of each error is multiplied by this factor every quarter. */
 const QUANTILE_DISCOUNT = 0.9;
 /**
- * Weight of the mean error over all markets in the mean error of one market. The market's newest error has the weight
- * 1.
+ * The mean error of a market includes the mean over all markets with this weight. The market's newest error has the
+ * weight 1.
  */
 const PRIOR_ERRORS = 8;
 /** Lower limit of a market's expected error, as a share of the mean over all markets in the same quarter. */
@@ -80,7 +80,7 @@ export const createDiscountedErrorInterval = (markets: number, horizon: number) 
     realized.push({ regressors, errors });
   };
 
-  /** Returns one row of regressors per market. Regressors are `NaN` without a forecast or a known error. */
+  /** Returns one row of regressors per market. Regressors are `NaN` if there is no forecast or no known error. */
   const regressorsOf = (forecast: Float64Array, growth: Float64Array): Float64Array => {
     const pooled = sum(ownSum) / sum(ownWeight);
     const regressors = new Float64Array(markets * WIDTH);

@@ -94,7 +94,7 @@ export const findingOf = (rows, { measure, run, isNewest, until, chosen }) => {
   const target = run ? quarter(run.target) : '';
   if (known[0] && known.length === 1) return oneFinding(known[0], { measure, isNewest, target, until });
   const count = known.filter(COUNTED[measure]).length;
-  // In early runs, some metros have no value and are not counted. A text such as "40 metros in Texas" would then be
+  // In early runs, some metros have no value and are not counted. A phrase such as "40 metros in Texas" would then be
   // wrong, so the sentence omits the filters.
   const among = amongText(count, known.length, known.length === rows.length ? groupText(chosen) : '');
   const [was, have] = isNewest ? ['are', count === 1 ? 'has' : 'have'] : ['were', 'had'];
