@@ -67,6 +67,8 @@ async function* asLazyRows(batches: AsyncIterable<JsonRows>) {
 async function* stream<T extends object>(reads: Reads, target: Collection<T>, query: QueryOf<T> = {}) {
   const collection = declared(reads, target);
   const checked = checkQuery(collection, query as Partial<Query>);
+  if (checked.words && !searchesFor(reads, collection))
+    throw invalid(collection, 'the store cannot search for "words"');
   assertWanted(reads, collection);
   const { snapshot, signal } = reads;
   try {
@@ -117,6 +119,9 @@ const withWaits = async <Result>(
   }
 };
 
+/** The adapter contract limits groups to this number of fields. */
+const MOST_GROUPED = 2;
+
 const totals = async <T extends object>(
   reads: Reads,
   target: Collection<T>,
@@ -125,6 +130,8 @@ const totals = async <T extends object>(
   const collection = declared(reads, target);
   const { snapshot } = reads;
   const columns = filterColumns(collection);
+  if (query.by.length > MOST_GROUPED)
+    throw invalid(collection, `totals can be grouped by ${MOST_GROUPED} fields at most`);
   const fields = [...query.by, ...query.where.map(({ field }) => field), ...(query.of === undefined ? [] : [query.of])];
   for (const field of fields)
     if (!Object.hasOwn(columns, field)) throw invalid(collection, `totals cannot use the field "${field}"`);

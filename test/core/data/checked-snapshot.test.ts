@@ -144,6 +144,20 @@ describe('checkedSnapshot(snapshot, collections, signal)', () => {
     expect(await failure(read().get(rows, []))).to.have.property('code', 'invalid_query');
     expect(await failure(read().find(rows, { limit: -1 }))).to.have.property('code', 'invalid_query');
   });
+
+  it('rejects words for a store or a collection without search, which would return all rows', async () => {
+    const searched = collection({ name: 'rows', key: ['id'], search: ['id'], schema });
+    const find = (searches: boolean, declared: typeof rows) =>
+      checkedSnapshot(snapshotWith({ searches }), new Map([['rows', declared]])).find(rows, { words: ['a'] });
+    expect(await failure(find(false, searched))).to.have.property('code', 'invalid_query');
+    expect(await failure(find(true, rows))).to.have.property('code', 'invalid_query');
+    expect(await find(true, searched)).to.have.length(3);
+  });
+
+  it('rejects totals by more than two fields', async () => {
+    const query = { where: [], by: ['id', 'id', 'id'], limit: 1 } as const;
+    expect(await failure(read().totals(rows, query))).to.have.property('code', 'invalid_query');
+  });
 });
 
 describe('publicationTime(manifest, previous, clock)', () => {
