@@ -72,10 +72,9 @@ export class RunningState {
     const { adapter, snapshots } = this.#dependencies;
     const { versions } = adapter;
     if (versions) {
-      return (await versions.list()).map(({ version, publishedAt, current }) => {
-        const open = async () => (current ? adapter.snapshot() : versions.asOf(publishedAt));
-        return this.#published({ version, publishedAt, current }, open);
-      });
+      return (await versions.list()).map(({ version, publishedAt, current }) =>
+        this.#published({ version, publishedAt, current }, () => versions.asOf(publishedAt)),
+      );
     }
     const served = snapshots.served;
     if (!served) throw new StorageError('unavailable', 'No snapshot has been published yet');

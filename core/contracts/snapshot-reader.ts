@@ -78,7 +78,7 @@ export interface PublishedVersion {
   readonly current: boolean;
   /**
    * Calls `work` with a reader for this version. Long reads run one after another. Resolves with undefined if the
-   * version was deleted.
+   * version was deleted, or if this replica cannot read it yet.
    */
   read<Result>(work: (snapshot: SnapshotReader) => Promise<Result>): Promise<Result | undefined>;
 }

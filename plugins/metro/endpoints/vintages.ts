@@ -93,29 +93,24 @@ const changesBetween = async (before: SnapshotReader, after: SnapshotReader): Pr
   };
 };
 
-/** Undefined if the store no longer has the version. */
+/** Undefined if the version cannot be read. */
 type Counted = Promise<
   { readonly vintage: string; readonly data_through: string | null; readonly changes: Changes | null } | undefined
 >;
 
 /** Counts the changes in each published version. A version never changes, so its counts are cached. */
 class Vintages {
-  #counted = new Map<string, Counted>();
+  readonly #counted = new Map<string, Counted>();
 
   async list(published: readonly PublishedVersion[]) {
-    const counted = new Map<string, Counted>();
+    const listed = new Set<string>();
     const rows: FromSchema<typeof vintageRow>[] = [];
     // Each comparison reads two whole versions, so only one comparison runs at a time.
     for (const [i, version] of published.entries()) {
       const before = published[i + 1];
       const name = JSON.stringify([version.version, before?.version]);
-      const found = this.#counted.get(name) ?? this.#count(version, before);
-      this.#counted.set(name, found);
-      counted.set(name, found);
-      const row = await found.catch((error: unknown) => {
-        this.#counted.delete(name);
-        throw error;
-      });
+      listed.add(name);
+      const row = await (this.#counted.get(name) ?? this.#count(name, version, before));
       if (!row) continue;
       rows.push({
         version: version.version,
@@ -126,16 +121,21 @@ class Vintages {
         changes: row.changes,
       });
     }
-    this.#counted = counted;
+    for (const name of this.#counted.keys()) if (!listed.has(name)) this.#counted.delete(name);
     return { data: rows };
   }
 
-  #count(version: PublishedVersion, before: PublishedVersion | undefined): Counted {
-    return version.read(async (after) => ({
+  #count(name: string, version: PublishedVersion, before: PublishedVersion | undefined): Counted {
+    const counted = version.read(async (after) => ({
       vintage: after.manifest.vintage,
       data_through: (await after.get(series, [METRO_HPI]))?.observation_end ?? null,
       changes: (await before?.read((snapshot) => changesBetween(snapshot, after))) ?? null,
     }));
+    this.#counted.set(name, counted);
+    const forget = (): void => void this.#counted.delete(name);
+    // If this replica cannot read a listed version yet, the next request counts again.
+    counted.then((row) => (row && (row.changes || !before) ? undefined : forget()), forget);
+    return counted;
   }
 }
 

@@ -103,6 +103,41 @@ for (const [name, section] of Object.entries(otherAdapters)) {
   });
 }
 
+describe('GET /vintages while another version is published', () => {
+  let service: TestApp;
+  before(async () => {
+    service = await startTestApp({ config: { adapter: await otherAdapters['memory']!() } });
+  });
+  after(() => service.close());
+
+  const listed = async () =>
+    (await service.get('/vintages')).json.data.map(({ version }: { version: string }) => version);
+
+  it('lists the version that was current when the store listed its versions', async () => {
+    await publishTo(service, datasetOf(1, first));
+    const { versions } = partOf(service.app, 'adapter');
+    const { list } = versions!;
+    Object.assign(versions!, {
+      list: async () => {
+        const found = await list();
+        Object.assign(versions!, { list });
+        await publishTo(service, datasetOf(2, second));
+        return found;
+      },
+    });
+    expect(await listed()).to.deep.equal(['v1']);
+  });
+
+  it('lists a version as soon as this replica can read it', async () => {
+    const { versions } = partOf(service.app, 'adapter');
+    const { asOf } = versions!;
+    Object.assign(versions!, { asOf: async () => undefined });
+    expect(await listed()).to.deep.equal(['v1']);
+    Object.assign(versions!, { asOf });
+    expect(await listed()).to.deep.equal(['v2', 'v1']);
+  });
+});
+
 describe('GET /vintages on json, which keeps no earlier versions', () => {
   let service: TestApp;
   before(async () => {
