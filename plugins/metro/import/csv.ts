@@ -32,10 +32,10 @@ async function* readText(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<strin
     const text = decoder.decode(chunk, { stream: true });
     const last = text.lastIndexOf('\n');
     const first = text.indexOf('\n');
-    const isLong = lineLength > MAX_LINE;
+    // The rest of a line that is too long is dropped.
+    const rest = lineLength <= MAX_LINE ? text : first === -1 ? '' : text.slice(first);
     lineLength = last === -1 ? lineLength + text.length : text.length - last - 1;
-    if (!isLong) yield lineLength > MAX_LINE ? `${text}"` : text;
-    else if (first !== -1) yield text.slice(first);
+    if (rest !== '') yield lineLength > MAX_LINE ? `${rest}"` : rest;
   }
   yield decoder.decode();
 }

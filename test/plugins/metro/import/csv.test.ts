@@ -34,15 +34,20 @@ describe('readRows(bytes, file, errors)', () => {
     expect(errors.map((error) => error.slice(0, 8))).to.deep.equal(['f.csv:2:', 'f.csv:3:', 'f.csv:4:']);
   });
 
-  it('reports a line with 100,000 characters, and continues after it', async () => {
-    const { rows, errors } = await read(`a,1\n${'x'.repeat(100_000)}\nb,2\n`, 4096);
-    expect(rows).to.deep.equal([
-      [1, 'a', '1'],
-      [3, 'b', '2'],
-    ]);
-    expect(errors).to.have.length(1);
-    expect(errors[0]).to.match(/^f\.csv:2: /);
-  });
+  for (const [size, what] of [
+    [4096, 'parts of a line'],
+    [150_000, 'the end of one line and the start of the next'],
+  ] as const) {
+    it(`reports lines with 200,000 characters, and continues after them, if chunks contain ${what}`, async () => {
+      const long = 'x'.repeat(200_000);
+      const { rows, errors } = await read(`a,1\n${long}\n${long}\n${long}\nb,2\n`, size);
+      expect(rows).to.deep.equal([
+        [1, 'a', '1'],
+        [5, 'b', '2'],
+      ]);
+      expect(errors.map((error) => error.slice(0, 8))).to.deep.equal(['f.csv:2:', 'f.csv:3:', 'f.csv:4:']);
+    });
+  }
 
   it('reads the same rows for any chunk boundaries, even inside a character', async () => {
     const text = '\ufeff"Mayagüez, PR",32420\r\n"Año 😀",1\r\n';
