@@ -1,5 +1,6 @@
 import { resolve } from '../../core/app/container.js';
 import { tierNames } from '../../core/config/tiers.js';
+import type { KeyStore } from '../../core/contracts/keys.js';
 import { isActive, missingPeppers, Peppers } from '../../core/keys/key.js';
 import { succeeds } from '../key-actions.js';
 import { type CheckContext, type Finding, failure, ok, warning } from './finding.js';
@@ -24,8 +25,9 @@ export const checkKeys = async (context: CheckContext): Promise<Finding> => {
       ? ok('keys', 'each start prints a new demo key')
       : warning('keys', 'keys in memory are lost at every restart', 'Set auth.keys to "file" or "mongo".');
   }
-  const store = resolve(container, 'keyStore');
+  let store: KeyStore | undefined;
   try {
+    store = resolve(container, 'keyStore');
     await store.open();
     const now = Date.now();
     const all = await store.list();
@@ -62,6 +64,6 @@ export const checkKeys = async (context: CheckContext): Promise<Finding> => {
   } catch (error) {
     return failure('keys', error, ['Check auth.keys in the configuration.']);
   } finally {
-    await store.close().catch(() => undefined);
+    await store?.close().catch(() => undefined);
   }
 };

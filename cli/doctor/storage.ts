@@ -93,8 +93,8 @@ export async function* checkIntegrity(
   readable: boolean,
   full: boolean,
 ): AsyncGenerator<Finding> {
-  const adapter = resolve(container, 'adapter');
-  if (!readable || !adapter.checkIntegrity) return;
+  const adapter = readable ? resolve(container, 'adapter') : undefined;
+  if (!adapter?.checkIntegrity) return;
   try {
     const errors = await adapter.checkIntegrity(full);
     yield errors.length === 0

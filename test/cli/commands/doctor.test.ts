@@ -241,6 +241,20 @@ describe('metro-forecast doctor', () => {
     expect(unread.advice!.join()).to.not.contain('adapter.options');
   });
 
+  it('an adapter and a key store that cannot be created fail, and the other checks run', async () => {
+    const source = (kind: string) => `export default {
+      kind: '${kind}', name: 'own', version: '1.0.0', capabilities: { publish: false, versions: false }, options: {},
+      create() { throw new Error('the ${kind} has no licence'); },
+    };`;
+    for (const kind of ['adapter', 'key-store']) await writeFile(join(folder, `${kind}.mjs`), source(kind));
+    await configure({ adapter: './adapter.mjs', auth: { keys: './key-store.mjs' } });
+    const { exitCode, found } = await examine();
+    expect(exitCode).to.equal(1);
+    expect(found['storage']).to.include({ state: 'failed', message: 'the adapter has no licence' });
+    expect(found['keys']).to.include({ state: 'failed', message: 'the key-store has no licence' });
+    expect(found['port']!.state).to.equal('ok');
+  });
+
   it('an unreachable Redis fails, and the advice describes the limits in the meantime', async () => {
     await configure({ redis: { url: `redis://127.0.0.1:${await freePort()}` } });
     const { exitCode, found } = await examine();
